@@ -41,8 +41,9 @@ lint: $(VENV)/tools
 	$(BIN)/mypy
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 
-docs: $(VENV)/native ## one page a scheme, from the stories in the sources
+docs: $(VENV)/native ## one page a scheme from the stories in the sources, columns, types of results
 	$(BIN)/python -m ftlkit.docs docs
+	$(BIN)/python -m ftlkit.results.schema
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 wheel: $(VENV)/tools ## one wheel for all Pythons from 3.10 on, built and tried in an environment of its own

@@ -14,6 +14,7 @@ import ftlkit as fk
 import sample
 from ftlkit import reproduce
 from ftlkit.cli import app
+from ftlkit.results.outcome import device_of
 from ftlkit.results.store import Store
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
@@ -88,7 +89,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     more = ["--ram", "64KiB", "--store", str(folder / "advice"), "--report", str(made["advice"])]
     assert CliRunner().invoke(app, [*advice, *more]).exit_code == 0
     document = sample.document()
-    document["study"]["name"] = document["workload"]["name"] = document["device"]["preset"] = NASTY
+    document["study"]["name"] = document["workload"]["name"] = device_of(document)["preset"] = NASTY
     document["workload"]["facts"] = [NASTY]
     for place, run in enumerate(document["runs"]):
         run["label"] = run["ftl"] = f"{place} {NASTY}"

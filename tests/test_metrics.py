@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,9 @@ import polars as pl
 import pytest
 
 import ftlkit as fk
-from ftlkit import docs
+from ftlkit import _native, docs
 from ftlkit.report import tables
+from ftlkit.results import document, schema
 from ftlkit.results.frames import FRAMES
 from ftlkit.results.metrics import COLUMNS, METRICS, PARTS
 
@@ -50,7 +52,9 @@ def test_every_number_of_the_simulator_is_a_metric_or_a_named_part(full: fk.Resu
     known = [*sources(), *PARTS]
     for run in full.document["runs"]:
         unknown = [key for key in keys(run) if not any(stands_for(source, key) for source in known)]
-        assert unknown == [], "name it in ftlkit/metrics.py: as a metric, or as a part with the place where it is shown"
+        assert unknown == [], (
+            "name it in ftlkit/results/columns.py: as a metric, or in PARTS with the place where it is shown"
+        )
 
 
 def test_every_source_is_something_that_the_simulator_writes(full: fk.Results) -> None:
@@ -136,6 +140,25 @@ def test_any_frame_can_be_saved(full: fk.Results, tmp_path: Path) -> None:
     with pytest.raises(fk.UserError, match=r"no frame serie\. Did you mean series\?"):
         full.save(tmp_path / "t.csv", frame="serie")
     assert not (tmp_path / "t.csv").exists()
+
+
+def test_types_of_results_are_those_of_the_simulator() -> None:
+    written = Path(schema.__file__).with_name("document.py").read_text(encoding="utf-8")
+    assert written == schema.source(json.loads(_native.results_schema())), "make docs writes it anew"
+
+
+def test_results_hold_what_their_types_say(full: fk.Results) -> None:
+    saved = json.loads(full.written(".json"))
+    assert list(saved) == list(document.Document.__annotations__)
+    for run in saved["runs"]:
+        assert list(run) == list(document.Run.__annotations__)
+        assert list(run["load"]) == list(document.LoadFacts.__annotations__)
+    assert list(saved["workload"]) == list(document.WorkloadFacts.__annotations__)
+
+
+def test_every_key_that_older_results_lack_is_one_that_there_is() -> None:
+    for struct, keys in schema.ABSENT.items():
+        assert set(keys) <= set(getattr(document, struct).__annotations__), struct
 
 
 def test_the_page_of_all_columns_is_made_of_it() -> None:

@@ -17,10 +17,10 @@ from ftlkit._native import causes, parse_study_toml
 from ftlkit.report import figures
 from ftlkit.report.causes import CAUSES
 from ftlkit.report.charts import ram as ram_chart
-from ftlkit.report.facts import study_toml
 from ftlkit.report.page import page
 from ftlkit.report.palette import styles
 from ftlkit.report.wear_charts import price, wear_stops
+from ftlkit.study import toml
 
 WEAR_CHARTS = ["erases", "wear-map", "erases-over-time", "price-of-evenness"]
 CHARTS = [
@@ -219,7 +219,33 @@ def test_a_run_has_the_same_colour_in_every_chart() -> None:
 @pytest.mark.parametrize("name", ["demo", "mapping-cache"])
 def test_a_study_printed_is_read_as_it_was(name: str) -> None:
     study = studies.load(Path(__file__).parent.parent / "examples" / f"{name}.toml")
-    assert json.loads(parse_study_toml(study_toml(study), "")) == study
+    assert json.loads(parse_study_toml(toml.written(study), "")) == study
+
+
+def test_a_study_printed_leaves_out_what_is_null() -> None:
+    study = {
+        "run": {"samples": 10, "verify": None},
+        "ftl": [{"cmt": "64KiB", "name": "dftl"}, {"name": "page", "dynamic": {"pace": 2}}],
+        "workload": {"generator": {"requests": 9, "phases": [{"share": 0.5}]}},
+        "name": 'An "example" – 1',
+        "seed": None,
+    }
+    text = toml.written(study)
+    assert text.startswith('name = "An \\"example\\" – 1"')
+    assert text.index("[workload.generator]") < text.index("[run]")
+    assert studies.tomllib.loads(text) == {
+        "name": 'An "example" – 1',
+        "workload": study["workload"],
+        "run": {"samples": 10},
+        "ftl": study["ftl"],
+    }
+
+
+def test_results_without_a_device_are_not_drawn(tmp_path: Path) -> None:
+    results = fk.Results(sample.document(device=None, runs=[], cancelled=True))
+    with pytest.raises(fk.UserError, match="stopped before its device was known"):
+        results.report(tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
 
 
 def luminance(colour: str) -> float:

@@ -33,6 +33,9 @@ def run_study(
     `requests_out` is a Parquet file that gets a row for every request.
     """
 
+def results_schema() -> str:
+    """The JSON schema of results, from which `ftlkit.results.document` is written."""
+
 def check_study(study_json: str, control: Control) -> str:
     """Check a study (JSON) and its workload, and return it with all defaults filled in."""
 

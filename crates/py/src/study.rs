@@ -32,6 +32,12 @@ fn run_study(
     Ok(py.detach(run)?)
 }
 
+/// The JSON schema of results.
+#[pyfunction]
+fn results_schema() -> PyResult<String> {
+    Ok(json(&sim::schema())?)
+}
+
 /// Checks a study (JSON), its workload included, and returns it (JSON) with every key filled in.
 #[pyfunction]
 fn check_study(py: Python<'_>, study_json: &str, control: &Control) -> PyResult<String> {
@@ -63,6 +69,7 @@ fn parse_stack(text: &str) -> PyResult<String> {
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_study, module)?)?;
+    module.add_function(wrap_pyfunction!(results_schema, module)?)?;
     module.add_function(wrap_pyfunction!(check_study, module)?)?;
     module.add_function(wrap_pyfunction!(parse_study_toml, module)?)?;
     module.add_function(wrap_pyfunction!(parse_stack, module)?)

@@ -4,6 +4,10 @@
 //! Times are virtual nanoseconds, except `wall_s` and `measured_wall_s`, the only values that
 //! differ between equal runs. What does not exist (the mean response of no request, the hit ratio
 //! of a scheme without a mapping cache) is null, never zero.
+//!
+//! Python's types of the document are made of [`schema`] (`python/ftlkit/results/document.py`), with
+//! the words of these structs. Where each field of a struct is read by a name that is computed, the
+//! schema calls the struct a map.
 
 mod device;
 mod load;
@@ -14,6 +18,8 @@ mod workload;
 use std::collections::BTreeMap;
 
 use ftl::{Footprint, Structure};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 pub use device::{DeviceFacts, MountFacts, PreconditionChosen, PreconditionFacts};
@@ -22,14 +28,21 @@ pub(crate) use load::QUARTERS;
 pub use load::LoadFacts;
 pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
 pub use wear::{EndOfLife, Endurance, Erases, Lifetime, SpareFacts, WearMap};
-pub use workload::{ReadAs, WorkloadFacts};
+pub use workload::{ReadAs, TraceDevice, WorkloadFacts};
+
+/// The JSON schema of [`Results`].
+pub fn schema() -> serde_json::Value {
+    SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Results>().to_value()
+}
 
 /// The results of a study.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Document")]
 pub struct Results {
     /// Version of ftlkit.
     pub ftlkit: &'static str,
     /// The resolved study; run again, it gives these results.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub study: serde_json::Value,
     /// Whether the study was stopped; `runs` then holds those that were finished.
     pub cancelled: bool,
@@ -44,7 +57,8 @@ pub struct Results {
 }
 
 /// One run of one translation layer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Run")]
 pub struct RunResult {
     /// What the study calls it.
     pub label: String,
@@ -64,6 +78,7 @@ pub struct RunResult {
     /// runs have equal hashes.
     pub event_hash: String,
     /// Requests by kind, of those measured.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub requests: RequestCounts,
     /// Requests at the beginning that were served and not measured.
     pub skipped_requests: u64,
@@ -74,9 +89,11 @@ pub struct RunResult {
     /// Wall-clock time of the measured part, without preparation and verification, in seconds.
     pub measured_wall_s: f64,
     /// Response times by class.
+    #[schemars(with = "BTreeMap<String, Responses>")]
     pub response_ns: Classes<Responses>,
     /// Distributions by class: (response in nanoseconds, share of requests at or below it), at most
     /// 300 points.
+    #[schemars(with = "BTreeMap<String, Vec<(u64, f64)>>")]
     pub cdf: Classes<Vec<(u64, f64)>>,
     /// Latency of flash operations by class; null where the study did not ask for it
     /// (`run.classes`).
@@ -128,6 +145,7 @@ pub struct RunResult {
     /// Memory of the mapping.
     pub footprint: FootprintFacts,
     /// Shares of the time for which dies and channels were busy.
+    #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub utilisation: Utilisation,
     /// What was asked, and what the device can bear.
     pub load: LoadFacts,
@@ -164,7 +182,7 @@ pub struct RequestCounts {
 }
 
 /// Operations of one kind done for one cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperationCount {
     /// The name of the cause.
     pub cause: &'static str,
@@ -177,7 +195,7 @@ pub struct OperationCount {
 }
 
 /// Merges by kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Merges {
     /// A log block became a data block as it was.
     pub switch: u64,
@@ -188,14 +206,31 @@ pub struct Merges {
 }
 
 /// Memory of a mapping.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FootprintFacts {
     /// RAM over all structures.
     pub ram_bytes: u64,
     /// Flash over all structures.
     pub flash_bytes: u64,
     /// Each table or buffer, with its size.
-    pub structures: Vec<Structure>,
+    pub structures: Vec<StructureFacts>,
+}
+
+/// One table or buffer of a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StructureFacts {
+    /// For example `page map`, `GTD`.
+    pub name: &'static str,
+    /// Size in the controller's RAM, in bytes.
+    pub ram_bytes: u64,
+    /// Size on flash, in bytes.
+    pub flash_bytes: u64,
+}
+
+impl From<Structure> for StructureFacts {
+    fn from(structure: Structure) -> Self {
+        Self { name: structure.name, ram_bytes: structure.ram_bytes, flash_bytes: structure.flash_bytes }
+    }
 }
 
 impl From<Footprint> for FootprintFacts {
@@ -203,7 +238,7 @@ impl From<Footprint> for FootprintFacts {
         Self {
             ram_bytes: footprint.ram_bytes(),
             flash_bytes: footprint.flash_bytes(),
-            structures: footprint.structures,
+            structures: footprint.structures.into_iter().map(StructureFacts::from).collect(),
         }
     }
 }
@@ -219,7 +254,7 @@ pub struct Utilisation {
 }
 
 /// The run over time; one element a point, each about the interval that the point ends.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Series {
     /// Requests done so far.
     pub request: Vec<u64>,

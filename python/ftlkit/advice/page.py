@@ -8,9 +8,9 @@ from ftlkit._native import __version__
 from ftlkit.advice import confidence, phrasing, trial_table
 from ftlkit.advice.answer import goal, question
 from ftlkit.advice.charts import panels
-from ftlkit.report.facts import study_toml
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.results.metrics import COLUMNS
+from ftlkit.study import toml
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, Told
@@ -35,7 +35,7 @@ def page(answer: Answer) -> str:
         fates=trial_table.fates(asked, found),
         failures=confidence.failures(found),
         question=question(asked),
-        study=study_toml(asked.document()),
+        study=toml.written(asked.document()),
         css=style(),
         script=own_script(),
         vega=drawing_script(),

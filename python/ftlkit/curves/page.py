@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
 from ftlkit.report.drawing import sized
-from ftlkit.report.facts import study_toml
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.report.palette import styles
+from ftlkit.study import toml
 from ftlkit.sweeps.charts import chart
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def page(drawing: Drawing) -> str:
         lines=lines,
         spec=spec,
         still=still("curve", spec),
-        study=study_toml(drawing.study),
+        study=toml.written(drawing.study),
         css=style(),
         script=own_script(),
         vega=drawing_script(),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit.report.load import fifths, is_overloaded
 from ftlkit.report.work import COPYING
+from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Run
@@ -105,7 +106,7 @@ def cheap(results: Outcome) -> list[Run]:
     """
     if _mode(results) == "steady":
         return []
-    pages = results.document["device"]["geometry"]["pages_per_block"]
+    pages = device_of(results.document)["geometry"]["pages_per_block"]
     return [
         run
         for run in results.document["runs"]
@@ -115,7 +116,7 @@ def cheap(results: Outcome) -> list[Run]:
 
 def _written(results: Outcome, run: Run) -> float:
     """What the host wrote while measuring, as a share of the device's logical pages."""
-    device = results.document["device"]
+    device = device_of(results.document)
     return run["host_pages_written"] * float(device["geometry"]["page_size_bytes"]) / device["logical_bytes"]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
+from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Document, Json
@@ -37,7 +37,7 @@ def _workload(document: Document) -> list[str]:
 
 
 def _device(document: Document) -> list[str]:
-    device = document["device"]
+    device = device_of(document)
     geometry = ", ".join(f"{key.replace('_', ' ')} {_shown(key, value)}" for key, value in device["geometry"].items())
     latencies = ", ".join(
         f"{key.replace('_', ' ').removesuffix(' ns')} {_shown(key, value)}"
@@ -103,7 +103,7 @@ def preparation(document: Document) -> str:
 
 def device_line(document: Document) -> str:
     """The device of the runs in a line: its name, why it was taken, its size and spare."""
-    found = document["device"]
+    found = device_of(document)
     default = ", the default since no device was named" if found.get("is_default") else ""
     sizes = f"{units.size(found['logical_bytes'])} for the host on {units.size(found['physical_bytes'])} of flash"
     reason = f"; capacity {found['capacity_reason']}" if found.get("capacity_reason") else ""
@@ -146,33 +146,3 @@ def _layers(document: Document) -> list[str]:
         parameters = ", ".join(f"{key} = {value}" for key, value in run["parameters"].items())
         lines.append(f"{run['label']}: {run['family']}{f'; {parameters}' if parameters else ''}")
     return lines
-
-
-SECTIONS = ("device", "workload", "host", "run", "ftl")
-
-
-def study_toml(study: Json) -> str:
-    """The study as TOML that `ftlkit run` accepts, in the order in which one would write it."""
-    lines = _pairs({key: value for key, value in study.items() if key not in SECTIONS})
-    for section in SECTIONS:
-        value = study.get(section)
-        entries, heading = (value, f"[[{section}]]") if isinstance(value, list) else ([value], f"[{section}]")
-        for entry in entries:
-            lines += ["", heading, *_pairs(entry)] if entry else []
-    return "\n".join(lines).strip()
-
-
-def _pairs(table: Json) -> list[str]:
-    """A table's keys, its name first."""
-    first = [key for key in ("name", "label", "preset") if key in table]
-    keys = dict.fromkeys([*first, *table])
-    return [f"{key} = {_toml(table[key])}" for key in keys if table[key] is not None]
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items() if each is not None) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml(each) for each in value) + "]"
-    # JSON's strings, numbers and booleans are TOML's.
-    return json.dumps(value, ensure_ascii=False)

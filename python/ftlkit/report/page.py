@@ -21,6 +21,7 @@ from ftlkit.report.causes import cause_name
 from ftlkit.report.palette import CAUSE_COLOURS, styles
 from ftlkit.report.verdict import verdict
 from ftlkit.results.metrics import METRICS
+from ftlkit.study import toml
 
 if TYPE_CHECKING:
     from ftlkit.results.outcome import Outcome
@@ -55,7 +56,7 @@ def page(results: Outcome) -> str:
         wear_stops=wear_charts.wear_stops(results),
         asked=facts.asked(results),
         device_line=facts.device_line(document),
-        study=facts.study_toml(document["study"]),
+        study=toml.written(document["study"]),
         css=style(),
         script=own_script(),
         vega=drawing_script(),

@@ -22,9 +22,10 @@ from ftlkit.report.drawing import DURATION, AnyChart, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.report.palette import CAUSE_COLOURS
+from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Document, Json, Run, Timeline
+    from ftlkit.results.document import Document, Json, Run, TimelineFacts
     from ftlkit.results.outcome import Outcome
 
 LANE = 22
@@ -74,7 +75,7 @@ def page(results: Outcome) -> str:
     )
 
 
-def _drawn(results: Outcome, run: Run, window: Timeline, name: str) -> Drawn:
+def _drawn(results: Outcome, run: Run, window: TimelineFacts, name: str) -> Drawn:
     label = run["label"]
     frame = _placed(results, label)
     cut = ""
@@ -104,7 +105,7 @@ def _moment(nanoseconds: int) -> str:
 def _placed(results: Outcome, label: str) -> pl.DataFrame:
     """The run's operations with their lanes, and when die and channel worked for them."""
     serial = _is_serial(results.document)
-    device = results.document["device"]
+    device = device_of(results.document)
     latencies, dies = device["latencies"], device["geometry"]["dies_per_channel"]
     moved = 0 if serial else latencies["transfer_ns"]
     extra = latencies["transfer_ns"] if serial else 0
@@ -128,7 +129,7 @@ def _is_serial(document: Document) -> bool:
     return bool(document["study"].get("device", {}).get("pricing") == "serial")
 
 
-def chart(results: Outcome, label: str, window: Timeline) -> AnyChart:
+def chart(results: Outcome, label: str, window: TimelineFacts) -> AnyChart:
     """A run's window as a chart that can be dragged and zoomed along time."""
     frame = _placed(results, label)
     lanes = _lanes(results, frame)
@@ -172,7 +173,7 @@ def _lanes(results: Outcome, frame: pl.DataFrame) -> list[str]:
     """Each channel followed by its dies; those that have something to show."""
     if _is_serial(results.document):
         return ["device"]
-    dies = results.document["device"]["geometry"]["dies_per_channel"]
+    dies = device_of(results.document)["geometry"]["dies_per_channel"]
     lanes: list[str] = []
     for die in sorted(set(frame["die"])):
         bus = f"channel {die // dies}"

@@ -24,6 +24,7 @@ from ftlkit.report.drawing import (
     values,
 )
 from ftlkit.report.palette import WEAR_COLOURS
+from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json, WearMap
@@ -204,7 +205,7 @@ class Places:
 
     def __init__(self, results: Outcome) -> None:
         document = results.document
-        geometry = document["device"]["geometry"]
+        geometry = device_of(document)["geometry"]
         found = next(run["wear_map"] for run in document["runs"] if run.get("wear_map"))
         of_plane = -(-geometry["blocks_per_plane"] // found["blocks_per_cell"])
         planes = len(found["mean"]) // of_plane

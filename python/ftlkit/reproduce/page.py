@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
 from ftlkit._util import units
-from ftlkit.report.facts import study_toml
 from ftlkit.report.page import style, template
 from ftlkit.reproduce.claims import KINDS
 from ftlkit.reproduce.figures import draw
 from ftlkit.reproduce.judge import VERDICTS, counts
+from ftlkit.study import toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,6 @@ def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absen
         failed=[point.error for point in points if point.error],
         runs=len(runs),
         wall=units.duration(1e9 * sum(each["wall_s"] for each in runs)),
-        study=study_toml(plan.study),
+        study=toml.written(plan.study),
         css=style(),
     )

@@ -1,7 +1,9 @@
-"""The shape of saved results: one JSON document a study, as the simulator writes it.
+"""The types of saved results: one JSON document a study, as the simulator writes it.
 
 Times are nanoseconds, sizes bytes, shares 0..1. `Results` makes frames of it; nothing else touches
 the raw document but the report, which needs the nested parts (study, device, workload).
+
+`python -m ftlkit.results.schema` writes this file, from the structs of `crates/sim/src/result`.
 """
 
 from __future__ import annotations
@@ -13,301 +15,552 @@ from typing_extensions import NotRequired
 Json = dict[str, Any]
 
 
-class Response(TypedDict):
-    """Response times of one class of requests, in nanoseconds; null where there was none."""
+class Responses(TypedDict):
+    """Response times of one class in nanoseconds; null where it has no request.
+
+    Percentiles have three significant digits.
+    """
 
     mean: float | None
+    """The exact mean, in nanoseconds."""
     p50: int | None
+    """The median."""
     p90: int | None
+    """90th percentile."""
     p99: int | None
+    """99th percentile."""
     p99_9: int | None
+    """99.9th percentile."""
     p99_99: int | None
+    """99.99th percentile."""
     max: int | None
+    """Maximum, exact."""
     count: int
-
-
-class Operation(TypedDict):
-    """Flash operations of one kind done for one cause."""
-
-    cause: str
-    op: str
-    count: int
-    time_ns: int
+    """How many requests."""
 
 
 class ClassLatency(TypedDict):
-    """Waiting and service times of a class's flash operations, as (nanoseconds, share)."""
+    """Waiting and service times of the flash operations of one class, in nanoseconds.
+
+    Together they make up the time from when an operation is ready until it is done.
+    """
 
     name: str
-    waiting_ns: Response
-    service_ns: Response
+    """`host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` or `other`."""
+    waiting_ns: Responses
+    """For the die and for the channel."""
+    service_ns: Responses
+    """What the operations take on an idle device."""
     waiting_cdf: list[tuple[int, float]]
+    """Distribution: (waiting in nanoseconds, share of operations at or below it), at most 300
+    points.
+    """
     service_cdf: list[tuple[int, float]]
+    """Distribution of the service."""
 
 
-class Timeline(TypedDict):
-    """Flash operations of a window of virtual time, by start: one element an operation."""
+class DeviceFacts(TypedDict):
+    """The simulated device."""
 
-    from_ns: int
-    to_ns: int
-    asked_to_ns: int
-    die: list[int]
-    op: list[str]
-    cause: list[str]
-    ready_ns: list[int]
-    start_ns: list[int]
-    transfer_ns: list[int | None]
-    end_ns: list[int]
-
-
-class Erases(TypedDict):
-    """Erase counts over the blocks; histogram rows are (lowest, highest count, blocks)."""
-
-    total: int
-    mean: float
-    std: float
-    min: int
-    max: int
-    gini: NotRequired[float | None]
-    histogram: list[tuple[int, int, int]]
-
-
-class WearMap(TypedDict):
-    """Erases by cells of neighbouring blocks; null where all blocks were bad."""
-
-    planes_per_cell: int
-    blocks_per_cell: int
-    mean: list[float | None]
-    max: list[int | None]
-    failed: list[int]
+    preset: str
+    """The preset that it started from."""
+    is_default: NotRequired[bool]
+    """Whether that is the default one, since the study names none."""
+    capacity_reason: NotRequired[str | None]
+    """What the capacity was taken from, in a clause; null where the study or the preset gives
+    it.
+    """
+    geometry: dict[str, int]
+    """Counts of channels, dies, planes, blocks and pages."""
+    physical_bytes: int
+    """Data bytes of all pages."""
+    logical_bytes: int
+    """Bytes that the host sees."""
+    spare: float
+    """Share of physical pages that the host does not see."""
+    utilisation: float
+    """Logical ÷ physical pages (ρ)."""
+    bad_blocks: int
+    """Blocks bad from the factory."""
+    latencies: dict[str, int]
+    """What operations take."""
 
 
-class Spares(TypedDict):
-    """Blocks that may fail before the device is read-only, and those that have failed."""
+class PreconditionChosen(TypedDict):
+    """How the devices of a study were to be prepared."""
 
-    total: int
-    left: int
-    grown_bad_blocks: int
+    asked: str
+    """What the study said: `auto`, `none`, `fill`, `steady` or `workload`."""
+    mode: str
+    """What was done: `none`, `fill`, `steady` or `workload`."""
+    reason: str | None
+    """Why, in a sentence with its number; null where the study said the mode itself."""
 
 
 class EndOfLife(TypedDict):
-    """The request that a worn-out device refused, counted from 1, and what it said."""
+    """The request that a worn-out device refused; nothing after it was measured."""
 
     request: int
+    """Its number, counted from 1."""
     host_written_bytes: NotRequired[int]
+    """Bytes that the host had written since measurement began."""
     message: str
+    """What the device said."""
 
 
 class Lifetime(TypedDict):
-    """Bytes that the host writes until something wears out, as expected and between two ends."""
+    """Bytes that the host writes until something wears out."""
 
     written_bytes: int
+    """The expected bytes; where it was measured, those that had been written when it was seen."""
     low_bytes: int
+    """The low end of the range."""
     high_bytes: int
+    """The high end of the forecast."""
     is_measured: bool
+    """Whether it happened in the run."""
     drive_writes_per_day: float
+    """The expected bytes in drive writes a day over the warranty."""
     years: float | None
+    """Years of 365 days in which the workload writes them at its own arrivals, before any speed-
+    up; null where all arrive at once.
+    """
 
 
 class Endurance(TypedDict):
-    """How long the device lives if the workload goes on; `refusal` says why nothing is forecast."""
+    """How much the host may write before the device wears out, if the workload goes on as it was
+    measured. Bytes are counted from the begin of the measurement; what preparation wore is
+    worn.
+    """
 
     limit: int
+    """Erases that a block survives."""
     drift: float | None
+    """The power of the mean erase count with which blocks' erase counts drift apart: 1 where
+    each keeps a rate of its own, 0 where levelling holds them together; null without a
+    forecast.
+    """
     first_block: Lifetime | None
+    """Until the first block fails; null where that is not known, or where it failed before
+    anything was measured.
+    """
     spares_gone: Lifetime | None
+    """Until the device is read-only, because one block more has failed than there are spares;
+    null where that is not known.
+    """
     refusal: str | None
+    """Why nothing is forecast; null where something is, or where the device wore out."""
+
+
+class Erases(TypedDict):
+    """Erases of blocks that were good when the device was new."""
+
+    total: int
+    """Of all blocks; an erase that failed is none of these, but counts among the operations."""
+    mean: float
+    """Mean over blocks."""
+    std: float
+    """Standard deviation over blocks."""
+    min: int
+    """Of the least erased block."""
+    max: int
+    """Of the most erased block."""
+    gini: NotRequired[float | None]
+    """Gini coefficient over blocks: 0 where all were erased alike, near 1 where one took all
+    erases; null without erases.
+    """
+    histogram: list[tuple[int, int, int]]
+    """(lowest count, highest count, blocks), at most 40 bins, in order, without gaps between
+    counts.
+    """
+
+
+class StructureFacts(TypedDict):
+    """One table or buffer of a mapping."""
+
+    name: str
+    """For example `page map`, `GTD`."""
+    ram_bytes: int
+    """Size in the controller's RAM, in bytes."""
+    flash_bytes: int
+    """Size on flash, in bytes."""
+
+
+class FootprintFacts(TypedDict):
+    """Memory of a mapping."""
+
+    ram_bytes: int
+    """RAM over all structures."""
+    flash_bytes: int
+    """Flash over all structures."""
+    structures: list[StructureFacts]
+    """Each table or buffer, with its size."""
+
+
+class LoadFacts(TypedDict):
+    """How much of the device the requests asked, of which reads and writes count."""
+
+    offered_iops: float | None
+    """Requests a second that arrive; null for a closed loop, and where all arrive at once."""
+    bottleneck_iops: NotRequired[float | None]
+    """Requests a second for which the busiest die or channel would be held all the time: an
+    upper bound; null where nothing was held.
+    """
+    utilisation_max: float | None
+    """Busy share of the busiest die or channel, from the first request to the last operation."""
+    busiest: NotRequired[str | None]
+    """Which that is, `die 3` or `channel 0`; with serial pricing `device`."""
+    outlasts_arrivals_ns: int | None
+    """From the last arrival until the last request is done, in nanoseconds; null for a closed
+    loop.
+    """
+    backlog_ns: NotRequired[list[float] | None]
+    """At an arrival, the time until all that was asked before is done: the mean over each
+    quarter of the requests, in nanoseconds; null for a closed loop.
+    """
+    backlog_grows: bool
+    """Whether the backlog grows: each quarter's mean is above the one before, and the last at
+    least twice the second.
+    """
+    is_overloaded: bool
+    """Whether more was asked than the device can do: at least 95 % of the bottleneck's rate is
+    offered, or the backlog grows and the run outlasts its arrivals by more than 1 % of their
+    span.
+    """
 
 
 class Merges(TypedDict):
     """Merges by kind."""
 
     switch: int
+    """A log block became a data block as it was."""
     partial: int
+    """A log block was completed with copies."""
     full: int
+    """A logical block was gathered into a fresh block."""
 
 
-class Structure(TypedDict):
-    """One structure of a mapping and what it takes."""
+class MountFacts(TypedDict):
+    """What it costs to mount a device whose power was cut when nothing was going on."""
 
-    name: str
-    ram_bytes: int
-    flash_bytes: int
+    reads: int
+    """Pages read. Reading a tag costs as much as reading its page."""
+    programs: int
+    """Pages programmed."""
+    erases: int
+    """Block erases."""
+    time_ns: int
+    """From the first operation until requests can be served, in nanoseconds of virtual time."""
 
 
-class Footprint(TypedDict):
-    """What the mapping takes, in all and by structure."""
+class OperationCount(TypedDict):
+    """Operations of one kind done for one cause."""
 
-    ram_bytes: int
-    flash_bytes: int
-    structures: list[Structure]
+    cause: str
+    """The name of the cause."""
+    op: str
+    """`read`, `program` or `erase`."""
+    count: int
+    """How many operations."""
+    time_ns: int
+    """Their service times, summed, in nanoseconds."""
+
+
+class PreconditionFacts(TypedDict):
+    """How a device was prepared."""
+
+    mode: str
+    """`fill`, `steady` or `workload`."""
+    pages_written: int
+    """Host pages written."""
+    page_write_amplification: float
+    """Pages programmed ÷ pages written: of the last window of overwrites, of the fill, or of the
+    workload.
+    """
+    settled: bool | None
+    """Whether write amplification settled; null but for `steady`."""
 
 
 class Series(TypedDict):
-    """A run over time: one element a point, each about the stretch that the point ends."""
+    """The run over time; one element a point, each about the interval that the point ends."""
 
     request: list[int]
+    """Requests done so far."""
     time_ns: list[int]
+    """Completion of the last of them."""
     mean_response_ns: list[float | None]
+    """Mean response of the interval's reads and writes."""
     write_amplification: list[float | None]
+    """Write amplification of the interval."""
     erases: list[int]
+    """Erases of all blocks so far."""
     erases_std: NotRequired[list[float]]
+    """Standard deviation over blocks of the erases so far."""
     erases_max: NotRequired[list[int]]
+    """Erases so far of the block that has most."""
     host_written_bytes: NotRequired[list[int]]
+    """Bytes that the host wrote so far."""
     mapping_hit_ratio: list[float | None]
+    """Hit ratio of the mapping cache in the interval."""
     buffer_hit_ratio: NotRequired[list[float | None]]
+    """Hit ratio of the write buffer in the interval."""
     gauges: dict[str, list[float]]
+    """The scheme's gauges at the point."""
 
 
-class Precondition(TypedDict):
-    """How a device was prepared; `settled` is null but for `steady`."""
+class SpareFacts(TypedDict):
+    """Spare blocks of a scheme at the end of a run."""
 
-    mode: str
-    pages_written: int
-    page_write_amplification: float
-    settled: bool | None
-
-
-class Mount(TypedDict):
-    """What mounting the device after a power cut costs."""
-
-    reads: int
-    programs: int
-    erases: int
-    time_ns: int
+    total: int
+    """Blocks that could fail when the device was new."""
+    left: int
+    """Blocks that may still fail before writes do."""
+    grown_bad_blocks: int
+    """Blocks that failed and were marked bad, in preparation and measurement."""
 
 
-class Load(TypedDict):
-    """What an open loop asked for, and how much of the device that took."""
+class TimelineFacts(TypedDict):
+    """The flash operations that are ready before a window of virtual time ends and done after it
+    begins, in order of their start; one element an operation.
+    """
 
-    offered_iops: float | None
-    bottleneck_iops: NotRequired[float | None]
-    utilisation_max: float | None
-    busiest: NotRequired[str | None]
-    outlasts_arrivals_ns: int | None
-    backlog_ns: NotRequired[list[float] | None]
-    backlog_grows: bool
-    is_overloaded: bool
+    from_ns: int
+    """Begin of the window."""
+    to_ns: int
+    """Its end: everything that is ready before it is here."""
+    asked_to_ns: int
+    """The end that was asked for; later than `to_ns` where the window held too many operations."""
+    die: list[int]
+    """The die that was held; 0 with serial pricing, which has one resource."""
+    op: list[str]
+    """`read`, `program` or `erase`."""
+    cause: list[str]
+    """The cause of each operation."""
+    ready_ns: list[int]
+    """When the operation could have begun."""
+    start_ns: list[int]
+    """From when on the die was held."""
+    transfer_ns: list[int | None]
+    """From when on the channel moved the page; null for an erase, and with serial pricing."""
+    end_ns: list[int]
+    """When the die was free again."""
+
+
+class WearMap(TypedDict):
+    """Where on the device blocks were erased.
+
+    A cell is a stretch of neighbouring blocks of one plane; cells stand in the order channel,
+    die, plane, block. A device of more planes than there may be cells has cells of several
+    whole planes.
+    """
+
+    planes_per_cell: int
+    """Planes of a cell; 1 unless there are more planes than cells."""
+    blocks_per_cell: int
+    """Blocks of a cell in each of its planes; the last cell of a plane may have fewer."""
+    mean: list[float | None]
+    """Mean erases during measurement of the cell's blocks that were good when the device was
+    new; null where none was.
+    """
+    max: list[int | None]
+    """Most erases of such a block."""
+    failed: list[int]
+    """Blocks of the cell that failed and were marked bad."""
 
 
 class Run(TypedDict):
-    """One translation layer on the workload."""
+    """One run of one translation layer."""
 
     label: str
+    """What the study calls it."""
     ftl: str
+    """The names of its parts: `page`, `fast+owl`."""
     stack: NotRequired[str]
+    """The stack with what the study sets, as on the command line."""
     family: str
+    """How the mapping maps."""
     parameters: dict[str, str]
+    """Every parameter with its value; of parts behind the mapping as `part.parameter`."""
     seed: int
+    """The study's seed."""
     verified: bool | None
+    """True for a run that passed the oracle; null for one that was not asked to."""
     event_hash: str
+    """Hash of every flash operation with its address, cause and completion, in hexadecimal:
+    equal runs have equal hashes.
+    """
     requests: dict[str, int]
+    """Requests by kind, of those measured."""
     skipped_requests: NotRequired[int]
+    """Requests at the beginning that were served and not measured."""
     simulated_ns: int
+    """When the last request was done, counted from when the first measured one arrived."""
     wall_s: float
-    response_ns: dict[str, Response]
+    """Seconds that the simulation took."""
+    measured_wall_s: NotRequired[float]
+    """Wall-clock time of the measured part, without preparation and verification, in seconds."""
+    response_ns: dict[str, Responses]
+    """Response times by class."""
     cdf: dict[str, list[tuple[int, float]]]
+    """Distributions by class: (response in nanoseconds, share of requests at or below it), at
+    most 300 points.
+    """
     classes: NotRequired[list[ClassLatency] | None]
-    timeline: NotRequired[Timeline | None]
+    """Latency of flash operations by class; null where the study did not ask for it
+    (`run.classes`).
+    """
+    timeline: NotRequired[TimelineFacts | None]
+    """Flash operations of a window; null where the study did not ask for one (`run.timeline`)."""
     iops: float | None
+    """Reads and writes per second of virtual time."""
     throughput_bytes_per_s: float | None
+    """Bytes read and written per second of virtual time."""
     host_pages_read: int
+    """Pages that host reads touch."""
     host_pages_written: int
+    """Pages that host writes touch."""
     host_written_bytes: NotRequired[int]
+    """Bytes of host writes."""
     reads_without_flash: NotRequired[float | None]
+    """Share of page reads (of the host, and of the rest of pages that it writes in part) whose
+    page held no data, never written or trimmed, so that none was read in flash; null without
+    page reads.
+    """
     write_amplification: float | None
+    """Bytes programmed ÷ bytes that the host wrote, as SMART counts."""
     page_write_amplification: NotRequired[float | None]
-    operations: list[Operation]
+    """Pages programmed ÷ pages that host writes touch, as theory and papers count."""
+    operations: list[OperationCount]
+    """Flash operations by cause and kind; those that occur."""
     controller_ns: int
+    """Time of requests on the controller's RAM and registers, summed; part of responses, but no
+    flash operation.
+    """
     notes: dict[str, int]
+    """Events inside the scheme, by name; all of them."""
     mapping_hit_ratio: float | None
+    """Hits ÷ look-ups of the mapping cache."""
     buffer_hit_ratio: NotRequired[float | None]
+    """Pages written that replaced a version that waited in the write buffer ÷ pages that came
+    into it.
+    """
     merges: Merges
+    """Merges by kind."""
     erases: Erases
+    """Erases during measurement of blocks that were good when the device was new."""
     wear_map: NotRequired[WearMap]
-    spares: Spares
+    """Where on the device they were."""
+    spares: SpareFacts
+    """How far the device is from being read-only."""
     end_of_life: EndOfLife | None
+    """Where the run ended because the device had worn out; null for one that lasted."""
     endurance: NotRequired[Endurance]
-    footprint: Footprint
+    """How long the device lives."""
+    footprint: FootprintFacts
+    """Memory of the mapping."""
     utilisation: dict[str, float | None]
-    gauges: dict[str, float]
-    series: Series
-    precondition: Precondition | None
-    mount: Mount | None
-    load: NotRequired[Load | None]
+    """Shares of the time for which dies and channels were busy."""
+    load: NotRequired[LoadFacts]
+    """What was asked, and what the device can bear."""
     waiting_ns: NotRequired[dict[str, float] | None]
+    """What a read or write waited for: mean nanoseconds a request, by the cause of the
+    operations that held its die or channel; causes of nothing are left out. Null where the
+    study did not ask (`run.waiting`), and with the priced options.
+    """
     service_ns: NotRequired[dict[str, float] | None]
-
-
-class PreconditionChosen(TypedDict):
-    """What the study said of preparing devices, what was done, and why where it left the choice."""
-
-    asked: str
-    mode: str
-    reason: str | None
+    """What a read or write took in its own operations: mean nanoseconds a request, by cause;
+    `controller` is the time between operations. With `waiting_ns` it adds up to the mean
+    response.
+    """
+    gauges: dict[str, float]
+    """The scheme's gauges at the end."""
+    series: Series
+    """The run over time."""
+    precondition: PreconditionFacts | None
+    """How the device was prepared; null if it was not."""
+    mount: MountFacts | None
+    """What mounting the device afterwards cost; null if it was not verified, or has become read-
+    only.
+    """
 
 
 class TraceDevice(TypedDict):
-    """A device of a trace; `base_byte` is its place in the address space, null if left out."""
+    """A device of a trace."""
 
     name: str
+    """The name in the trace."""
     requests: int
+    """Requests to this device."""
     lowest_byte: int
+    """Lowest byte touched."""
     end_byte: int
+    """One past the highest byte touched."""
     base_byte: int | None
+    """Its place in the address space: what is added to its addresses; null if it is left out."""
 
 
 class ReadAs(TypedDict):
     """How a trace file was read."""
 
     format: str
+    """The format's name; `columns` where the user named the columns."""
     columns: str
+    """What a line holds."""
     is_guessed: bool
+    """Whether the format was guessed from the content; false where the user named it."""
     time_unit: str
+    """The unit in which the trace's times were read."""
     duration_ns: int
+    """From its first request to its last, before speed-up."""
     end_byte: int
+    """One past the highest byte of the address space, all devices chosen laid out."""
     devices: list[TraceDevice]
+    """Its devices, in order of first appearance."""
 
 
-class Workload(TypedDict):
-    """What was replayed."""
+class WorkloadFacts(TypedDict):
+    """What a workload asks."""
 
     name: str
+    """File name, preset or `generated`."""
     format: str
+    """Trace format, or `generated`."""
     read_as: NotRequired[ReadAs | None]
+    """How a trace file was read; null for a generated workload."""
     facts: list[str]
+    """What was done to it, in sentences: records left out, addresses changed, arrivals scaled …"""
     requests: int
+    """Requests that were measured."""
     bytes: NotRequired[int]
+    """Bytes of reads and writes."""
     bytes_written: NotRequired[int]
+    """Bytes of writes."""
     pages_read: int
+    """Pages that reads touch."""
     pages_written: int
+    """Pages that writes touch."""
     pages_trimmed: int
+    """Pages that trims cover whole."""
     duration_ns: int
+    """Arrival of the last request, after speed-up."""
     span_bytes: int
-
-
-class Device(TypedDict):
-    """The device of the replay; `capacity_reason` says where a default capacity came from."""
-
-    preset: str
-    is_default: NotRequired[bool]
-    capacity_reason: NotRequired[str | None]
-    geometry: Json
-    physical_bytes: int
-    logical_bytes: int
-    spare: float
-    utilisation: float
-    bad_blocks: int
-    latencies: Json
+    """One past the highest byte touched."""
 
 
 class Document(TypedDict):
-    """Results of one study."""
+    """The results of a study."""
 
     ftlkit: str
-    study: Json
+    """Version of ftlkit."""
+    study: dict[str, Any]
+    """The resolved study; run again, it gives these results."""
     cancelled: bool
-    workload: Workload
+    """Whether the study was stopped; `runs` then holds those that were finished."""
+    workload: WorkloadFacts
+    """The workload, as it was surveyed."""
     precondition_chosen: NotRequired[PreconditionChosen | None]
-    device: Device
+    """How the device was prepared and why; null if the study was stopped before it was known."""
+    device: DeviceFacts | None
+    """The device; null if the study was stopped before it was known."""
     runs: list[Run]
+    """The runs, in the order of the study."""

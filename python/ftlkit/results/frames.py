@@ -17,7 +17,7 @@ from ftlkit.results.metrics import COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from ftlkit.results.document import ClassLatency, Document, Response, Run
+    from ftlkit.results.document import ClassLatency, Document, Responses, Run
 
 Row = tuple[Any, ...]
 
@@ -70,7 +70,7 @@ def _cdf(run: Run) -> Iterator[Row]:
             yield kind, float(time), float(share)
 
 
-def _parts(run: Run) -> Iterator[tuple[ClassLatency, str, Response, list[tuple[int, float]]]]:
+def _parts(run: Run) -> Iterator[tuple[ClassLatency, str, Responses, list[tuple[int, float]]]]:
     for latency in run.get("classes") or []:
         yield latency, "waiting", latency["waiting_ns"], latency["waiting_cdf"]
         yield latency, "service", latency["service_ns"], latency["service_cdf"]

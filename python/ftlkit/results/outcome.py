@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ftlkit._native import UserError
 from ftlkit._util.lookup import known
 from ftlkit.results.frames import FRAMES
 
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ftlkit.results.document import Document
+    from ftlkit.results.document import DeviceFacts, Document
+
+
+def device_of(document: Document) -> DeviceFacts:
+    """The device of a document; without one nothing can be drawn."""
+    if document["device"] is None:
+        raise UserError("these results hold no run: the study was stopped before its device was known. Run it again.")
+    return document["device"]
 
 
 class Outcome:

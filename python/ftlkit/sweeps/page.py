@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
-from ftlkit.report.facts import study_toml
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.results.store import named
+from ftlkit.study import toml
 from ftlkit.sweeps.charts import panels
 from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.summary import groups, shown, text
@@ -45,7 +45,7 @@ def page(plan: Plan, done: Sweep) -> str:
         figures=panels(found, longest.key if longest is not None and longest.size > 1 else ""),
         failed=[{"name": named(row), "state": row["state"], "error": row["error"]} for row in done.failed],
         axes={axis.key: ", ".join(axis.values()) for axis in plan.axes},
-        study=study_toml(plan.study),
+        study=toml.written(plan.study),
         css=style(),
         script=own_script(),
         vega=drawing_script(),

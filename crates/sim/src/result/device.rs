@@ -1,12 +1,15 @@
 //! The device of a study, how it was prepared, and what it costs to mount it afterwards.
 
+use std::collections::BTreeMap;
+
 use flash::Shape;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Latencies;
 
 /// The simulated device.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DeviceFacts {
     /// The preset that it started from.
     pub preset: String,
@@ -15,6 +18,7 @@ pub struct DeviceFacts {
     /// What the capacity was taken from, in a clause; null where the study or the preset gives it.
     pub capacity_reason: Option<String>,
     /// Counts of channels, dies, planes, blocks and pages.
+    #[schemars(with = "BTreeMap<String, u32>")]
     pub geometry: Shape,
     /// Data bytes of all pages.
     pub physical_bytes: u64,
@@ -27,11 +31,12 @@ pub struct DeviceFacts {
     /// Blocks bad from the factory.
     pub bad_blocks: u64,
     /// What operations take.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub latencies: Latencies,
 }
 
 /// How the devices of a study were to be prepared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PreconditionChosen {
     /// What the study said: `auto`, `none`, `fill`, `steady` or `workload`.
     pub asked: &'static str,
@@ -42,7 +47,7 @@ pub struct PreconditionChosen {
 }
 
 /// How a device was prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PreconditionFacts {
     /// `fill`, `steady` or `workload`.
     pub mode: &'static str,
@@ -56,7 +61,7 @@ pub struct PreconditionFacts {
 }
 
 /// What it costs to mount a device whose power was cut when nothing was going on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MountFacts {
     /// Pages read. Reading a tag costs as much as reading its page.
     pub reads: u64,

@@ -1,12 +1,13 @@
 //! How much of the device a run used.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Parts of a run in which the mean backlog is told.
 pub(crate) const QUARTERS: usize = 4;
 
 /// How much of the device the requests asked, of which reads and writes count.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LoadFacts {
     /// Requests a second that arrive; null for a closed loop, and where all arrive at once.
     pub offered_iops: Option<f64>,

@@ -1,5 +1,6 @@
 //! Response times, and times of single flash operations.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Something for reads and writes together, for reads, and for writes.
@@ -22,7 +23,7 @@ impl<T> Classes<T> {
 
 /// Response times of one class in nanoseconds; null where it has no request. Percentiles have three
 /// significant digits.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Responses {
     /// The exact mean, in nanoseconds.
     pub mean: Option<f64>,
@@ -44,7 +45,7 @@ pub struct Responses {
 
 /// Waiting and service times of the flash operations of one class, in nanoseconds. Together they
 /// make up the time from when an operation is ready until it is done.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClassLatency {
     /// `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` or `other`.
     pub name: &'static str,
@@ -61,7 +62,7 @@ pub struct ClassLatency {
 
 /// The flash operations that are ready before a window of virtual time ends and done after it
 /// begins, in order of their start; one element an operation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TimelineFacts {
     /// Begin of the window.
     pub from_ns: u64,

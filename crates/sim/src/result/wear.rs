@@ -1,9 +1,10 @@
 //! How far the device of a run is worn.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Erases of blocks that were good when the device was new.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Erases {
     /// Of all blocks; an erase that failed is none of these, but counts among the operations.
     pub total: u64,
@@ -26,7 +27,7 @@ pub struct Erases {
 /// Where on the device blocks were erased. A cell is a stretch of neighbouring blocks of one plane;
 /// cells stand in the order channel, die, plane, block. A device of more planes than there may be
 /// cells has cells of several whole planes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WearMap {
     /// Planes of a cell; 1 unless there are more planes than cells.
     pub planes_per_cell: u32,
@@ -42,7 +43,7 @@ pub struct WearMap {
 }
 
 /// Spare blocks of a scheme at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpareFacts {
     /// Blocks that could fail when the device was new.
     pub total: u32,
@@ -53,7 +54,7 @@ pub struct SpareFacts {
 }
 
 /// The request that a worn-out device refused; nothing after it was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EndOfLife {
     /// Its number, counted from 1.
     pub request: u64,
@@ -65,7 +66,7 @@ pub struct EndOfLife {
 
 /// How much the host may write before the device wears out, if the workload goes on as it was
 /// measured. Bytes are counted from the begin of the measurement; what preparation wore is worn.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Endurance {
     /// Erases that a block survives.
     pub limit: u32,
@@ -83,7 +84,7 @@ pub struct Endurance {
 }
 
 /// Bytes that the host writes until something wears out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Lifetime {
     /// The expected bytes; where it was measured, those that had been written when it was seen.
     pub written_bytes: u64,

@@ -1,9 +1,10 @@
 //! What the workload of a study asks.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a workload asks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WorkloadFacts {
     /// File name, preset or `generated`.
     pub name: String,
@@ -32,7 +33,7 @@ pub struct WorkloadFacts {
 }
 
 /// How a trace file was read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReadAs {
     /// The format's name; `columns` where the user named the columns.
     pub format: &'static str,
@@ -47,5 +48,32 @@ pub struct ReadAs {
     /// One past the highest byte of the address space, all devices chosen laid out.
     pub end_byte: u64,
     /// Its devices, in order of first appearance.
-    pub devices: Vec<trace::DeviceFacts>,
+    pub devices: Vec<TraceDevice>,
+}
+
+/// A device of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TraceDevice {
+    /// The name in the trace.
+    pub name: String,
+    /// Requests to this device.
+    pub requests: u64,
+    /// Lowest byte touched.
+    pub lowest_byte: u64,
+    /// One past the highest byte touched.
+    pub end_byte: u64,
+    /// Its place in the address space: what is added to its addresses; null if it is left out.
+    pub base_byte: Option<u64>,
+}
+
+impl From<&trace::DeviceFacts> for TraceDevice {
+    fn from(device: &trace::DeviceFacts) -> Self {
+        Self {
+            name: device.name.clone(),
+            requests: device.requests,
+            lowest_byte: device.lowest_byte,
+            end_byte: device.end_byte,
+            base_byte: device.base_byte,
+        }
+    }
 }

@@ -1,0 +1,261 @@
+"""Studies: from workload, layers and options to the document that the simulator checks.
+
+Only names are known here, no meanings: ranges, defaults and units are checked once, by the
+simulator, whose messages name the key and the limit. Thus a key spelled wrong is refused there with
+the same words wherever it came from.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ftlkit._native import UserError, parse_stack, schemes, workload_presets
+from ftlkit._util.lookup import hint, known
+from ftlkit.study.options import SECTIONS, TRACE_KEYS
+from ftlkit.study.seeds import check_seed
+from ftlkit.study.toml import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ftlkit.results.document import Json
+    from ftlkit.study.options import DeviceChoice, FtlChoice, Options, TraceOptions, WorkloadChoice
+
+_PLACES: dict[str, tuple[str, str]] = {
+    "capacity": ("device", "capacity"),
+    **{key: ("workload", key) for key in (*TRACE_KEYS, "addresses", "speedup")},
+    "loop": ("host", "loop"),
+    "queue_depth": ("host", "queue_depth"),
+    **{
+        key: ("run", key)
+        for key in ("skip", "precondition", "memory_limit", "samples", "verify", "classes", "timeline")
+    },
+}
+
+
+def build(
+    workload: WorkloadChoice, ftls: FtlChoice | Iterable[FtlChoice], device: DeviceChoice | None, options: Options
+) -> Json:
+    """The study that runs `ftls` over `workload` on `device`, or on the default device."""
+    study: Json = {"workload": source(workload), "ftl": named(ftls)}
+    if device is not None:
+        study["device"] = {"preset": device} if isinstance(device, str) else _table("device", device, "a preset's name")
+    if "title" in options:
+        study["name"] = options["title"]
+    if "seed" in options:
+        check_seed(options["seed"])
+        study["seed"] = options["seed"]
+    given: Mapping[str, Any] = options
+    for key, (section, name) in _PLACES.items():
+        if key in given:
+            study.setdefault(section, {})[name] = given[key]
+    settings = options.get("settings", ())
+    _refuse_twice(settings)
+    for setting in settings:
+        _apply(setting, study)
+    return study
+
+
+def scheme(choice: FtlChoice) -> Json:
+    """The `[[ftl]]` table of a layer: a stack such as `dftl:cmt=32KiB`, or a table as given."""
+    return _ftl(choice) if isinstance(choice, str) else _table("ftl", choice, "a name such as dftl")
+
+
+def _table(section: str, given: object, name: str) -> Json:
+    """A section of a study as it was given; what is none is refused."""
+    if not isinstance(given, Mapping):
+        raise UserError(f"{section} = {given!r}: give {name}, or the [{section}] table of a study.")
+    return dict(given)
+
+
+def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Sequence[str]) -> tuple[Json, Json]:
+    """The `[[ftl]]` and the `[device]` table of a flash image."""
+    study: Json = {"device": {}, "ftl": [scheme(ftl)]}
+    if device is not None:
+        study["device"]["preset"] = device
+    if capacity is not None:
+        study["device"]["capacity"] = capacity
+    _refuse_twice(settings)
+    for setting in settings:
+        _apply(setting, study)
+    for section in SECTIONS[1:]:
+        if section in study:
+            raise UserError(f"--set {section}: an image has a device and a translation layer, but no {section}.")
+    return study["ftl"][0], study["device"]
+
+
+def workload(choice: WorkloadChoice, options: TraceOptions) -> Json:
+    """The `[workload]` table of a preset, a path or a table, with `options`."""
+    given: Mapping[str, Any] = options
+    return source(choice) | {key: given[key] for key in TRACE_KEYS if key in given}
+
+
+def generator(choice: str | Path | Mapping[str, object]) -> tuple[Json, int | None]:
+    """The `generator` table of a preset, of a study file, or as given; with the study's seed."""
+    if isinstance(choice, Mapping):
+        return dict(choice), None
+    presets = {preset["name"]: preset["generator"] for preset in json.loads(workload_presets())}
+    if str(choice) in presets:
+        return presets[str(choice)], None
+    path = Path(choice)
+    if path.suffix != ".toml":
+        raise UserError(
+            f"{choice} is neither a workload preset ({', '.join(presets)}) nor a study file, whose name ends in .toml."
+        )
+    study = load(path)
+    workload = study.get("workload", {})
+    table = workload.get("generator") or presets.get(workload.get("preset"))
+    if table is None:
+        raise UserError(
+            f"{path}: its workload is not generated; give a study with workload.generator or workload.preset."
+        )
+    return table | {key: workload[key] for key in ("requests", "span") if key in workload}, study.get("seed")
+
+
+def source(choice: WorkloadChoice) -> Json:
+    """Where the requests come from: a trace's path, a preset's name, or a table as given."""
+    if isinstance(choice, Path):
+        return {"trace": str(choice)}
+    if not isinstance(choice, str):
+        return _table("workload", choice, "a trace's path, a preset's name")
+    if choice.startswith("preset:"):
+        return {"preset": choice.removeprefix("preset:")}
+    names = [preset["name"] for preset in json.loads(workload_presets())]
+    there = Path(choice).exists()
+    if choice in names and there:
+        raise UserError(
+            f"{choice} is both a workload preset and a file here: write preset:{choice} or ./{choice} to say which."
+        )
+    if choice in names:
+        return {"preset": choice}
+    if there:
+        return {"trace": choice}
+    meant = hint(choice, names)
+    raise UserError(
+        f"{choice}: no such file, and no workload preset of that name.{meant} The presets are {', '.join(names)}."
+    )
+
+
+def named(choice: FtlChoice | Iterable[FtlChoice]) -> list[Json]:
+    """The `[[ftl]]` tables of translation layers: stacks by commas, or tables as given."""
+    choices: list[FtlChoice]
+    if isinstance(choice, str):
+        choices = [part.strip() for part in choice.split(",") if part.strip()]
+    elif isinstance(choice, Mapping):
+        choices = [choice]
+    elif isinstance(choice, Iterable):
+        choices = list(choice)
+    else:
+        raise UserError(f"ftls = {choice!r}: give names by commas, such as page,dftl, or a list of names and tables.")
+    if not choices:
+        raise UserError("no translation layer was named: give at least one, for example page,dftl.")
+    if isinstance(choice, str):
+        _refuse_settings_by_commas([str(part) for part in choices])
+    return [scheme(one) for one in choices]
+
+
+def _refuse_settings_by_commas(stacks: list[str]) -> None:
+    """Raise a `UserError` for `dftl:cmt=32KiB,victim=fifo`, which would be two stacks."""
+    for before, stack in pairwise(stacks):
+        if "=" in stack.partition(":")[0]:
+            raise UserError(
+                f"{stack} stands behind a comma, where another translation layer begins: the settings of one are "
+                f"separated by colons; write {before}:{stack}."
+            )
+
+
+def _ftl(text: str) -> Json:
+    """`dftl`, or `dftl:cmt=32KiB:victim=fifo` with a label that tells it from its siblings."""
+    entry: Json = json.loads(parse_stack(text))
+    names = {each["name"]: each for each in json.loads(schemes())}
+    # A name like no other is left to the engine, which knows planted bugs, too.
+    if (mapping := parts(entry["name"])[0]) not in names and hint(mapping, names):
+        known(mapping, names, "translation layer")
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def parts(stack: str) -> list[str]:
+    """The names of a stack's parts, the mapping first."""
+    return [part.partition(":")[0] for part in stack.split("+")]
+
+
+def _apply(setting: str, study: Json) -> None:
+    place, equals, value = setting.partition("=")
+    owner, key = placed(place) if equals else ("", "")
+    if not owner:
+        raise UserError(f"--set {setting}: not of the form SCHEME.KEY=VALUE; write for example dftl.cmt=64KiB.")
+    if owner in SECTIONS:
+        study.setdefault(owner, {})[key] = number(value.strip())
+        return
+    entries = [entry for entry in study["ftl"] if is_of(owner, entry)]
+    if not entries:
+        names = ", ".join(dict.fromkeys(name for entry in study["ftl"] for name in parts(entry["name"])))
+        raise UserError(
+            f"--set {setting}: {owner} is neither one of the translation layers compared ({names}) "
+            f"nor one of the sections {', '.join(SECTIONS)}."
+        )
+    tables = [parameters(owner, entry) for entry in entries]
+    if all(key in table for table in tables):
+        own = f"{tables[0][key]}" if len(tables) == 1 else "values of their own"
+        raise UserError(
+            f"--set {setting} would change nothing: {owner}.{key} is given with the translation layer already ({own}). "
+            f"Give it once."
+        )
+    for table in tables:
+        # Set for all of a name, kept where one of several was given its own value.
+        table.setdefault(key, value.strip())
+
+
+def placed(place: str) -> tuple[str, str]:
+    """Whose key `dftl.cmt` or `device.spare` is, and the key; both empty for other forms."""
+    owner, _, key = place.strip().rpartition(".")
+    return (owner, key) if owner and key else ("", "")
+
+
+def is_of(owner: str, entry: Json) -> bool:
+    """Whether a translation layer, or a part or the label of it, is called so."""
+    return owner in (entry["name"], entry.get("label"), *parts(entry["name"]))
+
+
+def parameters(owner: str, entry: Json) -> Json:
+    """The table of a layer with the parameters of the mapping, or of the named part."""
+    if owner not in parts(entry["name"])[1:]:
+        return entry
+    table: Json = entry.setdefault(owner, {})
+    return table
+
+
+def _refuse_twice(settings: Sequence[str]) -> None:
+    places = [setting.partition("=")[0].strip() for setting in settings]
+    for place in places:
+        if places.count(place) > 1:
+            raise UserError(f"--set {place} was given twice: which value is meant? Give it once.")
+
+
+def refuse_unreadable(document: Mapping[str, Any]) -> None:
+    """Raise a `UserError` for `10%` in place of 0.1, and for a number that is none."""
+    for section in SECTIONS:
+        for key, value in (document.get(section) or {}).items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise UserError(f"{section}.{key} = {value}: must be a finite number.")
+            if isinstance(value, str) and (found := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value)):
+                share = f"{float(found[1]) / 100:g}" if found[1].count(".") < 2 else "0.1"
+                raise UserError(
+                    f"{section}.{key} = {value}: percentages are not read. A share is a number from 0 to 1: "
+                    f"write {share}; a size has a unit, such as 8GiB."
+                )
+
+
+def number(text: str) -> object:
+    """A section's value as TOML reads it: a number or switch if it looks like one, else text."""
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"[+-]?[0-9]+", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?", text) else text

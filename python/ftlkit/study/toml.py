@@ -1,0 +1,59 @@
+"""Studies as TOML: read from files, and written so that `ftlkit run` reads them again."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from ftlkit._native import UserError, parse_study_toml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ftlkit.results.document import Json
+
+tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+"""By name: type checkers know the oldest Python's module, which later ones lack."""
+
+_ORDER = ("device", "workload", "host", "run", "ftl")
+"""The tables of a study in the order in which one would write them."""
+
+_FIRST = ("name", "label", "preset")
+"""Keys that stand first in their table."""
+
+
+def load(path: Path) -> Json:
+    """The study of a TOML file; relative trace paths in it become relative to the file."""
+    study: Json = json.loads(parse_study_toml(text(path, "study"), str(path)))
+    return study
+
+
+def text(path: Path, what: str) -> str:
+    """The text of a TOML file; `what` says in the error what it should be."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UserError(f"cannot read the {what} {path}: {reason}. Give the path of a TOML file.") from None
+
+
+def written(study: Json) -> str:
+    """The TOML of a study; what is null in it is left out, as TOML has no null."""
+    tables = {key: study[key] for key in _ORDER if study.get(key)}
+    plain = {key: value for key, value in study.items() if key not in _ORDER}
+    return tomli_w.dumps(_table(plain | tables)).strip()
+
+
+def _table(table: Json) -> Json:
+    keys = dict.fromkeys([*(key for key in _FIRST if key in table), *table])
+    return {key: _value(table[key]) for key in keys if table[key] is not None}
+
+
+def _value(value: Any) -> Any:  # noqa: ANN401 - any value of JSON
+    if isinstance(value, dict):
+        return _table(value)
+    return [_value(item) for item in value] if isinstance(value, list) else value
