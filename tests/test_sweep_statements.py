@@ -110,7 +110,7 @@ def test_a_caution_is_said_once_with_its_points() -> None:
 
 def test_every_kind_of_caution_has_a_summary() -> None:
     document = sample.document(cancelled=True)
-    kinds = {caution.kind for caution in cautions.found(Outcome(document))}
+    kinds = {caution.kind for caution in cautions.all_cautions(Outcome(document))}
     assert "stopped" in kinds
     assert kinds - {"stopped"} <= set(SUMMARIES)
     assert set(NO_RANKING) <= set(SUMMARIES)

@@ -57,7 +57,7 @@ def parameters(scheme: Json) -> list[str]:
     if not scheme["parameters"]:
         return ["None."]
     head = ["| parameter | default | allowed | meaning | source of the default |", "|---|---|---|---|---|"]
-    return head + [_row(each) for each in scheme["parameters"]]
+    return head + [_row(parameter) for parameter in scheme["parameters"]]
 
 
 def _row(parameter: Json) -> str:
@@ -79,7 +79,10 @@ def allowed(parameter: Json) -> str:
 
 def index(schemes: list[Json]) -> str:
     """The page that lists them."""
-    rows = [f"| [{each['name']}]({each['name']}.md) | {each['family']} | {_cell(each['idea'])} |" for each in schemes]
+    rows = [
+        f"| [{scheme['name']}]({scheme['name']}.md) | {scheme['family']} | {_cell(scheme['idea'])} |"
+        for scheme in schemes
+    ]
     head = ["# Translation layers and their parts", "", "| name | family | idea |", "|---|---|---|"]
     return "\n".join([*head, *rows, ""])
 
@@ -107,8 +110,8 @@ computed from these. *Better* says which way is better where one is.
 
 def columns() -> str:
     """The page of all columns and metrics."""
-    found = METRICS.values()
-    parts = [_COLUMNS_HEAD, "## `runs`: one row a run", "", *_metrics(each for each in found if each.is_column)]
+    metrics = METRICS.values()
+    parts = [_COLUMNS_HEAD, "## `runs`: one row a run", "", *_metrics(metric for metric in metrics if metric.is_column)]
     for name, frame in FRAMES.items():
         if name != "runs":
             parts += [
@@ -133,7 +136,9 @@ def columns() -> str:
     parts += ["| column | type | meaning |", "|---|---|---|"]
     parts += [f"| `{name}` | {kind} | {meaning} |" for name, (kind, meaning) in _REQUEST_COLUMNS.items()]
     parts += ["", "## Causes", "", "| `cause` | in reports | kind of work | meaning |", "|---|---|---|---|"]
-    parts += [f"| `{each.name}` | {each.words} | {each.work} | {_cell(each.meaning)} |" for each in CAUSES.values()]
+    parts += [
+        f"| `{cause.name}` | {cause.words} | {cause.work} | {_cell(cause.meaning)} |" for cause in CAUSES.values()
+    ]
     parts += [
         "",
         "## Metrics for reproductions",
@@ -141,7 +146,7 @@ def columns() -> str:
         "[Reproductions](reproduce.md) may use every number above, and these:",
         "",
     ]
-    parts += _metrics(each for each in found if not each.is_column)
+    parts += _metrics(metric for metric in metrics if not metric.is_column)
     parts += ["", "## What else the JSON holds", "", "| key of a run | where it is shown |", "|---|---|"]
     parts += [f"| `{key}` | {_cell(where)} |" for key, where in PARTS.items()]
     return "\n".join([*parts, ""])
@@ -179,12 +184,12 @@ def request_columns() -> list[str]:
     ]
 
 
-def _metrics(found: Iterable[Metric]) -> list[str]:
+def _metrics(metrics: Iterable[Metric]) -> list[str]:
     head = ["| column | type | unit | meaning | better | from |", "|---|---|---|---|---|---|"]
     return head + [
-        f"| `{each.name}` | {_type(each.type)} | {each.unit} | {_cell(each.meaning)} | {each.better} "
-        f"| {_keys(each.source)} |"
-        for each in found
+        f"| `{metric.name}` | {_type(metric.type)} | {metric.unit} | {_cell(metric.meaning)} | {metric.better} "
+        f"| {_keys(metric.source)} |"
+        for metric in metrics
     ]
 
 

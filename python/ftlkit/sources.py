@@ -127,14 +127,14 @@ def spelled(source: str) -> str:
 
 def cited(text: str) -> list[str]:
     """What a text cites, each as its short name with its title."""
-    names = {found[0] for found in _NAMES.finditer(text)}
+    names = {match[0] for match in _NAMES.finditer(text)}
     return [f"{name}: {title}" for name, title in TITLES.items() if name in names]
 
 
 def described(scheme: Json) -> Json:
     """What a scheme's entry adds: the idea in a line, its sources, the titles that it cites."""
-    parameters = [each | {"source": spelled(each["source"])} for each in scheme["parameters"]]
-    text = "\n".join([scheme["source"], scheme["story"], *(each["source"] for each in scheme["parameters"])])
+    parameters = [parameter | {"source": spelled(parameter["source"])} for parameter in scheme["parameters"]]
+    text = "\n".join([scheme["source"], scheme["story"], *(parameter["source"] for parameter in scheme["parameters"])])
     title = scheme["story"].strip().partition("\n")[0]
     return {
         "idea": title.partition(": ")[2],

@@ -50,9 +50,9 @@ def check_writable(paths: Iterable[Path | None], inputs: Iterable[str | Path | N
 
 def check_one(path: Path, inputs: Iterable[Path]) -> None:
     """Refuse a path that cannot or must not be written; an input folder counts with its files."""
-    for each in inputs:
-        if _is_same(path, each) or (each.is_dir() and _place(path).is_relative_to(_place(each))):
-            other = "" if str(each) == str(path) else f" ({each})"
+    for source in inputs:
+        if _is_same(path, source) or (source.is_dir() and _place(path).is_relative_to(_place(source))):
+            other = "" if str(source) == str(path) else f" ({source})"
             raise UserError(f"{path} is read here{other}: an output would overwrite it. Choose another path.")
     reason = _obstacle(path)
     if reason:

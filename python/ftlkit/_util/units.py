@@ -125,14 +125,14 @@ def with_interval(shown: Callable[[float], str], mean: float, half_width: float 
     text = shown(mean)
     if not half_width:
         return text
-    found = _NUMBER.fullmatch(text)
-    number = float(found[1].replace(",", "")) if found else 0.0
-    if found is None or not number:
+    match = _NUMBER.fullmatch(text)
+    number = float(match[1].replace(",", "")) if match else 0.0
+    if match is None or not number:
         return f"{text} ± {shown(half_width)}"
-    decimals = len(found[1].partition(".")[2])
+    decimals = len(match[1].partition(".")[2])
     scaled, last = half_width * number / mean, 10.0**-decimals
     half = f"{scaled:,.{decimals}f}" if scaled >= last / 2 else f"<{last:.{decimals}f}"
-    return f"{text} ± {half}{found[2]}"
+    return f"{text} ± {half}{match[2]}"
 
 
 _NUMBER = re.compile(r"([\d,]+(?:\.\d+)?)(\D*)")

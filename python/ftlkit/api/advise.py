@@ -52,17 +52,17 @@ class Advice:
     @property
     def sentences(self) -> list[str]:
         """The advice, the first sentence alone if need be."""
-        return [typed(each) for each in self.answer.sentences]
+        return [typed(sentence) for sentence in self.answer.sentences]
 
     @property
     def doubts(self) -> list[str]:
         """How sure it is."""
-        return [typed(each) for each in self.answer.doubts]
+        return [typed(sentence) for sentence in self.answer.doubts]
 
     @property
     def cautions(self) -> list[str]:
         """What to be careful about."""
-        return [typed(each) for each in self.answer.cautions]
+        return [typed(sentence) for sentence in self.answer.cautions]
 
     @property
     def command(self) -> str:
@@ -86,10 +86,10 @@ class Advice:
         """
         metrics = ("ram_bytes", *FRONTS)
         rows = [
-            {"stack": each["stack"], "is_advised": each["advised"]}
-            | {name: (each[name] or {}).get("mean") for name in metrics}
-            | {f"{name}_half_width": (each[name] or {}).get("half_width") for name in metrics}
-            for each in self.document["stacks"]
+            {"stack": stack["stack"], "is_advised": stack["advised"]}
+            | {name: (stack[name] or {}).get("mean") for name in metrics}
+            | {f"{name}_half_width": (stack[name] or {}).get("half_width") for name in metrics}
+            for stack in self.document["stacks"]
         ]
         numbers = {name: pl.Float64() for metric in metrics for name in (metric, f"{metric}_half_width")}
         return pl.DataFrame(rows, schema_overrides=numbers)

@@ -17,23 +17,23 @@ def schemes() -> list[Json]:
     `sources` are the full titles of what the source and the story cite by letter or by name and
     year.
     """
-    found: list[Json] = json.loads(_native.schemes())
-    return [scheme | sources.described(scheme) for scheme in found]
+    entries: list[Json] = json.loads(_native.schemes())
+    return [scheme | sources.described(scheme) for scheme in entries]
 
 
 def parts() -> list[Json]:
     """All parts of stacks: `schemes`, then wear policies and buffers; `kind` says which."""
-    found: list[Json] = json.loads(_native.parts())
-    return [part | sources.described(part) for part in found]
+    entries: list[Json] = json.loads(_native.parts())
+    return [part | sources.described(part) for part in entries]
 
 
 def devices() -> list[Json]:
     """All device presets, with every key of a `[device]` table."""
-    found: list[Json] = json.loads(_native.devices())
-    return found
+    entries: list[Json] = json.loads(_native.devices())
+    return entries
 
 
 def workloads() -> list[Json]:
     """All workload presets: statistical look-alikes of published traces."""
-    found: list[Json] = json.loads(_native.workload_presets())
-    return found
+    entries: list[Json] = json.loads(_native.workload_presets())
+    return entries

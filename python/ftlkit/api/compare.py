@@ -92,11 +92,11 @@ def run_study(
 def check_study(source: str | Path | Mapping[str, object], *, watcher: Watcher | None = None) -> Json:
     """Check a study and its workload without running it; returns it with every key filled in."""
     text = json.dumps(_document(source))
-    found: Json = json.loads(watched(lambda control: _native.check_study(text, control), watcher or Silent()))
-    return found
+    checked: Json = json.loads(watched(lambda control: _native.check_study(text, control), watcher or Silent()))
+    return checked
 
 
 def _document(source: str | Path | Mapping[str, object]) -> Json:
-    found = study.load(Path(source)) if isinstance(source, (str, Path)) else dict(source)
-    study.refuse_unreadable(found)
-    return found
+    document = study.load(Path(source)) if isinstance(source, (str, Path)) else dict(source)
+    study.refuse_unreadable(document)
+    return document

@@ -50,14 +50,14 @@ def create_image(
 
 def image_info(path: str | Path) -> Json:
     """Describe an image: translation layer, sizes, counts over its life; also while served."""
-    found: Json = json.loads(_native.image_info(str(path)))
-    return found
+    info: Json = json.loads(_native.image_info(str(path)))
+    return info
 
 
 def check_image(path: str | Path) -> Json:
     """The damage of an image that nobody serves; changes nothing. `is_sound` if there is none."""
-    found: Json = json.loads(_native.image_check(str(path)))
-    return found
+    report: Json = json.loads(_native.image_check(str(path)))
+    return report
 
 
 def upgrade_image(path: str | Path, to: str | Path | None = None, *, accept_damage: bool = False) -> Json:
@@ -74,8 +74,8 @@ def upgrade_image(path: str | Path, to: str | Path | None = None, *, accept_dama
 
 def stat(path: str | Path) -> Json:
     """Describe a served device: write amplification, wear, spare blocks, counts by cause."""
-    found: Json = json.loads(_native.server_call(str(path), '"stat"'))
-    return found
+    statistics: Json = json.loads(_native.server_call(str(path), '"stat"'))
+    return statistics
 
 
 def fault(path: str | Path, request: Mapping[str, object] | str) -> str:

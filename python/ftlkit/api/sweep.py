@@ -52,9 +52,9 @@ class Swept:
     def frame(self) -> pl.DataFrame:
         """A row a point: its names, a column a varied key, its state, and `RUN_COLUMNS`."""
         settings = [varied(row) for row in self.rows]
-        keys = list(dict.fromkeys(key for each in settings for key in each))
+        keys = list(dict.fromkeys(key for setting in settings for key in setting))
         columns: dict[str, Any] = {name: [row[name] for row in self.rows] for name in _PLACE}
-        columns |= {key: [each.get(key) for each in settings] for key in keys}
+        columns |= {key: [setting.get(key) for setting in settings] for key in keys}
         kinds = {name: metric.type for name, metric in COLUMNS.items() if name not in columns}
         return pl.DataFrame(
             columns | {name: [row.get(name) for row in self.rows] for name in kinds},
@@ -101,7 +101,7 @@ def sweep(  # noqa: PLR0913 - as many as there are options
     """
     named = [workloads] if isinstance(workloads, (str, Path)) else list(workloads)
     axes = [vary] if isinstance(vary, str) else list(vary)
-    plan = planned([str(each) for each in named], ftls, device, options, axes, seeds)
+    plan = planned([str(workload) for workload in named], ftls, device, options, axes, seeds)
     watch = lambda: watcher or Silent()  # noqa: E731 - one for each part of the work
     if store is None:
         with scratch() as folder:
@@ -119,7 +119,7 @@ def planned(
     seeds: int | None,
 ) -> Plan:
     """The plan of a sweep, checked."""
-    plan = plans.with_more(_plan(workloads, ftls, device, options), [values.parse(each) for each in vary], seeds)
+    plan = plans.with_more(_plan(workloads, ftls, device, options), [values.parse(axis) for axis in vary], seeds)
     plan.check()
     return plan
 

@@ -29,8 +29,8 @@ def trace_info(
     """Statistics of a workload: a preset's name, a trace's path, or a `[workload]` table."""
     text, seed = json.dumps(study.workload(workload, options)), options.get("seed", 1)
     check_seed(seed)
-    found: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent()))
-    return found
+    info: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent()))
+    return info
 
 
 @takes(study.ReadingOptions)
@@ -63,7 +63,7 @@ def trace_generate(
     _check_suffix(target, ".parquet")
     table, own_seed = study.generator(spec)
     text = json.dumps(table if requests is None else table | {"requests": requests})
-    chosen = next((each for each in (seed, own_seed) if each is not None), 1)
+    chosen = next((given for given in (seed, own_seed) if given is not None), 1)
     check_seed(chosen)
     with replacing(Path(target), [spec] if isinstance(spec, (str, Path)) else []) as whole:
         done: Json = json.loads(

@@ -25,18 +25,18 @@ Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one 
 
 def schemes(name: Name = None) -> None:
     """List the translation layers and the parts that go with them, or show one."""
-    found = catalogue.parts()
+    entries = catalogue.parts()
     if name is None:
-        _list((each["name"], each["family"], each["idea"]) for each in found if each["kind"] == "mapping")
+        _list((entry["name"], entry["family"], entry["idea"]) for entry in entries if entry["kind"] == "mapping")
         for kind in ("wear policy", "buffer"):
-            parts = [each for each in found if each["kind"] == kind]
+            parts = [entry for entry in entries if entry["kind"] == kind]
             if parts:
-                example = f"{found[0]['name']}+{parts[-1]['name']}"
+                example = f"{entries[0]['name']}+{parts[-1]['name']}"
                 OUT.print(f"\nA {kind} goes behind a plus: {example}", markup=False, highlight=False)
-                _list((each["name"], each["idea"]) for each in parts)
+                _list((part["name"], part["idea"]) for part in parts)
         OUT.print("\n`ftlkit schemes NAME` shows one in full.", markup=False, highlight=False)
         return
-    scheme = _pick("translation layer", name, found)
+    scheme = _pick("translation layer", name, entries)
     _heading(scheme["name"], f"{scheme['idea']} ({scheme['family']})\nSource: {scheme['source']}")
     for parameter in scheme["parameters"]:
         OUT.print(Text.assemble((parameter["name"], "bold"), f" = {parameter['default']}   {_range(parameter)}"))
@@ -51,20 +51,20 @@ def schemes(name: Name = None) -> None:
 
 def devices(name: Name = None) -> None:
     """List the device presets, or show one with all its keys."""
-    found = catalogue.devices()
+    entries = catalogue.devices()
     if name is None:
-        _list((each["name"], each["description"]) for each in found)
+        _list((entry["name"], entry["description"]) for entry in entries)
         return
-    _keys(_pick("device preset", name, found))
+    _keys(_pick("device preset", name, entries))
 
 
 def workloads(name: Name = None) -> None:
     """List the workload presets, or show one: what it imitates and how it is generated."""
-    found = catalogue.workloads()
+    entries = catalogue.workloads()
     if name is None:
-        _list((each["name"], each["description"]) for each in found)
+        _list((entry["name"], entry["description"]) for entry in entries)
         return
-    preset = _pick("workload preset", name, found)
+    preset = _pick("workload preset", name, entries)
     _keys(preset.pop("generator") | preset)
 
 
@@ -78,8 +78,8 @@ def _range(parameter: Json) -> str:
     return f"{show(parameter['min'])} to {show(parameter['max'])}"
 
 
-def _pick(what: str, name: str, found: list[Json]) -> Json:
-    return known(name, {each["name"]: each for each in found}, what)
+def _pick(what: str, name: str, entries: list[Json]) -> Json:
+    return known(name, {entry["name"]: entry for entry in entries}, what)
 
 
 def _heading(name: str, text: str) -> None:
@@ -120,9 +120,9 @@ def _value(key: str, value: Any) -> str:  # noqa: ANN401 - any value of a table
     if isinstance(value, str) and re.fullmatch(r"[0-9]+ns", value):
         return units.duration(int(value.removesuffix("ns")))
     if isinstance(value, list):
-        return "; ".join(_value(key, each) for each in value)
+        return "; ".join(_value(key, item) for item in value)
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_value(name, each)}" for name, each in value.items())
+        return ", ".join(f"{name} {_value(name, item)}" for name, item in value.items())
     return str(value)
 
 

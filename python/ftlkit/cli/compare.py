@@ -63,22 +63,22 @@ class Outputs:
                     f"--{option} -: only --json, --csv and --series write to standard output. Give the name of a file."
                 )
 
-    def write(self, found: Results) -> None:
+    def write(self, results: Results) -> None:
         """Write them, the complete results first."""
         tables = ((self.json, ".json", "runs"), (self.csv, ".csv", "runs"), (self.parquet, ".parquet", "runs"))
         for path, suffix, frame in (*tables, (self.series, "", "series")):
             if path == STANDARD_OUTPUT:
-                write(path, found.written(suffix or ".csv", found.frame(frame)))
+                write(path, results.written(suffix or ".csv", results.frame(frame)))
             elif path is not None:
-                found.save(path, frame=frame)
+                results.save(path, frame=frame)
                 say(f"wrote {path}")
         if self.report is not None:
-            found.report(self.report)
+            results.report(self.report)
             say(f"wrote {self.report}")
         if self.timeline is not None:
-            found.draw_timeline(self.timeline)
+            results.draw_timeline(self.timeline)
             say(f"wrote {self.timeline}")
-        if self.requests is not None and not found.document["cancelled"]:
+        if self.requests is not None and not results.document["cancelled"]:
             say(f"wrote {self.requests}")
 
     @property
@@ -170,12 +170,12 @@ def _set_window(document: Json, outputs: Outputs, window: str | None) -> None:
 
 def _run(document: Json, outputs: Outputs, threads: int | None) -> None:
     try:
-        found = run_study(document, threads=threads, requests_out=outputs.requests, watcher=watcher(ERR))
+        results = run_study(document, threads=threads, requests_out=outputs.requests, watcher=watcher(ERR))
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.labels:
             raise
         show(stop.finished, outputs.screen)
         outputs.write(stop.finished)
         raise typer.Exit(INTERRUPTED) from None
-    show(found, outputs.screen)
-    outputs.write(found)
+    show(results, outputs.screen)
+    outputs.write(results)

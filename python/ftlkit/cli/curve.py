@@ -75,16 +75,16 @@ def cache(
             raise UserError(f"--{option} {path}: the name must end in .{option}.")
     inputs = [study.source(workload).get("trace")]
     check_writable([report, json, csv], inputs)
-    found = hits.curve(workload, device=device, sizes=sizes, sample=sample, watcher=watcher(ERR), **chosen)  # type: ignore[misc] # the options named above
-    _show(_cache_drawing(found.found, found.curve), report, screen(json, csv))
+    ratios = hits.curve(workload, device=device, sizes=sizes, sample=sample, watcher=watcher(ERR), **chosen)  # type: ignore[misc] # the options named above
+    _show(_cache_drawing(ratios.accesses, ratios.curve), report, screen(json, csv))
     for path, suffix in ((json, ".json"), (csv, ".csv")):
         if path is not None:
-            write(path, found.written(suffix), inputs)
+            write(path, ratios.written(suffix), inputs)
             if path != STANDARD_OUTPUT:
                 say(f"wrote {path}")
 
 
-def _cache_drawing(found: Accesses, curve: Curve) -> Drawing:
+def _cache_drawing(accesses: Accesses, curve: Curve) -> Drawing:
     from ftlkit.curves.page import Drawing  # noqa: PLC0415 - the drawing libraries take a second to load
 
     metric = COLUMNS["mapping_hit_ratio"]
@@ -95,11 +95,11 @@ def _cache_drawing(found: Accesses, curve: Curve) -> Drawing:
         size = f"{units.count(curve.pages)} pages, {units.share(curve.share)} of all (SHARDS)"
         sampled = [f"The curve is from a sample of {size}; --sample 1 looks at every page."]
     lines = {how: curve.hit_ratios, "Che's approximation": curve.che}
-    filled = "every page was written once before, in order" if found.filled else "the device was erased before"
+    filled = "every page was written once before, in order" if accesses.filled else "the device was erased before"
     return Drawing(
-        f"Hit ratio of the mapping cache on {_name(found.study)}",
+        f"Hit ratio of the mapping cache on {_name(accesses.study)}",
         [
-            f"{units.count(curve.accesses)} look-ups of {units.count(found.logical_pages)} logical pages; {filled}.",
+            f"{units.count(curve.accesses)} look-ups of {units.count(accesses.logical_pages)} logical pages; {filled}.",
             *sampled,
             "The cache is dftl's with cmt_policy=lru, 8 B an entry. Collections look nothing up.",
             "Che's approximation takes look-ups as independent draws; the first of a page misses, as in the workload.",
@@ -116,7 +116,7 @@ def _cache_drawing(found: Accesses, curve: Curve) -> Drawing:
             [name, units.share(ours), units.share(model)]
             for name, ours, model in zip(names, curve.hit_ratios, curve.che, strict=True)
         ],
-        found.study,
+        accesses.study,
     )
 
 
@@ -148,7 +148,7 @@ def spare(
     _show(_spare_drawing(spares.measured(done), made.study, workload), report)
 
 
-def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> Drawing:
+def _spare_drawing(points: list[spares.Measured], asked: Json, workload: str) -> Drawing:
     from ftlkit.curves.page import Drawing  # noqa: PLC0415 - as above
     from ftlkit.sweeps.charts import band  # noqa: PLC0415 - as above
 
@@ -156,14 +156,14 @@ def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> 
     model = "uniform writes, greedy (Van Houdt 2013)"
     rows = [
         {
-            "line": each.layer,
-            "x": each.spare,
-            "mean": each.page_write_amplification.mean,
-            **band(each.page_write_amplification),
+            "line": point.layer,
+            "x": point.spare,
+            "mean": point.page_write_amplification.mean,
+            **band(point.page_write_amplification),
         }
-        for each in found
+        for point in points
     ]
-    models = {each.spare: each.model for each in found}
+    models = {point.spare: point.model for point in points}
     rows += [{"line": model, "x": spare, "mean": value, "low": value, "high": value} for spare, value in models.items()]
     return Drawing(
         f"Write amplification over spare on {workload}",
@@ -177,8 +177,8 @@ def _spare_drawing(found: list[spares.Measured], asked: Json, workload: str) -> 
         rows,
         ["FTL", "spare", metric.heading, "uniform, greedy"],
         [
-            [each.layer, each.spare, text(metric, each.page_write_amplification), metric.text(each.model)]
-            for each in found
+            [point.layer, point.spare, text(metric, point.page_write_amplification), metric.text(point.model)]
+            for point in points
         ],
         asked,
     )

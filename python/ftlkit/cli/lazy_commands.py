@@ -24,12 +24,12 @@ class Later(TyperCommand):
     def loaded(self) -> Any:  # noqa: ANN401 - as declared by typer
         """The command itself."""
         module, name = self.place.split(":")
-        found: Callable[..., object] | typer.Typer = getattr(importlib.import_module(f"ftlkit.cli.{module}"), name)
-        if not isinstance(found, typer.Typer):
+        command: Callable[..., object] | typer.Typer = getattr(importlib.import_module(f"ftlkit.cli.{module}"), name)
+        if not isinstance(command, typer.Typer):
             alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-            alone.command(self.name, cls=Command)(found)
+            alone.command(self.name, cls=Command)(command)
             return get_command(alone)
-        group = get_group(found)
+        group = get_group(command)
         group.name = self.name
         return group
 

@@ -62,16 +62,16 @@ def create(
 @image.command(cls=Command)
 def info(path: Image, as_json: AsJson = False) -> None:
     """Say what an image is; may be asked while it is served."""
-    found = live.image_info(path)
+    info = live.image_info(path)
     if as_json:
-        _print_json(found)
+        _print_json(info)
         return
-    described = found["description"]
+    described = info["description"]
     state = (
         "being served"
-        if found["is_served"]
+        if info["is_served"]
         else "in good order"
-        if found["is_clean"]
+        if info["is_clean"]
         else "was not stopped in good order; the next start recovers it"
     )
     _rows(
@@ -79,11 +79,11 @@ def info(path: Image, as_json: AsJson = False) -> None:
             ("image", str(path)),
             ("state", state),
             ("translation layer", described["stack"]),
-            ("logical size", units.size(found["logical_bytes"])),
+            ("logical size", units.size(info["logical_bytes"])),
             ("flash", _flash(described)),
-            ("file", f"{units.size(found['file_bytes'])}, {units.size(found['disk_bytes'])} of it on the disk"),
-            ("served", f"{units.count(found['starts'])} times"),
-            *((name.replace("_", " "), units.count(number)) for name, number in found["life"].items()),
+            ("file", f"{units.size(info['file_bytes'])}, {units.size(info['disk_bytes'])} of it on the disk"),
+            ("served", f"{units.count(info['starts'])} times"),
+            *((name.replace("_", " "), units.count(number)) for name, number in info["life"].items()),
         ]
     )
 
@@ -94,19 +94,19 @@ def check(path: Image, as_json: AsJson = False) -> None:
 
     The exit code is 2 if anything is wrong.
     """
-    found = live.check_image(path)
+    report = live.check_image(path)
     if as_json:
-        _print_json(found)
+        _print_json(report)
     else:
-        for problem in found["problems"]:
+        for problem in report["problems"]:
             OUT.print(problem, markup=False, highlight=False, soft_wrap=True)
-        if found["unreadable_pages"]:
-            pages = ", ".join(str(page) for page in found["unreadable_pages"])
-            more = found["unreadable_count"] - len(found["unreadable_pages"])
+        if report["unreadable_pages"]:
+            pages = ", ".join(str(page) for page in report["unreadable_pages"])
+            more = report["unreadable_count"] - len(report["unreadable_pages"])
             OUT.print(f"unreadable logical pages: {pages}" + (f" and {more} more" if more else ""), soft_wrap=True)
-        verdict = "sound" if found["is_sound"] else "damaged; what is listed above cannot be trusted, the rest can"
-        OUT.print(f"{path}: {verdict}. {units.count(found['programmed_pages'])} pages programmed.", soft_wrap=True)
-    if not found["is_sound"]:
+        verdict = "sound" if report["is_sound"] else "damaged; what is listed above cannot be trusted, the rest can"
+        OUT.print(f"{path}: {verdict}. {units.count(report['programmed_pages'])} pages programmed.", soft_wrap=True)
+    if not report["is_sound"]:
         raise typer.Exit(USER_ERROR)
 
 
@@ -212,11 +212,11 @@ def serve(
 
 def stat(path: Image, as_json: AsJson = False) -> None:
     """Say how a device that is being served is, like the SMART page of a drive."""
-    found = live.stat(path)
+    statistics = live.stat(path)
     if as_json:
-        _print_json(found)
+        _print_json(statistics)
     else:
-        _rows(list(_stat_rows(found)))
+        _rows(list(_stat_rows(statistics)))
 
 
 def fault(
@@ -259,12 +259,12 @@ class Stopping:
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        self._before = {each: signal.signal(each, self._ask) for each in (signal.SIGINT, signal.SIGTERM)}
+        self._before = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each, handler in self._before.items():
-            signal.signal(each, handler or signal.SIG_DFL)
+        for number, handler in self._before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
 
     def _ask(self, number: int, _frame: object) -> None:
         self.asked = True
@@ -284,57 +284,60 @@ def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
     say(f"stopped serving {path}: {served}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
 
 
-def _stat_rows(found: Json) -> Iterator[tuple[str, str]]:
-    host, erases, spares = found["host"], found["erases"], found["spares"]
-    yield "translation layer", found["ftl"]
-    yield "power", "on" if found["has_power"] else "off"
-    yield "up", units.duration(found["uptime_s"] * 1e9)
-    yield "clients", f"{units.count(found['clients'])} now, {units.count(found['clients_served'])} in all"
-    yield "waited for others", f"at most {units.count(found['turns_waited_max'])} turns"
+def _stat_rows(statistics: Json) -> Iterator[tuple[str, str]]:
+    host, erases, spares = statistics["host"], statistics["erases"], statistics["spares"]
+    yield "translation layer", statistics["ftl"]
+    yield "power", "on" if statistics["has_power"] else "off"
+    yield "up", units.duration(statistics["uptime_s"] * 1e9)
+    yield "clients", f"{units.count(statistics['clients'])} now, {units.count(statistics['clients_served'])} in all"
+    yield "waited for others", f"at most {units.count(statistics['turns_waited_max'])} turns"
     yield "read", f"{several(host['reads'], 'request')}, {units.size(host['bytes_read'])}"
     yield "written", f"{several(host['writes'], 'request')}, {units.size(host['bytes_written'])}"
     yield "trims, flushes", f"{units.count(host['trims'])}, {units.count(host['flushes'])}"
-    valid = units.size(found["valid_pages"] * found["page_bytes"])
-    yield "valid pages", f"{units.count(found['valid_pages'])}, {valid} of {units.size(found['logical_bytes'])}"
-    yield "write amplification", units.plain(found["write_amplification"])
-    if found["mapping_hit_ratio"] is not None:
-        yield "mapping hit ratio", units.share(found["mapping_hit_ratio"])
-    if found.get("buffer_hit_ratio") is not None:
-        yield "buffer hit ratio", units.share(found["buffer_hit_ratio"])
+    valid = units.size(statistics["valid_pages"] * statistics["page_bytes"])
+    yield (
+        "valid pages",
+        f"{units.count(statistics['valid_pages'])}, {valid} of {units.size(statistics['logical_bytes'])}",
+    )
+    yield "write amplification", units.plain(statistics["write_amplification"])
+    if statistics["mapping_hit_ratio"] is not None:
+        yield "mapping hit ratio", units.share(statistics["mapping_hit_ratio"])
+    if statistics.get("buffer_hit_ratio") is not None:
+        yield "buffer hit ratio", units.share(statistics["buffer_hit_ratio"])
     spread = f"{units.count(erases['min'])} to {units.count(erases['max'])}, mean {units.plain(erases['mean'])}"
-    yield "erases a block", f"{spread}, of {units.count(found['endurance'])}"
-    yield "wear", units.share(found["wear"])
-    yield "wear map", _wear_map(found["wear_map"])
-    yield "bad blocks", units.count(found["bad_blocks"])
+    yield "erases a block", f"{spread}, of {units.count(statistics['endurance'])}"
+    yield "wear", units.share(statistics["wear"])
+    yield "wear map", _wear_map(statistics["wear_map"])
+    yield "bad blocks", units.count(statistics["bad_blocks"])
     yield "spare blocks", f"{units.count(spares['total'] - spares['used'])} left of {units.count(spares['total'])}"
-    late = found["lateness_ns"]
+    late = statistics["lateness_ns"]
     if late is not None:
         known = f"median {units.duration(late['p50'])}, 99 % {units.duration(late['p99'])}"
         yield "late replies", f"{known}, at most {units.duration(late['max'])}"
-    for operation in found["operations"]:
+    for operation in statistics["operations"]:
         yield f"{operation['cause']} {operation['op']}s".replace("_", " "), units.count(operation["count"])
-    for name, number in found["notes"]:
+    for name, number in statistics["notes"]:
         yield name.replace("_", " "), units.count(number)
-    for name, number in found["gauges"]:
+    for name, number in statistics["gauges"]:
         yield name.replace("_", " "), units.plain(number)
-    if found["files"] is not None:
-        yield from _file_rows(found["files"])
+    if statistics["files"] is not None:
+        yield from _file_rows(statistics["files"])
 
 
 def _wear_map(erases: list[int]) -> str:
     """A bar for each stretch of blocks, by the erases of its most worn block."""
     bars = "▁▂▃▄▅▆▇█"
     most = max(erases, default=0)
-    return "".join(bars[each * (len(bars) - 1) // most] if most else bars[0] for each in erases)
+    return "".join(bars[count * (len(bars) - 1) // most] if most else bars[0] for count in erases)
 
 
 def _file_rows(files: Json) -> Iterator[tuple[str, str]]:
     """Degrees by type of file, the hottest first."""
     yield "mounted at", files["mounted_at"]
     yield "intervals", f"{units.count(files['intervals'])} have ended; degrees go from 0 to {files['degrees']}"
-    for found in files["types"]:
-        active = f"{units.count(found['active'])} active, {units.plain(found['f'])} writes to each expected"
-        yield f"degree of {found['file_type']}", f"{found['degree']} ({active})"
+    for file_type in files["types"]:
+        active = f"{units.count(file_type['active'])} active, {units.plain(file_type['f'])} writes to each expected"
+        yield f"degree of {file_type['file_type']}", f"{file_type['degree']} ({active})"
 
 
 def _logical(described: Json) -> int:
@@ -353,8 +356,8 @@ def _flash(described: Json) -> str:
     )
 
 
-def _print_json(found: Json) -> None:
-    OUT.file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+def _print_json(document: Json) -> None:
+    OUT.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def _rows(rows: list[tuple[str, str]]) -> None:

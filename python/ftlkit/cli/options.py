@@ -39,7 +39,7 @@ def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 
 def names_of(catalogue: Callable[[], list[dict[str, Any]]]) -> Callable[[], list[str]]:
     """The names in a catalogue, asked for when they are needed."""
-    return lambda: [each["name"] for each in catalogue()]
+    return lambda: [entry["name"] for entry in catalogue()]
 
 
 Report = Annotated[
@@ -357,9 +357,9 @@ def taking(*names: str, **defaults: object) -> Callable[[Callable[..., None]], C
             command(**values, chosen=given(**shared))
 
         parameters = [
-            each.replace(kind=Parameter.KEYWORD_ONLY)
+            option.replace(kind=Parameter.KEYWORD_ONLY)
             for parameter in own.parameters.values()
-            for each in ([_shared(name, defaults) for name in names] if parameter.name == "chosen" else [parameter])
+            for option in ([_shared(name, defaults) for name in names] if parameter.name == "chosen" else [parameter])
         ]
         take.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # read by typer
         take.__name__, take.__doc__, take.__module__ = command.__name__, command.__doc__, command.__module__

@@ -56,10 +56,10 @@ def _show(done: Reproduction, store: Path) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("claim", "kind", "paper", "ours", "verdict"):
         table.add_column(column)
-    for each in done.judgements:
-        for row in each.rows:
-            name = f"{each.claim.id}: {row.label}" if row.label else each.claim.id
-            table.add_row(name, each.claim.kind, each.claim.paper, row.text, row.verdict)
+    for judgement in done.judgements:
+        for row in judgement.rows:
+            name = f"{judgement.claim.id}: {row.label}" if row.label else judgement.claim.id
+            table.add_row(name, judgement.claim.kind, judgement.claim.paper, row.text, row.verdict)
     OUT.print(table)
     say(reproductions.counted(done.judgements))
     if done.absent:

@@ -39,8 +39,8 @@ def list_(store: Folder = DEFAULT) -> None:
     for row in sorted(rows, key=in_order):
         settings = ", ".join(f"{key}={value}" for key, value in varied(row).items())
         place = [row["device"], row["workload"], row["label"], settings, str(row["seed"]), row["state"]]
-        found = [COLUMNS[name].text(row[name]) for name in ("response_mean_ns", "write_amplification")]
-        made.append(Row("", row["key"][:_SHORT], [*place, *found]))
+        cells = [COLUMNS[name].text(row[name]) for name in ("response_mean_ns", "write_amplification")]
+        made.append(Row("", row["key"][:_SHORT], [*place, *cells]))
     headings = ["device", "workload", "FTL", "varied", "seed", "state", "mean response", "WA"]
     if made:
         OUT.print(Sheet(("", "key"), headings, made).fitted(OUT))
@@ -59,7 +59,7 @@ def show(
 ) -> None:
     """Show the whole results of points, as `ftlkit compare` does."""
     there = Store(store)
-    chosen = [_key(there, each) for each in keys]
+    chosen = [_key(there, key) for key in keys]
     if report is not None and len(chosen) > 1:
         raise UserError(f"--report: a report is of one point, and {len(chosen)} were given. Give one key.")
     check_writable([report], there.files)
@@ -67,10 +67,10 @@ def show(
         if row["document"] is None:
             OUT.print(f"{row['key']}: {row['state']}: {row['error']}", highlight=False, markup=False)
             continue
-        found = results(row)
-        show_results(found, OUT)
+        results_of_point = results(row)
+        show_results(results_of_point, OUT)
         if report is not None:
-            found.report(report)
+            results_of_point.report(report)
             say(f"wrote {report}")
 
 
@@ -109,8 +109,8 @@ def _say_counts(pairs: list[Pair], sides: tuple[Selection, Selection]) -> None:
 
 
 def _cells(pair: Pair, names: list[str]) -> list[str]:
-    found = {change.metric.name: change.text for change in pair.changes}
-    return [found.get(name, COLUMNS[name].text(None)) for name in names]
+    texts = {change.metric.name: change.text for change in pair.changes}
+    return [texts.get(name, COLUMNS[name].text(None)) for name in names]
 
 
 @app.command("export", cls=Command)
@@ -149,11 +149,11 @@ def _written(frame: pl.DataFrame, suffix: str) -> bytes:
 
 
 def _key(store: Store, text: str) -> str:
-    found = [key for key in sorted(store.keys()) if key.startswith(text)]
-    if len(found) == 1:
-        return found[0]
+    keys = [key for key in sorted(store.keys()) if key.startswith(text)]
+    if len(keys) == 1:
+        return keys[0]
     raise UserError(
-        f"{several(len(found), 'point')} of {store.path} begin with {text}: give "
-        + ("more digits" if found else "one of `ftlkit results list`")
+        f"{several(len(keys), 'point')} of {store.path} begin with {text}: give "
+        + ("more digits" if keys else "one of `ftlkit results list`")
         + "."
     )

@@ -39,13 +39,13 @@ class _Plain:
 
     def get_params(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
         """The parameters, flags and arguments without a type."""
-        found = super().get_params(ctx)  # type: ignore[misc] # of the command that this is mixed into
-        for each in found:
-            if isinstance(each, TyperArgument):
-                each.display_type_rich = lambda ctx: None  # type: ignore[method-assign] # noqa: ARG005 - as declared
-            elif isinstance(each, TyperOption) and each.is_flag and each.metavar is None:
-                each.metavar = ""
-        return found
+        parameters = super().get_params(ctx)  # type: ignore[misc] # of the command that this is mixed into
+        for parameter in parameters:
+            if isinstance(parameter, TyperArgument):
+                parameter.display_type_rich = lambda ctx: None  # type: ignore[method-assign] # noqa: ARG005 - as declared
+            elif isinstance(parameter, TyperOption) and parameter.is_flag and parameter.metavar is None:
+                parameter.metavar = ""
+        return parameters
 
 
 class Command(_Plain, TyperCommand):

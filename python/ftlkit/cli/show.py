@@ -44,9 +44,9 @@ def show(results: Results, console: Console) -> None:
     if known := life.rows(results):
         rows = [Row("", row["label"], row["cells"]) for row in known]
         _section(console, "Life: bytes that the host writes until", Sheet(("", "FTL"), [*life.COLUMNS], rows))
-    found = results.verdict
-    console.print(units.typed(found.headline), highlight=False, markup=False)
-    for heading, sentences in found.parts:
+    verdict = results.verdict
+    console.print(units.typed(verdict.headline), highlight=False, markup=False)
+    for heading, sentences in verdict.parts:
         console.print(Text(heading, style="bold"))
         console.print(_bullets(sentences))
     if latencies := classes(results):
@@ -68,9 +68,9 @@ def _runs(runs: list[Run]) -> Sheet:
 
 def _chosen(rows: list[Json], name: str, there: list[str], wanted: tuple[str, ...], headings: dict[str, str]) -> Sheet:
     """A sheet of some of the cells of rows that have a label and a name each."""
-    places = [there.index(each) for each in wanted]
+    places = [there.index(name) for name in wanted]
     made = [Row(row["label"], row[name], [row["cells"][place] for place in places]) for row in rows]
-    return Sheet(("FTL", " "), [headings[each] for each in wanted], made)
+    return Sheet(("FTL", " "), [headings[name] for name in wanted], made)
 
 
 def _bullets(sentences: list[str]) -> Table:

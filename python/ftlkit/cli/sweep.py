@@ -85,8 +85,8 @@ def sweep(
 
 
 def _show(done: Sweep, store: Path, console: Console) -> None:
-    found = groups(done.rows)
-    if found:
+    groups_of_rows = groups(done.rows)
+    if groups_of_rows:
         said = statements(done.rows)
         for sentence in said.headline:
             console.print(sentence, highlight=False, markup=False)
@@ -95,11 +95,13 @@ def _show(done: Sweep, store: Path, console: Console) -> None:
             Row(
                 f"{group.workload} on {group.device}",
                 group.name,
-                [text(each, group.estimate(each.name)) for each in metrics],
+                [text(metric, group.estimate(metric.name)) for metric in metrics],
             )
-            for group in found
+            for group in groups_of_rows
         ]
-        console.print(Sheet(("on", "FTL"), [each.short or each.heading for each in metrics], rows).fitted(console))
+        console.print(
+            Sheet(("on", "FTL"), [metric.short or metric.heading for metric in metrics], rows).fitted(console)
+        )
         for sentence in said.cautions:
             console.print(f"• {sentence}", highlight=False, markup=False)
     for row in done.failed:

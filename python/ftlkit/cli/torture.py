@@ -112,8 +112,8 @@ def _show(report: TortureReport, console: Console) -> None:
     how = f"{took}, seed {report['asked']['seed']}{', swarm' if report['asked']['swarm'] else ''}"
     if report["cancelled"]:
         how += ", stopped before its time"
-    found = f"{len(findings)} found" if findings else "nothing found"
-    _print(f"{found} ({how})", console)
+    summary = f"{len(findings)} found" if findings else "nothing found"
+    _print(f"{summary} ({how})", console)
     for finding in findings:
         _print("", console)
         _print(finding["message"], console)

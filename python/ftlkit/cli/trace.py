@@ -39,11 +39,11 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Describe a workload: requests, shares, sizes, gaps, footprint, overwrites, alignment."""
-    found = traces.trace_info(workload, watcher=watcher(ERR), **chosen)
+    document = traces.trace_info(workload, watcher=watcher(ERR), **chosen)
     if as_json:
-        OUT.file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+        OUT.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     else:
-        _show(found)
+        _show(document)
 
 
 @app.command(cls=Command)
@@ -112,18 +112,19 @@ def _counted(done: Json) -> Iterator[str]:
         yield f"{units.count(number)} {kind} left out"
 
 
-def _show(found: Json) -> None:
-    total = found["statistics"]["total"]
-    OUT.print(Text(found["name"], style="bold"))
+def _show(document: Json) -> None:
+    total = document["statistics"]["total"]
+    OUT.print(Text(document["name"], style="bold"))
     OUT.print(
-        f"read as {found['format']}, times in {found['time_unit']}; {', '.join(_counted(found))}", highlight=False
+        f"read as {document['format']}, times in {document['time_unit']}; {', '.join(_counted(document))}",
+        highlight=False,
     )
     table = Table.grid(padding=(0, 2))
-    for name, text in _lines(total, found["statistics"]["gaps"]):
+    for name, text in _lines(total, document["statistics"]["gaps"]):
         table.add_row(name, Text(units.typed(text)))
     OUT.print(table)
-    if len(found["statistics"]["devices"]) > 1:
-        _devices(found["statistics"]["devices"])
+    if len(document["statistics"]["devices"]) > 1:
+        _devices(document["statistics"]["devices"])
 
 
 def _percent(value: float | None) -> str:
@@ -178,9 +179,9 @@ def _alignment(alignment: Json) -> str:
 
 def _devices(devices: list[Json]) -> None:
     columns: tuple[tuple[str, Callable[[Json], str]], ...] = (
-        ("requests", lambda each: units.count(each["requests"])),
-        ("writes", lambda each: _percent(each["write_percent"])),
-        ("mean size", lambda each: _size(each["mean_size_kb"])),
+        ("requests", lambda device: units.count(device["requests"])),
+        ("writes", lambda device: _percent(device["write_percent"])),
+        ("mean size", lambda device: _size(device["mean_size_kb"])),
         ("span", _span),
     )
     table = Table(box=None, header_style="bold", pad_edge=False)

@@ -50,22 +50,22 @@ class Curve:
     """How many pages that is."""
 
 
-def curve(found: Accesses, sizes: Sequence[int], share: float | None = None) -> Curve:
+def curve(accesses: Accesses, sizes: Sequence[int], share: float | None = None) -> Curve:
     """The curve at some sizes, from a `share` of the pages; by default as many as are soon done.
 
     A sample of fewer than `LEAST_PAGES` pages is a `UserError`.
     """
-    count, pages = len(found.pages), found.filled or len(set(found.pages))
+    count, pages = len(accesses.pages), accesses.filled or len(set(accesses.pages))
     if share is None:
         share = min(1.0, max(EXACT_UP_TO / count, 2 * LEAST_PAGES / pages))
     if share < 1:
         _check(pages, share)
-    distances = sampled(found.pages, share, found.filled) if share < 1 else exact(found.pages, found.filled)
+    distances = sampled(accesses.pages, share, accesses.filled) if share < 1 else exact(accesses.pages, accesses.filled)
     return Curve(
         list(sizes),
-        _ratios(found, sizes, distances),
-        che(found, sizes),
-        cold(found, sizes),
+        _ratios(accesses, sizes, distances),
+        che(accesses, sizes),
+        cold(accesses, sizes),
         count,
         share,
         distances.pages,
@@ -84,15 +84,15 @@ def _check(pages: int, share: float) -> None:
         )
 
 
-def _ratios(found: Accesses, sizes: Sequence[int], distances: Distances) -> list[float]:
-    return [distances.hit_ratio(_entries(found, size)) for size in sizes]
+def _ratios(accesses: Accesses, sizes: Sequence[int], distances: Distances) -> list[float]:
+    return [distances.hit_ratio(_entries(accesses, size)) for size in sizes]
 
 
-def _entries(found: Accesses, size: int) -> int:
-    return min(size // ENTRY_BYTES, found.logical_pages)
+def _entries(accesses: Accesses, size: int) -> int:
+    return min(size // ENTRY_BYTES, accesses.logical_pages)
 
 
-def che(found: Accesses, sizes: Sequence[int]) -> list[float]:
+def che(accesses: Accesses, sizes: Sequence[int]) -> list[float]:
     """Che's approximation; a page's share of accesses is its popularity (Che 2002, Fricker 2012).
 
     The approximation is of a cache in its steady state, where every page was asked for before. In a
@@ -101,28 +101,28 @@ def che(found: Accesses, sizes: Sequence[int]) -> list[float]:
     hits here; all others hit as the approximation has it. So the line never exceeds what `cold`
     leaves.
     """
-    counts = Counter(found.pages)
+    counts = Counter(accesses.pages)
     pages_by_count = Counter(counts.values())
-    total = len(found.pages)
+    total = len(accesses.pages)
     late = sorted(counts, reverse=True)
     ratios = {}
     left, taken = Counter[int](), 0
-    for entries in sorted({_entries(found, size) for size in sizes}):
-        while taken < len(late) and late[taken] >= found.filled - entries and found.filled:
+    for entries in sorted({_entries(accesses, size) for size in sizes}):
+        while taken < len(late) and late[taken] >= accesses.filled - entries and accesses.filled:
             left[counts[late[taken]]] += 1
             taken += 1
         time = _time(pages_by_count, entries)
         hits = sum(pages * (count - 1) * -math.expm1(-count * time) for count, pages in pages_by_count.items())
         hits += sum(pages * -math.expm1(-count * time) for count, pages in left.items())
         ratios[entries] = hits / total
-    return [ratios[_entries(found, size)] for size in sizes]
+    return [ratios[_entries(accesses, size)] for size in sizes]
 
 
-def cold(found: Accesses, sizes: Sequence[int]) -> list[float]:
+def cold(accesses: Accesses, sizes: Sequence[int]) -> list[float]:
     """The share of accesses that miss at each size because nothing asked for their page before."""
-    pages = sorted(set(found.pages))
-    kept = [found.filled - _entries(found, size) for size in sizes]
-    return [(bisect_left(pages, each) if found.filled else len(pages)) / len(found.pages) for each in kept]
+    pages = sorted(set(accesses.pages))
+    kept = [accesses.filled - _entries(accesses, size) for size in sizes]
+    return [(bisect_left(pages, size) if accesses.filled else len(pages)) / len(accesses.pages) for size in kept]
 
 
 def _time(pages_by_count: Counter[int], entries: int) -> float:

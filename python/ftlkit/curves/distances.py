@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Distances:
     """The stack distances of a sequence of accesses."""
 
-    found: list[int]
+    distances: list[int]
     """Those of accesses to pages that were asked for before, in ascending order."""
     accesses: float
     """Accesses, of which the ones that are not in `found` are the first to their page."""
@@ -41,7 +41,7 @@ class Distances:
 
     def hit_ratio(self, entries: int) -> float:
         """The share of accesses that a cache of so many entries answers, at least one."""
-        hits = bisect_left(self.found, entries) + self.at_zero
+        hits = bisect_left(self.distances, entries) + self.at_zero
         return min(1.0, max(0.0, hits / self.accesses))
 
 
@@ -54,11 +54,11 @@ def sampled(pages: Sequence[int], share: float, filled: int = 0) -> Distances:
     """The same from a share of the pages, above 0 and at most 1."""
     drawn = sample(pages, share, filled)
     mine = [page for page in pages if page in drawn]
-    found = _distances(mine, [page for page in range(filled) if page in drawn])
+    distances = _distances(mine, [page for page in range(filled) if page in drawn])
     expected = share * len(pages)
     # However a distance is scaled, there are only so many other pages.
     others = (filled or len(set(pages))) - 1
-    scaled = sorted(min(round(each / share), others) for each in found)
+    scaled = sorted(min(round(distance / share), others) for distance in distances)
     return Distances(scaled, expected, expected - len(mine), len(drawn))
 
 
@@ -80,7 +80,7 @@ def _distances(pages: Sequence[int], before: list[int]) -> list[int]:
     places = len(before) + len(pages)
     tree = _tree(len(before), places)
     last = {page: place for place, page in enumerate(before, 1)}
-    found = []
+    distances = []
     for now, page in enumerate(pages, len(before) + 1):
         was = last.get(page)
         if was is not None:
@@ -88,7 +88,7 @@ def _distances(pages: Sequence[int], before: list[int]) -> list[int]:
             while place:
                 since -= tree[place]
                 place &= place - 1
-            found.append(since)
+            distances.append(since)
             place = was
             while place <= places:
                 tree[place] -= 1
@@ -98,7 +98,7 @@ def _distances(pages: Sequence[int], before: list[int]) -> list[int]:
             tree[place] += 1
             place += place & -place
         last[page] = now
-    return found
+    return distances
 
 
 def _tree(ones: int, places: int) -> list[int]:

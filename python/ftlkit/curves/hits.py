@@ -39,7 +39,7 @@ MOST_SIZES = 1_000
 class HitRatios:
     """Hit ratios of dftl's mapping cache (LRU) by its size."""
 
-    found: Accesses
+    accesses: Accesses
     curve: Curve
 
     @property
@@ -60,10 +60,10 @@ class HitRatios:
         """Everything as JSON, with the study that was asked."""
         return {
             "ftlkit": __version__,
-            "study": self.found.study,
+            "study": self.accesses.study,
             "lookups": self.curve.accesses,
-            "logical_pages": self.found.logical_pages,
-            "filled": bool(self.found.filled),
+            "logical_pages": self.accesses.logical_pages,
+            "filled": bool(self.accesses.filled),
             "sampled_share": self.curve.share,
             "sampled_pages": self.curve.pages,
             "points": self.frame.to_dicts(),
@@ -82,7 +82,7 @@ class HitRatios:
         suffix = Path(path).suffix.lower()
         if suffix not in (".json", ".csv"):
             raise UserError(f"cannot tell how to save {path}: its name must end in .json or .csv.")
-        write(Path(path), self.written(suffix), [self.found.study["workload"].get("trace")])
+        write(Path(path), self.written(suffix), [self.accesses.study["workload"].get("trace")])
 
 
 class CurveOptions(study.TraceOptions, total=False):
@@ -115,21 +115,21 @@ def curve(
     document = study.build(workload, "dftl", device, options)  # type: ignore[arg-type] # each is an option of a study
 
     def work(control: Control) -> HitRatios:
-        found = accesses(document, control)
-        return HitRatios(found, caches.curve(found, asked or _sizes(found), sample))
+        looked_up = accesses(document, control)
+        return HitRatios(looked_up, caches.curve(looked_up, asked or _sizes(looked_up), sample))
 
     return watched(work, watcher or Silent())
 
 
 def _asked(sizes: str | Sequence[int | str]) -> list[int]:
     if not isinstance(sizes, str):
-        return [_bytes(f"{each}B" if isinstance(each, int) else each) for each in sizes]
+        return [_bytes(f"{size}B" if isinstance(size, int) else size) for size in sizes]
     axis = values.axis("sizes", sizes, "--sizes")
     if axis.size > MOST_SIZES:
         raise UserError(
             f"--sizes {sizes}: these are {axis.size:,} sizes; at most {MOST_SIZES:,} are told. Take larger steps."
         )
-    return [_bytes(each) for each in axis.values()]
+    return [_bytes(size) for size in axis.values()]
 
 
 def _bytes(text: str) -> int:
@@ -139,9 +139,9 @@ def _bytes(text: str) -> int:
     return number
 
 
-def _sizes(found: Accesses) -> list[int]:
+def _sizes(accesses: Accesses) -> list[int]:
     """Sizes by doubling, until every entry has room."""
     sizes = [_SMALLEST]
-    while sizes[-1] < caches.ENTRY_BYTES * found.logical_pages:
+    while sizes[-1] < caches.ENTRY_BYTES * accesses.logical_pages:
         sizes.append(2 * sizes[-1])
     return sizes

@@ -31,14 +31,14 @@ class Measured:
 
 def measured(done: Sweep) -> list[Measured]:
     """What the points of a sweep over spares say; those without writes are left out."""
-    found = []
+    points = []
     for group in groups(done.rows):
         amplification = group.estimate("page_write_amplification")
         if amplification is not None:
-            found.append(Measured(group.label, group.varied[KEY], amplification, _model(group.rows[0])))
-    if not found:
+            points.append(Measured(group.label, group.varied[KEY], amplification, _model(group.rows[0])))
+    if not points:
         raise UserError("no point has a write amplification: the workload writes nothing, or every point failed.")
-    return found
+    return points
 
 
 def _model(row: Json) -> float:

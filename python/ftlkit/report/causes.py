@@ -46,13 +46,13 @@ class Cause:
 
 
 def _causes() -> dict[str, Cause]:
-    found = [
-        Cause(each["name"], each["words"], each["meaning"], each["work"], _COLOURS[each["number"]])
-        for each in json.loads(_native.causes())
+    causes = [
+        Cause(cause["name"], cause["words"], cause["meaning"], cause["work"], _COLOURS[cause["number"]])
+        for cause in json.loads(_native.causes())
     ]
     own = "Time of a request on the controller's RAM and registers, between flash operations."
     controller = Cause(CONTROLLER, "the controller's RAM and registers", own, CONTROLLER, "#857a5c")
-    return {cause.name: cause for cause in [*found, controller]}
+    return {cause.name: cause for cause in [*causes, controller]}
 
 
 CAUSES = _causes()

@@ -38,7 +38,7 @@ class Caution:
     text: str
 
 
-def found(results: Outcome) -> list[Caution]:
+def all_cautions(results: Outcome) -> list[Caution]:
     """What weakens these results, the gravest first."""
     runs = results.document["runs"]
     sentences = {
@@ -57,7 +57,7 @@ def found(results: Outcome) -> list[Caution]:
 
 def cautions(results: Outcome) -> list[str]:
     """Sentences, the gravest first."""
-    return [caution.text for caution in found(results)]
+    return [caution.text for caution in all_cautions(results)]
 
 
 def names(runs: list[Run]) -> str:
@@ -122,19 +122,21 @@ def _written(results: Outcome, run: Run) -> float:
 
 def _moved(run: Run, op: str) -> int:
     """Operations of a kind that collecting, merging and padding asked for."""
-    return sum(each["count"] for each in run["operations"] if each["cause"] in COPYING and each["op"] == op)
+    return sum(
+        operation["count"] for operation in run["operations"] if operation["cause"] in COPYING and operation["op"] == op
+    )
 
 
 def _unreached(results: Outcome) -> str | None:
     """Collections that were cheap because the run was too short for others."""
-    found = cheap(results)
-    if not found:
+    cheap_runs = cheap(results)
+    if not cheap_runs:
         return None
-    share = units.share(max(_written(results, run) for run in found))
+    share = units.share(max(_written(results, run) for run in cheap_runs))
     texts = [
         f"{run['label']} copied {units.count(_moved(run, 'program'))} pages for {units.count(_moved(run, 'erase'))} "
         "erases"
-        for run in found
+        for run in cheap_runs
     ]
     return (
         f"While measuring, the host wrote {share} of the device's logical pages, and collecting and merging copied "
@@ -145,10 +147,10 @@ def _unreached(results: Outcome) -> str | None:
 
 def _unwritten(runs: list[Run]) -> str | None:
     """Reads of pages that hold nothing, which cost nothing."""
-    found = [(run["label"], share) for run in runs if (share := run.get("reads_without_flash") or 0.0) >= UNWRITTEN]
-    if not found:
+    shares = [(run["label"], share) for run in runs if (share := run.get("reads_without_flash") or 0.0) >= UNWRITTEN]
+    if not shares:
         return None
-    lowest, highest = (units.share(function(share for _, share in found)) for function in (min, max))
+    lowest, highest = (units.share(function(share for _, share in shares)) for function in (min, max))
     span = lowest if lowest == highest else f"{lowest} to {highest}"
     text = (
         f"{span} of page reads found a page that had never been written, and read no flash: read times are largely "

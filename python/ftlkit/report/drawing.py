@@ -45,9 +45,9 @@ def over_time(results: Outcome, column: str, title: str, label: str) -> AnyChart
     frame = results.series.select("label", "request", column).drop_nulls().filter(pl.col(column) > 0)
     if frame.is_empty():
         return None
-    found = frame[column].to_list()
+    points = frame[column].to_list()
     scaled: dict[str, Any] = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5, labelExpr=label)}
-    if max(found) > LOG_FROM * min(found):
+    if max(points) > LOG_FROM * min(points):
         scaled = log_axis(frame[column], label, margin=1.2)
     y = alt.Y(f"{column}:Q", title=title, **scaled)
     tip = time_tip(column, title) if label == DURATION else alt.Tooltip(f"{column}:Q", title=title, format=".3f")
@@ -153,13 +153,13 @@ def run_points(results: Outcome, base: alt.Chart, frame: pl.DataFrame) -> Any:  
 
 def _places(column: pl.Series, channel: Any) -> list[float]:  # noqa: ANN401 - altair's channels share no typed base
     """Where values stand on an axis, from 0 to 1."""
-    found = [float(each) for each in column]
+    values = [float(value) for value in column]
     scale = channel.to_dict().get("scale") or {}
     if scale.get("type") == "log":
-        low, high = (math.log(each) for each in scale["domain"])
-        return [(math.log(each) - low) / (high - low) for each in found]
-    low, high = min(found), max(found)
-    return [(each - low) / (high - low) if high > low else 0.5 for each in found]
+        low, high = (math.log(end) for end in scale["domain"])
+        return [(math.log(value) - low) / (high - low) for value in values]
+    low, high = min(values), max(values)
+    return [(value - low) / (high - low) if high > low else 0.5 for value in values]
 
 
 def _texts(places: dict[str, tuple[float, float]]) -> dict[str, tuple[str, int]]:

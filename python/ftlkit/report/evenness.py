@@ -28,9 +28,9 @@ def evenness(runs: list[Run]) -> list[str]:
     for run in runs:
         groups.setdefault(_beside(run), []).append(run)
     return [
-        _sentence(found)
-        for found in groups.values()
-        if len({run["ftl"] for run in found}) > 1 and all(run["erases"]["total"] for run in found)
+        _sentence(group)
+        for group in groups.values()
+        if len({run["ftl"] for run in group}) > 1 and all(run["erases"]["total"] for run in group)
     ]
 
 

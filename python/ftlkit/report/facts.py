@@ -103,11 +103,11 @@ def preparation(document: Document) -> str:
 
 def device_line(document: Document) -> str:
     """The device of the runs in a line: its name, why it was taken, its size and spare."""
-    found = device_of(document)
-    default = ", the default since no device was named" if found.get("is_default") else ""
-    sizes = f"{units.size(found['logical_bytes'])} for the host on {units.size(found['physical_bytes'])} of flash"
-    reason = f"; capacity {found['capacity_reason']}" if found.get("capacity_reason") else ""
-    return f"Device {found['preset']}{default}: {sizes}, spare {units.share(found['spare'])}{reason}"
+    device = device_of(document)
+    default = ", the default since no device was named" if device.get("is_default") else ""
+    sizes = f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash"
+    reason = f"; capacity {device['capacity_reason']}" if device.get("capacity_reason") else ""
+    return f"Device {device['preset']}{default}: {sizes}, spare {units.share(device['spare'])}{reason}"
 
 
 def reading(document: Document) -> str | None:

@@ -61,8 +61,8 @@ class Figure:
 
 def _cells(results: Outcome) -> str:
     """What a cell of the wear map is."""
-    found = next(run["wear_map"] for run in results.document["runs"] if run.get("wear_map"))
-    blocks, planes = found["blocks_per_cell"], found["planes_per_cell"]
+    wear_map = next(run["wear_map"] for run in results.document["runs"] if run.get("wear_map"))
+    blocks, planes = wear_map["blocks_per_cell"], wear_map["planes_per_cell"]
     cell = "block" if blocks * planes == 1 else f"stretch of {units.count(blocks)} neighbouring blocks of a plane"
     if planes > 1:
         cell = f"group of {units.count(planes)} planes"
@@ -213,14 +213,14 @@ def draw(results: Outcome) -> list[Figure]:
     """The figures for which the results hold data."""
     if not results.labels:
         return []
-    found = []
+    figures = []
     for name, title, note, legend, chart in _FIGURES:
         drawn = chart(results)
         if drawn is not None:
             spec = page_spec(drawn)
             words = note if isinstance(note, str) else note(results)
-            found.append(Figure(name, title, words, legend, spec, still(name, spec)))
-    return found
+            figures.append(Figure(name, title, words, legend, spec, still(name, spec)))
+    return figures
 
 
 def page_spec(chart: AnyChart) -> Json:
@@ -234,7 +234,7 @@ def page_spec(chart: AnyChart) -> Json:
 def still(name: str, spec: dict[str, Any], width: int = STILL_WIDTH) -> Markup:
     """The chart as SVG, to a hundredth of a pixel, with ids that are unique on the page."""
     svg = vl_convert.vegalite_to_svg({**spec, "width": width})
-    svg = re.sub(r' (d|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
+    svg = re.sub(r' (d|transform)="[^"]*"', lambda match: re.sub(r"(\.\d\d)\d+", r"\1", match[0]), svg)
     for number, old in enumerate(dict.fromkeys(re.findall(r'id="([^"]+)"', svg))):
         svg = re.sub(rf'(id="|url\(#){re.escape(old)}(?=["\)])', rf"\g<1>{name}-still-{number}", svg)
     return Markup(svg)  # noqa: S704 - drawn here; vega escapes the texts

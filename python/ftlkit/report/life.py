@@ -19,21 +19,23 @@ COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload
 
 def lives(results: Outcome) -> list[str]:
     """Which run lives longest and shortest; and why others have no forecast."""
-    known = [(run["label"], found) for run in results.document["runs"] if (found := run.get("endurance"))]
-    told = sorted(((label, life) for label, found in known if (life := found["spares_gone"])), key=_longest_first)
-    sentences = [_ranking(told)] if len(told) > 1 else [_alone(*each) for each in told]
-    if told and not all(life["is_measured"] for _, life in told):
+    known = [(run["label"], endurance) for run in results.document["runs"] if (endurance := run.get("endurance"))]
+    forecast = sorted(
+        ((label, life) for label, endurance in known if (life := endurance["spares_gone"])), key=_longest_first
+    )
+    sentences = [_ranking(forecast)] if len(forecast) > 1 else [_alone(*labelled) for labelled in forecast]
+    if forecast and not all(life["is_measured"] for _, life in forecast):
         years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
         sentences.append(
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
             f"does); drive writes a day (DWPD) are over {units.digits(years)} years."
         )
-    if len(told) > 1:
-        sentences += _least_worn(results, [label for label, _ in told])
+    if len(forecast) > 1:
+        sentences += _least_worn(results, [label for label, _ in forecast])
     refused: dict[str, list[str]] = {}
-    for label, found in known:
-        if found["refusal"]:
-            refused.setdefault(found["refusal"], []).append(label)
+    for label, endurance in known:
+        if endurance["refusal"]:
+            refused.setdefault(endurance["refusal"], []).append(label)
     return sentences + [f"No life is forecast for {', '.join(labels)}: {why}." for why, labels in refused.items()]
 
 
@@ -48,8 +50,8 @@ def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:
     return [f"{start}, against {units.count(fewest)} or more of those with a forecast."]
 
 
-def _longest_first(each: tuple[str, Lifetime]) -> int:
-    return -each[1]["written_bytes"]
+def _longest_first(labelled: tuple[str, Lifetime]) -> int:
+    return -labelled[1]["written_bytes"]
 
 
 def _alone(label: str, life: Lifetime) -> str:
@@ -57,18 +59,18 @@ def _alone(label: str, life: Lifetime) -> str:
     return f"Under {label} the device {verb} read-only after {_bytes(life)} of host writes{_years(life)}."
 
 
-def _ranking(told: list[tuple[str, Lifetime]]) -> str:
+def _ranking(forecast: list[tuple[str, Lifetime]]) -> str:
     """The longest life, those whose ranges reach into its own, and the shortest."""
-    (label, best), (other, worst) = told[0], told[-1]
-    peers = [name for name, life in told[1:] if life["high_bytes"] >= best["low_bytes"]]
-    if len(peers) == len(told) - 1:
+    (label, best), (other, worst) = forecast[0], forecast[-1]
+    peers = [name for name, life in forecast[1:] if life["high_bytes"] >= best["low_bytes"]]
+    if len(peers) == len(forecast) - 1:
         return (
             f"Lives are too close to be ranked: {_bytes(best)} of host writes{_years(best)} under {label} to "
             f"{_bytes(worst)} under {other}."
         )
     also = f"; it may live as long under {', '.join(peers)}" if peers else ""
     # Another whose range reaches down into this one may live no longer.
-    is_clear = all(life["low_bytes"] > worst["high_bytes"] for _, life in told[:-1])
+    is_clear = all(life["low_bytes"] > worst["high_bytes"] for _, life in forecast[:-1])
     least = f"It lives shortest under {other}" if is_clear else f"The least, though not clearly, is that under {other}"
     return (
         f"Under {label} the device lives longest: {_bytes(best)} of host writes{_years(best)}{also}. "
@@ -92,16 +94,16 @@ def _years(life: Lifetime) -> str:
 
 def rows(results: Outcome) -> list[Json]:
     """The table: one row a run of which something is known; cells as `COLUMNS`."""
-    found = [(run["label"], run.get("endurance")) for run in results.document["runs"]]
+    endurances = [(run["label"], run.get("endurance")) for run in results.document["runs"]]
     return [
         {"label": label, "cells": _cells(known)}
-        for label, known in found
+        for label, known in endurances
         if known and (known["first_block"] or known["spares_gone"])
     ]
 
 
-def _cells(found: Endurance) -> list[str]:
-    first, last = found["first_block"], found["spares_gone"]
+def _cells(endurance: Endurance) -> list[str]:
+    first, last = endurance["first_block"], endurance["spares_gone"]
     cells = [units.written(first["written_bytes"] if first else None)]
     if last is None:
         return [*cells, *[units.plain(None)] * 4]

@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from ftlkit.results.outcome import Outcome
 
 
-def columns(found: list[Run]) -> list[Metric]:
+def columns(runs: list[Run]) -> list[Metric]:
     """The metrics of the results table that say something about these runs."""
-    return [metric for metric in COLUMNS.values() if metric.heading and _is_shown(metric, found)]
+    return [metric for metric in COLUMNS.values() if metric.heading and _is_shown(metric, runs)]
 
 
-def _is_shown(metric: Metric, found: list[Run]) -> bool:
-    return not metric.when or any((METRICS[metric.when].value(run) or 0) > 0 for run in found)
+def _is_shown(metric: Metric, runs: list[Run]) -> bool:
+    return not metric.when or any((METRICS[metric.when].value(run) or 0) > 0 for run in runs)
 
 
 def runs(results: Outcome) -> Json:
     """The results table: columns, and for each run a label and its cells."""
-    found = results.document["runs"]
-    shown = columns(found)
-    best = {metric.name: _best(metric, found) for metric in shown}
+    runs = results.document["runs"]
+    shown = columns(runs)
+    best = {metric.name: _best(metric, runs) for metric in shown}
     rows = []
-    for run in found:
+    for run in runs:
         cells = [_cell(metric, run, best[metric.name]) for metric in shown]
         rows.append({"label": run["label"], "cells": cells})
     return {"columns": shown, "rows": rows}
 
 
-def _best(metric: Metric, found: list[Run]) -> str | None:
+def _best(metric: Metric, runs: list[Run]) -> str | None:
     """The best value as shown: values that look alike are equal, and if all do, none is best."""
-    values = [value for run in found if (value := metric.value(run)) is not None]
+    values = [value for run in runs if (value := metric.value(run)) is not None]
     if not metric.better or len({metric.text(value) for value in values}) < 2:
         return None
     return metric.text(max(values) if metric.better == HIGHER else min(values))
@@ -82,7 +82,7 @@ def parts(results: Outcome) -> list[Json]:
     for run in results.document["runs"]:
         times = waiting(run)
         whole = sum(times.values())
-        for (part, cause), time in sorted(times.items(), key=lambda each: -each[1]):
+        for (part, cause), time in sorted(times.items(), key=lambda pair: -pair[1]):
             cells = [units.duration(time), units.share(time / whole if whole else None)]
             rows.append({"label": run["label"], "part": f"{words[part]} {cause_name(cause)}", "cells": cells})
     return rows
@@ -92,10 +92,12 @@ def operations(results: Outcome) -> list[Json]:
     """Counts of flash operations: one row a run and cause."""
     rows = []
     for run in results.document["runs"]:
-        causes = dict.fromkeys(each["cause"] for each in run["operations"] if each["count"])
+        causes = dict.fromkeys(operation["cause"] for operation in run["operations"] if operation["count"])
         for cause in causes:
-            counts = {each["op"]: each["count"] for each in run["operations"] if each["cause"] == cause}
-            time_ns = sum(each["time_ns"] for each in run["operations"] if each["cause"] == cause)
+            counts = {
+                operation["op"]: operation["count"] for operation in run["operations"] if operation["cause"] == cause
+            }
+            time_ns = sum(operation["time_ns"] for operation in run["operations"] if operation["cause"] == cause)
             cells = [units.count(counts.get(op, 0)) for op in ("read", "program", "erase")]
             rows.append({"label": run["label"], "cause": cause_name(cause), "cells": [*cells, units.duration(time_ns)]})
     return rows

@@ -42,7 +42,7 @@ class Verdict:
     @property
     def parts(self) -> list[tuple[str, list[str]]]:
         """What follows the headline: headings with their sentences, those without any left out."""
-        found = (
+        parts = (
             ("Why", self.reasons),
             ("Flash work", self.work),
             ("Cost", self.costs),
@@ -50,10 +50,12 @@ class Verdict:
             ("Life", self.life),
             ("Read with care", self.cautions),
         )
-        return [(heading, sentences) for heading, sentences in found if sentences]
+        return [(heading, sentences) for heading, sentences in parts if sentences]
 
     def __str__(self) -> str:
-        bullets = [f"{heading}\n" + "\n".join(f"- {each}" for each in found) for heading, found in self.parts]
+        bullets = [
+            f"{heading}\n" + "\n".join(f"- {sentence}" for sentence in sentences) for heading, sentences in self.parts
+        ]
         return units.typed("\n\n".join([self.headline, *bullets]))
 
 
@@ -116,9 +118,9 @@ def _reservation(results: Outcome, there: list[Run]) -> str:
     text = f" {names(silent)} served no read or write, and {_is(silent)} compared with nothing." if silent else ""
     if worn:
         text += f" The device wore out under {names(worn)} before the workload ended: see Read with care."
-    found = cheap(results)
-    if found:
-        text += f" Collecting and merging cost {names(found)} hardly anything yet: see Read with care."
+    cheap_runs = cheap(results)
+    if cheap_runs:
+        text += f" Collecting and merging cost {names(cheap_runs)} hardly anything yet: see Read with care."
     return text
 
 
@@ -270,7 +272,7 @@ _CRITERIA = {
 
 def _otherwise(runs: list[Run], ahead: list[Run]) -> list[str]:
     """What would change the ranking: criteria of the table on which another run leads."""
-    found = []
+    sentences = []
     for name, words in _CRITERIA.items():
         metric = METRICS[name]
         known = [run for run in runs if metric.value(run) is not None]
@@ -279,8 +281,8 @@ def _otherwise(runs: list[Run], ahead: list[Run]) -> list[str]:
         best, mine = min(metric.value(run) for run in known), metric.value(known[0])
         if best * CLOSE < mine:
             leading = names([run for run in known if metric.text(metric.value(run)) == metric.text(best)])
-            found.append(f"{words} ({leading}: {metric.text(best)} against {metric.text(mine)})")
-    return [f"Another would lead if what counts were {' or '.join(found)}."] if found else []
+            sentences.append(f"{words} ({leading}: {metric.text(best)} against {metric.text(mine)})")
+    return [f"Another would lead if what counts were {' or '.join(sentences)}."] if sentences else []
 
 
 def _caches(runs: list[Run]) -> list[str]:

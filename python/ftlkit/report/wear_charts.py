@@ -111,8 +111,8 @@ def price(results: Outcome) -> AnyChart | None:
 
 def _axis(column: pl.Series, label: str) -> dict[str, Any]:
     """Logarithmic if one run would compress the others, with room for labels."""
-    found = column.to_list()
-    if min(found) > 0 and max(found) > LOG_FROM * min(found):
+    values = column.to_list()
+    if min(values) > 0 and max(values) > LOG_FROM * min(values):
         return log_axis(column, label, margin=1.4)
     return {"scale": alt.Scale(zero=False, padding=34), "axis": alt.Axis(tickCount=5, labelExpr=label)}
 
@@ -155,7 +155,7 @@ def wear_map(results: Outcome) -> AnyChart | None:
         "failed",
         pl.col("label").replace_strict(places.top, return_dtype=pl.Float64).alias("top"),
     )
-    stops, colours = (list(each) for each in zip(*wear_stops(results).values(), strict=True))
+    stops, colours = (list(column) for column in zip(*wear_stops(results).values(), strict=True))
     cells = (
         # A row a run, which the page takes apart: names of columns for each cell would be most of
         # the page.
@@ -206,9 +206,9 @@ class Places:
     def __init__(self, results: Outcome) -> None:
         document = results.document
         geometry = device_of(document)["geometry"]
-        found = next(run["wear_map"] for run in document["runs"] if run.get("wear_map"))
-        of_plane = -(-geometry["blocks_per_plane"] // found["blocks_per_cell"])
-        planes = len(found["mean"]) // of_plane
+        wear_map = next(run["wear_map"] for run in document["runs"] if run.get("wear_map"))
+        of_plane = -(-geometry["blocks_per_plane"] // wear_map["blocks_per_cell"])
+        planes = len(wear_map["mean"]) // of_plane
         together = min(max(LINE_CELLS // of_plane, 1), planes)
         if 2 * of_plane > LINE_CELLS:
             together = 1
@@ -231,7 +231,7 @@ class Places:
             "x2": "datum.x + 0.94",
             "y": f"datum.top + floor(datum.cell / {of_plane * together}) * {step} + floor({within} / {in_line})",
             "y2": "datum.y + 0.92",
-            "place": _words(geometry, found, of_plane),
+            "place": _words(geometry, wear_map, of_plane),
         }
         """Vega's expressions for corners and words of a cell."""
 
@@ -245,12 +245,12 @@ class Places:
         )  # fmt: skip
 
 
-def _words(geometry: Json, found: WearMap, of_plane: int) -> str:
+def _words(geometry: Json, wear_map: WearMap, of_plane: int) -> str:
     """A Vega expression for the place of a cell in words."""
-    planes, dies, width = geometry["planes_per_die"], geometry["dies_per_channel"], found["blocks_per_cell"]
-    if found["planes_per_cell"] > 1:
-        first = f"datum.cell * {found['planes_per_cell']}"
-        return f"'planes ' + ({first}) + ' to ' + ({first} + {found['planes_per_cell'] - 1}) + ', all blocks'"
+    planes, dies, width = geometry["planes_per_die"], geometry["dies_per_channel"], wear_map["blocks_per_cell"]
+    if wear_map["planes_per_cell"] > 1:
+        first = f"datum.cell * {wear_map['planes_per_cell']}"
+        return f"'planes ' + ({first}) + ' to ' + ({first} + {wear_map['planes_per_cell'] - 1}) + ', all blocks'"
     plane, first = f"floor(datum.cell / {of_plane})", f"datum.cell % {of_plane} * {width}"
     last = f" + ' to ' + min({first} + {width - 1}, {geometry['blocks_per_plane'] - 1})" if width > 1 else ""
     return (

@@ -43,15 +43,15 @@ def _distance(run: Run, first: Run) -> str | None:
     mine, base = waiting(run), waiting(first)
     more = {part: mine.get(part, 0.0) - base.get(part, 0.0) for part in {**mine, **base}}
     parts = _of_which(_largest(more, beyond))
-    part, less = min(more.items(), key=lambda each: each[1], default=(("", ""), 0.0))
+    part, less = min(more.items(), key=lambda pair: pair[1], default=(("", ""), 0.0))
     saved = f", less {units.duration(-less)} {_words(*part)}" if -less >= LARGE * beyond else ""
     return f"{run['label']} takes {units.duration(beyond)} longer than {first['label']}{parts}{saved}."
 
 
 def _largest(parts: dict[tuple[str, str], float], whole: float) -> list[tuple[tuple[str, str], float]]:
     """The largest parts, as far as they are worth a word."""
-    found = sorted(parts.items(), key=lambda each: -each[1])[:NAMED]
-    return [(part, time) for part, time in found if time >= LARGE * whole > 0]
+    largest = sorted(parts.items(), key=lambda pair: -pair[1])[:NAMED]
+    return [(part, time) for part, time in largest if time >= LARGE * whole > 0]
 
 
 def _of_which(parts: list[tuple[tuple[str, str], float]]) -> str:

@@ -38,12 +38,12 @@ def work(run: Run) -> str:
 
 def _described(run: Run, cause: str) -> str:
     """A cause in words, with its counts, and how long one piece of it takes."""
-    counts = {each["op"]: each["count"] for each in run["operations"] if each["cause"] == cause}
+    counts = {operation["op"]: operation["count"] for operation in run["operations"] if operation["cause"] == cause}
     parts = [_pages(run, cause, counts)]
     pieces = _pieces(run, cause, counts)
     if pieces:
-        each = units.duration(time_by_cause(run)[cause] / pieces[0])
-        parts.append(f"{units.count(pieces[0])} {pieces[1]} of {each}")
+        duration = units.duration(time_by_cause(run)[cause] / pieces[0])
+        parts.append(f"{units.count(pieces[0])} {pieces[1]} of {duration}")
     ratio = run["mapping_hit_ratio"]
     if cause == "mapping" and ratio is not None:
         parts.append(f"hit ratio {units.share(ratio)}")

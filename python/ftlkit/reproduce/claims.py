@@ -65,7 +65,7 @@ class Claim:
         orders_workloads = self.measure["kind"] == "workload_order"
         keys = ("of", "against") if orders_workloads else ("of", "against", "rising")
         variants = [self.measure[key] for key in keys if key in self.measure]
-        named = {name for each in variants for name in (each if isinstance(each, list) else [each])}
+        named = {name for variant in variants for name in (variant if isinstance(variant, list) else [variant])}
         return self.takes(point) and (not named or point.variant in named)
 
     def takes(self, point: Point) -> bool:

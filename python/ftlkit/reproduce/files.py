@@ -41,19 +41,19 @@ class Recordings:
         prediction was right; `increase` is |s|, the share by which the active files grew or shrank.
         """
         spec, intervals = _spec(files), self._recorded(files, seed)[1]
-        found: dict[str, list[float]] = {"request": [], "f_over_phi": [], "increase": []}
+        columns: dict[str, list[float]] = {"request": [], "f_over_phi": [], "increase": []}
         for interval in intervals:
-            (mine,) = [each for each in interval["types"] if each["file_type"] == file_type] or [None]
+            (mine,) = [rated for rated in interval["types"] if rated["file_type"] == file_type] or [None]
             if mine and mine["phi"] > 0:
-                found["request"].append((interval["n"] + 1) * spec.get("interval", 10_000))
-                found["f_over_phi"].append(mine["f"] / mine["phi"])
-                found["increase"].append(abs(mine["s"]))
-        if len(found["request"]) < 2:
+                columns["request"].append((interval["n"] + 1) * spec.get("interval", 10_000))
+                columns["f_over_phi"].append(mine["f"] / mine["phi"])
+                columns["increase"].append(abs(mine["s"]))
+        if len(columns["request"]) < 2:
             raise UserError(
                 f"the file workload {spec} has {len(intervals)} intervals, and in fewer than two of them files of the "
                 f"type {file_type} were rewritten: give more operations, a shorter interval, or another file_type."
             )
-        return found
+        return columns
 
     def _recorded(self, files: Json, seed: int) -> tuple[Path, list[Json]]:
         spec = _spec(files)

@@ -49,7 +49,7 @@ class Row:
         """The number, its interval over the seeds, and its inputs, as a reader wants them."""
         if not self.values:
             return self.note
-        mean, low, high = (self._shown(each) for each in (self.value, min(self.values), max(self.values)))
+        mean, low, high = (self._shown(number) for number in (self.value, min(self.values), max(self.values)))
         interval = f" ({low} to {high}, {len(self.values)} seeds)" if len(self.values) > 1 else ""
         parts = ", ".join(f"{label}: {self._shown(value)}" for label, value in self.parts.items())
         return mean + interval + (f" [{parts}]" if parts else "") + (f"; {self.note}" if self.note else "")
@@ -95,19 +95,19 @@ class Judgement:
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
     """How many claims of each kind got which word; kinds without a claim are left out."""
     of_kind: dict[str, dict[str, int]] = {}
-    for kind in dict.fromkeys(each.claim.kind for each in judgements):
-        found = Counter(each.verdict for each in judgements if each.claim.kind == kind)
+    for kind in dict.fromkeys(judgement.claim.kind for judgement in judgements):
+        verdicts = Counter(judgement.verdict for judgement in judgements if judgement.claim.kind == kind)
         own = ("reproduced", "partly", "not") if kind == "measured" else ("holds", "fails")
-        possible = [word for word in VERDICTS if word in own or found[word]]
-        of_kind[kind] = {VERDICTS[word]: found[word] for word in possible}
+        possible = [word for word in VERDICTS if word in own or verdicts[word]]
+        of_kind[kind] = {VERDICTS[word]: verdicts[word] for word in possible}
     return of_kind
 
 
 def counted(judgements: Sequence[Judgement]) -> str:
     """The counts as a line: each kind by itself."""
     kinds = [
-        f"{kind}: {', '.join(f'{count} {_of(count, word)}' for word, count in found.items())}"
-        for kind, found in counts(judgements).items()
+        f"{kind}: {', '.join(f'{count} {_of(count, word)}' for word, count in verdicts.items())}"
+        for kind, verdicts in counts(judgements).items()
     ]
     return "; ".join(kinds)
 
@@ -125,7 +125,7 @@ def judge(claim: Claim, points: Sequence[Point]) -> Judgement:
         rows.setdefault(_label(claim, point, claim.rows), []).append(point)
     if not rows:
         raise claim.wrong("no run matches its measure")
-    return Judgement(claim, [_row(claim, label, found) for label, found in rows.items()])
+    return Judgement(claim, [_row(claim, label, points_of_row) for label, points_of_row in rows.items()])
 
 
 def _label(claim: Claim, point: Point, keys: Sequence[str]) -> str:
@@ -154,20 +154,20 @@ def _measured(claim: Claim, label: str, points: Sequence[Point]) -> Row:
             "name one of them in only, or judge them apart with each = ['workload']"
         )
     by_seed = [[point for point in points if point.seed == seed] for seed in range(claim.seeds)]
-    values = [measure.number(claim.measure, found) for found in by_seed]
+    values = [measure.number(claim.measure, group) for group in by_seed]
     parts: dict[str, list[Point]] = {}
     for point in by_seed[0] if measure.averages else []:
         shown_by = ["workload"] if measure.over_workloads else list(point.keys)
         parts.setdefault(_label(claim, point, shown_by), []).append(point)
     verdict, note = _verdict(claim, values), ""
     if claim.measure["kind"] == "best" and any(
-        at_edge(claim.measure, *each) for each in zip(by_seed, values, strict=True)
+        at_edge(claim.measure, *pair) for pair in zip(by_seed, values, strict=True)
     ):
         verdict, note = ("partly" if verdict == "reproduced" else verdict), "the sweep's edge"
     if claim.measure["kind"] == "off_by":
         ours, printed = set_against_printed(claim.measure, by_seed[0]), claim.measure["printed"][workloads[0]]
         note = f"{_figure(ours)}, printed {_figure(printed)}"
-    shown = {name: measure.number(claim.measure, found) for name, found in parts.items()} if len(parts) > 1 else {}
+    shown = {name: measure.number(claim.measure, group) for name, group in parts.items()} if len(parts) > 1 else {}
     return Row(label, values, verdict, claim.unit, measure.is_difference, shown, note)
 
 

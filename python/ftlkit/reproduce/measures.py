@@ -40,13 +40,13 @@ class Measure:
 
 def _of(points: Sequence[Point], variants: str | list[str]) -> list[Point]:
     """The runs of a variant or of several."""
-    found: list[Point] = []
+    matching: list[Point] = []
     for variant in variants if isinstance(variants, list) else [variants]:
         mine = [point for point in points if point.variant == variant]
         if not mine:
             raise UserError(f"no run is called {variant}; there are {', '.join(sorted({p.variant for p in points}))}.")
-        found += mine
-    return found
+        matching += mine
+    return matching
 
 
 def _lowest(measure: Json, points: Sequence[Point]) -> float:
@@ -111,10 +111,10 @@ def _change_up_to(measure: Json, points: Sequence[Point]) -> float:
 
 
 def _by_workload(points: Sequence[Point]) -> dict[str, list[Point]]:
-    found: dict[str, list[Point]] = {}
+    by_workload: dict[str, list[Point]] = {}
     for point in points:
-        found.setdefault(point.workload, []).append(point)
-    return found
+        by_workload.setdefault(point.workload, []).append(point)
+    return by_workload
 
 
 def _mean_change(measure: Json, points: Sequence[Point]) -> float:

@@ -36,7 +36,7 @@ def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absen
         absent=absent,
         failed=[point.error for point in points if point.error],
         runs=len(runs),
-        wall=units.duration(1e9 * sum(each["wall_s"] for each in runs)),
+        wall=units.duration(1e9 * sum(run["wall_s"] for run in runs)),
         study=toml.written(plan.study),
         css=style(),
     )

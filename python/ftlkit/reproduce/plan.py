@@ -126,12 +126,12 @@ def load(path: Path) -> Plan:
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path}: {error}.") from None
     sweeps = [
-        _made(Sweep, each | {"vary": _listed(each.get("vary", [])), "variants": _variants(path, each)}, path)
-        for each in table.get("sweeps", [])
+        _made(Sweep, sweep | {"vary": _listed(sweep.get("vary", [])), "variants": _variants(path, sweep)}, path)
+        for sweep in table.get("sweeps", [])
     ]
     parts: Json = {"sweeps": sweeps}
     for key, kind in (("figures", FigurePlan), ("claims", Claim)):
-        parts[key] = [_made(kind, each, path) for each in table.get(key, [])]
+        parts[key] = [_made(kind, entry, path) for entry in table.get(key, [])]
     plan = _made(Plan, table | parts, path)
     _check_references(plan, path)
     for claim in plan.claims:
@@ -140,7 +140,7 @@ def load(path: Path) -> Plan:
 
 
 def _variants(path: Path, sweep: Json) -> list[Variant]:
-    variants = [_made(Variant, {"takes": []} | each, path) for each in sweep.get("variants", [])]
+    variants = [_made(Variant, {"takes": []} | variant, path) for variant in sweep.get("variants", [])]
     for variant in variants:
         if [bool(variant.ftl), bool(variant.model), variant.statistics, bool(variant.file_type)].count(True) != 1:
             raise UserError(
@@ -157,14 +157,14 @@ T = TypeVar("T")
 
 
 def _made(kind: type[T], table: Json, path: Path) -> T:
-    known = {each.name: each for each in fields(kind)}  # type: ignore[arg-type] # all are dataclasses
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type] # all are dataclasses
     unknown = [key for key in table if key not in known]
     if unknown:
         raise UserError(f"{path}: {unknown[0]} is no key of a {_called(kind)}; they are {', '.join(known)}.")
     try:
         return kind(**table)
     except TypeError:
-        needed = [key for key, each in known.items() if each.default is MISSING and each.default_factory is MISSING]
+        needed = [key for key, field in known.items() if field.default is MISSING and field.default_factory is MISSING]
         missing = next(key for key in needed if key not in table)
         name = table.get("id", table.get("label", path.name))
         raise UserError(f"{path}: {missing} is missing in the {_called(kind)} {name}.") from None

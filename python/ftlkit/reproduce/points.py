@@ -52,14 +52,14 @@ class Point:
         group, _, name = metric.partition(".")
         table: Any = self.run.get(group) if group in ("gauges", "notes") else None
         if table is None or name not in table:
-            own = [f"gauges.{each}" for each in self.run["gauges"]]
+            own = [f"gauges.{gauge}" for gauge in self.run["gauges"]]
             raise UserError(f"no metric {metric} of {self.variant}; there are {', '.join([*NUMBERS, *own])}.")
         return float(table[name])
 
     def matches(self, sweep: str, only: Json) -> bool:
         """Whether it is of a sweep and has these keys, or one of several values of them."""
         mine = self.keys | {"workload": self.workload, "variant": self.variant}
-        wanted = ((mine.get(key), each if isinstance(each, list) else [each]) for key, each in only.items())
+        wanted = ((mine.get(key), wanted if isinstance(wanted, list) else [wanted]) for key, wanted in only.items())
         return self.sweep == sweep and all(value in values for value, values in wanted)
 
 
@@ -83,14 +83,14 @@ def column(point: Point, metric: str) -> Sequence[float | None]:
     series = over_time(point)
     group, _, name = metric.partition(".")
     table = series.get("gauges", {}) if group == "gauges" else series
-    found: Sequence[float | None] | None = table.get(name if group == "gauges" else metric)
-    if not found or metric == "gauges":
+    values: Sequence[float | None] | None = table.get(name if group == "gauges" else metric)
+    if not values or metric == "gauges":
         own = [
             *(key for key in series if key not in ("request", "gauges")),
             *(f"gauges.{key}" for key in series.get("gauges", {})),
         ]
         raise UserError(f"{point.variant} has no series {metric}; there are {', '.join(own)}.")
-    return found
+    return values
 
 
 def distribution(point: Point, name: str) -> list[tuple[float, float]]:
@@ -99,6 +99,6 @@ def distribution(point: Point, name: str) -> list[tuple[float, float]]:
     Service takes as long for each of them, so the distribution is that of waiting, later by that
     much.
     """
-    found = latencies(point.run, name)
-    service = found["service_ns"]["mean"] or 0.0
-    return [(waiting + service, share) for waiting, share in found["waiting_cdf"]]
+    latency = latencies(point.run, name)
+    service = latency["service_ns"]["mean"] or 0.0
+    return [(waiting + service, share) for waiting, share in latency["waiting_cdf"]]

@@ -45,16 +45,16 @@ def run_sweeps(
     """
     with scratch() as folder:
         kept = store or stores.Store(folder / "store", create=True)
-        found = list(_points(plan, Recordings(folder, watch)))
-        asked = [run for _, run in found if run is not None]
+        points = list(_points(plan, Recordings(folder, watch)))
+        asked = [run for _, run in points if run is not None]
         done = runs.run_points(asked, kept, executor, Traces(folder), watch, check=_refuse_hopeless)
     rows = iter(done.rows)
     results = {row["key"]: stores.results(row).document["runs"][0] for row in done.rows if row["state"] == DONE}
-    return [point if run is None else _with_results(point, next(rows), results) for point, run in found], done.reused
+    return [point if run is None else _with_results(point, next(rows), results) for point, run in points], done.reused
 
 
 def _refuse_hopeless(prepared: list[Prepared]) -> None:
-    if prepared and all(each.refusal for each in prepared):
+    if prepared and all(point.refusal for point in prepared):
         raise UserError(prepared[0].refusal)
 
 
@@ -77,15 +77,15 @@ def _points(plan: Plan, recordings: Recordings) -> Iterator[tuple[Point, plans.P
         for workload in sweep.workloads:
             if _absent(workload):
                 continue
-            asked = [each for each in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(each, plan.claims)]
-            yield from ((each, None) for each in _evaluated(sweep, asked))
-            for _, group in itertools.groupby(asked, lambda each: of_study(each.keys)):
+            asked = [point for point in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(point, plan.claims)]
+            yield from ((point, None) for point in _evaluated(sweep, asked))
+            for _, group in itertools.groupby(asked, lambda point: of_study(point.keys)):
                 alike = list(group)
                 study, files = _study(plan, workload, alike[0])
                 if files:
-                    yield from ((each, None) for each in _analysed(sweep, alike, recordings, files, study["seed"]))
+                    yield from ((point, None) for point in _analysed(sweep, alike, recordings, files, study["seed"]))
                     study["workload"]["trace"] = str(recordings.trace(files, study["seed"]))
-                yield from ((each, None) for each in _described(sweep, alike, study))
+                yield from ((point, None) for point in _described(sweep, alike, study))
                 yield from _runs(sweep, alike, study)
 
 
@@ -100,7 +100,9 @@ def _absent(workload: Json) -> bool:
 
 def absent_traces(plan: Plan) -> list[str]:
     """Recorded traces of a study that are not at hand: their runs are left out."""
-    return sorted({str(each["trace"]) for sweep in plan.sweeps for each in sweep.workloads if _absent(each)})
+    return sorted(
+        {str(workload["trace"]) for sweep in plan.sweeps for workload in sweep.workloads if _absent(workload)}
+    )
 
 
 def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
@@ -136,7 +138,7 @@ def _runs(sweep: Sweep, asked: Sequence[Point], study: Json) -> Iterator[tuple[P
     """The points of a sweep's layers that ask the same of the study, each with its run."""
     layers = {variant.label: variant for variant in sweep.variants if variant.ftl}
     device = str(study.get("device", {}).get("preset", plans.UNNAMED["device"]))
-    for point in (each for each in asked if each.variant in layers):
+    for point in (point for point in asked if point.variant in layers):
         layer = layers[point.variant]
         varied = {key: str(value) for key, value in taken(layer.takes, point.keys).items()}
         ftl = layer.ftl | varied | {"label": point.variant}
@@ -160,11 +162,11 @@ def _described(sweep: Sweep, asked: Sequence[Point], study: Json) -> list[Point]
 def _analysed(sweep: Sweep, asked: Sequence[Point], recordings: Recordings, files: Json, seed: int) -> list[Point]:
     """What the analyzer of a file workload found of the types that a sweep's variants ask for."""
     types = {variant.label: variant.file_type for variant in sweep.variants if variant.file_type}
-    found = []
-    for point in (each for each in asked if each.variant in types):
+    points = []
+    for point in (point for point in asked if point.variant in types):
         series = recordings.series(files, seed, types[point.variant])
-        found.append(replace(point, model=later_half(series), series=series))
-    return found
+        points.append(replace(point, model=later_half(series), series=series))
+    return points
 
 
 def _study(plan: Plan, workload: Json, point: Point) -> tuple[Json, Json]:

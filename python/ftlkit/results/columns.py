@@ -20,13 +20,13 @@ TAIL = (
 """Figures of response times beside their mean: key, meaning, heading."""
 
 
-def _responses(kind: str, of: str) -> list[Metric]:
+def _responses(kind: str, requests: str) -> list[Metric]:
     """The response times of reads or of writes."""
-    null = f"null without {of}"
+    null = f"null without {requests}"
     source = f"response_ns.{kind}"
     mean = Metric(
         f"{kind}_mean_ns",
-        f"mean response time of {of}; {null}",
+        f"mean response time of {requests}; {null}",
         "ns",
         _REAL,
         f"{source}.mean",
@@ -36,7 +36,7 @@ def _responses(kind: str, of: str) -> list[Metric]:
     rest = [
         Metric(
             f"{kind}_{key}_ns",
-            f"{meaning} of the response time of {of}; {null}",
+            f"{meaning} of the response time of {requests}; {null}",
             "ns",
             _WHOLE,
             f"{source}.{key}",

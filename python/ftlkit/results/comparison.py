@@ -112,12 +112,12 @@ def select(text: str, store: Path) -> Selection:
 
 def _chosen(text: str, conditions: dict[str, str], store: Store) -> Selection:
     rows = sorted(store.rows(), key=in_order)
-    found = [row for row in rows if _meets(row, conditions)]
-    if not found or _unknown(conditions, rows):
+    matching = [row for row in rows if _meets(row, conditions)]
+    if not matching or _unknown(conditions, rows):
         raise UserError(_nothing(text, conditions, store, rows))
-    done = [row for row in found if row["state"] == "done"]
+    done = [row for row in matching if row["state"] == "done"]
     if not done:
-        raise UserError(f"{text}: all {len(found)} points failed: {found[0]['error']}")
+        raise UserError(f"{text}: all {len(matching)} points failed: {matching[0]['error']}")
     return Selection(text, conditions, done)
 
 
@@ -181,36 +181,36 @@ def compare(before: Selection, after: Selection) -> list[Pair]:
     fixed = {*before.conditions, *after.conditions}
     keys = {key for side in (before, after) for row in side.rows for key in varied(row)}
     keys |= {key for key in fixed if study.placed(key)[0]}
-    sides = [_Side(each.rows, sorted(keys)) for each in (before, after)]
+    sides = [_Side(selection.rows, sorted(keys)) for selection in (before, after)]
     common = sorted((sides[0].keys & sides[1].keys) - fixed)
     free = (fixed | keys) - {*common}
     olds, news = (side.by(fixed, common) for side in sides)
-    found = [
+    pairs = [
         _pair(place, (was, olds[place][was]), (now, news[place][now]))
         for place in news
         for now in news[place]
         for was in olds.get(place, {})
         if olds[place][was].keys() & news[place][now].keys()
     ]
-    if not found:
+    if not pairs:
         raise UserError(
             f"no point of {before.text} has its like in {after.text}: they must share device, workload, translation "
             "layer, varied keys and seed, except for what one of them fixes."
         )
     # Two stores are of two settings or engines, which is why they are two; what they are is told.
     are_stores = not before.conditions and not after.conditions
-    for pair in found:
+    for pair in pairs:
         _check_seeds_alike(pair)
         if not are_stores:
             _check_pair(pair, free)
-    return [replace(pair, apart=_apart(pair, free)) for pair in found] if are_stores else found
+    return [replace(pair, apart=_apart(pair, free)) for pair in pairs] if are_stores else pairs
 
 
 def _check_seeds(before: Selection, after: Selection) -> None:
     """Refuse sides without a seed in common, since points are paired by it."""
     seeds = [sorted({row["seed"] for row in side.rows}) for side in (before, after)]
     if not set(seeds[0]) & set(seeds[1]):
-        texts = [", ".join(str(seed) for seed in each[:5]) for each in seeds]
+        texts = [", ".join(str(seed) for seed in side[:5]) for side in seeds]
         raise UserError(
             f"points are paired by seed, and {before.text} and {after.text} have none in common ({texts[0]} and "
             f"{texts[1]}). Choose points by something else than their seeds, or run both sides with the same ones."
@@ -238,16 +238,16 @@ class _Side:
 
     def by(self, fixed: set[str], common: list[str]) -> dict[_Place, dict[_Place, _Seeds]]:
         """Points by what is paired, by what else tells them apart, and by seed."""
-        found: dict[_Place, dict[_Place, _Seeds]] = {}
+        sides: dict[_Place, dict[_Place, _Seeds]] = {}
         for row, own in self._found:
             names = [name for name in (*identity.PLACE, *common) if name not in fixed]
             place = tuple((name, _same(own[name])) for name in names if name in own)
             rest = tuple((name, _same(value)) for name, value in own.items() if name not in names)
-            side = found.setdefault(place, {}).setdefault(rest, {})
+            side = sides.setdefault(place, {}).setdefault(rest, {})
             if row["seed"] in side:
                 raise UserError(_ambiguous(side[row["seed"]], row))
             side[row["seed"]] = row
-        return found
+        return sides
 
 
 def _same(value: str) -> str:
@@ -265,7 +265,7 @@ def _ambiguous(one: Json, other: Json) -> str:
         )
     differ = identity.differences(one, other, ()) or ["the bytes of workload.trace"]
     return (
-        f"there are several points of {named(one)}, which differ in {identity.told(one, other, differ)}, though no "
+        f"there are several points of {named(one)}, which differ in {identity.describe(one, other, differ)}, though no "
         "sweep varied it. Say which are meant (KEY=VALUE), or keep sweeps that differ so in stores of their own."
     )
 
@@ -293,15 +293,15 @@ def _check_pair(pair: Pair, free: set[str]) -> None:
 def _apart(pair: Pair, free: set[str]) -> str:
     """What the points of a pair differ in, beside what is fixed or paired; empty if in nothing."""
     old, new = pair.before[0], pair.after[0]
-    found = identity.told(old, new, identity.differences(old, new, free))
+    differing = identity.describe(old, new, identity.differences(old, new, free))
     engines = f"the engine ({old['engine']} and {new['engine']})" if old["engine"] != new["engine"] else ""
-    return ", ".join(each for each in (found, engines) if each)
+    return ", ".join(difference for difference in (differing, engines) if difference)
 
 
 def _refuse(one: Json, other: Json, differ: list[str], what: str) -> None:
     if differ:
         raise UserError(
-            f"{named(one)} and {named(other)} {what}, and differ in {identity.told(one, other, differ)}, which the "
+            f"{named(one)} and {named(other)} {what}, and differ in {identity.describe(one, other, differ)}, which the "
             "sides do not fix. Fix it on each side (KEY=VALUE), or keep sweeps that differ so in stores of their own."
         )
 
@@ -328,14 +328,14 @@ def change(metric: Metric, values: list[tuple[float, float]]) -> Change:
     if all(old == new for old, new in values):
         return Change(metric, before, after, None, SAME)
     positive = all(value > 0 for pair in values for value in pair)
-    found = estimate([math.log(new / old) if positive else new - old for old, new in values])
-    if found.half_width is None:
+    estimated = estimate([math.log(new / old) if positive else new - old for old, new in values])
+    if estimated.half_width is None:
         verdict = UNKNOWN
-    elif found.low <= 0 <= found.high:
+    elif estimated.low <= 0 <= estimated.high:
         verdict = UNSEEN
     else:
-        verdict = BETTER if (found.mean > 0) == (metric.better == HIGHER) else WORSE
-    return Change(metric, before, after, found if positive else None, verdict)
+        verdict = BETTER if (estimated.mean > 0) == (metric.better == HIGHER) else WORSE
+    return Change(metric, before, after, estimated if positive else None, verdict)
 
 
 def _percent(logarithm: float) -> str:

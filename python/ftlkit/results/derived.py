@@ -48,18 +48,24 @@ def percentile(kind: str, name: str) -> Callable[[Run], float | None]:
 
 def operations(op: str) -> Callable[[Run], int]:
     """Flash operations of a kind, whatever their cause."""
-    return lambda run: sum(each["count"] for each in run["operations"] if each["op"] == op)
+    return lambda run: sum(operation["count"] for operation in run["operations"] if operation["op"] == op)
 
 
 def caused(run: Run, cause: str, op: str) -> int:
     """Flash operations of a kind that were done for a cause."""
-    return sum(each["count"] for each in run["operations"] if (each["cause"], each["op"]) == (cause, op))
+    return sum(
+        operation["count"] for operation in run["operations"] if (operation["cause"], operation["op"]) == (cause, op)
+    )
 
 
 def page_operations(run: Run) -> float:
     """Pages read and programmed in flash, without those of preparing the device."""
     return float(
-        sum(each["count"] for each in run["operations"] if each["op"] != "erase" and each["cause"] != "precondition")
+        sum(
+            operation["count"]
+            for operation in run["operations"]
+            if operation["op"] != "erase" and operation["cause"] != "precondition"
+        )
     )
 
 
@@ -69,17 +75,20 @@ MAPS = ("page map", "block map", "log map", "global mapping table", "translation
 
 def mapping_table_bytes(run: Run) -> float:
     """The whole mapping table; one by page and by block in proportion to its logical blocks."""
-    found = {each["name"]: each["ram_bytes"] + each["flash_bytes"] for each in run["footprint"]["structures"]}
+    sizes = {
+        structure["name"]: structure["ram_bytes"] + structure["flash_bytes"]
+        for structure in run["footprint"]["structures"]
+    }
     by_page = float(run["gauges"].get("pmb_share", 1.0))
-    return sum(found.get(name, 0) * (by_page if name == "translation pages" else 1.0) for name in MAPS)
+    return sum(sizes.get(name, 0) * (by_page if name == "translation pages" else 1.0) for name in MAPS)
 
 
 def time_by_cause(run: Run) -> dict[str, int]:
     """Flash time by cause, in nanoseconds, without that of preparing the device."""
     times: dict[str, int] = {}
-    for each in run["operations"]:
-        if each["cause"] != "precondition":
-            times[each["cause"]] = times.get(each["cause"], 0) + each["time_ns"]
+    for operation in run["operations"]:
+        if operation["cause"] != "precondition":
+            times[operation["cause"]] = times.get(operation["cause"], 0) + operation["time_ns"]
     return times
 
 
@@ -130,8 +139,8 @@ def levelling_time_share(run: Run) -> float | None:
 
 def merges(run: Run) -> int | None:
     """Merges of all kinds; null for a scheme that merges without a log over data blocks."""
-    found = run["merges"]
-    done = found["switch"] + found["partial"] + found["full"]
+    counts = run["merges"]
+    done = counts["switch"] + counts["partial"] + counts["full"]
     return None if not done and time_by_cause(run).get("merge") else done
 
 
@@ -142,34 +151,34 @@ def merge_cost_ms(run: Run) -> float:
 
 def merge_allocation_share(run: Run) -> float:
     """Share of full merges in the blocks taken for merges or new logical blocks."""
-    merges, new = (run["notes"][each] for each in ("full_merges", "new_data_blocks"))
+    merges, new = (run["notes"][note] for note in ("full_merges", "new_data_blocks"))
     return merges / max(merges + new, 1)
 
 
 def sequential_share(run: Run) -> float:
     """Of the pages that a detector sorted, those that it found sequential."""
-    sequential, random = (run["notes"][f"{each}_pages"] for each in ("sequential", "random"))
+    sequential, random = (run["notes"][f"{order}_pages"] for order in ("sequential", "random"))
     return sequential / max(sequential + random, 1.0)
 
 
 def prediction_hit_ratio(run: Run) -> float:
     """Of the pages that adapt moved on and whose fate is known, those written; 0 without any."""
-    hits, misses = (run["gauges"].get(f"prediction_{each}", 0.0) for each in ("hits", "misses"))
+    hits, misses = (run["gauges"].get(f"prediction_{kind}", 0.0) for kind in ("hits", "misses"))
     return hits / max(hits + misses, 1.0)
 
 
 def latencies(run: Run, name: str) -> ClassLatency:
     """Latencies of a class of flash operations."""
-    found = [each for each in run["classes"] or [] if each["name"] == name]
-    if not found:
+    matching = [latency for latency in run["classes"] or [] if latency["name"] == name]
+    if not matching:
         raise UserError(f"{run['label']}: there are no latencies of {name}; set run.classes = true in the study.")
-    return found[0]
+    return matching[0]
 
 
 def latency_us(run: Run, name: str) -> float:
     """Mean time of a class's flash operation from ready to done, in microseconds."""
-    found = latencies(run, name)
-    return ((found["waiting_ns"]["mean"] or 0.0) + (found["service_ns"]["mean"] or 0.0)) / 1e3
+    latency = latencies(run, name)
+    return ((latency["waiting_ns"]["mean"] or 0.0) + (latency["service_ns"]["mean"] or 0.0)) / 1e3
 
 
 def lookup_us(run: Run) -> float:

@@ -44,8 +44,8 @@ def _rows(columns: Columns, rows: Callable[[Run], Iterable[Row]]) -> Callable[[D
     schema = {name: kind for name, (kind, _) in columns.items()}
 
     def make(document: Document) -> pl.DataFrame:
-        found = [(run["label"], *row) for run in document["runs"] for row in rows(run)]
-        return pl.DataFrame(found, schema=schema, orient="row")
+        records = [(run["label"], *row) for run in document["runs"] for row in rows(run)]
+        return pl.DataFrame(records, schema=schema, orient="row")
 
     return make
 
@@ -60,8 +60,8 @@ def _runs(document: Document) -> pl.DataFrame:
 
 
 def _operations(run: Run) -> Iterator[Row]:
-    for each in run["operations"]:
-        yield each["cause"], each["op"], each["count"], each["time_ns"]
+    for operation in run["operations"]:
+        yield operation["cause"], operation["op"], operation["count"], operation["time_ns"]
 
 
 def _cdf(run: Run) -> Iterator[Row]:
@@ -111,10 +111,10 @@ def _timeline(run: Run) -> Iterator[Row]:
 
 
 def _wear_map(run: Run) -> Iterator[Row]:
-    found = run.get("wear_map")
-    if found:
-        for cell, row in enumerate(zip(found["mean"], found["max"], found["failed"], strict=True)):
-            yield cell, found["blocks_per_cell"] * found["planes_per_cell"], *row
+    wear_map = run.get("wear_map")
+    if wear_map:
+        for cell, row in enumerate(zip(wear_map["mean"], wear_map["max"], wear_map["failed"], strict=True)):
+            yield cell, wear_map["blocks_per_cell"] * wear_map["planes_per_cell"], *row
 
 
 def _series(document: Document) -> pl.DataFrame:

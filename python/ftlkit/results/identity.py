@@ -31,9 +31,9 @@ _DERIVED = ("device.capacity", "device.blocks_per_plane")
 def asked(row: Json) -> Json:
     """The study of a point, with every key filled in."""
     try:
-        found = json.loads(row["study"])
-        if isinstance(found["ftl"][0]["name"], str):
-            return dict(found)
+        document = json.loads(row["study"])
+        if isinstance(document["ftl"][0]["name"], str):
+            return dict(document)
         reason = "its translation layer has no name"
     except (TypeError, ValueError, KeyError, IndexError):
         reason = "it is no study"
@@ -47,14 +47,14 @@ def values(row: Json) -> dict[str, str]:
     """The keys of a point's study with their values as text; the varied ones as they were asked."""
     document = asked(row)
     layer = document["ftl"][0]
-    found = {key: _text(value) for key, value in _flat({name: document.get(name, {}) for name in study.SECTIONS})}
+    values = {key: _text(value) for key, value in _flat({name: document.get(name, {}) for name in study.SECTIONS})}
     mapping, *others = study.parts(layer["name"])
     for key, value in layer.items():
         if key in others and isinstance(value, dict):
-            found |= {f"{key}.{name}": _text(each) for name, each in value.items()}
+            values |= {f"{key}.{name}": _text(setting) for name, setting in value.items()}
         elif key not in ("name", "label"):
-            found[f"{mapping}.{key}"] = _text(value)
-    return found | {_of_part(key, layer): value for key, value in varied(row).items()}
+            values[f"{mapping}.{key}"] = _text(value)
+    return values | {_of_part(key, layer): value for key, value in varied(row).items()}
 
 
 def value(row: Json, there: dict[str, str], key: str) -> str | None:
@@ -80,7 +80,9 @@ def layer_name(row: Json, keys: Collection[str]) -> str:
     made = []
     for part in label.split("+"):
         owner, *settings = part.split(":")
-        made.append(":".join([owner, *(each for each in settings if f"{owner}.{each.partition('=')[0]}" not in keys)]))
+        made.append(
+            ":".join([owner, *(setting for setting in settings if f"{owner}.{setting.partition('=')[0]}" not in keys)])
+        )
     return "+".join(made)
 
 
@@ -110,7 +112,7 @@ def differences(one: Json, other: Json, free: Collection[str], *, of_seeds: bool
     names = list({**tables[0], **tables[1]})
     if one["engine"] != other["engine"]:
         names = [name for name in names if name in tables[0] and name in tables[1]]
-    found = [
+    differing = [
         name
         for name in names
         if name not in left
@@ -119,11 +121,11 @@ def differences(one: Json, other: Json, free: Collection[str], *, of_seeds: bool
     ]
     traces = {row["trace"] for row in rows} - {None}
     if len(traces) > 1 and "workload" not in free and "workload.trace" not in free:
-        found.append("the bytes of workload.trace")
-    return found
+        differing.append("the bytes of workload.trace")
+    return differing
 
 
-def told(one: Json, other: Json, names: list[str]) -> str:
+def describe(one: Json, other: Json, names: list[str]) -> str:
     """The names of what differs, with the values of the first ones."""
     tables = [values(row) for row in (one, other)]
     several = [
@@ -141,7 +143,7 @@ def _is_of_section(key: str) -> bool:
 
 def _flat(node: object, before: str = "") -> list[tuple[str, object]]:
     if isinstance(node, dict):
-        return [pair for key, each in node.items() for pair in _flat(each, f"{before}.{key}" if before else str(key))]
+        return [pair for key, inner in node.items() for pair in _flat(inner, f"{before}.{key}" if before else str(key))]
     return [(before, node)]
 
 

@@ -197,18 +197,18 @@ class Store:
 
     def readable(self) -> tuple[list[Json], dict[str, str]]:
         """All points as rows, and by the keys of those whose files are damaged what is wrong."""
-        found, damaged = [], {}
+        rows, damaged = [], {}
         for key in sorted(self.keys()):
             try:
-                found.append(dict.fromkeys(SCHEMA) | self._read(key).to_dicts()[0])
+                rows.append(dict.fromkeys(SCHEMA) | self._read(key).to_dicts()[0])
             except UserError as error:  # noqa: PERF203 - each may be damaged
                 damaged[key] = str(error)
-        return found, damaged
+        return rows, damaged
 
     def sound(self, keys: Iterable[str]) -> tuple[list[Json], list[str]]:
         """Points of some keys as rows, and the keys of those whose files are damaged."""
-        found = {key: self._sound(key) for key in keys}
-        return [row for row in found.values() if row is not None], [key for key, row in found.items() if row is None]
+        rows = {key: self._sound(key) for key in keys}
+        return [row for row in rows.values() if row is not None], [key for key, row in rows.items() if row is None]
 
     def _sound(self, key: str) -> Json | None:
         try:
@@ -280,7 +280,7 @@ def measured(row: Json) -> Json:
 
 def varied(row: Mapping[str, Any]) -> dict[str, str]:
     """The values of a row's varied keys."""
-    return {each["key"]: each["value"] for each in row["varied"] or []}
+    return {varied_key["key"]: varied_key["value"] for varied_key in row["varied"] or []}
 
 
 def named(row: Mapping[str, Any]) -> str:

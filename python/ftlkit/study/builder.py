@@ -173,7 +173,7 @@ def _refuse_settings_by_commas(stacks: list[str]) -> None:
 def _ftl(text: str) -> Json:
     """`dftl`, or `dftl:cmt=32KiB:victim=fifo` with a label that tells it from its siblings."""
     entry: Json = json.loads(parse_stack(text))
-    names = {each["name"]: each for each in json.loads(schemes())}
+    names = {layer["name"]: layer for layer in json.loads(schemes())}
     # A name like no other is left to the engine, which knows planted bugs, too.
     if (mapping := parts(entry["name"])[0]) not in names and hint(mapping, names):
         known(mapping, names, "translation layer")
@@ -244,8 +244,8 @@ def refuse_unreadable(document: Mapping[str, Any]) -> None:
         for key, value in (document.get(section) or {}).items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise UserError(f"{section}.{key} = {value}: must be a finite number.")
-            if isinstance(value, str) and (found := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value)):
-                share = f"{float(found[1]) / 100:g}" if found[1].count(".") < 2 else "0.1"
+            if isinstance(value, str) and (percentage := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value)):
+                share = f"{float(percentage[1]) / 100:g}" if percentage[1].count(".") < 2 else "0.1"
                 raise UserError(
                     f"{section}.{key} = {value}: percentages are not read. A share is a number from 0 to 1: "
                     f"write {share}; a size has a unit, such as 8GiB."

@@ -47,7 +47,7 @@ class Panel:
 def panels(groups: Sequence[Group], key: str) -> list[Panel]:
     """A chart of each metric, device and workload, over the values of a key, or by layer."""
     places = list(dict.fromkeys((group.workload, group.device) for group in groups))
-    found = []
+    panels = []
     for number, (workload, device) in enumerate(places):
         mine = [group for group in groups if (group.workload, group.device) == (workload, device)]
         every = styles(list(dict.fromkeys(_line(group, key) for group in mine)))
@@ -61,8 +61,8 @@ def panels(groups: Sequence[Group], key: str) -> list[Panel]:
             title = f"{COLUMNS[name].heading.capitalize()}{where}"
             meaning = COLUMNS[name].meaning.split(";")[0]
             note = f"{meaning[0].upper()}{meaning[1:]}. {_noise(mine)}"
-            found.append(Panel(f"{name}-{number}", title, note, lines, spec, still(f"{name}-{number}", spec)))
-    return found
+            panels.append(Panel(f"{name}-{number}", title, note, lines, spec, still(f"{name}-{number}", spec)))
+    return panels
 
 
 def _noise(groups: Sequence[Group]) -> str:
@@ -75,22 +75,22 @@ def _noise(groups: Sequence[Group]) -> str:
 def _rows(groups: Sequence[Group], key: str, metric: str) -> list[Json]:
     rows = []
     for group in groups:
-        found = group.estimate(metric)
-        if found is not None:
+        estimate = group.estimate(metric)
+        if estimate is not None:
             rows.append(
                 {
                     "line": _line(group, key),
                     "x": group.varied.get(key) if key else group.name,
-                    "mean": found.mean,
-                    **band(found),
+                    "mean": estimate.mean,
+                    **band(estimate),
                 }
             )
     return rows
 
 
-def band(found: Estimate) -> dict[str, float]:
+def band(estimate: Estimate) -> dict[str, float]:
     """The ends of an interval as drawn: never below 0, however few the seeds."""
-    return {"low": max(0.0, found.low), "high": found.high}
+    return {"low": max(0.0, estimate.low), "high": estimate.high}
 
 
 def _line(group: Group, key: str) -> str:
@@ -130,7 +130,7 @@ def chart(rows: list[Json], key: str, metric: Metric, lines: dict[str, Any]) -> 
 
 def _axis(rows: list[Json], metric: Metric) -> dict[str, Any]:
     labels = units.axis(metric.unit)
-    found = [row[name] for row in rows for name in ("low", "mean", "high")]
-    if min(found) > 0 and max(found) > LOG_FROM * min(found):
-        return log_axis(pl.Series(found), labels, margin=1.2)
+    values = [row[name] for row in rows for name in ("low", "mean", "high")]
+    if min(values) > 0 and max(values) > LOG_FROM * min(values):
+        return log_axis(pl.Series(values), labels, margin=1.2)
     return {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5, labelExpr=labels)}

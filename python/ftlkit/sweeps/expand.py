@@ -21,7 +21,7 @@ def combinations(tables: Sequence[Json]) -> list[Json]:
     return [
         dict(zip(table, values, strict=True))
         for table in tables or [{}]
-        for values in itertools.product(*(each if isinstance(each, list) else [each] for each in table.values()))
+        for values in itertools.product(*(given if isinstance(given, list) else [given] for given in table.values()))
     ]
 
 

@@ -32,21 +32,21 @@ def engine() -> str:
 
 def digest(path: Path) -> str:
     """A digest of a file's bytes."""
-    found = hashlib.blake2b(digest_size=16)
+    hashed = hashlib.blake2b(digest_size=16)
     try:
         with path.open("rb") as file:
             while piece := file.read(_PIECE_BYTES):
-                found.update(piece)
+                hashed.update(piece)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}. Give the path of a trace.") from None
-    return found.hexdigest()
+    return hashed.hexdigest()
 
 
 def key(resolved: Json, trace: str | None, of_engine: str) -> str:
     """The key of a point: of its resolved study, its trace's digest, and the engine."""
     counted = {name: value for name, value in resolved.items() if name != "name"}
     counted["run"] = {name: value for name, value in resolved["run"].items() if name != "memory_limit"}
-    counted["ftl"] = [{name: value for name, value in each.items() if name != "label"} for each in resolved["ftl"]]
+    counted["ftl"] = [{name: value for name, value in layer.items() if name != "label"} for layer in resolved["ftl"]]
     if trace is not None:
         counted["workload"] = resolved["workload"] | {"trace": trace}
     text = json.dumps({"engine": of_engine, "study": counted}, sort_keys=True, separators=(",", ":"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def page(plan: Plan, done: Sweep) -> str:
     """The page's HTML."""
-    found = groups(done.rows)
+    groups_of_rows = groups(done.rows)
     metrics = shown(done.rows)
     keys = [axis.key for axis in plan.axes]
     rows = [
@@ -30,7 +30,7 @@ def page(plan: Plan, done: Sweep) -> str:
             "place": [group.workload, group.device, group.label, *(group.varied.get(key, "") for key in keys)],
             "cells": [_cell(group.estimate(metric.name), metric) for metric in metrics],
         }
-        for group in found
+        for group in groups_of_rows
     ]
     longest = max(plan.axes, key=lambda axis: axis.size, default=None)
     return template("sweep.html.j2").render(
@@ -42,7 +42,7 @@ def page(plan: Plan, done: Sweep) -> str:
         keys=keys,
         metrics=metrics,
         rows=rows,
-        figures=panels(found, longest.key if longest is not None and longest.size > 1 else ""),
+        figures=panels(groups_of_rows, longest.key if longest is not None and longest.size > 1 else ""),
         failed=[{"name": named(row), "state": row["state"], "error": row["error"]} for row in done.failed],
         axes={axis.key: ", ".join(axis.values()) for axis in plan.axes},
         study=toml.written(plan.study),
@@ -52,5 +52,5 @@ def page(plan: Plan, done: Sweep) -> str:
     )
 
 
-def _cell(found: Estimate | None, metric: Metric) -> Json:
-    return {"text": text(metric, found), "sort": "" if found is None else repr(found.mean)}
+def _cell(estimate: Estimate | None, metric: Metric) -> Json:
+    return {"text": text(metric, estimate), "sort": "" if estimate is None else repr(estimate.mean)}

@@ -96,8 +96,8 @@ class Plan:
     def points(self) -> list[Point]:
         """All points, those that differ in their seed alone next to each other."""
         self.check()
-        found = product(self.devices, self.workloads, self.study["ftl"])
-        return [point for device, workload, entry in found for point in self._points(device, workload, entry)]
+        combined = product(self.devices, self.workloads, self.study["ftl"])
+        return [point for device, workload, entry in combined for point in self._points(device, workload, entry)]
 
     def traces(self) -> list[str]:
         """The trace files that it reads, also those that a varied key names."""
@@ -154,8 +154,8 @@ def from_study(document: Json, path: Path | None = None) -> Plan:
             raise UserError(f'[[ftl]] {entry}: it has no name; give one of `ftlkit schemes`, such as name = "dftl".')
     return Plan(
         shared | {"ftl": layers},
-        _named([_device(each, shared.get("device", {})) for each in devices], "device"),
-        _named([_workload(each, shared.get("workload", {}), path) for each in workloads], "workload"),
+        _named([_device(name, shared.get("device", {})) for name in devices], "device"),
+        _named([_workload(name, shared.get("workload", {}), path) for name in workloads], "workload"),
         values.axes(vary),
         seeds,
     )
@@ -183,14 +183,14 @@ def from_options(
     """The plan over workloads on device presets by commas, with `ftlkit.compare`'s options."""
     if not workloads:
         raise UserError("no workload was named: give at least one, for example fin1.")
-    documents = [study.build(each, ftls, None, options) for each in workloads]
+    documents = [study.build(name, ftls, None, options) for name in workloads]
     shared = documents[0]
     presets = [name.strip() for name in devices.split(",") if name.strip()] if devices else []
     own = shared.get("device", {})
     return Plan(
         shared,
         _named([own | {"preset": name} for name in presets] or [own], "device"),
-        _named([each["workload"] for each in documents], "workload"),
+        _named([document["workload"] for document in documents], "workload"),
         [],
     )
 

@@ -55,23 +55,25 @@ def prepare(points: Sequence[Point], traces: Traces, executor: Executor, control
     shared = [_shared(point) for point in points]
     # Neighbours in order of these texts share all but their translation layers.
     order = sorted(range(len(points)), key=lambda place: shared[place])
-    groups = [[points[place] for place in found] for _, found in groupby(order, key=lambda place: shared[place])]
+    groups = [[points[place] for place in places] for _, places in groupby(order, key=lambda place: shared[place])]
     checker = _Checker(traces, control)
     checker.lay_out(points, executor.least_readers)
     with ThreadPoolExecutor(executor.checks) as pool:
-        checked = [each for found in pool.map(checker.together, groups) for each in found]
-    found = [each for _, each in sorted(zip(order, checked, strict=True), key=lambda pair: pair[0])]
-    return _with_presets(found)
+        checked = [point for group in pool.map(checker.together, groups) for point in group]
+    prepared = [point for _, point in sorted(zip(order, checked, strict=True), key=lambda pair: pair[0])]
+    return _with_presets(prepared)
 
 
-def _with_presets(found: list[Prepared]) -> list[Prepared]:
+def _with_presets(prepared: list[Prepared]) -> list[Prepared]:
     """The points, of which refused ones on the default device name its preset as the others do."""
-    presets = {each.point.device: each.study["device"]["preset"] for each in found if "preset" in each.study["device"]}
+    presets = {
+        point.point.device: point.study["device"]["preset"] for point in prepared if "preset" in point.study["device"]
+    }
     return [
-        replace(each, study=each.study | {"device": {"preset": presets[each.point.device]} | each.study["device"]})
-        if each.refusal and each.point.device == UNNAMED["device"] and each.point.device in presets
-        else each
-        for each in found
+        replace(point, study=point.study | {"device": {"preset": presets[point.point.device]} | point.study["device"]})
+        if point.refusal and point.point.device == UNNAMED["device"] and point.point.device in presets
+        else point
+        for point in prepared
     ]
 
 
@@ -117,7 +119,7 @@ class _Checker:
                 asked = group[0].study
                 name = key.text_digest(json.dumps([key.engine(), asked], sort_keys=True))
                 return [Prepared(group[0], name, asked, self._traces.digest(asked["workload"]), str(error))]
-            return [each for point in group for each in self.together([point])]
+            return [one for point in group for one in self.together([point])]
         return [
             self._prepared(point, resolved | {"ftl": [layer | {"label": point.ftl}]})
             for point, layer in zip(group, resolved["ftl"], strict=True)
@@ -141,19 +143,19 @@ class _Checker:
         return resolved | {"workload": workload}
 
     def _check(self, document: Json) -> Json:
-        found: Json = json.loads(_native.check_study(json.dumps(document), self._control))
-        return found
+        checked: Json = json.loads(_native.check_study(json.dumps(document), self._control))
+        return checked
 
 
 def _text(workload: Json) -> str:
     return json.dumps(workload, sort_keys=True)
 
 
-def refuse_hopeless(plan: Plan, found: list[Prepared]) -> None:
+def refuse_hopeless(plan: Plan, prepared: list[Prepared]) -> None:
     """Raise what all points say, or all that take one of the keys."""
-    if all(each.refusal for each in found):
-        raise UserError(found[0].refusal)
+    if all(point.refusal for point in prepared):
+        raise UserError(prepared[0].refusal)
     for axis in plan.axes:
-        takers = [each for each in found if axis.key in each.point.varied]
-        if all(each.refusal for each in takers):
+        takers = [point for point in prepared if axis.key in point.point.varied]
+        if all(point.refusal for point in takers):
             raise UserError(f"{axis.where}: no point with it can be run. {takers[0].refusal}")

@@ -82,8 +82,8 @@ class OnRay:
                 for done in finished:
                     yield self._answer(running.pop(done), done)
         finally:
-            for each in running:
-                ray.cancel(each, force=True)
+            for task in running:
+                ray.cancel(task, force=True)
             ray.shutdown()
 
     def _answer(self, job: Job, done: object) -> Answer:

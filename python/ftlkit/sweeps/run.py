@@ -85,33 +85,33 @@ def run_points(
     except TimeIsUp:
         return Sweep([], len(points), 0, [])
     check(prepared)
-    there, damaged = store.sound(sorted({each.key for each in prepared} & store.keys()))
+    there, damaged = store.sound(sorted({point.key for point in prepared} & store.keys()))
     rows = {row["key"]: row for row in there if row["state"] != LOST}
-    reused = sum(each.key in rows for each in prepared)
-    missing = list({each.key: each for each in prepared if each.key not in rows}.values())
-    runnable = [each for each in missing if not each.refusal]
-    for each in missing:
-        if each.refusal:
-            rows[each.key] = _kept(store, each, Answer(0, REFUSED, each.refusal))
+    reused = sum(point.key in rows for point in prepared)
+    missing = list({point.key: point for point in prepared if point.key not in rows}.values())
+    runnable = [point for point in missing if not point.refusal]
+    for point in missing:
+        if point.refusal:
+            rows[point.key] = _kept(store, point, Answer(0, REFUSED, point.refusal))
     try:
         _run_missing(runnable, rows, store, executor, traces, watch())
     except KeyboardInterrupt:
         # It may have come between storing a point and taking note of it.
-        rows |= {row["key"]: row for row in store.sound({each.key for each in missing} & store.keys())[0]}
+        rows |= {row["key"]: row for row in store.sound({point.key for point in missing} & store.keys())[0]}
         raise Interrupted(_sweep(prepared, rows, reused, damaged)) from None
     return _sweep(prepared, rows, reused, damaged)
 
 
 def _sweep(prepared: list[Prepared], rows: dict[str, Json], reused: int, damaged: list[str]) -> Sweep:
     """The finished points, each called as it was asked here: a store may have it from elsewhere."""
-    found = [rows[each.key] | _place(each) for each in prepared if each.key in rows]
-    return Sweep(found, len(prepared), reused, damaged)
+    finished = [rows[point.key] | _place(point) for point in prepared if point.key in rows]
+    return Sweep(finished, len(prepared), reused, damaged)
 
 
 def _run_missing(
     missing: list[Prepared], rows: dict[str, Json], store: Store, executor: Executor, traces: Traces, watcher: Watcher
 ) -> None:
-    jobs = [Job(place, each.study, traces.laid_out(each.study["workload"])) for place, each in enumerate(missing)]
+    jobs = [Job(place, point.study, traces.laid_out(point.study["workload"])) for place, point in enumerate(missing)]
     with watcher, closing(executor.run(jobs)) as answers:
         for number, answer in enumerate(answers, 1):
             each = missing[answer.index]
@@ -129,17 +129,17 @@ def _as_given(answer: Answer, job: Job) -> Answer:
     return Answer(answer.index, DONE, json.dumps(as_given(json.loads(answer.text), job.study, job.trace)))
 
 
-def _kept(store: Store, each: Prepared, answer: Answer) -> Json:
+def _kept(store: Store, point: Prepared, answer: Answer) -> Json:
     """The row of a point, stored."""
     is_done = answer.state == DONE
     row: Json = {
-        **_place(each),
-        "key": each.key,
+        **_place(point),
+        "key": point.key,
         "engine": key.engine(),
-        "trace": each.trace,
+        "trace": point.trace,
         "state": answer.state,
         "error": None if is_done else answer.text,
-        "study": json.dumps(each.study),
+        "study": json.dumps(point.study),
         "document": answer.text if is_done else None,
     }
     row |= stores.measured(row)
@@ -147,10 +147,10 @@ def _kept(store: Store, each: Prepared, answer: Answer) -> Json:
     return row
 
 
-def _place(each: Prepared) -> Json:
+def _place(prepared: Prepared) -> Json:
     """What a point is called."""
-    point = each.point
-    device = each.study["device"].get("preset", point.device) if point.device == UNNAMED["device"] else point.device
+    point = prepared.point
+    device = prepared.study["device"].get("preset", point.device) if point.device == UNNAMED["device"] else point.device
     return {
         "device": device,
         "workload": point.workload,

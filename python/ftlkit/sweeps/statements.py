@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ftlkit._util.lookup import several
-from ftlkit.report.cautions import found as cautions_of
+from ftlkit.report.cautions import all_cautions
 from ftlkit.results.metrics import COLUMNS
 from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.summary import groups, text
@@ -69,7 +69,7 @@ class _Point:
     @cached_property
     def kinds(self) -> list[str]:
         """Kinds of caution, of any of its seeds, the gravest first."""
-        kinds = [caution.kind for row in self.group.rows for caution in cautions_of(_outcome(row))]
+        kinds = [caution.kind for row in self.group.rows for caution in all_cautions(_outcome(row))]
         return [kind for kind in SUMMARIES if kind in kinds]
 
     @cached_property
@@ -162,9 +162,9 @@ def _cautions(points: list[_Point]) -> list[str]:
     return sentences
 
 
-def _scope(points: list[_Point], of: int) -> str:
-    if len(points) == of:
-        return f"All {of} points" if of > 1 else "The one point"
+def _scope(points: list[_Point], total: int) -> str:
+    if len(points) == total:
+        return f"All {total} points" if total > 1 else "The one point"
     names = ", ".join(f"{point.group.name} on {point.group.workload}" for point in points[:NAMED])
     more = f" and {len(points) - NAMED} more" if len(points) > NAMED else ""
-    return f"{len(points)} of {of} points ({names}{more})"
+    return f"{len(points)} of {total} points ({names}{more})"

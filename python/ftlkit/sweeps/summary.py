@@ -44,12 +44,12 @@ def groups(rows: Iterable[Json]) -> list[Group]:
     places: dict[tuple[str, ...], int] = {}
     for row in done:
         places.setdefault(_identity(row), len(places))
-    found = []
-    for _, each in groupby(sorted(done, key=lambda row: places[_identity(row)]), key=_identity):
-        mine = list(each)
+    groups = []
+    for _, group in groupby(sorted(done, key=lambda row: places[_identity(row)]), key=_identity):
+        mine = list(group)
         first = mine[0]
-        found.append(Group(first["device"], first["workload"], first["label"], varied(first), mine))
-    return found
+        groups.append(Group(first["device"], first["workload"], first["label"], varied(first), mine))
+    return groups
 
 
 def _identity(row: Json) -> tuple[str, ...]:
@@ -69,8 +69,8 @@ def _occurs(name: str, rows: list[Json]) -> bool:
     return any(float(row.get(name) or 0) > 0 for row in rows)
 
 
-def text(metric: Metric, found: Estimate | None) -> str:
+def text(metric: Metric, estimate: Estimate | None) -> str:
     """A mean as people read it, with what it may be off by where several seeds tell."""
-    if found is None:
+    if estimate is None:
         return metric.text(None)
-    return units.with_interval(metric.text, found.mean, found.half_width)
+    return units.with_interval(metric.text, estimate.mean, estimate.half_width)

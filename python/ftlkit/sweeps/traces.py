@@ -58,8 +58,8 @@ class Traces:
 
     def lay_out(self, workloads: Iterable[Json], least: int, control: Control) -> None:
         """Lay out the traces that are read by so many of the workloads, or more."""
-        tables = [each for each in workloads if "trace" in each]
-        names = [_name(self.digest(each), each) for each in tables]
+        tables = [workload for workload in workloads if "trace" in workload]
+        names = [_name(self.digest(workload), workload) for workload in tables]
         readers = Counter(names)
         for name, table in zip(names, tables, strict=True):
             if name in self._laid_out or readers[name] < least:

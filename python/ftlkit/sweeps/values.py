@@ -61,8 +61,8 @@ class Range:
         numbers = (
             self.first * self.step**place if self.is_factor else self.first + self.step * place for place in count()
         )
-        for each in takewhile(lambda number: number <= self.last, numbers):
-            yield _text(each, self.unit)
+        for value in takewhile(lambda number: number <= self.last, numbers):
+            yield _text(value, self.unit)
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ class Axis:
         for part in self.parts:
             if isinstance(part, Range) and part.last >= _MOST:
                 raise UserError(f"{self.where}: a range ends below {_MOST:,}, in the smallest unit. End it earlier.")
-        found = [value for part in self.parts for value in ([part] if isinstance(part, str) else part)]
+        values = [value for part in self.parts for value in ([part] if isinstance(part, str) else part)]
         spelled: dict[Decimal | str, str] = {}
-        for value in found:
+        for value in values:
             other = spelled.setdefault(measure(value), value)
             if other is not value:
                 like = "" if other == value else f", as {other} and as {value}"
                 raise UserError(f"{self.where}: the value {value} is there twice{like}. Give each value once.")
-        return found
+        return values
 
 
 def parse(text: str) -> Axis:
@@ -117,48 +117,48 @@ def axis(key: str, given: object, option: str = "") -> Axis:
 
 def axes(table: Json, before: str = "") -> list[Axis]:
     """The keys of a `[sweep.vary]` table; `dftl.cmt` is in quotes, or a table in a table."""
-    found = []
+    parsed = []
     for key, value in table.items():
         if isinstance(value, Mapping):
-            found += axes(dict(value), f"{before}{key}.")
+            parsed += axes(dict(value), f"{before}{key}.")
         else:
-            found.append(axis(f"{before}{key}", value))
-    return found
+            parsed.append(axis(f"{before}{key}", value))
+    return parsed
 
 
 def order(value: str) -> tuple[float, str]:
     """Sorts values of a key: numbers by their size, whatever their units, and words behind them."""
-    found = measure(value)
-    return (math.inf if isinstance(found, str) else float(found)), value
+    number = measure(value)
+    return (math.inf if isinstance(number, str) else float(number)), value
 
 
 def measure(value: str) -> Decimal | str:
     """A value in the smallest unit of its kind, so 16KiB equals 16384B; a word as it is."""
-    found = re.fullmatch(_NUMBER, value)
-    if not found:
+    match = re.fullmatch(_NUMBER, value)
+    if not match:
         return value
-    scale = next((scale[found[2]] for scale in _SCALES if found[2] in scale), None)
-    if scale is None and found[2]:
+    scale = next((scale[match[2]] for scale in _SCALES if match[2] in scale), None)
+    if scale is None and match[2]:
         return value
-    return Decimal(found[1]) * (scale or 1)
+    return Decimal(match[1]) * (scale or 1)
 
 
 def size(value: str) -> int | None:
     """A whole number of bytes, with a unit of sizes or none; None of anything else."""
-    found = re.fullmatch(_NUMBER, value)
-    if not found or (found[2] and found[2] not in _SCALES[0]):
+    match = re.fullmatch(_NUMBER, value)
+    if not match or (match[2] and match[2] not in _SCALES[0]):
         return None
-    number = Decimal(found[1]) * _SCALES[0].get(found[2], 1)
+    number = Decimal(match[1]) * _SCALES[0].get(match[2], 1)
     return int(number) if number == number.to_integral_value() else None
 
 
 def plain(value: str) -> str:
     """A number in the largest unit that divides it, so 16384B is 16KiB; a word as it is."""
-    found = re.fullmatch(_NUMBER, value)
-    scale = next((scale for scale in _SCALES if found and found[2] in scale), None)
-    if found and scale:
-        return _text(Decimal(found[1]) * scale[found[2]], next(iter(scale)))
-    return f"{Decimal(found[1]).normalize():f}" if found and not found[2] else value
+    match = re.fullmatch(_NUMBER, value)
+    scale = next((scale for scale in _SCALES if match and match[2] in scale), None)
+    if match and scale:
+        return _text(Decimal(match[1]) * scale[match[2]], next(iter(scale)))
+    return f"{Decimal(match[1]).normalize():f}" if match and not match[2] else value
 
 
 def _written(where: str, item: object) -> str:
@@ -197,10 +197,10 @@ def _range(option: str, text: str, first: str, rest: str) -> Range:
 
 def _number(where: str, text: str) -> tuple[Decimal, str]:
     """A number in the smallest unit of its kind, and that unit; else as it stands."""
-    found = re.fullmatch(_NUMBER, text)
-    if not found:
+    match = re.fullmatch(_NUMBER, text)
+    if not match:
         raise UserError(f"{where}: {text.strip() or 'nothing'} is no number; {_FORM}.")
-    number, unit = Decimal(found[1]), found[2]
+    number, unit = Decimal(match[1]), match[2]
     for scale in _SCALES:
         if unit in scale:
             return number * scale[unit], next(iter(scale))
@@ -209,7 +209,7 @@ def _number(where: str, text: str) -> tuple[Decimal, str]:
 
 def _text(number: Decimal, unit: str) -> str:
     """A number as it would be typed, in the largest unit of which it is a whole multiple."""
-    scale = next((each for each in _SCALES if unit in each), {unit: 1})
+    scale = next((scale for scale in _SCALES if unit in scale), {unit: 1})
     name, size = next(
         ((name, size) for name, size in reversed(scale.items()) if number and number % size == 0), (unit, 1)
     )
