@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,26 +28,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The files that were asked for."""
+    """The files that were asked for, by their options."""
 
-    report: Path | None
-    json: Path | None
-    csv: Path | None
-    parquet: Path | None
-    series: Path | None
-    timeline: Path | None
-    requests: Path | None
+    report: Path | None = None
+    json: Path | None = None
+    csv: Path | None = None
+    parquet: Path | None = None
+    series: Path | None = None
+    requests_out: Path | None = None
+    timeline: Path | None = None
+    timeline_window: str | None = None
+    """What is drawn there; none: the study's own window, or the first moments."""
 
     def check(self, inputs: list[str | Path | None]) -> None:
         """Refuse, before the work, those that cannot be written or that are read."""
         check_writable(
-            [self.report, self.json, self.csv, self.parquet, self.series, self.timeline, self.requests], inputs
+            [self.report, self.json, self.csv, self.parquet, self.series, self.timeline, self.requests_out], inputs
         )
         for option, suffixes, path in (
             ("json", (".json",), self.json),
             ("csv", (".csv",), self.csv),
             ("parquet", (".parquet",), self.parquet),
-            ("requests-out", (".parquet",), self.requests),
+            ("requests-out", (".parquet",), self.requests_out),
             ("series", (".csv", ".parquet"), self.series),
         ):
             if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() not in suffixes:
@@ -56,7 +58,7 @@ class Outputs:
             ("report", self.report),
             ("parquet", self.parquet),
             ("timeline", self.timeline),
-            ("requests-out", self.requests),
+            ("requests-out", self.requests_out),
         ):
             if path == STANDARD_OUTPUT:
                 raise UserError(
@@ -78,8 +80,8 @@ class Outputs:
         if self.timeline is not None:
             results.draw_timeline(self.timeline)
             say(f"wrote {self.timeline}")
-        if self.requests is not None and not results.document["cancelled"]:
-            say(f"wrote {self.requests}")
+        if self.requests_out is not None and not results.document["cancelled"]:
+            say(f"wrote {self.requests_out}")
 
     @property
     def screen(self) -> Console:
@@ -87,26 +89,21 @@ class Outputs:
         return screen(self.json, self.csv, self.series)
 
 
+@options.taking(*options.OUTPUTS, into="files")
 def run(
     path: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study; docs/study.md lists its keys.")],
-    report: options.Report = None,
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
-    parquet: options.ParquetFile = None,
-    series: options.SeriesFile = None,
-    requests_out: options.RequestsOut = None,
-    timeline: options.Timeline = None,
-    timeline_window: options.TimelineWindow = None,
+    files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `Outputs` that were given
     threads: options.Threads = None,
 ) -> None:
     """Run a study file: one device, one workload, any number of translation layers."""
-    outputs = Outputs(report, json, csv, parquet, series, timeline, requests_out)
+    outputs = Outputs(**files)
     document = study.load(path)
     outputs.check([path, document.get("workload", {}).get("trace")])
-    _set_window(document, outputs, timeline_window)
+    _set_window(document, outputs)
     _run(document, outputs, threads)
 
 
+@options.taking(*options.OUTPUTS, into="files")
 @options.taking(
     "capacity",
     "settings",
@@ -130,20 +127,13 @@ def compare(
     device: options.Device = None,
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
-    report: options.Report = None,
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
-    parquet: options.ParquetFile = None,
-    series: options.SeriesFile = None,
-    requests_out: options.RequestsOut = None,
-    timeline: options.Timeline = None,
-    timeline_window: options.TimelineWindow = None,
+    files: Any = options.CHOSEN,  # noqa: ANN401 - as above
 ) -> None:
     """Run several translation layers over a trace or a preset and compare them."""
-    outputs = Outputs(report, json, csv, parquet, series, timeline, requests_out)
+    outputs = Outputs(**files)
     document = study.build(workload, ftl, device, chosen)
     outputs.check([document["workload"].get("trace")])
-    _set_window(document, outputs, timeline_window)
+    _set_window(document, outputs)
     _run(document, outputs, threads)
 
 
@@ -159,18 +149,18 @@ def report(
     say(f"wrote {out}")
 
 
-def _set_window(document: Json, outputs: Outputs, window: str | None) -> None:
+def _set_window(document: Json, outputs: Outputs) -> None:
     """Let the study record the window to draw: the given one, its own, or the first moments."""
-    if window is not None and outputs.timeline is None:
+    if outputs.timeline_window is not None and outputs.timeline is None:
         raise UserError("--timeline-window: nothing is drawn; give --timeline FILE.html as well.")
     if outputs.timeline is not None:
         run = document.setdefault("run", {})
-        run["timeline"] = window or run.get("timeline") or options.WINDOW
+        run["timeline"] = outputs.timeline_window or run.get("timeline") or options.WINDOW
 
 
 def _run(document: Json, outputs: Outputs, threads: int | None) -> None:
     try:
-        results = run_study(document, threads=threads, requests_out=outputs.requests, watcher=watcher(ERR))
+        results = run_study(document, threads=threads, requests_out=outputs.requests_out, watcher=watcher(ERR))
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.labels:
             raise

@@ -39,6 +39,7 @@ SLOW_MOUNT_S = 1.0
 
 
 @image.command(cls=Command)
+@options.taking("settings", "seed")
 def create(
     path: Image,
     ftl: Annotated[
@@ -48,12 +49,11 @@ def create(
     capacity: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Logical size, for example 1GiB; the preset's without it.")
     ] = None,
-    setting: options.Setting = None,
-    seed: options.Seed = None,
+    chosen: study.Options = options.CHOSEN,
 ) -> None:
     """Make an image: a new flash device in a sparse file, for one translation layer."""
-    scheme, table = study.image(ftl, device, capacity, setting or [])
-    made = live.create_image(path, scheme, device=table, seed=seed)
+    scheme, table = study.image(ftl, device, capacity, chosen.get("settings", []))
+    made = live.create_image(path, scheme, device=table, seed=chosen.get("seed"))
     layer = "+".join(study.parts(made["stack"]))
     say(f"made {path}: {layer}, {units.typed(units.size(_logical(made)))} on {_flash(made)}")
     say(f"serve it: ftlkit serve {path}")

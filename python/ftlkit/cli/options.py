@@ -8,12 +8,12 @@ from __future__ import annotations
 import inspect
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import typer
 
 from ftlkit.api import catalogue
-from ftlkit.study import FORMATS
+from ftlkit.study import FORMATS, Options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -87,86 +87,6 @@ RequestsOut = Annotated[
     ),
 ]
 
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help=f"The trace's format, instead of the one guessed from its content: {', '.join(FORMATS)}.",
-        autocompletion=completing(lambda: FORMATS),
-        rich_help_panel=_TRACE,
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMNS",
-        help='The columns of a delimited text, instead of a format: "time:ms, device, offset:B, size:B, op:1=read".',
-        rich_help_panel=_TRACE,
-    ),
-]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="COLUMN=VALUE",
-        help="Take the rows of a text whose column holds a value, or with != does not: type=D, op!=R|S; others are "
-        "left out and counted. May be repeated: then each must hold.",
-        rich_help_panel=_TRACE,
-    ),
-]
-TimeUnit = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ns|us|ms|s",
-        help="Unit of the trace's times, where not the format's own: ns, us, ms, s.",
-        rich_help_panel=_TRACE,
-    ),
-]
-TraceDevice = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME|stacked",
-        help="Which of the trace's devices, or stacked: each gets its own address range.",
-        rich_help_panel=_TRACE,
-    ),
-]
-TimeBackwards = Annotated[
-    str | None,
-    typer.Option(
-        metavar="refuse|clamp|sort:N", help="When time goes backwards: refuse, clamp or sort:N.", rich_help_panel=_TRACE
-    ),
-]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out malformed records, and count them.", rich_help_panel=_TRACE)
-]
-BlkparseAction = Annotated[
-    str | None,
-    typer.Option(
-        "--blkparse-action",
-        "--action",
-        metavar="LETTER",
-        help="Which blkparse action is a request: one letter.",
-        rich_help_panel=_TRACE,
-    ),
-]
-AlignOffset = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="Bytes to add to every address, for example 512B.", rich_help_panel=_TRACE),
-]
-Requests = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Take so many requests of a trace, or generate so many.", rich_help_panel=_TRACE),
-]
-Addresses = Annotated[
-    str | None,
-    typer.Option(
-        metavar="refuse|dense|wrap", help="Addresses beyond the device: refuse, dense or wrap.", rich_help_panel=_TRACE
-    ),
-]
-Speedup = Annotated[
-    float | None, typer.Option(metavar="FACTOR", help="Let arrivals come so many times faster.", rich_help_panel=_TRACE)
-]
 
 Device = Annotated[
     str | None,
@@ -175,58 +95,6 @@ Device = Annotated[
         autocompletion=completing(names_of(catalogue.devices)),
         help="Device preset; `ftlkit devices` lists them.",
         rich_help_panel=_DEVICE,
-    ),
-]
-Capacity = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE|auto",
-        help="Logical size, for example 8GiB, or auto: the workload's span (the default without --device).",
-        rich_help_panel=_DEVICE,
-    ),
-]
-Loop = Annotated[
-    str | None,
-    typer.Option(
-        metavar="open|closed",
-        help="open: requests arrive at the trace's times; closed: when another is done.",
-        rich_help_panel=_DEVICE,
-    ),
-]
-QueueDepth = Annotated[
-    int | None, typer.Option(metavar="N", help="Requests under way at once in a closed loop.", rich_help_panel=_DEVICE)
-]
-Skip = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", help="Serve so many requests before measuring begins: a warm-up.", rich_help_panel=_DEVICE
-    ),
-]
-MemoryLimit = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="What the runs may take of memory, for example 16GiB; without it 80 % of what is available.",
-        rich_help_panel=_DEVICE,
-    ),
-]
-Precondition = Annotated[
-    str | None,
-    typer.Option(
-        metavar="auto|none|fill|steady|workload",
-        help="Prepare the device before measuring: auto, none, fill, steady or workload.",
-        rich_help_panel=_DEVICE,
-    ),
-]
-Samples = Annotated[int | None, typer.Option(metavar="N", help="Points of the time series.", rich_help_panel=_DEVICE)]
-Seed = Annotated[
-    int | None, typer.Option(metavar="N", help="Every random choice derives from it.", rich_help_panel=_DEVICE)
-]
-Verify = Annotated[bool, typer.Option("--verify", help="Check every read against an oracle.", rich_help_panel=_DEVICE)]
-Classes = Annotated[
-    bool,
-    typer.Option(
-        "--classes", help="Tell waiting and service times of flash operations by class.", rich_help_panel=_DEVICE
     ),
 ]
 Timeline = Annotated[
@@ -246,15 +114,6 @@ TimelineWindow = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Runs at once; results do not depend on it.", rich_help_panel=_DEVICE),
-]
-Setting = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="SCHEME.KEY=VALUE",
-        help="Set a scheme's parameter (dftl.cmt=64KiB) or a key of the study (device.spare=0.07); may be repeated.",
-        rich_help_panel=_DEVICE,
-    ),
 ]
 Ftls = Annotated[
     str,
@@ -292,36 +151,113 @@ On = Annotated[
         rich_help_panel=_SWEEP,
     ),
 ]
-Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the report.", rich_help_panel=_OUT)]
 
 
-_SHARED: dict[str, Any] = {
-    "capacity": Capacity,
-    "settings": Setting,
-    "requests": Requests,
-    "format": Format,
-    "columns": Columns,
-    "where": Where,
-    "time_unit": TimeUnit,
-    "trace_device": TraceDevice,
-    "time_backwards": TimeBackwards,
-    "skip_bad": SkipBad,
-    "blkparse_action": BlkparseAction,
-    "align_offset": AlignOffset,
-    "addresses": Addresses,
-    "speedup": Speedup,
-    "loop": Loop,
-    "queue_depth": QueueDepth,
-    "skip": Skip,
-    "precondition": Precondition,
-    "memory_limit": MemoryLimit,
-    "samples": Samples,
-    "seed": Seed,
-    "verify": Verify,
-    "classes": Classes,
-    "title": Title,
+class _Option(NamedTuple):
+    """How an option of studies stands in help; its type is that of `study.Options`."""
+
+    help: str
+    panel: str
+    metavar: str | None = None
+    flags: tuple[str, ...] = ()
+    """What it is called, if not as its key."""
+    completes: Callable[[str], list[str]] | None = None
+
+
+_OF_STUDIES = {
+    "capacity": _Option(
+        "Logical size, for example 8GiB, or auto: the workload's span (the default without --device).",
+        _DEVICE,
+        metavar="SIZE|auto",
+    ),
+    "settings": _Option(
+        "Set a scheme's parameter (dftl.cmt=64KiB) or a key of the study (device.spare=0.07); may be repeated.",
+        _DEVICE,
+        metavar="SCHEME.KEY=VALUE",
+        flags=("--set",),
+    ),
+    "requests": _Option("Take so many requests of a trace, or generate so many.", _TRACE, metavar="N"),
+    "format": _Option(
+        f"The trace's format, instead of the one guessed from its content: {', '.join(FORMATS)}.",
+        _TRACE,
+        metavar="NAME",
+        completes=completing(lambda: FORMATS),
+    ),
+    "columns": _Option(
+        'The columns of a delimited text, instead of a format: "time:ms, device, offset:B, size:B, op:1=read".',
+        _TRACE,
+        metavar="COLUMNS",
+    ),
+    "where": _Option(
+        "Take the rows of a text whose column holds a value, or with != does not: type=D, op!=R|S; others are "
+        "left out and counted. May be repeated: then each must hold.",
+        _TRACE,
+        metavar="COLUMN=VALUE",
+    ),
+    "time_unit": _Option(
+        "Unit of the trace's times, where not the format's own: ns, us, ms, s.", _TRACE, metavar="ns|us|ms|s"
+    ),
+    "trace_device": _Option(
+        "Which of the trace's devices, or stacked: each gets its own address range.", _TRACE, metavar="NAME|stacked"
+    ),
+    "time_backwards": _Option(
+        "When time goes backwards: refuse, clamp or sort:N.", _TRACE, metavar="refuse|clamp|sort:N"
+    ),
+    "skip_bad": _Option("Leave out malformed records, and count them.", _TRACE),
+    "blkparse_action": _Option(
+        "Which blkparse action is a request: one letter.",
+        _TRACE,
+        metavar="LETTER",
+        flags=("--blkparse-action", "--action"),
+    ),
+    "align_offset": _Option("Bytes to add to every address, for example 512B.", _TRACE, metavar="SIZE"),
+    "addresses": _Option("Addresses beyond the device: refuse, dense or wrap.", _TRACE, metavar="refuse|dense|wrap"),
+    "speedup": _Option("Let arrivals come so many times faster.", _TRACE, metavar="FACTOR"),
+    "loop": _Option(
+        "open: requests arrive at the trace's times; closed: when another is done.", _DEVICE, metavar="open|closed"
+    ),
+    "queue_depth": _Option("Requests under way at once in a closed loop.", _DEVICE, metavar="N"),
+    "skip": _Option("Serve so many requests before measuring begins: a warm-up.", _DEVICE, metavar="N"),
+    "precondition": _Option(
+        "Prepare the device before measuring: auto, none, fill, steady or workload.",
+        _DEVICE,
+        metavar="auto|none|fill|steady|workload",
+    ),
+    "memory_limit": _Option(
+        "What the runs may take of memory, for example 16GiB; without it 80 % of what is available.",
+        _DEVICE,
+        metavar="SIZE",
+    ),
+    "samples": _Option("Points of the time series.", _DEVICE, metavar="N"),
+    "seed": _Option("Every random choice derives from it.", _DEVICE, metavar="N"),
+    "verify": _Option("Check every read against an oracle.", _DEVICE),
+    "classes": _Option("Tell waiting and service times of flash operations by class.", _DEVICE),
+    "title": _Option("Title of the report.", _OUT, metavar="TEXT"),
 }
 """Options that `study.Options` has as keys, by these keys."""
+
+_KINDS: dict[str, Any] = {
+    "bool": bool,
+    "int": int | None,
+    "float": float | None,
+    "str": str | None,
+    "int | str": str | None,
+    "Sequence[str]": list[str] | None,
+    "str | Sequence[str]": list[str] | None,
+}
+"""What a command takes for a type of `study.Options`."""
+
+OUTPUTS: dict[str, Any] = {
+    "report": Report,
+    "json": JsonFile,
+    "csv": CsvFile,
+    "parquet": ParquetFile,
+    "series": SeriesFile,
+    "requests_out": RequestsOut,
+    "timeline": Timeline,
+    "timeline_window": TimelineWindow,
+}
+"""The files that runs are written to."""
 
 READING = (
     "format",
@@ -342,11 +278,13 @@ CHOSEN: Any = None
 """Stands in a command's signature where its shared options are to be."""
 
 
-def taking(*names: str, **defaults: object) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command take shared options by name; it gets the given ones as `chosen`.
+def taking(
+    *names: str, into: str = "chosen", **defaults: object
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take shared options by name; it gets those that were given as `into`.
 
-    They stand in its help where `chosen` stands in its signature. Of `defaults` each is the default
-    of one of them.
+    They stand in its help where `into` stands in its signature. Of `defaults` each is the default of
+    one of them.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -354,12 +292,12 @@ def taking(*names: str, **defaults: object) -> Callable[[Callable[..., None]], C
 
         def take(**values: Any) -> None:  # noqa: ANN401 - as the command and typer agree
             shared = {name: values.pop(name) for name in names}
-            command(**values, chosen=given(**shared))
+            command(**values, **{into: given(**shared)})
 
         parameters = [
             option.replace(kind=Parameter.KEYWORD_ONLY)
             for parameter in own.parameters.values()
-            for option in ([_shared(name, defaults) for name in names] if parameter.name == "chosen" else [parameter])
+            for option in ([_shared(name, defaults) for name in names] if parameter.name == into else [parameter])
         ]
         take.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined] # read by typer
         take.__name__, take.__doc__, take.__module__ = command.__name__, command.__doc__, command.__module__
@@ -369,9 +307,22 @@ def taking(*names: str, **defaults: object) -> Callable[[Callable[..., None]], C
 
 
 def _shared(name: str, defaults: Mapping[str, object]) -> Parameter:
-    is_flag = get_args(_SHARED[name])[0] is bool
+    annotation = OUTPUTS.get(name) or _annotated(name)
+    is_flag = get_args(annotation)[0] is bool
     default = defaults.get(name, False if is_flag else None)
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=_SHARED[name])
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _annotated(name: str) -> Any:  # noqa: ANN401 - a type with what typer shows of it
+    option, declared = _OF_STUDIES[name], Options.__annotations__[name]
+    shown = typer.Option(
+        *(option.flags or (f"--{name.replace('_', '-')}",)),
+        metavar=option.metavar,
+        help=option.help,
+        autocompletion=option.completes,
+        rich_help_panel=option.panel,
+    )
+    return Annotated[_KINDS[str(getattr(declared, "__forward_arg__", declared))], shown]
 
 
 def given(**values: Any) -> Any:  # noqa: ANN401 - becomes the options of whichever function takes them

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ftlkit.api.torture import SchemeReport, TortureReport
 
 
+@options.taking("seed")
 def torture(
     ftl: Annotated[
         str | None,
@@ -35,7 +37,7 @@ def torture(
         ),
     ] = None,
     minutes: Annotated[float | None, typer.Option(metavar="N", help="How long; 5 by default.")] = None,
-    seed: options.Seed = None,
+    chosen: study.Options = options.CHOSEN,
     geometry: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,7 +60,7 @@ def torture(
 ) -> None:
     """Test FTLs with power cuts and flash faults; exit code 1 if one fails."""
     asked = options.given(
-        ftl=ftl, minutes=minutes, seed=seed, geometry=geometry or None, swarm=swarm, threads=threads, json=json
+        ftl=ftl, minutes=minutes, **chosen, geometry=geometry or None, swarm=swarm, threads=threads, json=json
     )
     if replay is not None:
         if asked:

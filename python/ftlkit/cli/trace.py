@@ -60,21 +60,22 @@ def convert(
 
 
 @app.command(cls=Command)
+@options.taking("requests", "seed")
 def generate(
     spec: Annotated[
         str,
         typer.Argument(metavar="PRESET|STUDY.toml", help="A workload preset, or a study whose workload is generated."),
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT.parquet", help="Where to write.")],
-    requests: options.Requests = None,
-    seed: options.Seed = None,
+    chosen: study.TraceOptions = options.CHOSEN,
 ) -> None:
     """Write a generated workload as a trace."""
-    done = traces.trace_generate(spec, out, requests=requests, seed=seed, watcher=watcher(ERR))
+    done = traces.trace_generate(spec, out, watcher=watcher(ERR), **chosen)  # type: ignore[misc] # the options named above
     say(f"wrote {out}: {several(done['requests'], 'request')}")
 
 
 @app.command(cls=Command)
+@options.taking("seed")
 def files(
     personality: Annotated[
         str, typer.Argument(metavar="PERSONALITY", help="postmark, fileserver, varmail or webserver.")
@@ -86,12 +87,12 @@ def files(
     names: Annotated[
         str | None, typer.Option(metavar="letters|mix", help="Extensions a to z, used alike; or those of a machine.")
     ] = None,
-    seed: options.Seed = None,
+    chosen: study.TraceOptions = options.CHOSEN,
 ) -> None:
     """Write a file workload as a trace, each write with the temperature of its file's type."""
     spec = {"personality": personality} | ({} if names is None else {"names": names})
-    chosen = 1 if seed is None else seed
-    done = traces.generate_files(spec, out, operations=operations, seed=chosen, watcher=watcher(ERR))
+    seed = chosen.get("seed", 1)
+    done = traces.generate_files(spec, out, operations=operations, seed=seed, watcher=watcher(ERR))
     counts = f"{several(done['requests'], 'request')} of {several(done['operations'], 'operation')}"
     say(f"wrote {out}: {counts}, {several(len(done['intervals']), 'interval')} of the analyzer")
 
