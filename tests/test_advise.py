@@ -28,8 +28,8 @@ from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock, process_began_s
 from ftlkit.advice.compatibility import fitting, floors, heads
 from ftlkit.advice.measure import Measured
-from ftlkit.advice.query import Asked
-from ftlkit.advice.run import advise
+from ftlkit.advice.query import Query
+from ftlkit.advice.run import search_stacks
 from ftlkit.advice.search import _optuna
 from ftlkit.advice.search_result import prefixes
 from ftlkit.cli import app
@@ -61,8 +61,8 @@ SMALL = ["--ftl", "page,dftl,rftl,dftl+lru", "--ram", "100KiB", "--trials", "20"
 
 def sought(folder: Path, **asked: Any) -> Answer:  # noqa: ANN401 - fields of a question
     """The answer to a question on fin1."""
-    question = Asked("fin1", **({"options": FIN1} | asked))
-    found = answer(question, advise(question, Store(folder / "store", create=True, lazily=True), Local()))
+    question = Query("fin1", **({"options": FIN1} | asked))
+    found = answer(question, search_stacks(question, Store(folder / "store", create=True, lazily=True), Local()))
     assert found is not None
     return found
 
@@ -526,7 +526,7 @@ def test_the_front_is_within_three_percent_of_an_exhaustive_sweep(tmp_path: Path
         grid = [(row["ram_bytes"], row[metric]) for row in swept.rows]
         front = [
             (each.measured.mean("ram_bytes") or 0, each.measured.mean(metric) or 0)
-            for each in found.told
+            for each in found.stacks
             if metric in each.fronts
         ]
         assert worst(front, grid) <= 1.03, metric
@@ -540,10 +540,12 @@ def test_goals_choose_differently(tmp_path: Path) -> None:
     fast, little = sought(tmp_path, **asked), sought(tmp_path, **asked, goal="ram")
     # Chosen by what was searched, whatever the held-out part says; the least RAM is chosen by what
     # is told.
-    searched = {stack: each.mean("response_mean_ns") or 0 for stack, each in fast.found.last.tried.items() if each.rows}
+    searched = {
+        stack: each.mean("response_mean_ns") or 0 for stack, each in fast.result.last.tried.items() if each.rows
+    }
     assert searched[fast.advised.stack] == min(searched.values())
-    ram = {stack: each.mean("ram_bytes") or 0 for stack, each in little.found.finalists.items()}
-    told = {stack: each.mean("response_mean_ns") or 0 for stack, each in little.found.finalists.items()}
+    ram = {stack: each.mean("ram_bytes") or 0 for stack, each in little.result.finalists.items()}
+    told = {stack: each.mean("response_mean_ns") or 0 for stack, each in little.result.finalists.items()}
     enough = [stack for stack, response in told.items() if response <= 1.1 * min(told.values())]
     assert little.advised.stack in enough
     assert ram[little.advised.stack] == min(ram[stack] for stack in enough)
@@ -558,10 +560,10 @@ WORN = ["workload.span=64MiB", "device.endurance=500"]
 def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Callable[..., Result]) -> None:
     worn: dict[str, Any] = {"requests": 140_000, "precondition": "steady", "settings": WORN}
     found = sought(tmp_path, goal="life", options=worn, ftl="page,page+static", trials=4, seeds=1)
-    assert all(rung.requests == found.found.searched for rung in found.found.rungs)
+    assert all(rung.requests == found.result.searched for rung in found.result.rungs)
     # Over the shorter prefixes page has no forecast, so the search begins at the first that has
     # one.
-    assert found.found.rungs[0].requests > prefixes(140_000)[0]
+    assert found.result.rungs[0].requests > prefixes(140_000)[0]
     assert found.metrics == ["response_mean_ns", "write_amplification", "life_bytes"]
     assert found.sentences[0].startswith(f"Take {found.advised.stack}: life ")
     assert "Its life is a forecast from the erases of the run, not measured." in found.sentences
@@ -617,28 +619,28 @@ def test_what_takes_too_much_after_all_is_not_advised(tmp_path: Path) -> None:
     """RAM may grow in a longer run: then the next best one is advised."""
     asked: dict[str, Any] = {"ftl": "page,dftl,rftl", "ram_bytes": 64 * KIB, "trials": 16, "seeds": 1}
     first = sought(tmp_path, **asked)
-    searched = first.found.last.tried
-    winner = first.found.finalists[first.advised.stack]
+    searched = first.result.last.tried
+    winner = first.result.finalists[first.advised.stack]
     winner.rows[0]["ram_bytes"] = 64 * KIB + 1
-    second = answer(first.asked, first.found)
+    second = answer(first.query, first.result)
     assert second is not None
     assert not any("was prepared by" in each for each in second.cautions)
-    others = [stack for stack in first.found.finalists if stack not in (winner.stack, "page")]
+    others = [stack for stack in first.result.finalists if stack not in (winner.stack, "page")]
     assert second.advised.stack == min(others, key=lambda stack: searched[stack].mean("response_mean_ns") or math.inf)
 
 
 def test_a_device_that_was_prepared_otherwise_is_told(tmp_path: Path) -> None:
     found = sought(tmp_path, ftl="page,dftl", trials=4, seeds=1)
-    row = found.found.finalists[found.advised.stack].rows[0]
+    row = found.result.finalists[found.advised.stack].rows[0]
     document = json.loads(row["document"])
     document["runs"][0]["precondition"] = None
     row["document"] = json.dumps(document)
-    again = answer(found.asked, found.found)
+    again = answer(found.query, found.result)
     assert again is not None
     assert "prepared by fill where the stack was chosen, and by none where it was measured" in " ".join(again.cautions)
     # The search's own preparation is told as such.
-    found.found.last.precondition = "steady"
-    again = answer(found.asked, found.found)
+    found.result.last.precondition = "steady"
+    again = answer(found.query, found.result)
     assert again is not None
     assert "prepared by" not in " ".join(again.cautions)
     assert "on a device in a steady state" in again.doubts[0]
@@ -647,26 +649,26 @@ def test_a_device_that_was_prepared_otherwise_is_told(tmp_path: Path) -> None:
 def test_how_like_the_whole_a_prefix_is_is_told(tmp_path: Path) -> None:
     worn: dict[str, Any] = {"requests": 90_000, "precondition": "steady", "settings": ["workload.span=64MiB"]}
     found = sought(tmp_path, options=worn, ftl="page", trials=1, seeds=1)
-    first = found.found.rungs[0]
-    assert first.requests < found.found.searched
+    first = found.result.rungs[0]
+    assert first.requests < found.result.searched
     said = [each for each in found.doubts if f"first tried on {first.requests:,} requests" in each]
-    for measured in (first.tried["page"], found.found.whole):
+    for measured in (first.tried["page"], found.result.whole):
         assert measured is not None
         assert phrasing.value("response_mean_ns", phrasing.of("response_mean_ns", measured)) in said[0]
-    found.found.whole = None
-    again = answer(found.asked, found.found)
+    found.result.whole = None
+    again = answer(found.query, found.result)
     assert again is not None
     assert any("there was no time to see whether these are like the whole" in each for each in again.doubts)
 
 
 def test_without_the_held_out_part_the_figures_are_those_of_the_search(tmp_path: Path) -> None:
     whole = sought(tmp_path, ftl="page,dftl", trials=8, seeds=2)
-    whole.found.finalists = {}
-    told = answer(whole.asked, whole.found)
+    whole.result.finalists = {}
+    told = answer(whole.query, whole.result)
     assert told is not None
     assert not told.is_held_out
     assert "nothing was measured on the part that was held out" in told.doubts[0]
-    assert all(json.loads(each.measured.rows[0]["study"])["run"]["skip"] == 2_000 for each in told.told)
+    assert all(json.loads(each.measured.rows[0]["study"])["run"]["skip"] == 2_000 for each in told.stacks)
     assert any(each.startswith("There was no time for ") for each in told.cautions)
 
 
@@ -729,7 +731,7 @@ def test_a_workload_that_takes_all_the_time_to_look_over_is_answered(call: Calla
 
 def test_a_budget_ends_the_search_with_an_answer(tmp_path: Path) -> None:
     found = sought(tmp_path, budget_s=4.0, seeds=1, ftl="page,dftl")
-    assert found.found.rungs[0].tried
+    assert found.result.rungs[0].tried
     assert found.sentences[0].startswith("Take ")
 
 
@@ -766,7 +768,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
     assert len(found) == 20
     assert max(found) < 2**32
     for seed in (2**32, 2**63 - 1):
-        sampled = [_optuna(Asked("fin1", options={"seed": seed}), 2) for _ in range(2)]
+        sampled = [_optuna(Query("fin1", options={"seed": seed}), 2) for _ in range(2)]
         assert len({study.ask().suggest_int("x", 0, 10**9) for study in sampled}) == 1
 
 

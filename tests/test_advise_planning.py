@@ -16,9 +16,9 @@ from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.advice.compatibility import fitting, floors, heads
 from ftlkit.advice.measure import Measured
-from ftlkit.advice.query import Asked
+from ftlkit.advice.query import Query
 from ftlkit.advice.search import Search
-from ftlkit.advice.search_result import Found
+from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import Space
 from ftlkit.results.metrics import COLUMNS
 from ftlkit.sweeps import values
@@ -81,14 +81,14 @@ class Machine:
 
 def searched(
     monkeypatch: pytest.MonkeyPatch, machine: Machine, budget_s: float | None, trials: int | None = None
-) -> tuple[Asked, Found]:
+) -> tuple[Query, SearchResult]:
     """What a search over all mappings comes to in made-up time."""
     monkeypatch.setattr("time.monotonic", lambda: machine.now_s)
-    asked = Asked("fin1", ram_bytes=256 * KIB, budget_s=budget_s, trials=trials)
+    asked = Query("fin1", ram_bytes=256 * KIB, budget_s=budget_s, trials=trials)
     fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
     there, refused = heads([], fits, levelled=False)
     space = Space(there, 256 * KIB, floors(there, fits))
-    found = Found(REQUESTS, frozenset(space.heads), refused, 1 << 30)
+    found = SearchResult(REQUESTS, frozenset(space.heads), refused, 1 << 30)
     made: Any = machine
     return asked, Search(asked, space, made, made, found, Clock(budget_s, BEGAN_S, ANSWERING_S)).run()
 

@@ -17,9 +17,9 @@ from ftlkit.advice import phrasing, trial_table
 from ftlkit.advice.answer import answer
 from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.page import page
-from ftlkit.advice.query import Asked
-from ftlkit.advice.run import advise
-from ftlkit.advice.search_result import Found, Rung
+from ftlkit.advice.query import Query
+from ftlkit.advice.run import search_stacks
+from ftlkit.advice.search_result import Rung, SearchResult
 from ftlkit.advice.space import Head, Space
 from ftlkit.cli.advise import show
 from ftlkit.results.store import Store
@@ -41,8 +41,8 @@ FIN1: dict[str, Any] = {"requests": 6_000, "settings": ["workload.span=256MiB"]}
 
 def sought(folder: Path, **asked: Any) -> Answer:  # noqa: ANN401 - fields of a question
     """The answer to a question on fin1."""
-    question = Asked("fin1", **({"options": FIN1} | asked))
-    found = answer(question, advise(question, Store(folder / "store", create=True, lazily=True), Local()))
+    question = Query("fin1", **({"options": FIN1} | asked))
+    found = answer(question, search_stacks(question, Store(folder / "store", create=True, lazily=True), Local()))
     assert found is not None
     return found
 
@@ -61,7 +61,7 @@ def whole(once: Answer) -> Answer:
 
 def again(found: Answer) -> Answer:
     """The answer to what a search came to, after that was changed."""
-    told = answer(found.asked, found.found)
+    told = answer(found.query, found.result)
     assert told is not None
     return told
 
@@ -69,7 +69,7 @@ def again(found: Answer) -> Answer:
 def test_the_least_ram_is_chosen_by_the_figures_that_are_told(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"ftl": "page,dftl,treeftl", "goal": "ram", "ram_bytes": 1 << 20}
     found = sought(tmp_path, **asked, trials=20, seeds=2, options={"requests": 3_000})
-    there = [each.measured for each in found.told if (each.measured.mean("ram_bytes") or 0) <= 1 << 20]
+    there = [each.measured for each in found.stacks if (each.measured.mean("ram_bytes") or 0) <= 1 << 20]
     best = min(each.mean("response_mean_ns") or 0 for each in there)
     enough = [each for each in there if (each.mean("response_mean_ns") or 0) <= 1.1 * best]
     assert found.advised.measured.mean("ram_bytes") == min(each.mean("ram_bytes") for each in enough)  # type: ignore[type-var] # each has one
@@ -96,13 +96,13 @@ WORN: dict[str, Any] = {
 def test_a_device_that_lasts_has_lived_longer_than_one_that_died(tmp_path: Path) -> None:
     lasting = "page:victim=windowed-greedy"
     found = sought(tmp_path, goal="life", options=WORN, ftl=f"page,{lasting}", trials=2, seeds=1)
-    page, other = (found.found.last.tried[stack].rows[0] for stack in ("page", lasting))
+    page, other = (found.result.last.tried[stack].rows[0] for stack in ("page", lasting))
     assert page["life_bytes"] < other["host_written_bytes"]
     assert other["life_bytes"] is None
     assert found.advised.stack == lasting
     # What wore out before the held-out part has no figures there.
     assert found.is_held_out
-    assert found.advised.measured is found.found.finalists[lasting]
+    assert found.advised.measured is found.result.finalists[lasting]
     assert found.sentences[0].startswith(f"Take {lasting}: life at least ")
     assert "life_bytes" in found.advised.fronts
 
@@ -111,10 +111,10 @@ def test_figures_of_a_device_that_died_early_are_told_as_the_search_s(
     tmp_path: Path, call: Callable[..., Result]
 ) -> None:
     found = sought(tmp_path, goal="life", options=WORN, ftl="page", trials=1, seeds=2)
-    assert "page" in found.found.finalists
+    assert "page" in found.result.finalists
     assert not found.is_held_out
     assert "the device had worn out before it under the only stack" in found.doubts[0]
-    reasons = [fate.reason for fate in trial_table.fates(found.asked, found.found)]
+    reasons = [fate.reason for fate in trial_table.fates(found.query, found.result)]
     assert reasons == ["nothing was measured on the held-out part"]
     again = measured_again(found, call, tmp_path / "again")
     assert again["page"]["life_bytes"] == found.advised.measured.mean("life_bytes")
@@ -136,9 +136,9 @@ def test_what_is_not_held_out_is_measured_again_where_it_was_measured(
     trace = tmp_path / "t.csv"
     trace.write_text("".join(f"{row},write,{(row * 7 % 300 + (row > 200) * 9000) * 4096},8192\n" for row in range(300)))
     options: Any = {"columns": "time:s, op, offset:B, size:B"}
-    asked = Asked(str(trace), options=options, ftl="page,dftl", trials=4, seeds=2)
+    asked = Query(str(trace), options=options, ftl="page,dftl", trials=4, seeds=2)
     sure = Store(tmp_path / "store", create=True, lazily=True)
-    found = advise(asked, sure, Local())
+    found = search_stacks(asked, sure, Local())
     whole = answer(asked, found)
     assert whole is not None
     assert "with 2 seeds, whose runs were the same." in whole.doubts[0]
@@ -147,33 +147,33 @@ def test_what_is_not_held_out_is_measured_again_where_it_was_measured(
     assert not part.is_held_out
     rows = measured_again(part, call, tmp_path / "again")
     assert rows.keys() == {part.advised.stack, "page"}
-    for told in part.told:
+    for told in part.stacks:
         if told.stack in rows:
             assert rows[told.stack]["key"] == told.measured.rows[0]["key"]
 
 
 def test_it_is_told_how_many_were_not_measured_on_the_held_out_part(whole: Answer) -> None:
     found = whole
-    first, *missed = found.found.asked_for
+    first, *missed = found.result.asked_for
     assert len(missed) >= 2
-    found.found.finalists = {first: found.found.finalists[first]}
+    found.result.finalists = {first: found.result.finalists[first]}
     told = again(found)
     assert told.is_held_out
     said = next(each for each in told.cautions if "on the held-out part" in each)
     assert said.startswith(f"There was no time for {len(missed)} of {len(missed) + 1} stacks on the held-out part: ")
     assert "What is known of them is of the first 4,000 requests" in said
     best = min(
-        (each for each in found.found.of(found.found.last) if each.stack in missed),
+        (each for each in found.result.of(found.result.last) if each.stack in missed),
         key=lambda each: each.mean("response_mean_ns") or 0,
     )
     assert phrasing.text("response_mean_ns", best) in said
-    found.found.interrupted = True
+    found.result.interrupted = True
     assert any("It was stopped before" in each for each in again(found).cautions)
 
 
 def test_a_prefix_that_was_cut_short_does_not_choose(whole: Answer) -> None:
     """One of many stacks ran there when the time ended: it is the first, not the best."""
-    found = whole.found
+    found = whole.result
     worst = max(found.of(found.last), key=lambda each: each.mean("response_mean_ns") or 0).stack
     cut = Rung(found.searched, begun=dict.fromkeys(found.last.tried), tried={worst: found.last.tried[worst]})
     complete = found.last
@@ -185,7 +185,7 @@ def test_a_prefix_that_was_cut_short_does_not_choose(whole: Answer) -> None:
 
 
 def test_a_prefix_on_which_most_were_run_chooses(whole: Answer) -> None:
-    found = whole.found
+    found = whole.result
     first, *others = found.last.tried
     found.rungs.append(Rung(found.searched, begun=dict.fromkeys([first, *others])))
     found.last.tried.pop(first)
@@ -197,7 +197,7 @@ def test_a_prefix_on_which_most_were_run_chooses(whole: Answer) -> None:
 
 def test_where_the_whole_part_was_not_reached_the_held_out_figures_choose(whole: Answer) -> None:
     """What is best on a short prefix can be far from the best on the whole."""
-    found = whole.found
+    found = whole.result
     worst = max(found.finalists, key=lambda each: mean(found.finalists[each]))
     rows = [row | {"response_mean_ns": 1.0} for row in found.last.tried[worst].rows]
     tried = found.last.tried | {worst: replace(found.last.tried[worst], rows=rows)}
@@ -210,7 +210,7 @@ def test_where_the_whole_part_was_not_reached_the_held_out_figures_choose(whole:
 
 def with_a_rival(whole: Answer, lead: float, **columns: Any) -> tuple[str, str]:  # noqa: ANN401 - columns of a run
     """Let another stack than the advised be so many times as fast on the held-out part."""
-    found, best = whole.found, whole.advised.stack
+    found, best = whole.result, whole.advised.stack
     other = next(each for each in found.finalists if each not in (best, "page"))
     mine = found.finalists[best].rows[0]["response_mean_ns"]
     for stack, each in found.finalists.items():
@@ -234,7 +234,7 @@ def test_a_rival_that_does_not_keep_up_refutes_nothing(whole: Answer) -> None:
 
 
 def test_what_falls_behind_is_not_advised(whole: Answer) -> None:
-    found = whole.found
+    found = whole.result
     kept_up = next(stack for stack in found.finalists if stack not in (whole.advised.stack, "page"))
     for measured in (found.finalists, found.last.tried):
         for stack, each in measured.items():
@@ -249,7 +249,7 @@ def test_what_falls_behind_is_not_advised(whole: Answer) -> None:
 
 
 def test_a_search_cut_short_says_best_so_far_first(whole: Answer) -> None:
-    asked, found = replace(whole.asked, budget_s=60.0), whole.found
+    asked, found = replace(whole.query, budget_s=60.0), whole.result
     found.is_surveyed = False
     assert first(asked, found).startswith("Not enough time; best so far: ")
     assert "(not every mapping was tried with all of the RAM)" in first(asked, found)
@@ -259,7 +259,7 @@ def test_a_search_cut_short_says_best_so_far_first(whole: Answer) -> None:
     assert "(nothing was measured on the part that was held out)" in first(asked, found)
 
 
-def first(asked: Asked, found: Found) -> str:
+def first(asked: Query, found: SearchResult) -> str:
     """The first sentence of the answer."""
     told = answer(asked, found)
     assert told is not None
@@ -267,13 +267,13 @@ def first(asked: Asked, found: Found) -> str:
 
 
 def test_ram_that_buys_nothing_is_off_the_front(whole: Answer) -> None:
-    found = whole.found
+    found = whole.result
     small, large = sorted(found.finalists, key=lambda stack: found.finalists[stack].mean("ram_bytes") or 0)[-2:]
     base = found.finalists[small].rows[0]["response_p99_ns"]
     for stack, p99 in ((small, base), (large, base * 0.999)):
         each = found.finalists[stack]
         found.finalists[stack] = replace(each, rows=[row | {"response_p99_ns": p99} for row in each.rows])
-    fronts = {each.stack: each.fronts for each in again(whole).told}
+    fronts = {each.stack: each.fronts for each in again(whole).stacks}
     assert "response_p99_ns" not in fronts[large]
 
 
@@ -289,7 +289,7 @@ def test_what_was_better_on_the_held_out_part_stands_beside_the_advice(whole: An
 
 
 def test_gains_that_are_far_apart_are_remarked(whole: Answer) -> None:
-    found = whole.found
+    found = whole.result
     found.candidates = frozenset({"dftl"})
     assert not any("far apart" in each for each in again(whole).doubts)
     found.finalists["page"] = replace(
@@ -301,15 +301,15 @@ def test_gains_that_are_far_apart_are_remarked(whole: Answer) -> None:
 
 
 def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
-    found = whole.found
+    found = whole.result
     assert found.mappings == ["dftl", "page", "rftl"]
     assert " mappings " not in whole.sentences[0]
     found.candidates = frozenset({"page", "dftl", "rftl", "aps", "jtl", "cdftl"})
-    told = answer(replace(whole.asked, budget_s=20.0), found)
+    told = answer(replace(whole.query, budget_s=20.0), found)
     assert told is not None
     assert told.sentences[0].startswith("Not enough time; best so far: ")
     assert "(3 of 6 mappings were tried; at this pace all take about --budget 40s)" in told.sentences[0]
-    fates = {each.name: each.reason for each in trial_table.fates(told.asked, found)}
+    fates = {each.name: each.reason for each in trial_table.fates(told.query, found)}
     assert fates["aps"] == "not tried: there was no time"
     assert again(whole).sentences[0].startswith("Take "), "the number of trials was asked for"
 
@@ -332,14 +332,14 @@ def test_ram_that_buys_nothing_is_halved() -> None:
 
 def test_those_that_go_on_were_tried_with_less_ram(tmp_path: Path) -> None:
     """Three are proposed: with half of the most RAM, with a quarter, and with the least."""
-    first = sought(tmp_path, ftl="dftl", trials=3, seeds=1).found.rungs[0].tried
+    first = sought(tmp_path, ftl="dftl", trials=3, seeds=1).result.rungs[0].tried
     sizes = {values.size(stack.partition("cmt=")[2]) or 0 for stack in first if "cmt=" in stack}
     most = max(sizes)
     assert sizes == {most, most // 2, most // 4, most // 8, most // 16, 1 << 10}
 
 
 def test_nothing_is_told_of_a_search_that_had_no_time_to_begin() -> None:
-    assert answer(Asked("fin1"), Found(100, frozenset(), {}, 1 << 20, interrupted=True)) is None
+    assert answer(Query("fin1"), SearchResult(100, frozenset(), {}, 1 << 20, interrupted=True)) is None
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_the_page_says_what_was_asked(tmp_path: Path) -> None:
 
 def test_why_stacks_failed_is_printed(tmp_path: Path) -> None:
     found = sought(tmp_path, ftl="page,dftl", trials=2, seeds=1)
-    found.found.rungs[0].tried["dftl:cmt=1KiB"] = Measured("dftl:cmt=1KiB", [], "the spares are used up.")
+    found.result.rungs[0].tried["dftl:cmt=1KiB"] = Measured("dftl:cmt=1KiB", [], "the spares are used up.")
     out = StringIO()
     show(found, Console(file=out, width=200))
     assert "failed, 1 stack such as dftl:cmt=1KiB: the spares are used up." in out.getvalue()
@@ -379,7 +379,7 @@ def test_why_stacks_failed_is_printed(tmp_path: Path) -> None:
 def test_seeds_that_make_no_difference_are_not_run(tmp_path: Path) -> None:
     """Nothing is drawn of a recorded trace, but for blocks that are chosen by chance."""
     trace, drawing = write_msr(tmp_path / "t.csv", 12_000), "page:victim=random"
-    asked, store = Asked(str(trace), seeds=4), Store(tmp_path / "store", create=True)
+    asked, store = Query(str(trace), seeds=4), Store(tmp_path / "store", create=True)
     device = fk.check_study(asked.document())["device"]
     measured = Runner(asked, device, store, Local(), Traces(tmp_path)).held_out(["page", "dftl", drawing], 8_000, 4)
     assert [row["seed"] for row in measured[drawing].rows] == [1, 2, 3, 4]
@@ -394,7 +394,7 @@ def test_seeds_that_make_no_difference_are_not_run(tmp_path: Path) -> None:
 
 def test_what_was_measured_before_ctrl_c_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first stack shows whether seeds matter; Ctrl-C comes in the middle of the others."""
-    asked, store = Asked(str(write_msr(tmp_path / "t.csv", 300)), seeds=3), Store(tmp_path / "store", create=True)
+    asked, store = Query(str(write_msr(tmp_path / "t.csv", 300)), seeds=3), Store(tmp_path / "store", create=True)
     runner = Runner(asked, fk.check_study(asked.document())["device"], store, Local(), Traces(tmp_path))
     run, calls = runner._run, []  # noqa: SLF001 - where it is interrupted
 
@@ -414,8 +414,8 @@ def test_what_was_measured_before_ctrl_c_is_told(tmp_path: Path, monkeypatch: py
 
 def test_where_the_preparation_is_drawn_all_seeds_are_run(tmp_path: Path) -> None:
     trace = write_msr(tmp_path / "t.csv", 600)
-    asked = Asked(str(trace), options={"precondition": "steady"}, ftl="page,dftl", trials=2, seeds=3)
-    found = answer(asked, advise(asked, Store(tmp_path / "store", create=True), Local()))
+    asked = Query(str(trace), options={"precondition": "steady"}, ftl="page,dftl", trials=2, seeds=3)
+    found = answer(asked, search_stacks(asked, Store(tmp_path / "store", create=True), Local()))
     assert found is not None
-    assert {len(each.measured.rows) for each in found.told} == {3}
+    assert {len(each.measured.rows) for each in found.stacks} == {3}
     assert "with 3 seeds with their 95 % intervals." in found.doubts[0]

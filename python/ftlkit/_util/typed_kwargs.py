@@ -21,7 +21,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def takes(options: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def typed_kwargs(options: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a function that ends in `**options` take the keys of a typed dictionary and no other."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

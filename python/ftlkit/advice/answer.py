@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import frugal, is_by_what_is_told, ranked, refuting
+from ftlkit.advice.choice import frugal, is_decided_on_held_out_part, ranked, refuting
 from ftlkit.advice.confidence import better_there, cautions, doubts, shortage
 from ftlkit.advice.halving import NOTHING, front, halve
 from ftlkit.advice.measure import WARM_UP
-from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Asked
+from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ftlkit.advice.measure import Measured
-    from ftlkit.advice.search_result import Found
+    from ftlkit.advice.search_result import SearchResult
     from ftlkit.study import Options
 
 
 @dataclass(frozen=True)
-class Told:
+class StackResult:
     """A stack with its figures."""
 
     measured: Measured
@@ -46,9 +46,9 @@ class Told:
 class Answer:
     """What is answered."""
 
-    asked: Asked
-    found: Found
-    told: list[Told]
+    query: Query
+    result: SearchResult
+    stacks: list[StackResult]
     """The stacks with figures, by ascending RAM."""
     is_held_out: bool
     """Whether the figures are of the held-out part; else of the part that was searched."""
@@ -61,28 +61,28 @@ class Answer:
     """What measures the advised stack and the reference again, on the part and with the seeds of the figures."""
 
     @property
-    def advised(self) -> Told:
+    def advised(self) -> StackResult:
         """The stack to take."""
-        return next(each for each in self.told if each.is_advised)
+        return next(stack for stack in self.stacks if stack.is_advised)
 
     @property
     def metrics(self) -> list[str]:
         """What RAM is set against: the response that was asked for, write amplification, and life, where measured."""
-        wanted = [self.asked.response, "write_amplification", "life_bytes"]
-        return [metric for metric in wanted if any(metric in each.fronts for each in self.told)]
+        wanted = [self.query.response, "write_amplification", "life_bytes"]
+        return [metric for metric in wanted if any(metric in stack.fronts for stack in self.stacks)]
 
 
-def answer(asked: Asked, found: Found) -> Answer | None:
+def answer(query: Query, result: SearchResult) -> Answer | None:
     """The answer to what was found; None if nothing was measured that could be advised."""
-    if not found.rungs:
+    if not result.rungs:
         return None
-    figures, is_held_out = _figures(asked, found)
-    candidates = {stack: each for stack, each in figures.items() if _may_be(asked, found, each)}
+    figures, is_held_out = _figures(query, result)
+    candidates = {stack: measured for stack, measured in figures.items() if _may_be(query, result, measured)}
     if not candidates:
         return None
     chosen = candidates[next(iter(candidates))]
-    better = better_there(asked, found, chosen, figures) if is_held_out else []
-    refuted = refuting(asked.metric, chosen, better)
+    better = better_there(query, result, chosen, figures) if is_held_out else []
+    refuted = refuting(query.metric, chosen, better)
     best = refuted or chosen
     if refuted is not None:
         better = []
@@ -90,61 +90,65 @@ def answer(asked: Asked, found: Found) -> Answer | None:
         metric: {point.stack for point in front(points, metric, NOTHING)}
         for metric, points in (
             # A life of which the run tells no end is set beside others only where life was asked for.
-            (metric, [each.point([metric], is_exact=asked.goal != "life") for each in figures.values()])
+            (metric, [measured.point([metric], is_exact=query.goal != "life") for measured in figures.values()])
             for metric in FRONTS
         )
     }
-    told = [
-        Told(each, each is best, frozenset(metric for metric, stacks in fronts.items() if each.stack in stacks))
-        for each in sorted(figures.values(), key=lambda each: each.mean("ram_bytes") or 0)
+    stack_results = [
+        StackResult(
+            measured,
+            measured is best,
+            frozenset(metric for metric, stacks in fronts.items() if measured.stack in stacks),
+        )
+        for measured in sorted(figures.values(), key=lambda measured: measured.mean("ram_bytes") or 0)
     ]
     return Answer(
-        asked,
-        found,
-        told,
+        query,
+        result,
+        stack_results,
         is_held_out,
         [
-            *_advice(asked, best, figures.get(REFERENCE), candidates, shortage(asked, found, is_held_out=is_held_out)),
-            *_refuted(asked.metric, chosen, best),
-            *_better(asked.metric, best, better),
-            *_besides(asked, best, figures.get(REFERENCE), candidates, better),
+            *_advice(query, best, figures.get(REFERENCE), candidates, shortage(query, result, is_held_out=is_held_out)),
+            *_refuted(query.metric, chosen, best),
+            *_better(query.metric, best, better),
+            *_besides(query, best, figures.get(REFERENCE), candidates, better),
         ],
-        doubts(asked, found, chosen, best, figures, is_held_out=is_held_out),
-        cautions(asked, found, best, is_held_out=is_held_out),
-        command(asked, found, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
+        doubts(query, result, chosen, best, figures, is_held_out=is_held_out),
+        cautions(query, result, best, is_held_out=is_held_out),
+        command(query, result, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
     )
 
 
-def _figures(asked: Asked, found: Found) -> tuple[dict[str, Measured], bool]:
+def _figures(query: Query, result: SearchResult) -> tuple[dict[str, Measured], bool]:
     """What is told, the best for the goal first, and whether it was held out; else it is of the longest prefix.
 
     The best is the one of the search. What the goal `ram` promises is a comparison of figures that are told, so the
     held-out ones decide there.
     """
-    rung = found.last
-    points = [each.point(asked.metrics) for each in found.of(rung)]
-    best = [point.stack for point in ranked(points, asked)]
-    finished = {stack: each for stack, each in found.finalists.items() if each.rows}
-    there = [each.point(asked.metrics) for each in finished.values() if _may_be(asked, found, each)]
+    rung = result.last
+    points = [measured.point(query.metrics) for measured in result.of(rung)]
+    best = [point.stack for point in ranked(points, query)]
+    finished = {stack: measured for stack, measured in result.finalists.items() if measured.rows}
+    there = [measured.point(query.metrics) for measured in finished.values() if _may_be(query, result, measured)]
     if there:
-        chosen = [point.stack for point in ranked(there, asked)] if is_by_what_is_told(asked, found) else best
-        order = [stack for stack in (*chosen, *found.asked_for) if stack in finished]
+        chosen = [point.stack for point in ranked(there, query)] if is_decided_on_held_out_part(query, result) else best
+        order = [stack for stack in (*chosen, *result.asked_for) if stack in finished]
         return {stack: finished[stack] for stack in dict.fromkeys(order)}, True
-    order = [*best[:1], REFERENCE, *(point.stack for point in halve(points, asked.metrics, FINALISTS).kept)]
+    order = [*best[:1], REFERENCE, *(point.stack for point in halve(points, query.metrics, FINALISTS).kept)]
     return {stack: rung.tried[stack] for stack in order if stack in rung.tried and rung.tried[stack].rows}, False
 
 
-def _may_be(asked: Asked, found: Found, measured: Measured) -> bool:
+def _may_be(query: Query, result: SearchResult, measured: Measured) -> bool:
     """Whether a stack may be advised: it was searched for, has figures, and takes no more RAM than asked for."""
     ram = measured.mean("ram_bytes")
-    if ram is None or measured.least(asked.metric) is None or (asked.ram_bytes is not None and ram > asked.ram_bytes):
+    if ram is None or measured.least(query.metric) is None or (query.ram_bytes is not None and ram > query.ram_bytes):
         return False
-    return measured.stack != REFERENCE or REFERENCE in found.candidates
+    return measured.stack != REFERENCE or REFERENCE in result.candidates
 
 
-def _take(asked: Asked, best: Measured, others: Mapping[str, Measured], short: str) -> str:
+def _take(query: Query, best: Measured, others: Mapping[str, Measured], short: str) -> str:
     """The beginning of the advice: which stack to take, or that this is not known and which is the best so far."""
-    within = "" if asked.ram_bytes is None else f"With {units.size(asked.ram_bytes)} "
+    within = "" if query.ram_bytes is None else f"With {units.size(query.ram_bytes)} "
     behind = best.is_behind
     if short:
         so_far = "best so far, though it does not keep up with the arrivals" if behind else "best so far"
@@ -157,9 +161,9 @@ def _take(asked: Asked, best: Measured, others: Mapping[str, Measured], short: s
 
 
 def _advice(
-    asked: Asked, best: Measured, reference: Measured | None, others: Mapping[str, Measured], short: str
+    query: Query, best: Measured, reference: Measured | None, others: Mapping[str, Measured], short: str
 ) -> list[str]:
-    metric, take = asked.metric, _take(asked, best, others, short)
+    metric, take = query.metric, _take(query, best, others, short)
     ram = units.size(best.mean("ram_bytes"))
     first = f"{take}: {phrasing.named(metric)} {phrasing.text(metric, best)} with {ram} of RAM"
     if reference is not None and best.stack != REFERENCE:
@@ -181,24 +185,24 @@ def _refuted(metric: str, chosen: Measured, best: Measured) -> list[str]:
 
 
 def _besides(
-    asked: Asked,
+    query: Query,
     best: Measured,
     reference: Measured | None,
     others: Mapping[str, Measured],
     better: Sequence[Measured],
 ) -> list[str]:
     """Who does nearly as well with less RAM, the other metrics of the advised stack, and what its settings mean."""
-    metric, said = asked.metric, []
-    points = [each.point([metric]) for each in others.values()]
+    metric, said = query.metric, []
+    points = [measured.point([metric]) for measured in others.values()]
     less = frugal(points, best.point([metric]), metric)
-    if less is not None and less.stack not in {each.stack for each in better[:1]}:
+    if less is not None and less.stack not in {measured.stack for measured in better[:1]}:
         near = others[less.stack]
         compared = phrasing.against(metric, near, best, best.stack)
         said.append(
             f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {phrasing.named(metric)} "
             f"{phrasing.text(metric, near)}{compared and f', {compared}'}."
         )
-    for name in (asked.response, "write_amplification"):
+    for name in (query.response, "write_amplification"):
         if name != metric:
             said += _also(name, best, reference)
     return [*said, *_life(metric, best, reference), *_settings(best.stack)]
@@ -222,17 +226,19 @@ def _better(metric: str, best: Measured, better: Sequence[Measured]) -> list[str
 
 def _settings(stack: str) -> list[str]:
     """What the settings of a stack mean that are no RAM, by the registry."""
-    parts = {part["name"]: {each["name"]: each for each in part["parameters"]} for part in catalogue.parts()}
-    found = []
+    parts = {
+        part["name"]: {parameter["name"]: parameter for parameter in part["parameters"]} for part in catalogue.parts()
+    }
+    meanings = []
     for part in stack.split("+"):
         name, *settings = part.split(":")
         for setting in settings:
             parameter = parts[name][setting.partition("=")[0]]
             if not is_ram(parameter):
-                found.append(
+                meanings.append(
                     f"{name}:{setting} (default {parameter['default']}): {' '.join(parameter['meaning'].split())}"
                 )
-    return found
+    return meanings
 
 
 def _also(metric: str, best: Measured, reference: Measured | None) -> list[str]:
@@ -267,32 +273,32 @@ def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
     return [f"{text} is {how}." if metric == "life_bytes" else f"{text}, {how}."]
 
 
-def command(asked: Asked, found: Found, names: list[str], *, is_held_out: bool) -> str:
+def command(query: Query, result: SearchResult, names: list[str], *, is_held_out: bool) -> str:
     """The command that measures some stacks as the answer tells them: on the held-out part, or on a prefix."""
-    options: Options = {**asked.options}
-    skip, seeds = found.searched, found.seeds
+    options: Options = {**query.options}
+    skip, seeds = result.searched, result.seeds
     if not is_held_out:
-        rung = found.last
+        rung = result.last
         options["requests"] = rung.requests
         # A prefix may span less than the whole workload, for which the device was made.
         given = {setting.partition("=")[0].strip() for setting in options.get("settings", ())}
         if "capacity" not in options and "device.capacity" not in given:
-            options["capacity"] = f"{found.capacity}B"
+            options["capacity"] = f"{result.capacity}B"
         if rung.precondition:
             options["precondition"] = rung.precondition
         skip, seeds = rung.requests // WARM_UP, 1
     stacks = ",".join(dict.fromkeys(names))
-    typed = ["ftlkit", "sweep", asked.workload, "--ftl", stacks, *_typed(asked, options)]
+    typed = ["ftlkit", "sweep", query.workload, "--ftl", stacks, *_typed(query, options)]
     return shlex.join([*typed, "--skip", str(skip), "--seeds", str(seeds)])
 
 
-def _typed(asked: Asked, options: Options) -> list[str]:
+def _typed(query: Query, options: Options) -> list[str]:
     """The device and the options as typed."""
-    typed = ["--device", asked.device] if asked.device else []
+    typed = ["--device", query.device] if query.device else []
     for name, value in options.items():
         flag = f"--{name.replace('_', '-')}"
         if name == "settings":
-            typed += [each for setting in options["settings"] for each in ("--set", setting)]
+            typed += [word for setting in options["settings"] for word in ("--set", setting)]
         elif value is True:
             typed.append(flag)
         elif name != "title":
@@ -300,22 +306,22 @@ def _typed(asked: Asked, options: Options) -> list[str]:
     return typed
 
 
-def question(asked: Asked) -> str:
+def question(query: Query) -> str:
     """The command that asked."""
     given = {
-        "--ftl": asked.ftl,
-        "--goal": asked.goal,
-        "--ram": None if asked.ram_bytes is None else f"{asked.ram_bytes}B",
-        "--budget": None if asked.budget_s is None else f"{asked.budget_s:g}s",
-        "--trials": asked.trials,
+        "--ftl": query.ftl,
+        "--goal": query.goal,
+        "--ram": None if query.ram_bytes is None else f"{query.ram_bytes}B",
+        "--budget": None if query.budget_s is None else f"{query.budget_s:g}s",
+        "--trials": query.trials,
     }
     own = [word for flag, value in given.items() if value is not None for word in (flag, str(value))]
     return shlex.join(
-        ["ftlkit", "advise", asked.workload, *own, *_typed(asked, asked.options), "--seeds", str(asked.seeds)]
+        ["ftlkit", "advise", query.workload, *own, *_typed(query, query.options), "--seeds", str(query.seeds)]
     )
 
 
-def goal(asked: Asked) -> str:
+def goal(query: Query) -> str:
     """The goal as a sentence."""
-    limit = "" if asked.ram_bytes is None else f", with at most {units.size(asked.ram_bytes)} of RAM"
-    return f"Sought is {GOALS[asked.goal].words}{limit}."
+    limit = "" if query.ram_bytes is None else f", with at most {units.size(query.ram_bytes)} of RAM"
+    return f"Sought is {GOALS[query.goal].words}{limit}."

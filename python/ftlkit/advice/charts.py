@@ -29,22 +29,22 @@ ADVISED, FRONT, BEATEN, LIMIT = KINDS = (
 
 def panels(answer: Answer) -> list[Panel]:
     """A chart of RAM against each metric, then one of all stacks on the first prefix."""
-    found = []
+    panels = []
     for metric in answer.metrics:
         rows = [
-            _row(each.stack, each.measured.mean("ram_bytes"), phrasing.of(metric, each.measured))
+            _row(stack.stack, stack.measured.mean("ram_bytes"), phrasing.of(metric, stack.measured))
             | {
-                "kind": ADVISED if each.is_advised else FRONT if metric in each.fronts else BEATEN,
-                "on": metric in each.fronts,
+                "kind": ADVISED if stack.is_advised else FRONT if metric in stack.fronts else BEATEN,
+                "on": metric in stack.fronts,
             }
-            for each in answer.told
-            if each.measured.mean(metric) is not None
+            for stack in answer.stacks
+            if stack.measured.mean(metric) is not None
         ]
         name = phrasing.named(metric)
-        beyond = sum(each.measured.mean(metric) is None for each in answer.told)
+        beyond = sum(stack.measured.mean(metric) is None for stack in answer.stacks)
         lasted = f" Without a value, and not drawn: {beyond}." if beyond else ""
         part = "the held-out part" if answer.is_held_out else "the part that was searched"
-        found.append(
+        panels.append(
             _panel(
                 answer,
                 metric,
@@ -53,19 +53,19 @@ def panels(answer: Answer) -> list[Panel]:
                 rows,
             )
         )
-    rung = answer.found.rungs[0]
-    metric = answer.asked.response
+    rung = answer.result.rungs[0]
+    metric = answer.query.response
     rows = [
-        _row(each.stack, each.mean("ram_bytes"), phrasing.of(metric, each)) | {"kind": BEATEN, "on": False}
-        for each in rung.tried.values()
-        if each.mean(metric) is not None
+        _row(measured.stack, measured.mean("ram_bytes"), phrasing.of(metric, measured)) | {"kind": BEATEN, "on": False}
+        for measured in rung.tried.values()
+        if measured.mean(metric) is not None
     ]
     best = float("inf")
-    for row in sorted(rows, key=lambda each: (each["ram"], each["value"])):
+    for row in sorted(rows, key=lambda row: (row["ram"], row["value"])):
         if row["value"] < best:
             best = row["value"]
             row |= {"kind": FRONT, "on": True}
-    found.append(
+    panels.append(
         _panel(
             answer,
             metric,
@@ -75,15 +75,15 @@ def panels(answer: Answer) -> list[Panel]:
             "all-tried",
         )
     )
-    return found
+    return panels
 
 
-def _row(stack: str, ram: float | None, found: Any) -> Json:  # noqa: ANN401 - an estimate
-    return {"stack": stack, "ram": ram, "value": found.mean, "low": max(0.0, found.low), "high": found.high}
+def _row(stack: str, ram: float | None, estimate: Any) -> Json:  # noqa: ANN401 - an estimate
+    return {"stack": stack, "ram": ram, "value": estimate.mean, "low": max(0.0, estimate.low), "high": estimate.high}
 
 
 def _panel(answer: Answer, metric: str, title: str, note: str, rows: list[Json], name: str = "") -> Panel:
-    limit = answer.asked.ram_bytes
+    limit = answer.query.ram_bytes
     kinds = [
         kind for kind in KINDS if any(row["kind"] == kind for row in rows) or (kind == LIMIT and limit is not None)
     ]
@@ -131,7 +131,7 @@ def _chart(metric: str, rows: list[Json], lines: dict[str, Any], limit: int | No
 
 def _axis(metric: str, rows: list[Json]) -> dict[str, Any]:
     labels = units.axis(COLUMNS[metric].unit)
-    found = [row[end] for row in rows for end in ("low", "value", "high")]
-    if min(found) > 0 and max(found) > LOG_FROM * min(found):
-        return log_axis(pl.Series(found), labels, margin=1.2)
+    values = [row[end] for row in rows for end in ("low", "value", "high")]
+    if min(values) > 0 and max(values) > LOG_FROM * min(values):
+        return log_axis(pl.Series(values), labels, margin=1.2)
     return {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5, labelExpr=labels)}

@@ -12,39 +12,39 @@ if TYPE_CHECKING:
 
     from ftlkit.advice.halving import Point
     from ftlkit.advice.measure import Measured
-    from ftlkit.advice.query import Asked
-    from ftlkit.advice.search_result import Found
+    from ftlkit.advice.query import Query
+    from ftlkit.advice.search_result import SearchResult
 
 NEAR = 0.05
 """A stack with less RAM is named beside the best one if it is at most so much worse."""
 
 
-def ranked(points: Sequence[Point], asked: Asked) -> list[Point]:
+def ranked(points: Sequence[Point], query: Query) -> list[Point]:
     """The stacks that have what decides, the best for the goal first; of those as good that with less RAM.
 
     Those that do not keep up with the arrivals come last, whatever their figures. As good as the best are those that
     cost less than `NOTHING` times as much, and for the goal `ram` those within its slack.
     """
-    there = [point for point in points if asked.metric in point.costs]
-    slack = 1 + RAM_SLACK if asked.goal == "ram" else NOTHING
-    found: list[Point] = []
+    there = [point for point in points if query.metric in point.costs]
+    slack = 1 + RAM_SLACK if query.goal == "ram" else NOTHING
+    order: list[Point] = []
     for behind in (False, True):
         some = [point for point in there if point.is_behind is behind]
-        limit = slack * min((point.costs[asked.metric] for point in some), default=0.0)
-        level = [point for point in some if point.costs[asked.metric] <= limit]
+        limit = slack * min((point.costs[query.metric] for point in some), default=0.0)
+        level = [point for point in some if point.costs[query.metric] <= limit]
         rest = [point for point in some if point not in level]
-        found += sorted(level, key=lambda point: (point.ram, point.costs[asked.metric], len(point.stack)))
-        found += sorted(rest, key=lambda point: (point.costs[asked.metric], point.ram, len(point.stack)))
-    return found
+        order += sorted(level, key=lambda point: (point.ram, point.costs[query.metric], len(point.stack)))
+        order += sorted(rest, key=lambda point: (point.costs[query.metric], point.ram, len(point.stack)))
+    return order
 
 
-def is_by_what_is_told(asked: Asked, found: Found) -> bool:
+def is_decided_on_held_out_part(query: Query, result: SearchResult) -> bool:
     """Whether the held-out figures decide among the stacks that are measured there, not those of the search.
 
     They do for the goal `ram`, of which they make the promise, and where the search was cut: a short prefix can be far
     from the whole.
     """
-    return asked.goal == "ram" or found.was_cut
+    return query.goal == "ram" or result.was_cut
 
 
 def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measured | None:
@@ -65,5 +65,5 @@ def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measu
 
 def frugal(points: Sequence[Point], best: Point, metric: str) -> Point | None:
     """The stack with the least RAM that is at most `NEAR` worse than the best; None if that is no other."""
-    near = [each for each in front(points, metric) if each.costs[metric] <= (1 + NEAR) * best.costs[metric]]
+    near = [point for point in front(points, metric) if point.costs[metric] <= (1 + NEAR) * best.costs[metric]]
     return near[0] if near and near[0].ram < best.ram else None

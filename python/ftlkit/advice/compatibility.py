@@ -29,7 +29,7 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
     A `UserError` is raised for one of `stacks` that no device has: a name, a key or a value that does not exist.
     """
     refused: dict[str, str] = {}
-    found: dict[str, list[str]] = {}
+    tails_by_head: dict[str, list[str]] = {}
     if stacks:
         for stack in stacks:
             head, plus, rest = stack.partition("+")
@@ -39,11 +39,11 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
             if reason:
                 refused[stack] = reason
             else:
-                found.setdefault(head, []).append(plus + rest)
-        return [Head(head, tuple(tails)) for head, tails in found.items()], refused
+                tails_by_head.setdefault(head, []).append(plus + rest)
+        return [Head(head, tuple(tails)) for head, tails in tails_by_head.items()], refused
     parts = catalogue.parts()
     names = {
-        kind: [each["name"] for each in parts if each["kind"] == kind] for kind in ("mapping", "wear policy", "buffer")
+        kind: [part["name"] for part in parts if part["kind"] == kind] for kind in ("mapping", "wear policy", "buffer")
     }
     wear = ["", *(f"+{name}" for name in names["wear policy"] if name != "none")] if levelled else [""]
     for mapping in names["mapping"]:
@@ -51,15 +51,15 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
         if reason:
             refused[mapping] = reason
             continue
-        policies = [each for each in wear if not each or not fits(mapping + each)]
+        policies = [policy for policy in wear if not policy or not fits(mapping + policy)]
         buffers = ["", *(f"+{name}" for name in names["buffer"] if not fits(f"{mapping}+{name}"))]
-        found[mapping] = [policy + buffer for buffer in buffers for policy in policies]
-    return [Head(head, tuple(tails)) for head, tails in found.items()], refused
+        tails_by_head[mapping] = [policy + buffer for buffer in buffers for policy in policies]
+    return [Head(head, tuple(tails)) for head, tails in tails_by_head.items()], refused
 
 
 def floors(heads: Sequence[Head], fits: Callable[[str], str]) -> dict[str, int]:
     """The least RAM of each parameter with which its part fits the device, found by doubling."""
-    found = {}
+    least = {}
     parts = {part["name"]: part for part in catalogue.parts()}
     for name, over in {part.partition(":")[0]: head.text for head in heads for part in _parts_of(head)}.items():
         for parameter in filter(is_ram, parts[name]["parameters"]):
@@ -68,8 +68,8 @@ def floors(heads: Sequence[Head], fits: Callable[[str], str]) -> dict[str, int]:
             before = "" if parts[name]["kind"] == "mapping" else f"{over}+"
             while size < MOST_FLOOR_BYTES and fits(f"{before}{setting}={size}B"):
                 size *= 2
-            found[f"{name}.{parameter['name']}"] = size
-    return found
+            least[f"{name}.{parameter['name']}"] = size
+    return least
 
 
 def _parts_of(head: Head) -> list[str]:

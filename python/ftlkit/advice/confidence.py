@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import NEAR, is_by_what_is_told, ranked
+from ftlkit.advice.choice import NEAR, is_decided_on_held_out_part, ranked
 from ftlkit.advice.query import REFERENCE
 from ftlkit.api import catalogue
 from ftlkit.results.comparison import BETTER, UNKNOWN, change
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ftlkit.advice.measure import Measured
-    from ftlkit.advice.query import Asked
-    from ftlkit.advice.search_result import Found
+    from ftlkit.advice.query import Query
+    from ftlkit.advice.search_result import SearchResult
     from ftlkit.results.document import Json
 
 _APART = 0.2
@@ -27,8 +27,8 @@ _NAMED = 5
 
 
 def doubts(
-    asked: Asked,
-    found: Found,
+    query: Query,
+    result: SearchResult,
     chosen: Measured,
     best: Measured,
     figures: Mapping[str, Measured],
@@ -36,20 +36,20 @@ def doubts(
     is_held_out: bool,
 ) -> list[str]:
     """How sure the answer is; `chosen` is what the search chose, and `best` what is advised."""
-    rung = found.last
+    rung = result.last
     sentences = []
     if is_held_out:
-        seeds = _seeds(asked, found, figures)
+        seeds = _seeds(query, result, figures)
         steady = " on a device in a steady state" if rung.precondition else ""
         sentences.append(
             f"The stacks were chosen by the second half of the first {rung.requests:,} requests{steady}; the figures "
-            f"are of the last {found.requests - found.searched:,}, which the search did not see, with all others "
+            f"are of the last {result.requests - result.searched:,}, which the search did not see, with all others "
             f"served before, with {seeds}."
         )
-        sentences += _chosen_there(asked, found, best)
-        sentences += _both_parts(asked, found, best, figures)
+        sentences += _chosen_there(query, result, best)
+        sentences += _both_parts(query, result, best, figures)
         if chosen is best:
-            sentences += _better_there(asked, found, best, figures)
+            sentences += _better_there(query, result, best, figures)
         else:
             sentences.append(
                 f"{best.stack} is advised since the held-out part refutes the choice of the search. So its figures had "
@@ -58,71 +58,71 @@ def doubts(
     else:
         sentences.append(
             f"The figures are of the second half of the first {rung.requests:,} requests, by which the stacks were "
-            f"chosen, with one seed: nothing was measured on the part that was held out{_why_not(found)}."
+            f"chosen, with one seed: nothing was measured on the part that was held out{_why_not(result)}."
         )
-    sentences += _likeness(asked, found)
+    sentences += _likeness(query, result)
     noise = "An interval tells the noise of the seeds, and nothing of how another workload would differ."
-    if found.seeds == 1 or not is_held_out:
+    if result.seeds == 1 or not is_held_out:
         noise = "With one seed the noise is not known."
-    elif not any(each.is_drawn for each in figures.values()):
+    elif not any(measured.is_drawn for measured in figures.values()):
         noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
-    dry = " The proposals ended since none was new." if found.dry else ""
-    return [*sentences, noise, f"{_tried(found)}; others exist, and one may be better.{dry}"]
+    dry = " The proposals ended since none was new." if result.dry else ""
+    return [*sentences, noise, f"{_tried(result)}; others exist, and one may be better.{dry}"]
 
 
-def shortage(asked: Asked, found: Found, *, is_held_out: bool) -> str:
+def shortage(query: Query, result: SearchResult, *, is_held_out: bool) -> str:
     """Why the search cannot say which stack to take: it ended before it had tried enough. Empty where it had."""
-    if asked.budget_s is None and not found.interrupted:
+    if query.budget_s is None and not result.interrupted:
         return ""
-    there, all_ = len(found.candidates) - len(found.untried), len(found.candidates)
+    there, all_ = len(result.candidates) - len(result.untried), len(result.candidates)
     if there < all_:
         more = ""
-        if asked.budget_s is not None and there:
-            more = f"; at this pace all take about --budget {asked.budget_s * -(-all_ // there):g}s"
+        if query.budget_s is not None and there:
+            more = f"; at this pace all take about --budget {query.budget_s * -(-all_ // there):g}s"
         return f"{there} of {all_} mappings were tried{more}"
-    if not found.is_surveyed:
+    if not result.is_surveyed:
         return "not every mapping was tried with all of the RAM"
     if not is_held_out:
         return "nothing was measured on the part that was held out"
-    if found.was_cut and found.missed:
-        return f"{len(found.missed)} of {len(found.asked_for)} stacks were not measured on the part that was held out"
+    if result.was_cut and result.missed:
+        return f"{len(result.missed)} of {len(result.asked_for)} stacks were not measured on the part that was held out"
     return ""
 
 
-def _tried(found: Found) -> str:
+def _tried(result: SearchResult) -> str:
     """How many stacks were tried, with the reference, which is run whether it may be advised or not."""
-    stacks = {stack for rung in found.rungs for stack in rung.tried}
+    stacks = {stack for rung in result.rungs for stack in rung.tried}
     number = "1 stack was tried" if len(stacks) == 1 else f"{len(stacks):,} stacks were tried"
-    is_there = any(rung.tried[REFERENCE].rows for rung in found.rungs if REFERENCE in rung.tried)
+    is_there = any(rung.tried[REFERENCE].rows for rung in result.rungs if REFERENCE in rung.tried)
     return f"{number}, with the reference {REFERENCE}" if is_there else number
 
 
-def _seeds(asked: Asked, found: Found, figures: Mapping[str, Measured]) -> str:
+def _seeds(query: Query, result: SearchResult, figures: Mapping[str, Measured]) -> str:
     """With how many seeds the figures were measured, and whether that made a difference."""
-    if found.seeds == 1:
-        return "one seed" if asked.seeds == 1 else f"one seed, since there was no time for {asked.seeds}"
-    fewer = min(len(each.rows) for each in figures.values())
-    others = ", so no more were run" if fewer < asked.seeds else ""
-    same = [each for each in figures.values() if not each.is_drawn]
+    if result.seeds == 1:
+        return "one seed" if query.seeds == 1 else f"one seed, since there was no time for {query.seeds}"
+    fewer = min(len(measured.rows) for measured in figures.values())
+    others = ", so no more were run" if fewer < query.seeds else ""
+    same = [measured for measured in figures.values() if not measured.is_drawn]
     if len(same) == len(figures):
         return f"{fewer} seeds, whose runs were the same{others}"
     said = f" ({len(same)} of {len(figures)} stacks had the same run with each{others})"
-    return f"{asked.seeds} seeds with their 95 % intervals{said if same else ''}"
+    return f"{query.seeds} seeds with their 95 % intervals{said if same else ''}"
 
 
-def _why_not(found: Found) -> str:
+def _why_not(result: SearchResult) -> str:
     """Why nothing was measured on the held-out part, where that is neither time nor Ctrl-C."""
-    worn = [stack for stack, each in found.finalists.items() if _is_worn(each)]
-    failed = [stack for stack in found.finalists if found.finalists[stack].error and stack not in worn]
-    said = [f"the device had worn out before it under {_of(worn, found)}"] if worn else []
+    worn = [stack for stack, measured in result.finalists.items() if _is_worn(measured)]
+    failed = [stack for stack in result.finalists if result.finalists[stack].error and stack not in worn]
+    said = [f"the device had worn out before it under {_of(worn, result)}"] if worn else []
     if failed:
-        said.append(f"{len(failed)} failed there ({found.finalists[failed[0]].error.rstrip('.')})")
+        said.append(f"{len(failed)} failed there ({result.finalists[failed[0]].error.rstrip('.')})")
     return f": {', '.join(said)}" if said else ""
 
 
-def _of(stacks: list[str], found: Found) -> str:
+def _of(stacks: list[str], result: SearchResult) -> str:
     """How many of the stacks that were to be run on the held-out part."""
-    return f"{len(stacks)} of {len(found.asked_for)} stacks" if len(found.asked_for) > 1 else "the only stack"
+    return f"{len(stacks)} of {len(result.asked_for)} stacks" if len(result.asked_for) > 1 else "the only stack"
 
 
 def _is_worn(measured: Measured) -> bool:
@@ -132,25 +132,25 @@ def _is_worn(measured: Measured) -> bool:
     )
 
 
-def _likeness(asked: Asked, found: Found) -> list[str]:
+def _likeness(query: Query, result: SearchResult) -> list[str]:
     """How like the whole part the first prefix is, by the reference."""
-    rung = found.rungs[0]
+    rung = result.rungs[0]
     measured = rung.tried.get(REFERENCE)
-    if rung.requests == found.searched or measured is None or not measured.rows:
+    if rung.requests == result.searched or measured is None or not measured.rows:
         return []
     prepared = " on a device in a steady state" if rung.precondition else ""
-    if found.whole is None:
+    if result.whole is None:
         unseen = "there was no time to see whether these are like the whole part that is searched."
         return [f"Stacks were first tried on {rung.requests:,} requests; {unseen}"]
     compared = " and ".join(
         f"{phrasing.named(metric)} {phrasing.value(metric, phrasing.of(metric, measured))} "
-        f"(on the whole part that is searched {phrasing.value(metric, phrasing.of(metric, found.whole))})"
-        for metric in (asked.response, "write_amplification")
-        if phrasing.of(metric, found.whole) is not None
+        f"(on the whole part that is searched {phrasing.value(metric, phrasing.of(metric, result.whole))})"
+        for metric in (query.response, "write_amplification")
+        if phrasing.of(metric, result.whole) is not None
     )
     unlike = ""
-    if found.unlike:
-        stacks = " and ".join(found.unlike)
+    if result.unlike:
+        stacks = " and ".join(result.unlike)
         unlike = (
             f" {stacks} did otherwise there than on the whole, which may mislead the choice; there was no time to try "
             "all stacks on the whole."
@@ -160,26 +160,28 @@ def _likeness(asked: Asked, found: Found) -> list[str]:
     ]
 
 
-def _chosen_there(asked: Asked, found: Found, best: Measured) -> list[str]:
+def _chosen_there(query: Query, result: SearchResult, best: Measured) -> list[str]:
     """That the held-out figures decided, and what those of the search would have chosen."""
-    if not is_by_what_is_told(asked, found):
+    if not is_decided_on_held_out_part(query, result):
         return []
-    searched = ranked([each.point(asked.metrics) for each in found.of(found.last)], asked)
+    searched = ranked([measured.point(query.metrics) for measured in result.of(result.last)], query)
     same = " The search alone would have chosen the same."
     other = same if searched[0].stack == best.stack else f" By the search alone it would have been {searched[0].stack}."
     return [f"Of the stacks that were measured there, the held-out figures chose, so they are not unseen by it.{other}"]
 
 
-def _both_parts(asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
+def _both_parts(query: Query, result: SearchResult, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
     """What the choice was made by, beside what came of it."""
-    searched = found.last.tried
+    searched = result.last.tried
     if best.stack == REFERENCE or not {best.stack, REFERENCE} <= searched.keys() or REFERENCE not in figures:
         return []
-    metric = asked.metric
+    metric = query.metric
     then = phrasing.against(metric, searched[best.stack], searched[REFERENCE], REFERENCE)
     now = phrasing.against(metric, best, figures[REFERENCE], REFERENCE)
     part = (
-        "the part that was searched" if found.last.requests == found.searched else f"the first {found.last.requests:,}"
+        "the part that was searched"
+        if result.last.requests == result.searched
+        else f"the first {result.last.requests:,}"
     )
     if not then or not now:
         return []
@@ -193,89 +195,91 @@ def _both_parts(asked: Asked, found: Found, best: Measured, figures: Mapping[str
     return [f"On {part} {best.stack} was {then}; on the held-out part: {now}.{apart}"]
 
 
-def _better_there(asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
+def _better_there(query: Query, result: SearchResult, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
     """The sentence about finalists that were better than the advised one on the held-out part."""
-    metric, better = asked.metric, better_there(asked, found, best, figures)
+    metric, better = query.metric, better_there(query, result, best, figures)
     if not better:
         return []
-    named = ", ".join(f"{each.stack} ({phrasing.against(metric, each, best, best.stack)})" for each in better)
+    named = ", ".join(
+        f"{measured.stack} ({phrasing.against(metric, measured, best, best.stack)})" for measured in better
+    )
     return [f"On the held-out part these were better, though not where the choice was made: {named}."]
 
 
-def better_there(asked: Asked, found: Found, best: Measured, figures: Mapping[str, Measured]) -> list[Measured]:
+def better_there(query: Query, result: SearchResult, best: Measured, figures: Mapping[str, Measured]) -> list[Measured]:
     """Finalists that were better than the advised one on the held-out part, the best first."""
-    if is_by_what_is_told(asked, found):
+    if is_decided_on_held_out_part(query, result):
         return []
-    metric = asked.metric
+    metric = query.metric
     if best.mean(metric) is None:
         return []
     better = []
     for other in figures.values():
         ram = other.mean("ram_bytes") or 0.0
-        if other is best or other.mean(metric) is None or (asked.ram_bytes is not None and ram > asked.ram_bytes):
+        if other is best or other.mean(metric) is None or (query.ram_bytes is not None and ram > query.ram_bytes):
             continue
         pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
         verdict = change(COLUMNS[metric], pairs).verdict
-        costs = [each.point([metric]).costs[metric] for each in (best, other)]
+        costs = [measured.point([metric]).costs[metric] for measured in (best, other)]
         # One seed tells no noise: then a lead counts that is more than near.
         if verdict == BETTER or (verdict == UNKNOWN and costs[1] * (1 + NEAR) < costs[0]):
             better.append(other)
-    return sorted(better, key=lambda each: each.point([metric]).costs[metric])
+    return sorted(better, key=lambda measured: measured.point([metric]).costs[metric])
 
 
-def cautions(asked: Asked, found: Found, best: Measured, *, is_held_out: bool) -> list[str]:
+def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out: bool) -> list[str]:
     """What to be careful about."""
-    alone = found.rungs[0].failed.get(REFERENCE)
+    alone = result.rungs[0].failed.get(REFERENCE)
     said = [f"Nothing is compared with {REFERENCE}, which could not be run: {alone}"] if alone else []
-    said += [*_unfinished(asked, found, is_held_out=is_held_out), *_of_the_run(best), *_prepared(found, best)]
+    said += [*_unfinished(query, result, is_held_out=is_held_out), *_of_the_run(best), *_prepared(result, best)]
     lost = lost_in_a_cut(best.stack)
     if lost:
         said.append(
             f"{' and '.join(lost)} of {best.stack} keeps data in RAM that a power cut takes unless the host flushed it."
         )
-    if asked.goal != "life" and asked.ftl is None:
+    if query.goal != "life" and query.ftl is None:
         said.append("Wear policies were not searched: they are with --goal life, or where --ftl names them.")
     return said
 
 
-def _unfinished(asked: Asked, found: Found, *, is_held_out: bool) -> list[str]:
+def _unfinished(query: Query, result: SearchResult, *, is_held_out: bool) -> list[str]:
     """What of the search was not done."""
-    said = ["The search was stopped; this is what was found until then."] if found.interrupted else []
-    if found.missed:
-        many = f"{_of(found.missed, found)} on the held-out part"
-        first = f"It was stopped before {many} were measured" if found.interrupted else f"There was no time for {many}"
-        named = ", ".join(found.missed[:_NAMED]) + (", …" if len(found.missed) > _NAMED else "")
-        said.append(f"{first}: {named}. {_of_the_missed(asked, found)}" if is_held_out else f"{first}: {named}.")
-    late = sum(len(rung.unfinished) for rung in found.rungs[1:])
-    late += sum(len(rung.halved.late) for rung in found.rungs if rung.halved)
-    if late and not found.interrupted:
+    said = ["The search was stopped; this is what was found until then."] if result.interrupted else []
+    if result.missed:
+        many = f"{_of(result.missed, result)} on the held-out part"
+        first = f"It was stopped before {many} were measured" if result.interrupted else f"There was no time for {many}"
+        named = ", ".join(result.missed[:_NAMED]) + (", …" if len(result.missed) > _NAMED else "")
+        said.append(f"{first}: {named}. {_of_the_missed(query, result)}" if is_held_out else f"{first}: {named}.")
+    late = sum(len(rung.unfinished) for rung in result.rungs[1:])
+    late += sum(len(rung.halved.late) for rung in result.rungs if rung.halved)
+    if late and not result.interrupted:
         many = "1 stack that did well on a prefix was" if late == 1 else f"{late} stacks that did well on a prefix were"
         said.append(f"{many} not run on the next one, for want of time.")
-    if found.was_cut and not found.interrupted:
+    if result.was_cut and not result.interrupted:
         said.append(
             "There was no time for the whole part that is searched: stacks were sifted by its first "
-            f"{found.last.requests:,} of {found.searched:,} requests."
+            f"{result.last.requests:,} of {result.searched:,} requests."
         )
     return said
 
 
-def _of_the_missed(asked: Asked, found: Found) -> str:
+def _of_the_missed(query: Query, result: SearchResult) -> str:
     """What is known of stacks that were not run on the held-out part: figures of the part that was searched."""
-    missed = [each.point(asked.metrics) for each in found.of(found.last) if each.stack in found.missed]
-    best = ranked(missed, asked)[:1]
+    missed = [measured.point(query.metrics) for measured in result.of(result.last) if measured.stack in result.missed]
+    best = ranked(missed, query)[:1]
     if not best:
         return "Nothing is known of them there."
-    known = f"first {found.last.requests:,} requests, which --json has"
-    text = phrasing.text(asked.metric, found.last.tried[best[0].stack])
+    known = f"first {result.last.requests:,} requests, which --json has"
+    text = phrasing.text(query.metric, result.last.tried[best[0].stack])
     return f"What is known of them is of the {known}: the best of them there is {best[0].stack}, with {text}."
 
 
-def _prepared(found: Found, best: Measured) -> list[str]:
+def _prepared(result: SearchResult, best: Measured) -> list[str]:
     """Whether the device was prepared otherwise where the choice was made: `auto` decides by what is served."""
-    searched = found.last.tried.get(best.stack)
-    modes = [_mode(each.rows[0]) for each in (searched, best) if each is not None and each.rows]
+    searched = result.last.tried.get(best.stack)
+    modes = [_mode(measured.rows[0]) for measured in (searched, best) if measured is not None and measured.rows]
     # That a prefix is on a device in a steady state is told with the prefix.
-    if len(set(modes)) < 2 or found.last.precondition:
+    if len(set(modes)) < 2 or result.last.precondition:
         return []
     text = (
         f"The device was prepared by {modes[0]} where the stack was chosen, and by {modes[1]} where it was measured: "
@@ -311,13 +315,15 @@ def lost_in_a_cut(stack: str) -> list[str]:
     """The parts of a stack that keep data in RAM which a power cut takes, by what the registry says of them."""
     parts = {part["name"]: part for part in catalogue.parts()}
     names = [part.partition(":")[0] for part in stack.split("+")]
-    return [name for name in names if any("power cut" in each["meaning"] for each in parts[name]["parameters"])]
+    return [
+        name for name in names if any("power cut" in parameter["meaning"] for parameter in parts[name]["parameters"])
+    ]
 
 
-def failures(found: Found) -> dict[str, list[str]]:
+def failures(result: SearchResult) -> dict[str, list[str]]:
     """Why stacks could not be run, each reason with the stacks."""
     reasons: dict[str, list[str]] = {}
-    for rung in found.rungs:
+    for rung in result.rungs:
         for stack, error in rung.failed.items():
             reasons.setdefault(error.replace(f'ftl "{stack}": ', ""), []).append(stack)
     return reasons

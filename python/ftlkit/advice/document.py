@@ -11,59 +11,59 @@ from ftlkit.advice import phrasing, trial_table
 from ftlkit.advice.query import FRONTS
 
 if TYPE_CHECKING:
-    from ftlkit.advice.answer import Answer, Told
-    from ftlkit.advice.search_result import Found
+    from ftlkit.advice.answer import Answer, StackResult
+    from ftlkit.advice.search_result import SearchResult
     from ftlkit.results.document import Json
 
 
 def document(answer: Answer) -> Json:
     """The answer; times in nanoseconds, sizes in bytes, as in the columns of runs."""
-    asked, found = answer.asked, answer.found
+    query, result = answer.query, answer.result
     return {
         "ftlkit": __version__,
         "asked": {
-            "workload": asked.workload,
-            "device": asked.device,
-            "options": dict(asked.options),
-            "goal": asked.goal,
-            "ram_bytes": asked.ram_bytes,
-            "budget_s": asked.budget_s,
-            "trials": asked.trials,
-            "seeds": asked.seeds,
-            "ftl": asked.ftl,
+            "workload": query.workload,
+            "device": query.device,
+            "options": dict(query.options),
+            "goal": query.goal,
+            "ram_bytes": query.ram_bytes,
+            "budget_s": query.budget_s,
+            "trials": query.trials,
+            "seeds": query.seeds,
+            "ftl": query.ftl,
         },
         "advised": answer.advised.stack,
-        "sentences": [typed(each) for each in answer.sentences],
-        "sure": [typed(each) for each in answer.doubts],
-        "cautions": [typed(each) for each in answer.cautions],
+        "sentences": [typed(sentence) for sentence in answer.sentences],
+        "sure": [typed(sentence) for sentence in answer.doubts],
+        "cautions": [typed(sentence) for sentence in answer.cautions],
         "command": answer.command,
-        "interrupted": found.interrupted,
+        "interrupted": result.interrupted,
         "measured_on": {
             "part": "held out" if answer.is_held_out else "searched",
-            "requests": found.requests - found.searched if answer.is_held_out else found.last.requests,
-            "seeds": found.seeds if answer.is_held_out else 1,
+            "requests": result.requests - result.searched if answer.is_held_out else result.last.requests,
+            "seeds": result.seeds if answer.is_held_out else 1,
         },
-        "stacks": [_told(each) for each in answer.told],
-        "prefixes": _prefixes(found),
+        "stacks": [_told(stack) for stack in answer.stacks],
+        "prefixes": _prefixes(result),
         "mappings": [
-            {"name": each.name, "stacks": each.stacks, "requests": each.requests, "reason": typed(each.reason)}
-            for each in trial_table.fates(asked, found)
+            {"name": fate.name, "stacks": fate.stacks, "requests": fate.requests, "reason": typed(fate.reason)}
+            for fate in trial_table.fates(query, result)
         ],
     }
 
 
-def _told(told: Told) -> Json:
-    figures = {metric: phrasing.of(metric, told.measured) for metric in ("ram_bytes", *FRONTS)}
-    life = told.measured.least("life_bytes")
+def _told(stack: StackResult) -> Json:
+    figures = {metric: phrasing.of(metric, stack.measured) for metric in ("ram_bytes", *FRONTS)}
+    life = stack.measured.least("life_bytes")
     return {
-        "stack": told.stack,
-        "advised": told.is_advised,
-        "on_fronts": [metric for metric in FRONTS if metric in told.fronts],
-        "keys": [row["key"] for row in told.measured.rows],
+        "stack": stack.stack,
+        "advised": stack.is_advised,
+        "on_fronts": [metric for metric in FRONTS if metric in stack.fronts],
+        "keys": [row["key"] for row in stack.measured.rows],
         "life_at_least_bytes": life,
         **{
-            metric: None if each is None else {"mean": each.mean, "half_width": each.half_width}
-            for metric, each in figures.items()
+            metric: None if estimate is None else {"mean": estimate.mean, "half_width": estimate.half_width}
+            for metric, estimate in figures.items()
         },
     }
 
@@ -73,14 +73,14 @@ def _finite(far: float) -> float | None:
     return far if math.isfinite(far) else None
 
 
-def _prefixes(found: Found) -> list[Json]:
+def _prefixes(result: SearchResult) -> list[Json]:
     return [
         {
             "requests": rung.requests,
             "tried": [
-                {"stack": each.stack, **{metric: each.mean(metric) for metric in ("ram_bytes", *FRONTS)}}
-                for each in rung.tried.values()
-                if each.rows
+                {"stack": measured.stack, **{metric: measured.mean(metric) for metric in ("ram_bytes", *FRONTS)}}
+                for measured in rung.tried.values()
+                if measured.rows
             ],
             "too_much_ram": list(rung.over),
             "failed": rung.failed,
@@ -88,5 +88,5 @@ def _prefixes(found: Found) -> list[Json]:
             "crowded_out": rung.halved.crowded if rung.halved else [],
             "unfinished": [*rung.unfinished, *(rung.halved.late if rung.halved else [])],
         }
-        for rung in found.rungs
+        for rung in result.rungs
     ]

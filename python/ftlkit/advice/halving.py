@@ -42,21 +42,21 @@ def front(points: Sequence[Point], metric: str, gain: float = 1.0) -> list[Point
 
     With a `gain` above 1 more RAM must buy something: the cost of the one before is more than so many times as high.
     """
-    found: list[Point] = []
+    beaten_by_none: list[Point] = []
     for point in sorted(
-        (each for each in points if metric in each.costs),
-        key=lambda each: (each.ram, each.costs[metric], len(each.stack)),
+        (other for other in points if metric in other.costs),
+        key=lambda point: (point.ram, point.costs[metric], len(point.stack)),
     ):
-        if not found or point.costs[metric] * gain < found[-1].costs[metric]:
-            found.append(point)
-    return found
+        if not beaten_by_none or point.costs[metric] * gain < beaten_by_none[-1].costs[metric]:
+            beaten_by_none.append(point)
+    return beaten_by_none
 
 
 def distance(point: Point, points: Sequence[Point], metric: str) -> float:
     """How many times the cost is the least one that takes no more RAM; 1 on the front, infinite if not measured."""
     if metric not in point.costs:
         return float("inf")
-    least = min(each.costs[metric] for each in points if metric in each.costs and each.ram <= point.ram)
+    least = min(other.costs[metric] for other in points if metric in other.costs and other.ram <= point.ram)
     return ratio(point.costs[metric], least)
 
 
@@ -86,22 +86,22 @@ def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = No
     if most is None:
         most = max(LEAST, -(-len(points) // SHARE))
     equals: dict[tuple[float, ...], Point] = {}
-    for point in sorted(points, key=lambda each: len(each.stack)):
+    for point in sorted(points, key=lambda point: len(point.stack)):
         equals.setdefault((point.ram, *(point.costs.get(metric, -1.0) for metric in metrics)), point)
     single = {point.stack for point in equals.values()}
     doubled = {point.stack: 1.0 for point in points if point.stack not in single}
     points = [point for point in points if point.stack in single]
     fronts = {metric: front(points, metric) for metric in metrics}
-    best = {point.stack: point for each in fronts.values() for point in each}
+    best = {point.stack: point for points_of_front in fronts.values() for point in points_of_front}
     kept = _thinned(fronts, most)
     near = {
         point.stack: min(distance(point, points, metric) for metric in metrics)
         for point in points
         if point.stack not in best
     }
-    rest = sorted((each for each in points if each.stack in near), key=lambda each: near[each.stack])
-    going = [each for each in rest if near[each.stack] <= MARGIN][: max(0, most - len(kept))]
-    gone = {each.stack for each in (*kept, *going)}
+    rest = sorted((other for other in points if other.stack in near), key=lambda point: near[point.stack])
+    going = [point for point in rest if near[point.stack] <= MARGIN][: max(0, most - len(kept))]
+    gone = {point.stack for point in (*kept, *going)}
     beaten = doubled | {stack: far for stack, far in near.items() if stack not in gone}
     return Halved([*kept, *going], beaten, [stack for stack in best if stack not in gone])
 
@@ -142,26 +142,26 @@ def _thinned(fronts: dict[str, list[Point]], most: int) -> list[Point]:
 
     Those that lose less than `LITTLE` go, and more until there are no more than so many, the least loss first.
     """
-    left = {metric: [_Place(point, point.costs[metric]) for point in each] for metric, each in fronts.items()}
+    left = {metric: [_Place(point, point.costs[metric]) for point in points] for metric, points in fronts.items()}
     while True:
-        there = {place.point.stack: place.point for each in left.values() for place in each}
+        there = {place.point.stack: place.point for places in left.values() for place in places}
         losses = dict.fromkeys(there, 1.0)
-        for metric, each in left.items():
-            for number, place in enumerate(each):
-                lost = ratio(each[number - 1].point.costs[metric], place.least) if number else float("inf")
+        for metric, places in left.items():
+            for number, place in enumerate(places):
+                lost = ratio(places[number - 1].point.costs[metric], place.least) if number else float("inf")
                 losses[place.point.stack] = max(losses[place.point.stack], lost)
         least = min(losses, key=lambda stack: losses[stack], default="")
         if not there or (len(there) <= most and losses[least] > LITTLE):
             return list(there.values())
-        left = {metric: _without(each, least) for metric, each in left.items()}
+        left = {metric: _without(places, least) for metric, places in left.items()}
 
 
 def _without(places: list[_Place], stack: str) -> list[_Place]:
     """A front without a stack, for which the next smaller one stands."""
-    found: list[_Place] = []
+    remaining: list[_Place] = []
     for place in places:
         if place.point.stack != stack:
-            found.append(place)
-        elif found:
-            found[-1] = _Place(found[-1].point, min(found[-1].least, place.least))
-    return found
+            remaining.append(place)
+        elif remaining:
+            remaining[-1] = _Place(remaining[-1].point, min(remaining[-1].least, place.least))
+    return remaining

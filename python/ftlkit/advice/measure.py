@@ -23,7 +23,7 @@ from ftlkit.sweeps import run as runs
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ftlkit.advice.query import Asked
+    from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
     from ftlkit.results.store import Store
     from ftlkit.sweeps.local import Local
@@ -65,18 +65,20 @@ class Measured:
     def beside(self, other: Measured, metric: str) -> list[tuple[Any, Any]]:
         """A metric of this stack's runs and of another's, seed by seed; runs that are all the same stand for each."""
         many = max(len(self.rows), len(other.rows))
-        mine, its = (each.rows if len(each.rows) == many else each.rows[:1] * many for each in (self, other))
+        mine, its = (
+            measured.rows if len(measured.rows) == many else measured.rows[:1] * many for measured in (self, other)
+        )
         return [(one[metric], two[metric]) for one, two in zip(mine, its, strict=True)]
 
     def mean(self, metric: str) -> float | None:
         """A metric's mean over the seeds; None where a run has none."""
-        found = [row[metric] for row in self.rows]
-        return None if not found or any(each is None for each in found) else fmean(found)
+        values = [row[metric] for row in self.rows]
+        return None if not values or any(value is None for value in values) else fmean(values)
 
     def least(self, metric: str) -> float | None:
         """The mean, or what it is at least: a device that lasted lives for the bytes that were written, or longer."""
-        found = [_least(row, metric) for row in self.rows]
-        return fmean(each for each in found if each is not None) if found and None not in found else None
+        values = [_least(row, metric) for row in self.rows]
+        return fmean(value for value in values if value is not None) if values and None not in values else None
 
     def point(self, metrics: Sequence[str], *, is_exact: bool = False) -> Point:
         """What it takes and costs, the most that it may cost where that is what is known; with `is_exact` none such."""
@@ -90,10 +92,10 @@ class Measured:
 
 def _least(row: Json, metric: str) -> float | None:
     """A metric of a run, or what it is at least; None where nothing is known."""
-    found: float | None = row[metric]
-    if found is None and metric == "life_bytes" and row["end_of_life_request"] is None:
-        found = row["host_written_bytes"] or None
-    return found
+    value: float | None = row[metric]
+    if value is None and metric == "life_bytes" and row["end_of_life_request"] is None:
+        value = row["host_written_bytes"] or None
+    return value
 
 
 def cost(metric: str, value: float) -> float:
@@ -106,8 +108,8 @@ def cost(metric: str, value: float) -> float:
 class Runner:
     """Runs stacks, wherever their points are kept and run."""
 
-    def __init__(self, asked: Asked, device: Json, store: Store, executor: Local, traces: Traces) -> None:
-        self._asked, self._device = asked, device
+    def __init__(self, query: Query, device: Json, store: Store, executor: Local, traces: Traces) -> None:
+        self._query, self._device = query, device
         self._store, self._executor, self._traces = store, executor, traces
         self.watch: Callable[[], Watcher] = Silent
 
@@ -130,38 +132,42 @@ class Runner:
         A recorded trace is the same with every seed, and few translation layers draw anything. So two seeds come first
         there, and others only where these differ; the first of the stacks tells whether the device's preparation does.
         """
-        found: dict[str, Measured] = {}
+        measured_stacks: dict[str, Measured] = {}
         try:
             if self._is_recorded and seeds > _ENOUGH:
-                self._add_recorded(found, stacks, skip, seeds)
+                self._add_recorded(measured_stacks, stacks, skip, seeds)
             else:
-                found |= self._seeds(stacks, skip, range(seeds))
+                measured_stacks |= self._seeds(stacks, skip, range(seeds))
         except Interrupted as stop:
-            raise Interrupted((stop.finished or {}) | found) from None
-        return {stack: each for stack, each in found.items() if each.is_complete(seeds)}
+            raise Interrupted((stop.finished or {}) | measured_stacks) from None
+        return {stack: measured for stack, measured in measured_stacks.items() if measured.is_complete(seeds)}
 
-    def _add_recorded(self, found: dict[str, Measured], stacks: Sequence[str], skip: int, seeds: int) -> None:
-        found |= self._seeds(stacks[:1], skip, range(_ENOUGH))
-        few = seeds if any(each.is_drawn for each in found.values()) else _ENOUGH
-        found |= self._seeds(stacks[1:], skip, range(few))
-        drawn = [stack for stack, each in found.items() if not each.is_complete(seeds) and len(each.rows) == _ENOUGH]
+    def _add_recorded(self, measured_stacks: dict[str, Measured], stacks: Sequence[str], skip: int, seeds: int) -> None:
+        measured_stacks |= self._seeds(stacks[:1], skip, range(_ENOUGH))
+        few = seeds if any(measured.is_drawn for measured in measured_stacks.values()) else _ENOUGH
+        measured_stacks |= self._seeds(stacks[1:], skip, range(few))
+        drawn = [
+            stack
+            for stack, measured in measured_stacks.items()
+            if not measured.is_complete(seeds) and len(measured.rows) == _ENOUGH
+        ]
         for stack, more in self._seeds(drawn, skip, range(_ENOUGH, seeds)).items():
-            found[stack] = replace(more, rows=[*found[stack].rows, *more.rows])
+            measured_stacks[stack] = replace(more, rows=[*measured_stacks[stack].rows, *more.rows])
 
     @property
     def _is_recorded(self) -> bool:
-        return "trace" in self._asked.document()["workload"]
+        return "trace" in self._query.document()["workload"]
 
     def _seeds(self, stacks: Sequence[str], skip: int, seeds: range) -> dict[str, Measured]:
         """Runs with some seeds, counted from the one that was asked for."""
         if not stacks or not seeds:
             return {}
-        plan = self._plan(stacks, {"skip": skip, "seed": self._asked.options.get("seed", 1) + seeds.start})
+        plan = self._plan(stacks, {"skip": skip, "seed": self._query.options.get("seed", 1) + seeds.start})
         return self._run(plans.with_more(plan, [], len(seeds)))
 
     def _plan(self, stacks: Sequence[str], more: Json) -> plans.Plan:
-        chosen: study.Options = {**self._asked.options, **more}  # type: ignore[typeddict-item] # options that a study has
-        plan = plans.from_options([self._asked.workload], stacks, self._asked.device, chosen)
+        chosen: study.Options = {**self._query.options, **more}  # type: ignore[typeddict-item] # options that a study has
+        plan = plans.from_options([self._query.workload], stacks, self._query.device, chosen)
         layers = [study.scheme(stack) | {"label": stack} for stack in stacks]
         return replace(plan, study=plan.study | {"ftl": layers})
 
@@ -173,14 +179,14 @@ class Runner:
         return self._measured(done)
 
     def _measured(self, done: runs.Sweep) -> dict[str, Measured]:
-        found: dict[str, Measured] = {}
+        measured: dict[str, Measured] = {}
         for row in done.rows:
-            there = found.get(row["label"], Measured(row["label"], []))
+            there = measured.get(row["label"], Measured(row["label"], []))
             made = (
                 replace(there, rows=[*there.rows, row]) if row["state"] == DONE else replace(there, error=row["error"])
             )
-            found[row["label"]] = made
-        return found
+            measured[row["label"]] = made
+        return measured
 
 
 def wall_s(measured: Measured, longer: float) -> float:

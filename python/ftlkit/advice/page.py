@@ -13,39 +13,39 @@ from ftlkit.results.metrics import COLUMNS
 from ftlkit.study import toml
 
 if TYPE_CHECKING:
-    from ftlkit.advice.answer import Answer, Told
+    from ftlkit.advice.answer import Answer, StackResult
     from ftlkit.results.document import Json
 
 
 def page(answer: Answer) -> str:
     """The page's HTML."""
-    asked, found = answer.asked, answer.found
+    query, result = answer.query, answer.result
     metrics = ["ram_bytes", *answer.metrics]
     return template("advice.html.j2").render(
-        title=asked.options.get("title") or f"Which translation layer for {asked.workload}?",
+        title=query.options.get("title") or f"Which translation layer for {query.workload}?",
         version=__version__,
         answer=answer,
-        goal=goal(asked),
+        goal=goal(query),
         headings=[phrasing.named(metric) for metric in metrics],
         meanings=[COLUMNS[metric].meaning for metric in metrics],
-        rows=[{"told": each, "cells": [_cell(each, metric) for metric in metrics]} for each in answer.told],
+        rows=[{"stack": stack, "cells": [_cell(stack, metric) for metric in metrics]} for stack in answer.stacks],
         figures=panels(answer),
-        prefixes=trial_table.rungs(found),
+        prefixes=trial_table.rungs(result),
         prefix_headings=trial_table.HEADINGS,
-        fates=trial_table.fates(asked, found),
-        failures=confidence.failures(found),
-        question=question(asked),
-        study=toml.written(asked.document()),
+        fates=trial_table.fates(query, result),
+        failures=confidence.failures(result),
+        question=question(query),
+        study=toml.written(query.document()),
         css=style(),
         script=own_script(),
         vega=drawing_script(),
     )
 
 
-def _cell(told: Told, metric: str) -> Json:
-    found = phrasing.of(metric, told.measured)
+def _cell(stack: StackResult, metric: str) -> Json:
+    estimate = phrasing.of(metric, stack.measured)
     return {
-        "text": phrasing.text(metric, told.measured),
-        "sort": "" if found is None else repr(found.mean),
-        "is_front": metric in told.fronts,
+        "text": phrasing.text(metric, stack.measured),
+        "sort": "" if estimate is None else repr(estimate.mean),
+        "is_front": metric in stack.fronts,
     }

@@ -26,22 +26,26 @@ _LITTLE = 0.001
 
 def of(metric: str, measured: Measured) -> Estimate | None:
     """A metric's mean over the seeds, with its interval; None where a run has none."""
-    found = [row[metric] for row in measured.rows]
-    return None if not found or any(each is None for each in found) else estimate([float(each) for each in found])
+    values = [row[metric] for row in measured.rows]
+    return (
+        None
+        if not values or any(number is None for number in values)
+        else estimate([float(number) for number in values])
+    )
 
 
-def value(metric: str, found: Estimate | None) -> str:
+def value(metric: str, mean: Estimate | None) -> str:
     """A mean as people read it, with half of its interval where several seeds tell it."""
     column: Metric = COLUMNS[metric]
-    if found is None:
+    if mean is None:
         return column.text(None)
-    return units.with_interval(column.text, found.mean, found.half_width)
+    return units.with_interval(column.text, mean.mean, mean.half_width)
 
 
 def text(metric: str, measured: Measured) -> str:
     """A stack's mean as people read it; of a life that outlasted the run, what it is at least."""
-    found, least = of(metric, measured), measured.least(metric)
-    return f"at least {COLUMNS[metric].text(least)}" if found is None and least is not None else value(metric, found)
+    mean, least = of(metric, measured), measured.least(metric)
+    return f"at least {COLUMNS[metric].text(least)}" if mean is None and least is not None else value(metric, mean)
 
 
 def named(metric: str) -> str:
@@ -52,34 +56,36 @@ def named(metric: str) -> str:
 def against(metric: str, one: Measured, other: Measured, name: str) -> str:
     """How one compares with the other, which is called so: `12 % slower than page (11 % to 13 %)`; empty if unknown."""
     pairs = other.beside(one, metric)
-    if not pairs or any(each is None for pair in pairs for each in pair):
+    if not pairs or any(number is None for pair in pairs for number in pair):
         return ""
-    found = change(COLUMNS[metric], [(float(was), float(now)) for was, now in pairs])
-    return _told(metric, found, name)
+    compared = change(COLUMNS[metric], [(float(was), float(now)) for was, now in pairs])
+    return _told(metric, compared, name)
 
 
 def logarithm(metric: str, one: Measured, other: Measured) -> float | None:
     """The mean logarithm of one over the other; None where that is not known."""
     pairs = other.beside(one, metric)
-    if not pairs or any(each is None for pair in pairs for each in pair):
+    if not pairs or any(number is None for pair in pairs for number in pair):
         return None
-    found = change(COLUMNS[metric], [(float(was), float(now)) for was, now in pairs])
-    if found.ratio is None:
-        return 0.0 if found.verdict == SAME else None
-    return found.ratio.mean
+    compared = change(COLUMNS[metric], [(float(was), float(now)) for was, now in pairs])
+    if compared.ratio is None:
+        return 0.0 if compared.verdict == SAME else None
+    return compared.ratio.mean
 
 
-def _told(metric: str, found: Change, name: str) -> str:
-    if found.verdict == SAME:
+def _told(metric: str, compared: Change, name: str) -> str:
+    if compared.verdict == SAME:
         return f"the same as {name}"
-    if found.ratio is None:
-        return f"{COLUMNS[metric].text(found.before)} with {name}"
-    if found.verdict == UNSEEN:
-        ends = (_signed(end, metric) for end in (found.ratio.low, found.ratio.high))
+    if compared.ratio is None:
+        return f"{COLUMNS[metric].text(compared.before)} with {name}"
+    if compared.verdict == UNSEEN:
+        ends = (_signed(end, metric) for end in (compared.ratio.low, compared.ratio.high))
         return f"no difference from {name} beyond the noise of the seeds ({' to '.join(ends)})"
-    told = f"{_percent(found.ratio.mean)} {_MORE_LESS[metric][0 if found.ratio.mean > 0 else 1]} than {name}"
-    low, high = sorted(_percent(end) for end in (found.ratio.low, found.ratio.high))
-    return told if found.verdict == UNKNOWN or low == high else f"{told} ({_between(found.ratio)})"
+    by_how_much = (
+        f"{_percent(compared.ratio.mean)} {_MORE_LESS[metric][0 if compared.ratio.mean > 0 else 1]} than {name}"
+    )
+    low, high = sorted(_percent(end) for end in (compared.ratio.low, compared.ratio.high))
+    return by_how_much if compared.verdict == UNKNOWN or low == high else f"{by_how_much} ({_between(compared.ratio)})"
 
 
 def _between(ratio: Estimate) -> str:

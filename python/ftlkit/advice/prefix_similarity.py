@@ -61,7 +61,7 @@ def ladder(
     preparation was left open.
     """
     last = lengths[-1]
-    wholes = {stack: each for stack, each in measure([REFERENCE, *probes], last, "").items() if each.rows}
+    wholes = {stack: measured for stack, measured in measure([REFERENCE, *probes], last, "").items() if measured.rows}
     whole = wholes.pop(REFERENCE, None)
     if whole is None:
         return Ladder(list(lengths))
@@ -70,11 +70,11 @@ def ladder(
     for precondition in ("", STEADY) if may_prepare else ("",):
         there: dict[int, Measured] = {}
         for length in lengths[:-1]:
-            found = measure([REFERENCE], length, precondition).get(REFERENCE)
-            if found is not None and found.rows and is_like(found, whole, metrics):
-                there[length] = found
+            reference = measure([REFERENCE], length, precondition).get(REFERENCE)
+            if reference is not None and reference.rows and is_like(reference, whole, metrics):
+                there[length] = reference
         off = {length: _unlike(measure(list(wholes), length, precondition), wholes, metrics) for length in there}
-        alike = {length: each for length, each in there.items() if not off[length]}
+        alike = {length: measured for length, measured in there.items() if not off[length]}
         if alike:
             return Ladder(_spaced({**alike, last: whole}), precondition, whole)
         if there and not is_settled:
@@ -83,14 +83,16 @@ def ladder(
     return otherwise
 
 
-def _unlike(found: Mapping[str, Measured], wholes: Mapping[str, Measured], metrics: Sequence[str]) -> list[str]:
+def _unlike(parts: Mapping[str, Measured], wholes: Mapping[str, Measured], metrics: Sequence[str]) -> list[str]:
     """The stacks that do otherwise on a prefix than on the whole."""
-    return [stack for stack, each in found.items() if each.rows and not is_like(each, wholes[stack], metrics)]
+    return [
+        stack for stack, measured in parts.items() if measured.rows and not is_like(measured, wholes[stack], metrics)
+    ]
 
 
 def is_like(part: Measured, whole: Measured, metrics: Sequence[str]) -> bool:
     """Whether the reference has the metrics of the whole on a part, and costs about as much there."""
-    costs, expected = (each.point(metrics, is_exact=True).costs for each in (part, whole))
+    costs, expected = (measured.point(metrics, is_exact=True).costs for measured in (part, whole))
     limits = {metrics[0]: LIKE["response"], "write_amplification": LIKE["write_amplification"]}
     return costs.keys() == expected.keys() and all(
         1 / limit <= ratio(costs[metric], expected[metric]) <= limit

@@ -61,7 +61,7 @@ _OWN = {"run.skip": "the part that is held out", "workload.requests": "--request
 
 
 @dataclass(frozen=True)
-class Asked:
+class Query:
     """A question."""
 
     workload: str
@@ -91,8 +91,8 @@ class Asked:
     @property
     def metrics(self) -> list[str]:
         """The metrics of the fronts by which stacks are sifted."""
-        found = [self.response, "write_amplification"]
-        return [*found, "life_bytes"] if self.goal == "life" else found
+        metrics = [self.response, "write_amplification"]
+        return [*metrics, "life_bytes"] if self.goal == "life" else metrics
 
     def check(self) -> None:
         """Refuse what cannot be answered, by a `UserError`."""
@@ -147,28 +147,44 @@ class Asked:
             study.named(self.ftl or "")
         return list(dict.fromkeys(names))
 
+    def trace(self) -> str | None:
+        """The path of the trace, if the workload is one."""
+        path: str | None = self.document()["workload"].get("trace")
+        return path
+
     def document(self) -> Json:
         """The study of the reference over the whole workload, as it was asked."""
         return study.build(self.workload, REFERENCE, self.device, self.options)
 
 
-def size(option: str, text: str) -> int:
-    """A size in bytes, such as 256KiB; a `UserError` names the option."""
-    found = values.size(text)
-    if found is None or not 1 <= found < 1 << 50:
+def ram_bytes(ram: str | int | None, option: str = "ram") -> int | None:
+    """The RAM of a query in bytes, given so or as text such as 256KiB; a `UserError` names the option."""
+    return _size(option, ram) if isinstance(ram, str) else ram
+
+
+def budget_s(budget: str | float | None, trials: int | None, option: str = "budget") -> float | None:
+    """The time of a query in seconds, given so or as text such as 5min; without trials there is one."""
+    if isinstance(budget, (int, float)):
+        return _seconds(option, f"{budget:f}s")
+    text = BUDGET if budget is None and trials is None else budget
+    return None if text is None else _seconds(option, text)
+
+
+def _size(option: str, text: str) -> int:
+    size_bytes = values.size(text)
+    if size_bytes is None or not 1 <= size_bytes < 1 << 50:
         raise UserError(f"{option} {text}: must be a size with a unit, from 1B to 1024TiB, such as 256KiB or 4MiB.")
-    return found
+    return size_bytes
 
 
-def seconds(option: str, text: str) -> float:
-    """A time in seconds, such as 5min; a `UserError` names the option."""
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
-    if not found or found[2] not in _SECONDS or not 0 < float(found[1]) * _SECONDS[found[2]] <= 30 * 86_400:
+def _seconds(option: str, text: str) -> float:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
+    if not match or match[2] not in _SECONDS or not 0 < float(match[1]) * _SECONDS[match[2]] <= 30 * 86_400:
         raise UserError(
             f"{option} {text}: must be a time with a unit ({', '.join(_SECONDS)}), above 0 and at most 720h, such as "
             "90s or 5min."
         )
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def duration(s: float) -> str:

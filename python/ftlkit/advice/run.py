@@ -15,7 +15,7 @@ from ftlkit.advice.clock import Clock
 from ftlkit.advice.compatibility import fitting, floors, heads, one_request
 from ftlkit.advice.measure import Runner
 from ftlkit.advice.search import Search
-from ftlkit.advice.search_result import Found, prefixes
+from ftlkit.advice.search_result import SearchResult, prefixes
 from ftlkit.advice.space import Space
 from ftlkit.api import catalogue
 from ftlkit.sweeps.scratch import scratch
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ftlkit._util.progress import Watcher
-    from ftlkit.advice.query import Asked
+    from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
     from ftlkit.results.store import Store
     from ftlkit.sweeps.local import Local
@@ -34,39 +34,39 @@ MAP_ENTRY_BYTES = 8
 """A cached entry of a map: with so much RAM for each logical page all of the map is cached."""
 
 
-def advise(
-    asked: Asked,
+def search_stacks(
+    query: Query,
     store: Store,
     executor: Local,
     watch: Callable[[], Watcher] = Silent,
     tell: Callable[[str], None] = lambda _: None,
     clock: Clock | None = None,
-) -> Found:
+) -> SearchResult:
     """Search for the stacks that suit, within the time; Ctrl-C ends the search with what was found so far.
 
     `tell` hears a sentence now and then of how far the search is. `clock` counts the time, if not from now on.
     """
-    clock = clock or Clock(asked.budget_s, time.monotonic())
+    clock = clock or Clock(query.budget_s, time.monotonic())
     watch = clock.counting(watch)
-    asked.check()
-    document = asked.document()
+    query.check()
+    document = query.document()
     study.refuse_unreadable(document)
     try:
-        device = _device(asked, document, watch, clock.ends_s)
+        device = _device(query, document, watch, clock.ends_s)
         requests = _requests(document, watch, clock.ends_s)
         prefixes(requests)
-        space, into = _space(asked, device, requests, clock)
+        space, into = _space(query, device, requests, clock)
     except TimeIsUp:
         raise clock.too_short("the workload had not been looked over") from None
     with scratch() as folder:
-        runner = Runner(asked, device, store, executor, Traces(folder))
+        runner = Runner(query, device, store, executor, Traces(folder))
         runner.watch = watch
-        search = Search(asked, space, runner, executor, into, clock)
+        search = Search(query, space, runner, executor, into, clock)
         search.tell = tell
         return search.run()
 
 
-def _space(asked: Asked, device: Json, requests: int, clock: Clock) -> tuple[Space, Found]:
+def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Space, SearchResult]:
     """The stacks to choose from, and what is found before any was tried; `TimeIsUp` where that takes too long."""
     fits_device = fitting(device)
 
@@ -74,31 +74,33 @@ def _space(asked: Asked, device: Json, requests: int, clock: Clock) -> tuple[Spa
         clock.check()
         return fits_device(stack)
 
-    found, refused = heads(asked.stacks(), fits, levelled=asked.goal == "life")
-    if not found:
+    heads_that_fit, refused = heads(query.stacks(), fits, levelled=query.goal == "life")
+    if not heads_that_fit:
         raise UserError(next(iter(refused.values())))
-    ceiling = asked.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // device["page_size"])
-    space = Space(found, ceiling, floors(found, fits))
+    ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // device["page_size"])
+    space = Space(heads_that_fit, ceiling, floors(heads_that_fit, fits))
     least_stacks = space.least()
-    too_large = {} if asked.ram_bytes is None else space.bound(_least_ram(least_stacks, device, clock.ends_s))
+    too_large = {} if query.ram_bytes is None else space.bound(_least_ram(least_stacks, device, clock.ends_s))
     if not space.heads:
         stack, least = min(too_large.items(), key=lambda pair: pair[1])
-        raise asked.too_little_ram(least_stacks[stack], least, len(too_large))
-    return space, Found(requests, frozenset(space.heads), refused, device["capacity"], too_large=too_large)
+        raise query.too_little_ram(least_stacks[stack], least, len(too_large))
+    return space, SearchResult(requests, frozenset(space.heads), refused, device["capacity"], too_large=too_large)
 
 
-def _device(asked: Asked, document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
+def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
     """The device that the whole workload asks for, by a stack that fits: the reference, or another that is searched."""
 
     def device(ftl: Json) -> Json:
         text = json.dumps(document | ftl)
-        found: Json = json.loads(watched(lambda control: _native.check_study(text, control), watch(), until_s=until_s))
-        return found["device"]  # type: ignore[no-any-return] # a document's table
+        checked: Json = json.loads(
+            watched(lambda control: _native.check_study(text, control), watch(), until_s=until_s)
+        )
+        return checked["device"]  # type: ignore[no-any-return] # a document's table
 
     try:
         return device({})
     except UserError:
-        for stack in asked.stacks() or [scheme["name"] for scheme in catalogue.schemes()]:
+        for stack in query.stacks() or [scheme["name"] for scheme in catalogue.schemes()]:
             with suppress(UserError):
                 return device({"ftl": [study.scheme(stack)]})
         raise
@@ -107,8 +109,8 @@ def _device(asked: Asked, document: Json, watch: Callable[[], Watcher], until_s:
 def _requests(document: Json, watch: Callable[[], Watcher], until_s: float | None) -> int:
     """How many requests the workload has."""
     text, seed = json.dumps(document["workload"]), document.get("seed", 1)
-    found: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watch(), until_s=until_s))
-    return int(found["requests"])
+    info: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watch(), until_s=until_s))
+    return int(info["requests"])
 
 
 def _least_ram(stacks: Mapping[str, str], device: Json, until_s: float | None) -> dict[str, float]:
@@ -120,5 +122,5 @@ def _least_ram(stacks: Mapping[str, str], device: Json, until_s: float | None) -
         "ftl": [study.scheme(stack) | {"label": text} for text, stack in stacks.items()],
     }
     text = json.dumps(document)
-    found: Json = json.loads(watched(lambda control: _native.run_study(text, control, 0), Silent(), until_s=until_s))
-    return {run["label"]: float(run["footprint"]["ram_bytes"]) for run in found["runs"]}
+    results: Json = json.loads(watched(lambda control: _native.run_study(text, control, 0), Silent(), until_s=until_s))
+    return {run["label"]: float(run["footprint"]["ram_bytes"]) for run in results["runs"]}

@@ -20,7 +20,7 @@ from ftlkit.advice.choice import ranked
 from ftlkit.advice.measure import wall_s
 from ftlkit.advice.prefix_similarity import Ladder, ladder
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
-from ftlkit.advice.search_result import Found, Rung, is_of, prefixes
+from ftlkit.advice.search_result import Rung, SearchResult, is_of, prefixes
 from ftlkit.advice.space import doublings, filling, halves, others
 from ftlkit.study.seeds import of_32_bits
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ftlkit.advice.clock import Clock
     from ftlkit.advice.halving import Halved, Point
     from ftlkit.advice.measure import Measured, Runner
-    from ftlkit.advice.query import Asked
+    from ftlkit.advice.query import Query
     from ftlkit.advice.space import Proposals, Space
     from ftlkit.sweeps.local import Local
 
@@ -81,23 +81,25 @@ _NO_RESPONSE = (
 class Search:
     """One search over a space."""
 
-    def __init__(self, asked: Asked, space: Space, runner: Runner, executor: Local, found: Found, clock: Clock) -> None:
-        self._asked, self._space, self._runner, self._executor = asked, space, runner, executor
+    def __init__(
+        self, query: Query, space: Space, runner: Runner, executor: Local, result: SearchResult, clock: Clock
+    ) -> None:
+        self._query, self._space, self._runner, self._executor = query, space, runner, executor
         self._clock = clock
-        self._lengths = prefixes(found.requests)
+        self._lengths = prefixes(result.requests)
         self._precondition = ""
         self._runs: dict[tuple[int, str], dict[str, Measured]] = {}
         """What was run on each prefix to look it over: candidates like all others."""
-        self._objectives = asked.metrics
-        self._proposer = _optuna(asked, len(self._objectives))
-        self.found = found
+        self._objectives = query.metrics
+        self._proposer = _optuna(query, len(self._objectives))
+        self.result = result
         self.tell: Callable[[str], None] = lambda _: None
         """Hears how far the search is."""
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Search until every part of it is done, the time is over, or Ctrl-C."""
-        found = self.found
-        found.seeds = self._asked.seeds
+        result = self.result
+        result.seeds = self._query.seeds
         try:
             self._propose()
             for requests in self._lengths[1:]:
@@ -107,17 +109,17 @@ class Search:
         except KeyboardInterrupt as stop:
             # It may come between two runs, too.
             self._take((stop.finished if isinstance(stop, Interrupted) else None) or {})
-            found.interrupted = True
-        return found
+            result.interrupted = True
+        return result
 
     def _take(self, measured: Mapping[str, Measured]) -> None:
         """Keep what was finished of a part that was interrupted."""
-        if self.found.asked_for:
-            self.found.finalists |= {
-                stack: each for stack, each in measured.items() if each.is_complete(self.found.seeds)
+        if self.result.asked_for:
+            self.result.finalists |= {
+                stack: run for stack, run in measured.items() if run.is_complete(self.result.seeds)
             }
-        elif self.found.rungs:
-            self._note(self.found.rungs[-1], measured)
+        elif self.result.rungs:
+            self._note(self.result.rungs[-1], measured)
 
     def _measure(self, rung: Rung, stacks: Sequence[str], reserved_s: float) -> None:
         self._clock.limit(self._executor, reserved_s)
@@ -126,9 +128,9 @@ class Search:
 
     def _note(self, rung: Rung, measured: Mapping[str, Measured]) -> None:
         rung.tried |= measured
-        most = self._asked.ram_bytes
-        for stack, each in measured.items():
-            ram = each.mean("ram_bytes")
+        most = self._query.ram_bytes
+        for stack, run in measured.items():
+            ram = run.mean("ram_bytes")
             if most is not None and ram is not None and ram > most:
                 rung.over[stack] = ram
 
@@ -136,25 +138,25 @@ class Search:
 
     def _begin(self) -> Rung:
         """The shortest prefix that tells something of the whole, with what was run to look it over."""
-        asked, found = self._asked, self.found
+        query, result = self._query, self.result
         self._clock.limit(self._executor, self._clock.part_s(1 - _LOOKING))
         chosen = self._ladder()
-        self._lengths, self._precondition, found.whole = chosen.lengths, chosen.precondition, chosen.whole
-        found.unlike = chosen.unlike
+        self._lengths, self._precondition, result.whole = chosen.lengths, chosen.precondition, chosen.whole
+        result.unlike = chosen.unlike
         rung = self._rung(self._lengths[0])
         self._measure(rung, [REFERENCE], 0.0)
         there = [
-            each.point(asked.metrics, is_exact=True).costs
-            for each in (rung.tried.get(REFERENCE), chosen.whole)
-            if each and each.rows
+            measured.point(query.metrics, is_exact=True).costs
+            for measured in (rung.tried.get(REFERENCE), chosen.whole)
+            if measured and measured.rows
         ]
         if there:
-            if all(asked.metric not in each for each in there):
-                if chosen.whole is None and rung.requests < found.searched:
-                    raise self._clock.too_short(f"nothing was known of the goal {asked.goal} from {_first(rung)}")
-                raise UserError(f"--goal {asked.goal}: {_LACKING.get(asked.goal, _NO_RESPONSE)}")
-            self._objectives = [metric for metric in asked.metrics if metric in there[0]]
-            self._proposer = _optuna(asked, len(self._objectives))
+            if all(query.metric not in measured for measured in there):
+                if chosen.whole is None and rung.requests < result.searched:
+                    raise self._clock.too_short(f"nothing was known of the goal {query.goal} from {_first(rung)}")
+                raise UserError(f"--goal {query.goal}: {_LACKING.get(query.goal, _NO_RESPONSE)}")
+            self._objectives = [metric for metric in query.metrics if metric in there[0]]
+            self._proposer = _optuna(query, len(self._objectives))
         return rung
 
     def _ladder(self) -> Ladder:
@@ -165,9 +167,9 @@ class Search:
         return ladder(
             self._lengths,
             self._prefix,
-            self._asked.metrics,
+            self._query.metrics,
             probes=probes,
-            may_prepare="precondition" not in self._asked.options,
+            may_prepare="precondition" not in self._query.options,
             affords=self._affords,
         )
 
@@ -182,8 +184,8 @@ class Search:
         shortest, last = self._lengths[0], self._lengths[-1]
         if shortest == last:
             return True
-        there = [each for each in self._prefix(stacks, shortest, "").values() if each.rows]
-        took = [wall_s(each, last / shortest) for each in there]
+        there = [measured for measured in self._prefix(stacks, shortest, "").values() if measured.rows]
+        took = [wall_s(measured, last / shortest) for measured in there]
         return bool(took) and max(sum(took) / self._executor.checks, *took) <= self._clock.part_s(_LOOKING)
 
     def _with_the_goal(self) -> list[int]:
@@ -192,13 +194,13 @@ class Search:
             if self._clock.part_s(1 - _LOOKING) >= self._clock.left_s:
                 break
             known = self._prefix([REFERENCE], requests, "").get(REFERENCE)
-            if known is None or not known.rows or known.mean(self._asked.metric) is not None:
+            if known is None or not known.rows or known.mean(self._query.metric) is not None:
                 return self._lengths[place:]
         return self._lengths
 
     def _affords(self, whole: Sequence[Measured]) -> bool:
         """Whether there is time to try enough stacks on the whole part, by what these took there."""
-        took = [wall_s(each, 1.0) for each in whole if each.rows]
+        took = [wall_s(measured, 1.0) for measured in whole if measured.rows]
         if not self._clock.is_running or not took:
             return True
         return self._clock.part_s(_TRYING) * self._executor.checks >= _ENOUGH * sum(took) / len(took)
@@ -206,24 +208,24 @@ class Search:
     def _rung(self, requests: int) -> Rung:
         """A prefix; the whole part that is searched is prepared as asked, whatever the others are."""
         rung = Rung(requests, "" if requests == self._lengths[-1] else self._precondition)
-        self.found.rungs.append(rung)
+        self.result.rungs.append(rung)
         self._note(rung, self._runs.get((rung.requests, rung.precondition), {}))
         return rung
 
     def _propose(self) -> None:
         rung = self._begin()
-        most, spent = self._asked.trials or TRIALS, 0
+        most, spent = self._query.trials or TRIALS, 0
         spent += self._round(rung, halves(self._space), most, self._survey_s)
         self._plan_seeds(rung)
         filled = self._filling(rung)
         spent += self._round(rung, filled, most - spent, self._survey_s)
-        self.found.is_surveyed = not self.found.untried and all(each in rung.tried for each in filled)
+        self.result.is_surveyed = not self.result.untried and all(stack in rung.tried for stack in filled)
         spent += self._round(rung, others(self._space), most - spent, self._reserved_s)
         spent += self._round(rung, doublings(self._space, self._going_heads(rung)), most - spent, self._reserved_s)
         self._refuse_little_ram(rung)
-        while spent < most and not self.found.dry and self._reserved_s(rung) < self._clock.left_s:
+        while spent < most and not self.result.dry and self._reserved_s(rung) < self._clock.left_s:
             spent += self._ask(rung, min(BATCH, most - spent), self._reserved_s)
-        if not self.found.of(rung):
+        if not self.result.of(rung):
             self._refuse(rung)
         self._simplify(rung)
 
@@ -243,7 +245,7 @@ class Search:
         self._try(rung, list(batch), reserved_s)
         for stack, trial in batch.items():
             self._learn(trial, rung.tried.get(stack))
-        there = sum(bool(each.rows) for each in rung.tried.values())
+        there = sum(bool(measured.rows) for measured in rung.tried.values())
         failed = f", {len(rung.failed)} failed" if rung.failed else ""
         self.tell(f"{_stacks(there)} measured on {_first(rung)}{failed}")
         return many
@@ -262,8 +264,10 @@ class Search:
         Of equals the simpler one goes on, and one with less RAM that does as well beats the other.
         """
         for _ in range(_SIMPLER):
-            going = [point.stack for point in halving.halve(self._points(rung), self._asked.metrics).kept]
-            tried = [each for stack in going for each in (*self._space.simpler(stack), *self._space.smaller(stack))]
+            going = [point.stack for point in halving.halve(self._points(rung), self._query.metrics).kept]
+            tried = [
+                changed for stack in going for changed in (*self._space.simpler(stack), *self._space.smaller(stack))
+            ]
             new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
             if not new or self._clock.left_s <= self._rest_s(rung):
                 return
@@ -271,21 +275,21 @@ class Search:
 
     def _filling(self, rung: Rung) -> Proposals:
         """All the RAM that may be taken, now that it is known what mappings take beside their caches; best first."""
-        if self._asked.ram_bytes is None:
+        if self._query.ram_bytes is None:
             return {}
-        takes = {stack: each.mean("ram_bytes") for stack, each in rung.tried.items()}
-        found = filling(self._space, self._asked.ram_bytes, takes.get)
-        heads = self._heads([point.stack for point in ranked(self._points(rung), self._asked)])
+        takes = {stack: measured.mean("ram_bytes") for stack, measured in rung.tried.items()}
+        filled = filling(self._space, self._query.ram_bytes, takes.get)
+        heads = self._heads([point.stack for point in ranked(self._points(rung), self._query)])
         places = {
             stack: next((place for place, head in enumerate(heads) if is_of(stack, head)), len(heads))
-            for stack in found
+            for stack in filled
         }
-        return {stack: found[stack] for stack in sorted(found, key=lambda stack: places[stack])}
+        return {stack: filled[stack] for stack in sorted(filled, key=lambda stack: places[stack])}
 
     def _going_heads(self, rung: Rung) -> list[str]:
         """The mappings of which a stack would go on, the best for the goal first."""
-        going = halving.halve(self._points(rung), self._asked.metrics).kept
-        return self._heads([point.stack for point in ranked(going, self._asked)])
+        going = halving.halve(self._points(rung), self._query.metrics).kept
+        return self._heads([point.stack for point in ranked(going, self._query)])
 
     def _heads(self, stacks: Sequence[str]) -> list[str]:
         """The beginnings of some stacks, in their order."""
@@ -293,30 +297,30 @@ class Search:
 
     def _plan_seeds(self, rung: Rung) -> None:
         """With one seed on the held-out part where all of them would take too much of the time, by what runs took."""
-        going = [point.stack for point in ranked(self._points(rung), self._asked)][:_RESERVED]
+        going = [point.stack for point in ranked(self._points(rung), self._query)][:_RESERVED]
         if self._clock.is_running and self._told_s(rung, going) > self._clock.part_s(_SEEDED):
-            self.found.seeds = 1
+            self.result.seeds = 1
 
     def _survey_s(self, rung: Rung) -> float:
         """What trying every mapping leaves of the time: for the two best on the held-out part with one seed."""
-        best = [point.stack for point in ranked(self._points(rung), self._asked)][:_TOLD]
-        needed = self._wall_s(rung, best, self.found.requests)
+        best = [point.stack for point in ranked(self._points(rung), self._query)][:_TOLD]
+        needed = self._wall_s(rung, best, self.result.requests)
         return min(needed, self._clock.part_s(_SURVEYED)) if self._clock.is_running else 0.0
 
     def _batch(self, rung: Rung, most: int) -> dict[str, Any]:
         """New stacks, each with the trial that proposed it."""
-        found: dict[str, Any] = {}
+        batch: dict[str, Any] = {}
         for _ in range(PROPOSALS * most):
             trial = self._proposer.ask()
             stack = self._space.ask(_Trial(trial))
-            if stack in rung.tried or stack in found:
+            if stack in rung.tried or stack in batch:
                 self._learn(trial, rung.tried.get(stack))
                 continue
-            found[stack] = trial
-            if len(found) == most:
-                return found
-        self.found.dry = True
-        return found
+            batch[stack] = trial
+            if len(batch) == most:
+                return batch
+        self.result.dry = True
+        return batch
 
     def _learn(self, trial: Any, measured: Measured | None) -> None:  # noqa: ANN401 - a trial of Optuna
         """Tell Optuna what a trial came to; one that failed or was not run is told as failed."""
@@ -324,15 +328,15 @@ class Search:
         if point is None or len(point.costs) < len(self._objectives):
             self._proposer.tell(trial, state=optuna.trial.TrialState.FAIL)
             return
-        if self._asked.ram_bytes is not None:
-            trial.set_constraint("ram", point.ram - self._asked.ram_bytes)
+        if self._query.ram_bytes is not None:
+            trial.set_constraint("ram", point.ram - self._query.ram_bytes)
         self._proposer.tell(trial, [point.ram, *(point.costs[metric] for metric in self._objectives)])
 
     def _refuse_little_ram(self, rung: Rung) -> None:
         """Raise a `UserError` if every candidate takes more RAM than asked for."""
-        if rung.over and not self.found.of(rung):
+        if rung.over and not self.result.of(rung):
             stack, least = min(rung.over.items(), key=lambda pair: pair[1])
-            raise self._asked.too_little_ram(stack, least, len(rung.tried))
+            raise self._query.too_little_ram(stack, least, len(rung.tried))
 
     def _refuse(self, rung: Rung) -> None:
         """Raise why there is nothing to choose from."""
@@ -346,12 +350,12 @@ class Search:
     # The longer prefixes.
 
     def _points(self, rung: Rung) -> list[Point]:
-        return [each.point(self._asked.metrics) for each in self.found.of(rung)]
+        return [measured.point(self._query.metrics) for measured in self.result.of(rung)]
 
     def _sift(self, requests: int) -> bool:
         """Run those that go on over a longer prefix; whether there was time for all of them."""
-        before = self.found.rungs[-1]
-        best = [point.stack for point in ranked(self._points(before), self._asked)[:_BEST]]
+        before = self.result.rungs[-1]
+        best = [point.stack for point in ranked(self._points(before), self._query)[:_BEST]]
         if self._wall_s(before, best, requests) + self._final_s(before, best) > self._clock.left_s:
             return False
         before.halved = self._going(before, requests)
@@ -359,7 +363,7 @@ class Search:
         rung = self._rung(requests)
         self.tell(f"now {_stacks(len(going))} on {_first(rung)}")
         # The reference first: without it there is nothing to compare with; then the best, should time end.
-        best = [point.stack for point in ranked(before.halved.kept, self._asked)[:_BEST]]
+        best = [point.stack for point in ranked(before.halved.kept, self._query)[:_BEST]]
         self._measure(rung, list(dict.fromkeys([REFERENCE, *best, *going])), self._final_s(before, going))
         return not rung.unfinished
 
@@ -371,15 +375,15 @@ class Search:
             return takes <= self._clock.left_s
 
         points = self._points(rung)
-        best = [point.stack for point in ranked(points, self._asked)[:_BEST]]
-        return halving.within(points, self._asked.metrics, fits, best)
+        best = [point.stack for point in ranked(points, self._query)[:_BEST]]
+        return halving.within(points, self._query.metrics, fits, best)
 
     def _rest_s(self, rung: Rung) -> float:
         """About how long the longer prefixes and the held-out part would take from here, within bounds."""
         points = self._points(rung)
         if not self._clock.is_running or not points:
             return 0.0
-        going = [point.stack for point in halving.halve(points, self._asked.metrics).kept]
+        going = [point.stack for point in halving.halve(points, self._query.metrics).kept]
         total, many = 0.0, len(going)
         for requests in self._lengths[self._lengths.index(rung.requests) + 1 :]:
             total += self._wall_s(rung, going[:many], requests)
@@ -402,27 +406,27 @@ class Search:
 
     def _pace(self, rung: Rung) -> float:
         """How long the reference took on the whole, over what its run on a prefix makes one expect; within bounds."""
-        whole, part = self.found.whole, rung.tried.get(REFERENCE)
-        if whole is None or part is None or not part.rows or rung.requests == self.found.searched:
+        whole, part = self.result.whole, rung.tried.get(REFERENCE)
+        if whole is None or part is None or not part.rows or rung.requests == self.result.searched:
             return 1.0
-        expected = wall_s(part, self.found.searched / rung.requests)
+        expected = wall_s(part, self.result.searched / rung.requests)
         return min(max(wall_s(whole, 1.0) / expected, 1 / _OFF), _OFF) if expected else 1.0
 
     # The held-out part.
 
     def _finish(self) -> None:
-        found, rung = self.found, self.found.last
+        result, rung = self.result, self.result.last
         points = self._points(rung)
-        rung.halved = halving.halve(points, self._asked.metrics, FINALISTS)
+        rung.halved = halving.halve(points, self._query.metrics, FINALISTS)
         # The best for the goal first, should time end: a front's other end is no answer.
-        best = [point.stack for point in ranked(points, self._asked)]
+        best = [point.stack for point in ranked(points, self._query)]
         places = {stack: place for place, stack in enumerate(best)}
         kept = sorted((point.stack for point in rung.halved.kept), key=lambda stack: places.get(stack, len(best)))
         order = [*best[:1], REFERENCE, *kept] if best else []
-        found.asked_for = [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
+        result.asked_for = [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
         self._clock.limit(self._executor, 0.0)
-        waiting, pace, least = list(found.asked_for), 1.0, _TOLD
-        if self._told_s(rung, waiting[: _TOLD + 1]) > self._clock.left_s and REFERENCE not in found.candidates:
+        waiting, pace, least = list(result.asked_for), 1.0, _TOLD
+        if self._told_s(rung, waiting[: _TOLD + 1]) > self._clock.left_s and REFERENCE not in result.candidates:
             # There may be time for two: the second best is a candidate, and the reference is not.
             waiting.sort(key=lambda stack: stack == REFERENCE)
         while waiting and self._clock.left_s > 0:
@@ -439,18 +443,18 @@ class Search:
 
     def _hold_out(self, stacks: Sequence[str]) -> None:
         """Run stacks over everything, measured on the part that was held out."""
-        found = self.found
-        held = f"on the {found.requests - found.searched:,} requests that were held out"
+        result = self.result
+        held = f"on the {result.requests - result.searched:,} requests that were held out"
         self.tell(f"now {_stacks(len(stacks))} {held}")
-        found.finalists |= self._runner.held_out(stacks, found.searched, found.seeds)
-        there = sum(bool(found.finalists[stack].rows) for stack in stacks if stack in found.finalists)
+        result.finalists |= self._runner.held_out(stacks, result.searched, result.seeds)
+        there = sum(bool(result.finalists[stack].rows) for stack in stacks if stack in result.finalists)
         if there < len(stacks):
             self.tell(f"{there} of {_stacks(len(stacks))} measured {held}")
 
     def _told_s(self, rung: Rung, stacks: Sequence[str]) -> float:
         """About how long stacks take on the held-out part with the seeds that are run."""
         known = [stack for stack in stacks if stack in rung.tried and rung.tried[stack].rows]
-        return self.found.seeds * self._wall_s(rung, known, self.found.requests)
+        return self.result.seeds * self._wall_s(rung, known, self.result.requests)
 
 
 def _first(rung: Rung) -> str:
@@ -476,8 +480,8 @@ class _Trial:
         return self._trial.suggest_int(name, low, high)
 
 
-def _optuna(asked: Asked, metrics: int) -> optuna.Study:
+def _optuna(query: Query, metrics: int) -> optuna.Study:
     """What proposes: TPE over RAM and so many metrics, seeded."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    sampler = optuna.samplers.TPESampler(seed=of_32_bits(asked.options.get("seed", 1)))
+    sampler = optuna.samplers.TPESampler(seed=of_32_bits(query.options.get("seed", 1)))
     return optuna.create_study(directions=["minimize"] * (1 + metrics), sampler=sampler)

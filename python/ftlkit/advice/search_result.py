@@ -42,11 +42,11 @@ class Rung:
     @property
     def failed(self) -> dict[str, str]:
         """Stacks that could not be run, each with the error."""
-        return {stack: each.error for stack, each in self.tried.items() if each.error}
+        return {stack: measured.error for stack, measured in self.tried.items() if measured.error}
 
 
 @dataclass
-class Found:
+class SearchResult:
     """What a search came to."""
 
     requests: int
@@ -79,7 +79,7 @@ class Found:
     @property
     def mappings(self) -> list[str]:
         """The mappings that may be advised and have figures on some prefix."""
-        there = {each.stack for rung in self.rungs for each in self.of(rung)}
+        there = {measured.stack for rung in self.rungs for measured in self.of(rung)}
         return [name for name in sorted(self.candidates) if any(is_of(stack, name) for stack in there)]
 
     @property
@@ -115,9 +115,9 @@ class Found:
     def of(self, rung: Rung) -> list[Measured]:
         """The candidates that have figures on a prefix and take no more RAM than asked for."""
         return [
-            each
-            for stack, each in rung.tried.items()
-            if each.rows and stack not in rung.over and (stack != REFERENCE or REFERENCE in self.candidates)
+            measured
+            for stack, measured in rung.tried.items()
+            if measured.rows and stack not in rung.over and (stack != REFERENCE or REFERENCE in self.candidates)
         ]
 
 
@@ -133,7 +133,7 @@ def prefixes(requests: int) -> list[int]:
             f"the workload has {requests:,} requests, too few to search one part of them and measure on another: "
             f"give one with {LEAST_REQUESTS} or more, or compare layers yourself (ftlkit compare)."
         )
-    found = [requests * SEARCHED[0] // SEARCHED[1]]
-    while len(found) < MOST_PREFIXES and found[0] // SHARE >= LEAST_PREFIX:
-        found.insert(0, found[0] // SHARE)
-    return found
+    lengths = [requests * SEARCHED[0] // SEARCHED[1]]
+    while len(lengths) < MOST_PREFIXES and lengths[0] // SHARE >= LEAST_PREFIX:
+        lengths.insert(0, lengths[0] // SHARE)
+    return lengths

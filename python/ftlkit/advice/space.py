@@ -107,9 +107,10 @@ class Space:
         """The switches of a mapping that were not set, each with the value that is not its default."""
         name, *given = head.text.split(":")
         return [
-            (each["name"], "false" if each["default"] == "true" else "true")
-            for each in self._parameters[name]
-            if each["kind"] == "switch" and each["name"] not in {setting.partition("=")[0] for setting in given}
+            (parameter["name"], "false" if parameter["default"] == "true" else "true")
+            for parameter in self._parameters[name]
+            if parameter["kind"] == "switch"
+            and parameter["name"] not in {setting.partition("=")[0] for setting in given}
         ]
 
     def bound(self, least: Mapping[str, float]) -> dict[str, float]:
@@ -122,7 +123,9 @@ class Space:
         for text, ram in least.items():
             name, *settings = stacks[text].partition("+")[0].split(":")
             sizes = [
-                values.size(each.partition("=")[2]) or 0 for each in settings if is_ram(self._parameter(name, each))
+                values.size(setting.partition("=")[2]) or 0
+                for setting in settings
+                if is_ram(self._parameter(name, setting))
             ]
             beside = int(ram) - sum(sizes)
             self._beside[name] = min(beside, self._beside.get(name, beside))
@@ -131,11 +134,11 @@ class Space:
 
     def probes(self) -> list[str]:
         """A stack of each family of mappings that does otherwise than the reference in use."""
-        found: dict[str, str] = {}
+        probes: dict[str, str] = {}
         for head in self.heads.values():
             if self.family(head.text) in PROBES:
-                found.setdefault(self.family(head.text), head.text + head.tails[0])
-        return list(found.values())
+                probes.setdefault(self.family(head.text), head.text + head.tails[0])
+        return list(probes.values())
 
     def simpler(self, stack: str) -> list[str]:
         """The stack without one of the settings that are no RAM and were not asked for, each in turn; and without any.
@@ -145,58 +148,66 @@ class Space:
         parts = [part.split(":") for part in stack.split("+")]
         kept = self._asked_for()
         extra = [
-            (name, each)
+            (name, setting)
             for name, *settings in parts
-            for each in settings
-            if (name, each) not in kept and not is_ram(self._parameter(name, each))
+            for setting in settings
+            if (name, setting) not in kept and not is_ram(self._parameter(name, setting))
         ]
-        without = [{each} for each in extra] + ([set(extra)] if len(extra) > 1 else [])
+        without = [{pair} for pair in extra] + ([set(extra)] if len(extra) > 1 else [])
         return [
-            "+".join(":".join([name, *(each for each in rest if (name, each) not in gone)]) for name, *rest in parts)
+            "+".join(
+                ":".join([name, *(setting for setting in rest if (name, setting) not in gone)]) for name, *rest in parts
+            )
             for gone in without
         ]
 
     def smaller(self, stack: str) -> list[str]:
         """The stack with half of one RAM that was not asked for, each in turn, where that is not below the least."""
-        parts, kept, found = stack.split("+"), self._asked_for(), []
+        parts, kept, result = stack.split("+"), self._asked_for(), []
         for number, part in enumerate(parts):
             name, *settings = part.split(":")
-            for place, each in enumerate(settings):
-                parameter = self._parameter(name, each)
-                half = (values.size(each.partition("=")[2]) or 0) // 2
-                if (name, each) in kept or not is_ram(parameter) or half < self._floor(name, parameter):
+            for place, setting in enumerate(settings):
+                parameter = self._parameter(name, setting)
+                half = (values.size(setting.partition("=")[2]) or 0) // 2
+                if (name, setting) in kept or not is_ram(parameter) or half < self._floor(name, parameter):
                     continue
                 fewer = [*settings[:place], f"{parameter['name']}={_written(half)}", *settings[place + 1 :]]
-                found.append("+".join([*parts[:number], ":".join([name, *fewer]), *parts[number + 1 :]]))
-        return found
+                result.append("+".join([*parts[:number], ":".join([name, *fewer]), *parts[number + 1 :]]))
+        return result
 
     def _asked_for(self) -> set[tuple[str, str]]:
         """The settings that were asked for, each with its part."""
-        asked = {part for head in self.heads.values() for tail in head.tails for part in (head.text + tail).split("+")}
-        return {(part.partition(":")[0], each) for part in asked for each in part.split(":")[1:]}
+        query = {part for head in self.heads.values() for tail in head.tails for part in (head.text + tail).split("+")}
+        return {(part.partition(":")[0], setting) for part in query for setting in part.split(":")[1:]}
 
     def _floor(self, owner: str, parameter: Json) -> int:
         """The least RAM that is tried."""
         return self._floors.get(f"{owner}.{parameter['name']}", max(FLOOR_BYTES, int(parameter["min"])))
 
     def _parameter(self, owner: str, setting: str) -> Json:
-        found: Json = next(each for each in self._parameters[owner] if each["name"] == setting.partition("=")[0])
-        return found
+        parameter: Json = next(
+            candidate for candidate in self._parameters[owner] if candidate["name"] == setting.partition("=")[0]
+        )
+        return parameter
 
     def _part(self, text: str, chooser: Chooser) -> str:
         """A part with the settings that it came with and those that are chosen."""
         name, *given = text.split(":")
-        fixed = {each.partition("=")[0] for each in given}
-        free = [each for each in self._parameters[name] if each["name"] not in fixed and each["kind"] != "duration"]
-        sizes = [each for each in free if is_ram(each)]
-        chosen = [f"{each['name']}={self._size(name, each, chooser)}" for each in sizes]
-        others = {each["name"]: each for each in free if not is_ram(each)}
+        fixed = {setting.partition("=")[0] for setting in given}
+        free = [
+            parameter
+            for parameter in self._parameters[name]
+            if parameter["name"] not in fixed and parameter["kind"] != "duration"
+        ]
+        sizes = [parameter for parameter in free if is_ram(parameter)]
+        chosen = [f"{parameter['name']}={self._size(name, parameter, chooser)}" for parameter in sizes]
+        others = {parameter["name"]: parameter for parameter in free if not is_ram(parameter)}
         # By the text: what is left to tune differs with what the part came with.
         tuned = [chooser.suggest_categorical(f"tune {text} {slot}", ["", *others]) for slot in range(_TUNED) if others]
-        for each in (others[key] for key in dict.fromkeys(tuned) if key):
-            value = _value(f"{name}.{each['name']}", each, chooser)
-            if value != each["default"]:
-                chosen.append(f"{each['name']}={value}")
+        for parameter in (others[key] for key in dict.fromkeys(tuned) if key):
+            value = _value(f"{name}.{parameter['name']}", parameter, chooser)
+            if value != parameter["default"]:
+                chosen.append(f"{parameter['name']}={value}")
         # In order, so that one stack has one text.
         return ":".join([name, *sorted([*given, *chosen])])
 
@@ -236,7 +247,7 @@ def _value(key: str, parameter: Json, chooser: Chooser) -> str:
     if kind in ("choice", "switch"):
         names = parameter["of"] if kind == "choice" else ["true", "false"]
         return chooser.suggest_categorical(
-            key, [each for each in names if (parameter["name"], each) not in NOT_TO_BE_BUILT]
+            key, [name for name in names if (parameter["name"], name) not in NOT_TO_BE_BUILT]
         )
     if kind == "bytes":
         least, middle = max(512, parameter["min"]), values.size(default) or 512
@@ -255,10 +266,10 @@ def _numbers(parameter: Json) -> list[str]:
             if default == 0
             else [round(default * 2.0**power) for power in range(-_OCTAVES, _OCTAVES + 1)]
         )
-        return [str(each) for each in dict.fromkeys(tried) if parameter["min"] <= each <= parameter["max"]]
-    found = [default * 2.0 ** (power / 2) for power in range(-2 * _OCTAVES, 2 * _OCTAVES + 1)]
-    kept = [each for each in found if parameter["min"] <= each <= parameter["max"]]
-    return list(dict.fromkeys(parameter["default"] if each == default else f"{each:.2g}" for each in kept))
+        return [str(number) for number in dict.fromkeys(tried) if parameter["min"] <= number <= parameter["max"]]
+    numbers = [default * 2.0 ** (power / 2) for power in range(-2 * _OCTAVES, 2 * _OCTAVES + 1)]
+    kept = [number for number in numbers if parameter["min"] <= number <= parameter["max"]]
+    return list(dict.fromkeys(parameter["default"] if number == default else f"{number:.2g}" for number in kept))
 
 
 def _number(text: str) -> float:
@@ -327,10 +338,10 @@ def doublings(space: Space, heads: Sequence[str]) -> Proposals:
 
 
 def _proposed(space: Space, rules: Sequence[Rule]) -> Proposals:
-    found: Proposals = {}
+    proposals: Proposals = {}
     for rule in rules:
-        found.setdefault(space.ask(rule), rule.params)
-    return found
+        proposals.setdefault(space.ask(rule), rule.params)
+    return proposals
 
 
 def _least(low: int, _: int) -> int:
@@ -353,7 +364,7 @@ def filling(space: Space, ram_bytes: int, takes: Callable[[str], float | None]) 
         sizes = [level(place) for place in rule.params.values() if isinstance(place, int)]
         if took is None or not sizes:
             continue
-        each = int(ram_bytes - took + sum(sizes)) // len(sizes)
-        if each >= FLOOR_BYTES:
-            rules.append(Rule(head, lambda _low, _high, each=each: rank(each)))  # type: ignore[misc] # a default
+        share_bytes = int(ram_bytes - took + sum(sizes)) // len(sizes)
+        if share_bytes >= FLOOR_BYTES:
+            rules.append(Rule(head, lambda _low, _high, share_bytes=share_bytes: rank(share_bytes)))  # type: ignore[misc] # a default
     return _proposed(space, rules)

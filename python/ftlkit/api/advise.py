@@ -23,10 +23,10 @@ from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_writable, write
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import takes
+from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit._util.units import typed
 from ftlkit.advice.clock import ANSWERING_S, Clock
-from ftlkit.advice.query import BUDGET, FRONTS, SEEDS, Asked, seconds, size
+from ftlkit.advice.query import FRONTS, SEEDS, Query, budget_s, ram_bytes
 from ftlkit.results.store import Store, files
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.scratch import scratch
@@ -72,7 +72,7 @@ class Advice:
     @property
     def is_cancelled(self) -> bool:
         """Whether Ctrl-C ended the search: this is what was found until then."""
-        return self.answer.found.interrupted
+        return self.answer.result.interrupted
 
     @cached_property
     def stacks(self) -> pl.DataFrame:
@@ -117,13 +117,13 @@ class Advice:
 
     def _read(self) -> list[str | Path | None]:
         """What was read for it, which nothing may overwrite."""
-        return [self.answer.asked.document()["workload"].get("trace")]
+        return [self.answer.query.trace()]
 
     def __repr__(self) -> str:
-        return f"<ftlkit.Advice for {self.answer.asked.workload}: {self.advised}>"
+        return f"<ftlkit.Advice for {self.answer.query.workload}: {self.advised}>"
 
 
-@takes(study.Options)
+@typed_kwargs(study.Options)
 def advise(  # noqa: PLR0913 - as many as there are options
     workload: str | Path,
     *,
@@ -157,54 +157,39 @@ def advise(  # noqa: PLR0913 - as many as there are options
     came before anything was measured.
     """
     if not isinstance(workload, (str, Path)):
-        raise UserError(f"workload = {workload!r}: advice takes a preset's name or a trace's path, and no table.")
-    asked = Asked(
-        str(workload),
-        device,
-        options,
-        goal,
-        ram if ram is None or isinstance(ram, int) else size("ram", ram),
-        _limit(budget, trials),
-        trials,
-        seeds,
-        ftl,
-    )
-    asked.check()
+        raise UserError(
+            f"workload = {workload!r}: advice takes a preset's name or a trace's path, and no table."
+        )
+    query = Query(str(workload), device, options, goal, ram_bytes(ram), budget_s(budget, trials), trials, seeds, ftl)
     if store is None:
         with scratch() as folder:
-            return Advice(searched(asked, Store(folder / "store", create=True), threads, tell=tell))
-    check_writable([], [asked.document()["workload"].get("trace"), *files(Path(store))])
-    return Advice(searched(asked, Store(Path(store), create=True, lazily=True), threads, tell=tell))
+            return answered(query, folder / "store", threads, tell=tell)
+    return answered(query, Path(store), threads, tell=tell)
 
 
-def _limit(budget: str | float | None, trials: int | None) -> float | None:
-    if isinstance(budget, (int, float)):
-        return seconds("budget", f"{budget:f}s")
-    limit = BUDGET if budget is None and trials is None else budget
-    return None if limit is None else seconds("budget", limit)
-
-
-def searched(
-    asked: Asked,
-    store: Store,
+def answered(
+    query: Query,
+    store: Path,
     threads: int | None,
     watch: Callable[[], Watcher] = Silent,
     tell: Callable[[str], None] = lambda _: None,
     clock: Clock | None = None,
-) -> Answer:
-    """Search and answer; raises `UserError` or, where nothing was measured, `Interrupted`."""
-    clock = clock or Clock(asked.budget_s, time.monotonic(), ANSWERING_S)
+) -> Advice:
+    """Answer a question, with runs from a store and into it; raises as `advise` does."""
+    clock = clock or Clock(query.budget_s, time.monotonic(), ANSWERING_S)
     from ftlkit.advice.answer import answer  # noqa: PLC0415 - Optuna takes a second to load
-    from ftlkit.advice.run import advise as search  # noqa: PLC0415 - as above
+    from ftlkit.advice.run import search_stacks  # noqa: PLC0415 - as above
 
-    store.tidy()
-    found = search(asked, store, Local(threads), watch, tell, clock)
-    answered = answer(asked, found)
-    if answered is not None:
-        return answered
-    if found.interrupted:
+    query.check()
+    check_writable([], [query.trace(), *files(store)])
+    kept = Store(store, create=True, lazily=True)
+    kept.tidy()
+    result = search_stacks(query, kept, Local(threads), watch, tell, clock)
+    if (advised := answer(query, result)) is not None:
+        return Advice(advised)
+    if result.interrupted:
         raise Interrupted(None)
     raise UserError(
-        f"no stack that was tried has what --goal {asked.goal} asks for within what was asked. Give more time, or "
+        f"no stack that was tried has what --goal {query.goal} asks for within what was asked. Give more time, or "
         "another goal."
     )

@@ -17,7 +17,7 @@ from ftlkit import _native, study
 from ftlkit._util.native_call import Interrupted, watched
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import takes
+from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit.results.results import Results
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 
-@takes(study.Options)
+@typed_kwargs(study.Options)
 def run(
     *,
     workload: study.WorkloadChoice,
@@ -44,7 +44,7 @@ def run(
     return compare(workload, [ftl], device=device, watcher=watcher, **options)
 
 
-@takes(study.Options)
+@typed_kwargs(study.Options)
 def compare(
     workload: study.WorkloadChoice,
     ftls: study.FtlChoice | Iterable[study.FtlChoice] = "page,block,fast,dftl",

@@ -14,7 +14,7 @@ from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_writable, write
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import takes
+from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit.results.metrics import COLUMNS
 from ftlkit.results.store import Store, files, varied
 from ftlkit.sweeps import plan as plans
@@ -76,7 +76,7 @@ class Swept:
         return f"<ftlkit.Swept of {len(self.rows)} points, {len(self.failed)} failed>"
 
 
-@takes(study.Options)
+@typed_kwargs(study.Options)
 def sweep(  # noqa: PLR0913 - as many as there are options
     workloads: str | Path | Sequence[str | Path],
     ftls: str | None = None,

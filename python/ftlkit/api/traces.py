@@ -13,7 +13,7 @@ from ftlkit._native import UserError
 from ftlkit._util.native_call import watched
 from ftlkit._util.outputs import replacing
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import takes
+from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit.study.seeds import check_seed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 
-@takes(study.TraceOptions)
+@typed_kwargs(study.TraceOptions)
 def trace_info(
     workload: study.WorkloadChoice, *, watcher: Watcher | None = None, **options: Unpack[study.TraceOptions]
 ) -> Json:
@@ -33,7 +33,7 @@ def trace_info(
     return info
 
 
-@takes(study.ReadingOptions)
+@typed_kwargs(study.ReadingOptions)
 def trace_convert(
     source: str | Path, target: str | Path, *, watcher: Watcher | None = None, **options: Unpack[study.ReadingOptions]
 ) -> Json:

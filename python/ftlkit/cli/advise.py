@@ -14,25 +14,25 @@ from ftlkit._util import units
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
-from ftlkit.advice.query import BUDGET, GOALS, REFERENCE, SEEDS, Asked, seconds, size
-from ftlkit.api.advise import Advice, searched
+from ftlkit.advice.query import BUDGET, GOALS, REFERENCE, SEEDS, Query, budget_s, ram_bytes
+from ftlkit.api.advise import answered
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import Row, Sheet
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
 from ftlkit.results.metrics import COLUMNS
-from ftlkit.results.store import DEFAULT, Store, files
+from ftlkit.results.store import DEFAULT, files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from ftlkit.advice.answer import Answer, Told
+    from ftlkit.advice.answer import Answer, StackResult
 
 _SEARCH = "Search"
 
 
-@options.taking("capacity", "requests", *options.READING, *options.HOST, "precondition", "seed")
+@options.with_options("capacity", "requests", *options.READING, *options.HOST, "precondition", "seed")
 def advise(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
@@ -103,28 +103,26 @@ def advise(
     threads: options.Threads = None,
 ) -> None:
     """Search translation layers and parameters for a workload; say which to take, at what cost."""
-    limit = BUDGET if budget is None and trials is None else budget
-    asked = Asked(
+    query = Query(
         workload,
         device,
         chosen | options.given(settings=setting),
         goal,
-        None if ram is None else size("--ram", ram),
-        None if limit is None else seconds("--budget", limit),
+        ram_bytes(ram, "--ram"),
+        budget_s(budget, trials, "--budget"),
         trials,
         seeds,
         ftl,
     )
-    asked.check()
-    inputs = [asked.document()["workload"].get("trace"), *files(store)]
+    query.check()
+    inputs = [query.trace(), *files(store)]
     if report == STANDARD_OUTPUT:
         raise UserError("--report -: only --json writes to standard output. Give the name of a file.")
     check_writable([report, json], inputs)
-    clock = Clock(asked.budget_s, process_began_s(), ANSWERING_S + (DRAWING_S if report is not None else 0.0))
-    kept = Store(store, create=True, lazily=True)
-    advice = Advice(searched(asked, kept, threads, lambda: watcher(ERR), say, clock))
-    found = advice.answer
-    show(found, screen(json))
+    clock = Clock(query.budget_s, process_began_s(), ANSWERING_S + (DRAWING_S if report is not None else 0.0))
+    advice = answered(query, store, threads, lambda: watcher(ERR), say, clock)
+    answer = advice.answer
+    show(answer, screen(json))
     if json is not None:
         write(json, advice.written(), inputs)
         if json != STANDARD_OUTPUT:
@@ -132,33 +130,35 @@ def advise(
     if report is not None:
         advice.report(report)
         say(f"wrote {report}")
-    if found.found.interrupted:
+    if answer.result.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def show(found: Answer, console: Console) -> None:
+def show(answer: Answer, console: Console) -> None:
     """Print an answer."""
 
     def line(text: str) -> None:
         console.print(units.typed(text), highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
-    metrics = ["ram_bytes", *found.metrics]
-    for sentence in found.sentences:
+    metrics = ["ram_bytes", *answer.metrics]
+    for sentence in answer.sentences:
         line(sentence)
     line("")
-    console.print(Sheet(("", "stack"), [_heading(each) for each in metrics], _rows(found, metrics)).fitted(console))
+    console.print(
+        Sheet(("", "stack"), [_heading(metric) for metric in metrics], _rows(answer, metrics)).fitted(console)
+    )
     line("* the advised stack. In brackets: another takes no more RAM and is as good or better.")
-    if len(_shown(found)) < len(found.told):
-        line(f"{len(found.told) - len(_shown(found))} more, beaten or on other fronts, are in --report and --json.")
-    for title, sentences in (("How sure that is", found.doubts), ("Read with care", found.cautions)):
+    if len(_shown(answer)) < len(answer.stacks):
+        line(f"{len(answer.stacks) - len(_shown(answer))} more, beaten or on other fronts, are in --report and --json.")
+    for title, sentences in (("How sure that is", answer.doubts), ("Read with care", answer.cautions)):
         line(f"\n{title}")
         for sentence in sentences:
             line(f"- {sentence}")
     line("\nWhat was tried")
-    _show_tried(found, console)
+    _show_tried(answer, console)
     line("\nTo measure it again:")
     # In one piece, so that it can be copied.
-    console.print(found.command, highlight=False, markup=False, soft_wrap=True)
+    console.print(answer.command, highlight=False, markup=False, soft_wrap=True)
 
 
 def _heading(metric: str) -> str:
@@ -166,41 +166,41 @@ def _heading(metric: str) -> str:
     return column.short or column.heading or "life (host bytes)"
 
 
-def _shown(found: Answer) -> list[Told]:
+def _shown(answer: Answer) -> list[StackResult]:
     """The front of what decides, the advised stack and the reference."""
-    metric = found.asked.metric
-    return [each for each in found.told if each.is_advised or metric in each.fronts or each.stack == REFERENCE]
+    metric = answer.query.metric
+    return [stack for stack in answer.stacks if stack.is_advised or metric in stack.fronts or stack.stack == REFERENCE]
 
 
-def _rows(found: Answer, metrics: Sequence[str]) -> list[Row]:
+def _rows(answer: Answer, metrics: Sequence[str]) -> list[Row]:
     from ftlkit.advice.phrasing import text  # noqa: PLC0415 - as above
 
     rows = []
-    for each in _shown(found):
+    for stack in _shown(answer):
         cells = []
         for metric in metrics:
-            cell = text(metric, each.measured)
-            cells.append(cell if metric == "ram_bytes" or metric in each.fronts else f"({cell})")
-        rows.append(Row("", f"{'*' if each.is_advised else ' '} {each.stack}", cells))
+            cell = text(metric, stack.measured)
+            cells.append(cell if metric == "ram_bytes" or metric in stack.fronts else f"({cell})")
+        rows.append(Row("", f"{'*' if stack.is_advised else ' '} {stack.stack}", cells))
     return rows
 
 
-def _show_tried(found: Answer, console: Console) -> None:
+def _show_tried(answer: Answer, console: Console) -> None:
     from ftlkit.advice import trial_table  # noqa: PLC0415 - as above
     from ftlkit.advice.confidence import failures  # noqa: PLC0415 - as above
 
     head, *headings = trial_table.HEADINGS
-    rows = [Row("", f"first {row[0]}", row[1:]) for row in trial_table.rungs(found.found)]
+    rows = [Row("", f"first {row[0]}", row[1:]) for row in trial_table.rungs(answer.result)]
     console.print(Sheet(("", head), headings, rows).fitted(console))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     table.add_column(overflow="fold")
-    for fate in trial_table.fates(found.asked, found.found):
+    for fate in trial_table.fates(answer.query, answer.result):
         table.add_row(fate.name, f"{fate.stacks}", units.typed(fate.reason))
     console.print()
     console.print(table)
-    for reason, stacks in failures(found.found).items():
+    for reason, stacks in failures(answer.result).items():
         many = "1 stack" if len(stacks) == 1 else f"{len(stacks)} stacks"
         text = units.typed(f"failed, {many} such as {min(stacks)}: {reason}")
         console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)

@@ -89,7 +89,7 @@ class Outputs:
         return screen(self.json, self.csv, self.series)
 
 
-@options.taking(*options.OUTPUTS, into="files")
+@options.with_options(*options.OUTPUTS, into="files")
 def run(
     path: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study; docs/study.md lists its keys.")],
     files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `Outputs` that were given
@@ -103,8 +103,8 @@ def run(
     _run(document, outputs, threads)
 
 
-@options.taking(*options.OUTPUTS, into="files")
-@options.taking(
+@options.with_options(*options.OUTPUTS, into="files")
+@options.with_options(
     "capacity",
     "settings",
     "requests",

@@ -44,7 +44,7 @@ Preparation = Annotated[
 
 
 @app.command("cache", cls=Command)
-@options.taking(
+@options.with_options(
     "capacity",
     "requests",
     *options.READING,
@@ -121,7 +121,7 @@ def _cache_drawing(accesses: Accesses, curve: Curve) -> Drawing:
 
 
 @app.command("spare", cls=Command)
-@options.taking(
+@options.with_options(
     "capacity", "settings", "requests", *options.READING, *options.HOST, "precondition", "seed", precondition="steady"
 )
 def spare(

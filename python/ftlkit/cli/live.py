@@ -39,7 +39,7 @@ SLOW_MOUNT_S = 1.0
 
 
 @image.command(cls=Command)
-@options.taking("settings", "seed")
+@options.with_options("settings", "seed")
 def create(
     path: Image,
     ftl: Annotated[

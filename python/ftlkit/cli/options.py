@@ -278,7 +278,7 @@ CHOSEN: Any = None
 """Stands in a command's signature where its shared options are to be."""
 
 
-def taking(
+def with_options(
     *names: str, into: str = "chosen", **defaults: object
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let a command take shared options by name; it gets those that were given as `into`.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ftlkit.sweeps.run import Sweep
 
 
-@options.taking(
+@options.with_options(
     "capacity",
     "settings",
     "requests",

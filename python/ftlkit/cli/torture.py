@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ftlkit.api.torture import SchemeReport, TortureReport
 
 
-@options.taking("seed")
+@options.with_options("seed")
 def torture(
     ftl: Annotated[
         str | None,

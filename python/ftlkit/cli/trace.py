@@ -30,7 +30,7 @@ DEVICES_SHOWN = 12
 
 
 @app.command(cls=Command)
-@options.taking(*options.READING, "requests", "seed")
+@options.with_options(*options.READING, "requests", "seed")
 def info(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
@@ -47,7 +47,7 @@ def info(
 
 
 @app.command(cls=Command)
-@options.taking(*(name for name in options.READING if name != "trace_device"))
+@options.with_options(*(name for name in options.READING if name != "trace_device"))
 def convert(
     source: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; the name ends in .parquet or .csv.")],
@@ -60,7 +60,7 @@ def convert(
 
 
 @app.command(cls=Command)
-@options.taking("requests", "seed")
+@options.with_options("requests", "seed")
 def generate(
     spec: Annotated[
         str,
@@ -75,7 +75,7 @@ def generate(
 
 
 @app.command(cls=Command)
-@options.taking("seed")
+@options.with_options("seed")
 def files(
     personality: Annotated[
         str, typer.Argument(metavar="PERSONALITY", help="postmark, fileserver, varmail or webserver.")

@@ -16,7 +16,7 @@ from ftlkit._native import UserError, __version__
 from ftlkit._util.native_call import watched
 from ftlkit._util.outputs import write
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import takes
+from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit.curves import cache as caches
 from ftlkit.curves.accesses import accesses
 from ftlkit.sweeps import values
@@ -93,7 +93,7 @@ class CurveOptions(study.TraceOptions, total=False):
     precondition: str
 
 
-@takes(CurveOptions)
+@typed_kwargs(CurveOptions)
 def curve(
     workload: study.WorkloadChoice,
     *,
