@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import ftlkit
+
 ROOT = Path(__file__).parents[1] / "python"
 
 
@@ -52,3 +54,8 @@ def test_circles_are_seen_wherever_an_import_stands() -> None:
     for back in ("import p.a", lazy, typed):
         assert circular({"p": "", "p.a": "from p.b import y", "p.b": back}) == {"p.a": {"p.b"}, "p.b": {"p.a"}}
     assert circular({"p": "from p.a import x", "p.a": "from p.b import y", "p.b": "import json"}) == {}
+
+
+def test_no_module_has_the_name_of_a_public_function() -> None:
+    # Loading `ftlkit.sweep` would put a module where `fk.sweep` is the function.
+    assert not {name for name in ftlkit.__all__ if f"ftlkit.{name}" in modules()}
