@@ -157,9 +157,7 @@ def advise(  # noqa: PLR0913 - as many as there are options
     came before anything was measured.
     """
     if not isinstance(workload, (str, Path)):
-        raise UserError(
-            f"workload = {workload!r}: advice takes a preset's name or a trace's path, and no table."
-        )
+        raise UserError(f"workload = {workload!r}: advice takes a preset's name or a trace's path, and no table.")
     query = Query(str(workload), device, options, goal, ram_bytes(ram), budget_s(budget, trials), trials, seeds, ftl)
     if store is None:
         with scratch() as folder:

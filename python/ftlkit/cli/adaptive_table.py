@@ -28,7 +28,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class AdaptiveTable:
     """A table before it is known how wide it may be."""
 
     corner: tuple[str, str]

@@ -17,7 +17,7 @@ from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
 from ftlkit.advice.query import BUDGET, GOALS, REFERENCE, SEEDS, Query, budget_s, ram_bytes
 from ftlkit.api.advise import answered
 from ftlkit.cli import options
-from ftlkit.cli.adaptive_table import Row, Sheet
+from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
 from ftlkit.results.metrics import COLUMNS
 from ftlkit.results.store import DEFAULT, files
@@ -145,7 +145,7 @@ def show(answer: Answer, console: Console) -> None:
         line(sentence)
     line("")
     console.print(
-        Sheet(("", "stack"), [_heading(metric) for metric in metrics], _rows(answer, metrics)).fitted(console)
+        AdaptiveTable(("", "stack"), [_heading(metric) for metric in metrics], _rows(answer, metrics)).fitted(console)
     )
     line("* the advised stack. In brackets: another takes no more RAM and is as good or better.")
     if len(_shown(answer)) < len(answer.stacks):
@@ -191,7 +191,7 @@ def _show_tried(answer: Answer, console: Console) -> None:
 
     head, *headings = trial_table.HEADINGS
     rows = [Row("", f"first {row[0]}", row[1:]) for row in trial_table.rungs(answer.result)]
-    console.print(Sheet(("", head), headings, rows).fitted(console))
+    console.print(AdaptiveTable(("", head), headings, rows).fitted(console))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")

@@ -13,7 +13,7 @@ from ftlkit._native import UserError
 from ftlkit._util.lookup import several
 from ftlkit._util.outputs import check_writable, write
 from ftlkit.cli import options
-from ftlkit.cli.adaptive_table import Row, Sheet
+from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import OUT, Command, Group, say
 from ftlkit.cli.show import show as show_results
 from ftlkit.results.comparison import BETTER, WORSE, compare, in_order, select
@@ -43,7 +43,7 @@ def list_(store: Folder = DEFAULT) -> None:
         made.append(Row("", row["key"][:_SHORT], [*place, *cells]))
     headings = ["device", "workload", "FTL", "varied", "seed", "state", "mean response", "WA"]
     if made:
-        OUT.print(Sheet(("", "key"), headings, made).fitted(OUT))
+        OUT.print(AdaptiveTable(("", "key"), headings, made).fitted(OUT))
     say(f"{several(len(rows), 'point')} in {store}")
     if damaged:
         others = ", ".join(f"{name}.parquet" for name in list(damaged)[1:])
@@ -87,7 +87,7 @@ def compare_(
     pairs = compare(*sides)
     metrics = list({change.metric.name: change.metric for pair in pairs for change in pair.changes}.values())
     rows = [Row(pair.place, pair.names, _cells(pair, [metric.name for metric in metrics])) for pair in pairs]
-    OUT.print(Sheet(("of", "change"), [metric.heading for metric in metrics], rows).fitted(OUT))
+    OUT.print(AdaptiveTable(("of", "change"), [metric.heading for metric in metrics], rows).fitted(OUT))
     for metric in metrics:
         verdicts = [change.verdict for pair in pairs for change in pair.changes if change.metric.name == metric.name]
         counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys([BETTER, WORSE, *verdicts]))

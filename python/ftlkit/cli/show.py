@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ftlkit._util import units
-from ftlkit.cli.adaptive_table import Row, Sheet
+from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.report import life
 from ftlkit.report.facts import changes, device_line, preparation, reading
 from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, columns, responses, wear
@@ -39,11 +39,13 @@ def show(results: Results, console: Console) -> None:
         if worn := wear(results):
             rows = [Row("", row["label"], row["cells"]) for row in worn]
             _section(
-                console, "Wear: erases of a block, and what levelling took", Sheet(("", "FTL"), [*WEAR.values()], rows)
+                console,
+                "Wear: erases of a block, and what levelling took",
+                AdaptiveTable(("", "FTL"), [*WEAR.values()], rows),
             )
     if known := life.rows(results):
         rows = [Row("", row["label"], row["cells"]) for row in known]
-        _section(console, "Life: bytes that the host writes until", Sheet(("", "FTL"), [*life.COLUMNS], rows))
+        _section(console, "Life: bytes that the host writes until", AdaptiveTable(("", "FTL"), [*life.COLUMNS], rows))
     verdict = results.verdict
     console.print(units.typed(verdict.headline), highlight=False, markup=False)
     for heading, sentences in verdict.parts:
@@ -55,22 +57,24 @@ def show(results: Results, console: Console) -> None:
         _section(console, "Waiting and service of flash operations", sheet)
 
 
-def _section(console: Console, heading: str, sheet: Sheet) -> None:
+def _section(console: Console, heading: str, sheet: AdaptiveTable) -> None:
     console.print(Text(heading, style="bold"))
     console.print(sheet.fitted(console))
 
 
-def _runs(runs: list[Run]) -> Sheet:
+def _runs(runs: list[Run]) -> AdaptiveTable:
     shown = columns(runs)
     rows = [Row("", run["label"], [metric.text(metric.value(run)) for metric in shown]) for run in runs]
-    return Sheet(("", "FTL"), [metric.short or metric.heading for metric in shown], rows)
+    return AdaptiveTable(("", "FTL"), [metric.short or metric.heading for metric in shown], rows)
 
 
-def _chosen(rows: list[Json], name: str, there: list[str], wanted: tuple[str, ...], headings: dict[str, str]) -> Sheet:
-    """A sheet of some of the cells of rows that have a label and a name each."""
+def _chosen(
+    rows: list[Json], name: str, there: list[str], wanted: tuple[str, ...], headings: dict[str, str]
+) -> AdaptiveTable:
+    """A table of some of the cells of rows that have a label and a name each."""
     places = [there.index(name) for name in wanted]
     made = [Row(row["label"], row[name], [row["cells"][place] for place in places]) for row in rows]
-    return Sheet(("FTL", " "), [headings[name] for name in wanted], made)
+    return AdaptiveTable(("FTL", " "), [headings[name] for name in wanted], made)
 
 
 def _bullets(sentences: list[str]) -> Table:

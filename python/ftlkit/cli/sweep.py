@@ -14,7 +14,7 @@ from ftlkit._util.outputs import check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.api.sweep import planned, swept
 from ftlkit.cli import options
-from ftlkit.cli.adaptive_table import Row, Sheet
+from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
 from ftlkit.results.store import DEFAULT, files, named
 from ftlkit.sweeps.executors import LOCAL
@@ -100,7 +100,7 @@ def _show(done: Sweep, store: Path, console: Console) -> None:
             for group in groups_of_rows
         ]
         console.print(
-            Sheet(("on", "FTL"), [metric.short or metric.heading for metric in metrics], rows).fitted(console)
+            AdaptiveTable(("on", "FTL"), [metric.short or metric.heading for metric in metrics], rows).fitted(console)
         )
         for sentence in said.cautions:
             console.print(f"• {sentence}", highlight=False, markup=False)

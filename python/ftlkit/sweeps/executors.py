@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.sweeps.local import Local
-from ftlkit.sweeps.ray_executor import OnRay
+from ftlkit.sweeps.ray_executor import RayExecutor
 
 if TYPE_CHECKING:
     from ftlkit.sweeps.work import Executor
@@ -27,4 +27,4 @@ def executor(on: str = LOCAL, workers: int | None = None) -> Executor:
         raise UserError(f"--on {on}: points run on {LOCAL}, on {RAY}, or on {RAY}://HOST:PORT. Give one of them.")
     if workers is not None:
         raise UserError(f"--threads {workers}: on {on} there are as many points at once as the cluster has cores.")
-    return OnRay(None if on == RAY else on)
+    return RayExecutor(None if on == RAY else on)

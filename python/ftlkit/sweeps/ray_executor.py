@@ -32,7 +32,7 @@ _PATIENCE_S = 5.0
 """How long a cluster may take to answer."""
 
 
-class OnRay:
+class RayExecutor:
     """Runs points on a Ray cluster: at an address, at `RAY_ADDRESS`, or a new local one."""
 
     least_readers = 1
