@@ -27,7 +27,7 @@ READ = 80_000
 
 
 def document(**changes: Any) -> Document:  # noqa: ANN401 - any key of the document
-    """Results of four runs, without keys that came later; `changes` replaces keys of the document."""
+    """Results of four runs, without keys that came later; `changes` replaces keys of it."""
     made: Any = {
         "ftlkit": "0.1.0",
         "study": {

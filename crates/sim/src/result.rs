@@ -5,9 +5,9 @@
 //! differ between equal runs. What does not exist (the mean response of no request, the hit ratio
 //! of a scheme without a mapping cache) is null, never zero.
 //!
-//! Python's types of the document are made of [`schema`] (`python/ftlkit/results/document.py`), with
-//! the words of these structs. Where each field of a struct is read by a name that is computed, the
-//! schema calls the struct a map.
+//! Python's types of the document are made of [`schema`], with the words of these structs
+//! (`python/ftlkit/results/document.py`). Where Python reads the fields of a struct by names that it
+//! computes, the schema calls the struct a map.
 
 mod device;
 mod load;

@@ -1,1 +1,1 @@
-"""What all parts use and none of them is about: units, outputs, progress, calls into the simulator."""
+"""What all parts use: units, output files, progress, calls into the simulator."""

@@ -158,12 +158,12 @@ class Query:
 
 
 def ram_bytes(ram: str | int | None, option: str = "ram") -> int | None:
-    """The RAM of a query in bytes, given so or as text such as 256KiB; a `UserError` names the option."""
+    """RAM in bytes, given so or as text such as 256KiB; a `UserError` names the option."""
     return _size(option, ram) if isinstance(ram, str) else ram
 
 
 def budget_s(budget: str | float | None, trials: int | None, option: str = "budget") -> float | None:
-    """The time of a query in seconds, given so or as text such as 5min; without trials there is one."""
+    """A time in seconds, given so or as text such as 5min; there is one where no trials are given."""
     if isinstance(budget, (int, float)):
         return _seconds(option, f"{budget:f}s")
     text = BUDGET if budget is None and trials is None else budget

@@ -1,4 +1,4 @@
-"""Look into traces, convert and generate them; Ctrl-C stops each of it and leaves no file behind."""
+"""Look into traces, convert and generate them; after Ctrl-C no file is left behind."""
 
 from __future__ import annotations
 

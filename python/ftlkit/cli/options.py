@@ -283,8 +283,8 @@ def with_options(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let a command take shared options by name; it gets those that were given as `into`.
 
-    They stand in its help where `into` stands in its signature. Of `defaults` each is the default of
-    one of them.
+    They stand in its help where `into` stands in its signature. `defaults` are defaults of some of
+    them.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

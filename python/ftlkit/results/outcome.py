@@ -1,7 +1,6 @@
 """A study's results, as a JSON document and as Polars frames.
 
-`ftlkit.results.results` adds what is made of it. That is apart, so that what draws knows only what is
-drawn.
+`ftlkit.results.results` adds what is made of it: what draws imports only what is drawn.
 """
 
 from __future__ import annotations
@@ -103,5 +102,5 @@ class Outcome:
         return self.frame("wear_map")
 
     def frame(self, name: str) -> pl.DataFrame:
-        """The frame of a name: one of `ftlkit.results.frames.FRAMES`, which describes the columns."""
+        """The frame of a name in `ftlkit.results.frames.FRAMES`, which describes the columns."""
         return known(name, FRAMES, "frame").make(self.document)

@@ -63,7 +63,7 @@ ABSENT = {
     "Series": ("erases_std", "erases_max", "host_written_bytes", "buffer_hit_ratio"),
     "WorkloadFacts": ("read_as", "bytes", "bytes_written"),
 }
-"""Keys that results from before them lack. Those stay readable: such a key is asked for with `get`."""
+"""Keys that results from before them lack, which stay readable: ask for such a key with `get`."""
 
 WIDTH = 100 - len('    """"""')
 """Columns of a docstring's words on one line with its quotes."""
