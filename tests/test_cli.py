@@ -127,7 +127,25 @@ def test_conditions_reach_the_reader_and_are_counted(call: Callable[..., Result]
 
 def test_a_trace_shorter_than_asked_is_named(call: Callable[..., Result], msr: Path) -> None:
     told = call("compare", msr, "--ftl", "page", "--requests", 1_000_000).stdout
-    assert "1000000 requests were asked for, but the workload ends after 200; all of them are served, once." in told
+    assert "1000000 requests were asked for, but the workload ends after 200; all of them are served, once" in told
+
+
+def test_a_trace_is_served_several_times(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
+    assert fk.trace_info(msr)["requests"] == 200
+    info = fk.trace_info(msr, repeat=3)
+    assert (info["requests"], info["statistics"]["total"]["writes"]) == (600, 3 * 133)
+    assert fk.trace_info(msr, repeat=3, requests=450)["requests"] == 450
+    told = call("trace", "info", msr, "--repeat", 3).stdout
+    assert "600 requests" in told
+    again = call("compare", msr, "--ftl", "page", "--repeat", 3, "--json", "r.json")
+    assert again.exit_code == 0, again.output
+    workload = json.loads((tmp_path / "r.json").read_text())["workload"]
+    assert (workload["requests"], workload["duration_ns"]) == (600, 599_000_000)
+    assert "the 200 requests of the trace are served 3 times, one after another" in workload["facts"]
+    assert "workload.repeat = 0: must be at least 1" in call("trace", "info", msr, "--repeat", 0).stderr
+    refused = call("trace", "info", "fin1", "--repeat", 2)
+    assert refused.exit_code == 2
+    assert "this workload is generated" in " ".join(refused.stderr.split())
 
 
 def test_run_takes_a_study(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:

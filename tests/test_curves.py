@@ -94,6 +94,11 @@ def test_partial_writes_trims_and_flushes_look_up_as_they_do(tmp_path: Path) -> 
     sizes = [64, 256, KIB, 2 * KIB]
     found = looked_up(trace, **options)
     assert cache.curve(found, sizes).hit_ratios == pytest.approx(run_ratios(trace, sizes, **options), abs=1e-12)
+    # Served three times, the last time in part.
+    again = options | {"repeat": 3, "requests": 7_000}
+    curve = cache.curve(looked_up(trace, **again), sizes)
+    assert curve.hit_ratios == pytest.approx(run_ratios(trace, sizes, **again), abs=1e-12)
+    assert curve.hit_ratios != cache.curve(found, sizes).hit_ratios
 
 
 def test_a_recorded_trace_has_the_curve_of_its_runs() -> None:

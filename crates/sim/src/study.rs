@@ -132,6 +132,8 @@ pub struct WorkloadText {
     pub blkparse_action: Option<char>,
     /// Requests to take from a trace, or to generate; 1 or more.
     pub requests: Option<u64>,
+    /// How often a trace is served, one time after another; 1 or more.
+    pub repeat: Option<u64>,
     /// What to do with addresses beyond the device.
     pub addresses: Option<Addresses>,
     /// Factor by which arrivals come faster, above 0.
@@ -141,6 +143,19 @@ pub struct WorkloadText {
 }
 
 impl WorkloadText {
+    /// How often its requests are served: a trace as often as asked for, what is generated once.
+    pub fn rounds(&self) -> Result<u64, SimError> {
+        match self.repeat {
+            Some(0) => {
+                Err(SimError::study("workload.repeat = 0: must be at least 1; leave it out to serve a trace once"))
+            }
+            Some(_) if self.trace.is_none() => Err(SimError::study(
+                "workload.repeat: serves a trace again, but this workload is generated; leave it out, and give more requests (workload.requests)",
+            )),
+            rounds => Ok(rounds.unwrap_or(1)),
+        }
+    }
+
     /// How its trace is read.
     pub fn open_options(&self) -> OpenOptions {
         let default = OpenOptions::default();

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _SEARCH = "Search"
 
 
-@options.with_options("capacity", "requests", *options.READING, *options.HOST, "precondition", "seed")
+@options.with_options("capacity", "requests", "repeat", *options.READING, *options.HOST, "precondition", "seed")
 def advise(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")

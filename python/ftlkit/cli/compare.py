@@ -108,6 +108,7 @@ def run(
     "capacity",
     "settings",
     "requests",
+    "repeat",
     *options.READING,
     *options.HOST,
     "skip",

@@ -47,6 +47,7 @@ Preparation = Annotated[
 @options.with_options(
     "capacity",
     "requests",
+    "repeat",
     *options.READING,
     "addresses",
     "seed",
@@ -122,7 +123,15 @@ def _cache_drawing(accesses: Accesses, curve: Curve) -> Drawing:
 
 @app.command("spare", cls=Command)
 @options.with_options(
-    "capacity", "settings", "requests", *options.READING, *options.HOST, "precondition", "seed", precondition="steady"
+    "capacity",
+    "settings",
+    "requests",
+    "repeat",
+    *options.READING,
+    *options.HOST,
+    "precondition",
+    "seed",
+    precondition="steady",
 )
 def spare(
     workload: Workload,

@@ -177,6 +177,7 @@ _OF_STUDIES = {
         flags=("--set",),
     ),
     "requests": _Option("Take so many requests of a trace, or generate so many.", _TRACE, metavar="N"),
+    "repeat": _Option("Serve the trace so many times in a row; --requests counts all.", _TRACE, metavar="N"),
     "format": _Option(
         f"The trace's format, instead of the one guessed from its content: {', '.join(FORMATS)}.",
         _TRACE,

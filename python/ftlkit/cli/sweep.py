@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     "capacity",
     "settings",
     "requests",
+    "repeat",
     *options.READING,
     *options.HOST,
     "skip",

@@ -30,7 +30,7 @@ DEVICES_SHOWN = 12
 
 
 @app.command(cls=Command)
-@options.with_options(*options.READING, "requests", "seed")
+@options.with_options(*options.READING, "requests", "repeat", "seed")
 def info(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")

@@ -98,7 +98,9 @@ def _records(resolved: Json, control: Control) -> pl.DataFrame:
     if chosen is not None:
         frame = frame.filter(pl.col("device") == chosen)
     frame = frame.drop("device")
-    return frame.head(workload.get("requests") or frame.height).with_columns(pl.col("offset") + shift)
+    limit = workload.get("requests") or frame.height * workload.get("repeat", 1)
+    rounds = pl.concat([frame] * min(workload.get("repeat", 1), -(-limit // max(frame.height, 1))))
+    return rounds.head(limit).with_columns(pl.col("offset") + shift)
 
 
 def _device(workload: Json, devices: list[str]) -> int | None:

@@ -43,6 +43,8 @@ class TraceOptions(ReadingOptions, total=False):
     """Every random choice derives from it."""
     requests: int
     """Take so many requests of a trace, or generate so many."""
+    repeat: int
+    """Serve a trace so many times, one after another; `requests` counts over all of them."""
 
 
 class Options(TraceOptions, total=False):

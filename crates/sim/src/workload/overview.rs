@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use trace::generate::{self, Generator, GeneratorSpec, seed};
-use trace::{DeviceChoice, Statistics, Trace, TraceError};
+use trace::{DeviceChoice, Rounds, Statistics, Trace, TraceError};
 
 use crate::SimError;
 use crate::study::WorkloadText;
@@ -90,16 +90,24 @@ fn statistics(trace: &mut Trace, text: &WorkloadText, go_on: impl Fn() -> bool) 
         Some(DeviceChoice::Named(name)) => Some(name.as_str()),
         _ => None,
     };
+    let mut rounds = Rounds::new(text.rounds()?);
     let chosen = from_fn(|| {
         loop {
-            let record = trace.next()?;
+            let Some(record) = trace.next() else {
+                let path = text.trace.as_ref().filter(|_| rounds.begin_next())?;
+                match trace::open(Path::new(path), &text.open_options()) {
+                    Ok(again) => *trace = again,
+                    Err(error) => return Some(Err(error)),
+                }
+                continue;
+            };
             if !go_on() {
                 return Some(Err(stopped()));
             }
             let Ok(read) = &record else { return Some(record) };
             let device = trace.devices().get(read.device as usize).map(String::as_str);
             if wanted.is_none() || wanted == device {
-                return Some(record);
+                return Some(record.map(|record| rounds.place(record)));
             }
         }
     });

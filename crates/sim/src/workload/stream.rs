@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern};
 use trace::units::Bytes;
-use trace::{Conditions, DeviceChoice, Facts, FlatRecords, OpenOptions, Record, StackedDevices};
+use trace::{Conditions, DeviceChoice, Facts, FlatRecords, OpenOptions, Record, Rounds, StackedDevices};
 
 use crate::SimError;
 use crate::host::control::Reporter;
@@ -33,6 +33,8 @@ const REPORT_EVERY: u64 = 4096;
 pub(crate) struct Workload {
     source: Source,
     limit: Option<u64>,
+    /// How often a trace is served.
+    rounds: u64,
     /// What the study says a preset spans.
     span: Option<Bytes>,
     pub(crate) addresses: Addresses,
@@ -62,6 +64,7 @@ impl Workload {
         Ok(Self {
             source: Source::of(text, workload_seed(master_seed), reporter)?,
             limit: text.requests,
+            rounds: text.rounds()?,
             span: text.span,
             addresses: text.addresses.unwrap_or_default(),
             speedup,
@@ -97,6 +100,7 @@ impl Workload {
                 conditions: (!options.conditions.is_empty()).then(|| options.conditions.clone()),
                 time_unit: Some(trace.facts().time_unit),
                 skip_bad: Some(options.skip_bad),
+                repeat: Some(self.rounds),
                 trace_device: (*device != DeviceChoice::Only).then(|| device.clone()),
                 time_backwards: Some(options.time_backwards),
                 blkparse_action: Some(options.blkparse_action),
@@ -147,25 +151,43 @@ impl Workload {
                 surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new())
             }
         };
-        if let Some(fewer) = self.fewer(survey.facts.requests) {
-            survey.facts.facts.push(fewer);
-        }
+        survey.facts.facts.extend(self.served_again(survey.facts.requests));
+        survey.facts.facts.extend(self.fewer(survey.facts.requests));
         if self.changes_times() {
             survey.facts.facts.push(format!("arrivals are {} times as fast as in the workload", self.speedup));
         }
         Ok(survey)
     }
 
+    /// How often a trace is served that is to be served several times.
+    fn served_again(&self, requests: u64) -> Option<String> {
+        let Source::Trace { trace, .. } = &self.source else { return None };
+        let once = trace.facts().requests;
+        let begun = requests.div_ceil(once);
+        let part = if requests.is_multiple_of(once) { "" } else { ", the last time in part" };
+        (self.rounds > 1).then(|| match begun {
+            1 => format!(
+                "the requests asked for are within the first of the {} times that the trace is to be served",
+                self.rounds
+            ),
+            _ => format!("the {once} requests of the trace are served {begun} times, one after another{part}"),
+        })
+    }
+
     /// That the workload ends before the number of requests that was asked for, if it does.
     fn fewer(&self, requests: u64) -> Option<String> {
         let asked = self.limit.filter(|&asked| asked > requests)?;
+        let again = if self.rounds > 1 { "" } else { ", once (workload.repeat serves a trace again)" };
         Some(format!(
-            "{asked} requests were asked for, but the workload ends after {requests}; all of them are served, once"
+            "{asked} requests were asked for, but the workload ends after {requests}; all of them are served{again}"
         ))
     }
 
     fn stream(&self) -> Result<Stream, SimError> {
         let (records, shift_bytes) = match &self.source {
+            Source::Trace { trace, .. } if self.rounds > 1 => {
+                (Records::Repeated(Box::new(Repeated::of(trace, self.rounds)?)), 0)
+            }
             Source::Trace { trace, .. } => (Records::Trace(Box::new(trace.records()?)), 0),
             Source::Generated { spec, shift_bytes, seed, .. } => {
                 (Records::Generated(Box::new(generate::generate(spec, *seed)?)), *shift_bytes)
@@ -334,7 +356,33 @@ struct Stream {
 
 enum Records {
     Trace(Box<FlatRecords>),
+    Repeated(Box<Repeated>),
     Generated(Box<Generator>),
+}
+
+/// A trace that is served several times.
+struct Repeated {
+    trace: StackedDevices,
+    records: FlatRecords,
+    rounds: Rounds,
+}
+
+impl Repeated {
+    fn of(trace: &StackedDevices, rounds: u64) -> Result<Self, SimError> {
+        Ok(Self { trace: trace.clone(), records: trace.records()?, rounds: Rounds::new(rounds) })
+    }
+
+    fn next(&mut self) -> Result<Option<Record>, SimError> {
+        loop {
+            if let Some(record) = self.records.next() {
+                return Ok(Some(self.rounds.place(record?)));
+            }
+            if !self.rounds.begin_next() {
+                return Ok(None);
+            }
+            self.records = self.trace.records()?;
+        }
+    }
 }
 
 impl Stream {
@@ -346,6 +394,7 @@ impl Stream {
         self.left -= 1;
         let next = match &mut self.records {
             Records::Trace(trace) => trace.next().transpose()?,
+            Records::Repeated(repeated) => repeated.next()?,
             Records::Generated(generator) => generator.next(),
         };
         match next {

@@ -94,6 +94,8 @@ fn workloads() {
         (generated("format = \"excel\""), &["workload.format", "excel", "msr"]),
         (generated("requests = 0"), &["workload.requests = 0", "at least 1"]),
         (generated("requests = -5"), &["workload.requests", "-5"]),
+        (generated("repeat = 2"), &["workload.repeat", "generated", "workload.requests"]),
+        ("trace = \"x.csv\"\nrepeat = -1".into(), &["workload.repeat", "-1"]),
         (generated("speedup = 0"), &["workload.speedup = 0", "above 0"]),
         (generated("speedup = inf"), &["workload.speedup"]),
         (generated("speedup = 1e-300"), &["workload.speedup", "73 years"]),

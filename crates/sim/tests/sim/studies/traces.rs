@@ -160,6 +160,52 @@ fn a_trace_shorter_than_the_requests_asked_for_says_so() {
 }
 
 #[test]
+fn a_trace_served_several_times_is_one_that_has_its_requests_several_times() {
+    let pages = [5, 5, 900, 5, 33, 900, 5];
+    let (_folder, study) = folder(&lines(&pages));
+    // Requests are 1 ms apart, and so are the last of a round and the first of the next.
+    let repeated = run_at(&study, "repeat = 3").expect("runs");
+    let (_folder, long) = folder(&three_times(&pages));
+    let written = run_at(&long, "").expect("runs");
+    assert_eq!(repeated.workload.requests, 21);
+    assert_eq!(repeated.workload.duration_ns, written.workload.duration_ns);
+    for (one, other) in repeated.runs.iter().zip(&written.runs) {
+        assert_eq!((&one.event_hash, one.requests.read), (&other.event_hash, other.requests.read));
+    }
+    let facts = repeated.workload.facts.join("; ");
+    assert!(facts.contains("the 7 requests of the trace are served 3 times, one after another"), "{facts}");
+    assert!(!facts.contains("in part"), "{facts}");
+    let again = sim::parse_json(&repeated.study.to_string()).expect("a resolved study is a study");
+    assert_eq!(run_study(&again, &Control::new()).expect("runs").runs[0].event_hash, repeated.runs[0].event_hash);
+
+    // The number of requests is that of all rounds.
+    for (more, requests, part) in [
+        ("repeat = 3\nrequests = 10", 10, "are served 2 times, one after another, the last time in part"),
+        ("repeat = 3\nrequests = 7", 7, "within the first of the 3 times"),
+        ("repeat = 3\nrequests = 22", 21, "22 requests were asked for, but the workload ends after 21"),
+        ("requests = 22", 7, "all of them are served, once (workload.repeat serves a trace again)"),
+    ] {
+        let workload = run_at(&study, more).expect("runs").workload;
+        let facts = workload.facts.join("; ");
+        assert!(workload.requests == requests && facts.contains(part), "{more}: {facts}");
+    }
+    let error = run_at(&study, "repeat = 0").expect_err("never").to_string();
+    assert!(error.contains("workload.repeat = 0: must be at least 1"), "{error}");
+    // Arrivals come faster in every round.
+    assert_eq!(run_at(&study, "repeat = 3\nspeedup = 2").expect("runs").workload.duration_ns, 10_000_000);
+}
+
+/// `lines` of these pages three times over, each line with the operation that it has the first time.
+fn three_times(pages: &[u64]) -> String {
+    let once = lines(pages);
+    let line = |number: usize| {
+        let (_, rest) = once.lines().nth(number % pages.len())?.split_once(',')?;
+        Some(format!("{},{rest}\n", 10_000 * number))
+    };
+    (0..3 * pages.len()).filter_map(line).collect()
+}
+
+#[test]
 fn a_capacity_taken_from_the_workload_says_from_what() {
     let text = |device: &str| {
         format!("{device}\n[workload]\ntrace = \"trace.csv\"\nformat = \"msr\"\n[[ftl]]\nname = \"page\"")
