@@ -3,7 +3,7 @@
 use std::io;
 
 use bytes::Bytes;
-use ftl::Hint;
+use ftl::{Hint, Spares};
 use live::{DriveError, LocalClient, LocalClientError};
 use thiserror::Error;
 
@@ -30,12 +30,17 @@ pub enum DeviceError {
     Gone,
 }
 
+/// A device is nearly worn out when at most one in so many of its spares is left.
+const SPARES_LEFT: u32 = 4;
+
 /// A device of bytes, with what can be lost kept apart from what cannot.
 pub trait Device: Send + 'static {
     /// Size of the device in bytes.
     fn bytes(&self) -> u64;
     /// Whether it can be written at all.
     fn is_read_only(&self) -> bool;
+    /// Whether so few of its blocks may still fail that any write may be the last one it takes.
+    fn is_nearly_worn_out(&self) -> bool;
     /// Reads bytes that lie on it.
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), DeviceError>;
     /// Writes bytes that lie on it, with what the host says of them.
@@ -55,6 +60,12 @@ impl Device for LocalClient {
 
     fn is_read_only(&self) -> bool {
         self.is_read_only()
+    }
+
+    fn is_nearly_worn_out(&self) -> bool {
+        // One that has no spares from the beginning is as good as new.
+        self.spares()
+            .is_some_and(|Spares { total, used }| used > 0 && total.saturating_sub(used) <= total / SPARES_LEFT)
     }
 
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), DeviceError> {

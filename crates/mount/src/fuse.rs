@@ -310,10 +310,7 @@ impl<V: Device> Filesystem for Fuse<V> {
     }
 
     fn flush(&self, _req: &Request, ino: INodeNo, _fh: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
-        // Closing a file makes nothing safe, as on any file system; `fsync` does. What never can be
-        // safe is told.
-        let kept = |tree: &mut Tree<V>| if tree.is_kept(ino.0) { Ok(()) } else { Err(FileError::ReadOnly) };
-        done(self.with(kept), reply);
+        done(self.with(|tree| tree.flush(ino.0)), reply);
     }
 
     fn release(

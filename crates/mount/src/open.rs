@@ -66,6 +66,9 @@ fn failed(what: &str, error: FileError) -> LiveError {
             "the image holds no FAT file system: {why}. A new image is formatted with --format; one that holds something else can be served with \
              `ftlkit serve` to whatever wrote it"
         )),
+        FileError::Device(DeviceError::Unreadable) => LiveError::user(format!(
+            "cannot {what}: a page of the flash that it needs cannot be read. `ftlkit image check` says which pages are damaged"
+        )),
         error => LiveError::user(format!("cannot {what}: {error}")),
     }
 }

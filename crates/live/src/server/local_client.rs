@@ -10,7 +10,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ftl::Hint;
+use ftl::{Hint, Spares};
 
 use super::engine::Engine;
 use super::files::FilesStat;
@@ -27,11 +27,13 @@ use crate::nbd::Command;
 pub struct LocalClient {
     shared: Arc<Shared>,
     power_ons: u64,
+    /// As they were after the last request.
+    spares: Option<Spares>,
 }
 
 impl LocalClient {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, power_ons: 0 }
+        Self { shared, power_ons: 0, spares: None }
     }
 
     /// Bytes of the device.
@@ -42,6 +44,12 @@ impl LocalClient {
     /// Whether the device is served for reading alone.
     pub fn is_read_only(&self) -> bool {
         self.shared.export.is_read_only
+    }
+
+    /// Blocks that may fail before the device takes no more writes, and that have, as they were
+    /// after the last request; none before the first.
+    pub fn spares(&self) -> Option<Spares> {
+        self.spares
     }
 
     /// Reads bytes that lie on the device.
@@ -96,8 +104,11 @@ impl LocalClient {
         let (answer, answered) = sync_channel(1);
         let request = LocalRequest { command, offset, length, data, hint, power_ons: self.power_ons, answer };
         self.shared.queue.push(Task::LocalRequest(Box::new(request)));
-        let Ok(Answer { result, power_ons, due }) = answered.recv() else { return Err(LocalClientError::Ended) };
+        let Ok(Answer { result, power_ons, due, spares }) = answered.recv() else {
+            return Err(LocalClientError::Ended);
+        };
         self.power_ons = power_ons;
+        self.spares = Some(spares);
         if let Some(due) = due {
             let wait = self.shared.moment(due).saturating_duration_since(Instant::now());
             if wait > Duration::ZERO {
@@ -114,7 +125,8 @@ impl Engine {
         let (result, end) = self.serve_request(request);
         let due = self.modelled.then(|| self.drive.now()).filter(|_| result.is_ok());
         // A host that has gone needs no answer.
-        let _ = request.answer.try_send(Answer { result, power_ons: self.power_ons, due });
+        let spares = self.drive.ftl().spares();
+        let _ = request.answer.try_send(Answer { result, power_ons: self.power_ons, due, spares });
         end
     }
 

@@ -3,7 +3,7 @@
 use std::sync::mpsc::SyncSender;
 
 use bytes::Bytes;
-use ftl::{Hint, Nanos};
+use ftl::{Hint, Nanos, Spares};
 
 use crate::drive::{DriveError, Piece};
 use crate::nbd::Command;
@@ -40,4 +40,5 @@ pub(crate) struct Answer {
     pub(super) power_ons: u64,
     /// When the modelled device would be done.
     pub(super) due: Option<Nanos>,
+    pub(super) spares: Spares,
 }

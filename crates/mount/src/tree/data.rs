@@ -31,6 +31,17 @@ impl<V: Device> Tree<V> {
         Ok(())
     }
 
+    /// A program closes one of its handles of a file, and is told what becomes of what it wrote.
+    ///
+    /// As on any file system that makes nothing safe. But where the flash is nearly worn out, it
+    /// does, since later nobody could be told that the flash refused it.
+    pub fn flush(&mut self, number: u64) -> Result<(), FileError> {
+        if self.is_owed(number) && !self.is_read_only() && self.volume.disk().device().is_nearly_worn_out() {
+            return self.sync_one(number);
+        }
+        if self.is_kept(number) { Ok(()) } else { Err(FileError::ReadOnly) }
+    }
+
     /// Reads from a file, to its end at most.
     pub fn read(&mut self, number: u64, offset: u64, length: u32) -> Result<Vec<u8>, FileError> {
         let entry = self.file(number)?.clone();

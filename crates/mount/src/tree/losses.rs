@@ -12,7 +12,12 @@ impl<V: Device> Tree<V> {
     /// Whether what programs did to a file, or to the names in a folder, can still become safe, or
     /// is.
     pub fn is_kept(&self, number: u64) -> bool {
-        !self.is_worn_out() || !self.owed.files.contains_key(&number)
+        !self.is_worn_out() || !self.is_owed(number)
+    }
+
+    /// Whether something of a file or a folder is not safe yet.
+    pub(super) fn is_owed(&self, number: u64) -> bool {
+        self.owed.files.contains_key(&number)
     }
 
     /// What cannot be kept, if there is something.

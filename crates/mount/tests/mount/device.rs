@@ -35,6 +35,7 @@ pub(crate) struct State {
     /// Whether it comes back by itself.
     pub(crate) comes_back: bool,
     pub(crate) is_read_only: bool,
+    pub(crate) is_nearly_worn_out: bool,
     /// From which operation on the flash takes no writes any more.
     pub(crate) worn_at: Option<u64>,
     /// Bytes that were made zeros otherwise than by writing them.
@@ -146,6 +147,10 @@ impl Device for Memory {
 
     fn is_read_only(&self) -> bool {
         self.state().is_read_only
+    }
+
+    fn is_nearly_worn_out(&self) -> bool {
+        self.state().is_nearly_worn_out
     }
 
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), DeviceError> {

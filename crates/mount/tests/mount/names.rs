@@ -160,6 +160,21 @@ fn a_file_that_grows_by_much_is_not_filled_with_writes() {
     let mut tree = device.mounted();
     let file = tree.lookup(ROOT, "file").expect("there").number;
     assert!(tree.read(file, 0, 1 << 26).expect("readable") == expected);
+    // Nor is it when it shrinks again: its tables are written, and the rest is trimmed at one go.
+    device.state().written.clear();
+    let counted = || {
+        let state = device.state();
+        (state.operations, state.trimmed)
+    };
+    let before = counted();
+    tree.set(file, Changes { bytes: Some(3), ..Changes::default() }).expect("power");
+    tree.sync().expect("power");
+    let pages: usize = device.state().written.iter().map(|(_, pages, _)| pages).sum();
+    let after = counted();
+    let (operations, trimmed) = (after.0 - before.0, after.1 - before.1);
+    assert!(pages < 200 && operations < 100, "{pages} pages written in {operations} operations");
+    assert!(trimmed >= (50 << 20) / 4096 - 1, "{trimmed} pages trimmed");
+    assert_eq!(tree.read(file, 0, 100).expect("readable"), b"beg");
 }
 
 #[test]

@@ -113,6 +113,50 @@ fn flash_that_wears_out_at_any_write_loses_nothing_silently() {
 }
 
 #[test]
+fn closing_tells_what_is_not_kept_where_the_flash_is_nearly_worn_out() {
+    let (mut at, mut refused) = (0, 0);
+    loop {
+        let mut device = Memory::formatted(24);
+        device.1 = Survives::Everything;
+        device.state().is_nearly_worn_out = true;
+        let mut tree = device.mounted();
+        let first = device.state().operations;
+        device.state().worn_at = Some(first + at);
+        let closed: Vec<_> = (0..4)
+            .map(|number| {
+                let file = tree.create(ROOT, &format!("file {number}"), false)?.number;
+                tree.write(file, 0, &[number; 9_000])?;
+                let told = tree.flush(file);
+                tree.close(file)?;
+                told
+            })
+            .collect();
+        let is_worn_out = tree.is_worn_out();
+        drop(tree);
+        device.restart();
+        let found = all(&mut device.mounted());
+        for (number, told) in (0_u8..).zip(&closed) {
+            refused += usize::from(told.is_err());
+            let file = found.get(&format!("/file {number}")).cloned().flatten();
+            assert!(told.is_err() || file == Some(vec![number; 9_000]), "worn out at {at}: file {number}");
+        }
+        if !is_worn_out {
+            assert!(closed.iter().all(Result::is_ok), "{closed:?}");
+            break;
+        }
+        at += 1;
+    }
+    assert!(at > 20 && refused > 40, "{at} {refused}");
+    // With spares enough, closing writes nothing.
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    let file = made(&mut tree, "file", &[7; 9_000]);
+    let before = device.state().operations;
+    tree.flush(file).expect("accepted");
+    assert_eq!(device.state().operations, before);
+}
+
+#[test]
 fn a_sync_tells_of_each_file_whether_it_is_kept() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
