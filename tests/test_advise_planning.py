@@ -144,3 +144,31 @@ def test_with_too_little_time_families_were_tried_in_turn(monkeypatch: pytest.Mo
     told = answer(asked, found)
     assert told is not None
     assert "not enough time; best so far: " in told.sentences[0]
+
+
+class Unlike(Machine):
+    """One on which no prefix does as the whole part."""
+
+    def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
+        """Runs on a prefix, of which the short ones are slow."""
+        found = super().prefix(stacks, requests, precondition)
+        slower = 1 if requests > REQUESTS / 2 else 2
+        for each in found.values():
+            each.rows[0]["response_mean_ns"] *= slower
+        return found
+
+
+def test_where_little_time_is_left_several_stacks_are_told_with_one_seed_and_not_one_with_several(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of one stack alone nothing can refute that it is the best."""
+    quick = ("page", "dftl", "fast", "cdftl", "rftl")
+    machine = Unlike(
+        lambda stack: 1.0 if stack.startswith(quick) else 4.0,
+        lambda stack: (1e5 if stack.startswith(quick) else 1e6) + len(stack),
+    )
+    _, found = searched(monkeypatch, machine, 21.0)
+    assert [rung.requests for rung in found.rungs] == [found.searched]
+    assert found.missed
+    assert found.seeds == 1
+    assert len(found.finalists) > 1

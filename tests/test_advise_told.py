@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import shlex
 from dataclasses import replace
 from io import StringIO
@@ -120,6 +121,46 @@ def test_figures_of_a_device_that_died_early_are_told_as_the_search_s(
     assert again["page"]["life_bytes"] == found.advised.measured.mean("life_bytes")
 
 
+def writes(folder: Path, requests: int) -> Path:
+    """A trace of writes of 64 KiB all over 36 MiB."""
+    trace = folder / "writes.csv"
+    trace.write_text("".join(f"{row},write,{row * 37 % 576 * 65536},65536\n" for row in range(requests)))
+    return trace
+
+
+def test_a_trace_that_is_too_short_for_a_life_says_how_often_it_has_to_be_served(
+    call: Callable[..., Result], tmp_path: Path
+) -> None:
+    asked = ["advise", writes(tmp_path, 400), "--columns", "time:s, op, offset:B, size:B", "--capacity", "40MiB"]
+    asked += ["--goal", "life", "--ftl", "page,dftl", "--trials", 4, "--seeds", 1]
+    short = call(*asked)
+    assert short.exit_code == 2, short.output
+    said = " ".join(short.stderr.split())
+    assert "--goal life: no life is forecast from the part that is searched" in said
+    found = re.search(r"Serve the trace several times \(--repeat (\d+)\)", said)
+    assert found, said
+    assert 10 < int(found[1]) < 100
+    told = call(*asked, "--repeat", found[1])
+    assert told.exit_code == 0, told.output
+    text = " ".join(told.stdout.split())
+    assert "is a forecast from the erases of the run" in text
+    assert "at least" not in text.partition("stack RAM")[0]
+    again = f"The trace is served {found[1]} times, so the requests that were held out are those that were searched"
+    assert again in text
+    assert f"--repeat {found[1]}" in text
+
+
+def test_a_life_that_nothing_tells_of_is_not_advised_where_the_reference_cannot_run(
+    call: Callable[..., Result], tmp_path: Path
+) -> None:
+    """Of devices that all last, the least that they live says nothing."""
+    asked = ["advise", writes(tmp_path, 200), "--columns", "time:s, op, offset:B, size:B", "--addresses", "wrap"]
+    asked += ["--capacity", "6MiB", "--goal", "life", "--ftl", "page,block,fast", "--trials", 6, "--seeds", 1]
+    result = call(*asked)
+    assert result.exit_code == 2, result.output
+    assert "--goal life: no life is forecast" in " ".join(result.stderr.split())
+
+
 def measured_again(found: Answer, call: Callable[..., Result], store: Path) -> dict[str, Any]:
     """The rows by their stacks that the command of an answer gives; one seed each."""
     result = call(*shlex.split(found.command)[1:], "--store", store)
@@ -226,6 +267,19 @@ def test_what_the_held_out_part_refutes_is_not_advised(whole: Answer) -> None:
     assert told.sentences[0].startswith(f"Take {other}: ")
     assert told.sentences[1].startswith(f"The search had chosen {best}, which the held-out part refutes: ")
     assert any("had a share in the choice" in each for each in told.doubts)
+
+
+def test_ram_that_buys_nothing_on_the_held_out_part_is_not_advised(whole: Answer) -> None:
+    ram = whole.advised.measured.mean("ram_bytes") or 0
+    kept = dict(whole.result.finalists)
+    best, other = with_a_rival(whole, 1.002, ram_bytes=ram / 2)
+    told = again(whole)
+    assert told.advised.stack == other
+    assert f"The search had chosen {best}, which the held-out part refutes" in told.sentences[1]
+    # So little is nothing where it takes more RAM.
+    whole.result.finalists = kept
+    with_a_rival(whole, 1.002, ram_bytes=2 * ram)
+    assert again(whole).advised.stack == best
 
 
 def test_a_rival_that_does_not_keep_up_refutes_nothing(whole: Answer) -> None:

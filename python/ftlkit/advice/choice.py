@@ -51,14 +51,16 @@ def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measu
     """The stack by which the held-out part refutes the choice of the search: more than `NEAR` better there, or None.
 
     `better` are those that were better there beyond the noise of the seeds, the best first. One that keeps up with the
-    arrivals where the chosen one does not refutes it by any lead.
+    arrivals where the chosen one does not refutes it by any lead, and so does one that takes no more RAM.
     """
+    most = chosen.mean("ram_bytes") or 0.0
     costs = chosen.point([metric]).costs
     for other in better:
         if other.is_behind and not chosen.is_behind:
             continue
         is_relief = chosen.is_behind and not other.is_behind
-        if is_relief or other.point([metric]).costs[metric] * (1 + NEAR) < costs[metric]:
+        takes_no_more = (other.mean("ram_bytes") or 0.0) <= most
+        if is_relief or takes_no_more or other.point([metric]).costs[metric] * (1 + NEAR) < costs[metric]:
             return other
     return None
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ftlkit.sweeps.local import Local
 
 
-ANSWERING_S, DRAWING_S = 1.0, 4.0
+ANSWERING_S, DRAWING_S = 2.0, 4.0
 """What is kept of a budget for the answer, and for the page with its drawings, on a machine that is busy besides."""
 _KEPT, _MOST = 0.02, 0.3
 """The share of the budget that is kept besides, and the most that is kept of a short one."""

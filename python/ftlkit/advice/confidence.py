@@ -46,6 +46,7 @@ def doubts(
             f"are of the last {result.requests - result.searched:,}, which the search did not see, with all others "
             f"served before, with {seeds}."
         )
+        sentences += _seen_before(query)
         sentences += _chosen_there(query, result, best)
         sentences += _both_parts(query, result, best, figures)
         if chosen is best:
@@ -68,6 +69,18 @@ def doubts(
         noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
     dry = " The proposals ended since none was new." if result.dry else ""
     return [*sentences, noise, f"{_tried(result)}; others exist, and one may be better.{dry}"]
+
+
+def _seen_before(query: Query) -> list[str]:
+    """That the requests of the held-out part are those of the searched part again."""
+    workload = query.document()["workload"]
+    repeat = workload.get("repeat", 1)
+    if repeat < 2:
+        return []
+    are = "may be" if "requests" in workload else "are"
+    return [
+        f"The trace is served {repeat} times, so the requests that were held out {are} those that were searched, again."
+    ]
 
 
 def shortage(query: Query, result: SearchResult, *, is_held_out: bool) -> str:

@@ -17,6 +17,7 @@ from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted
 from ftlkit.advice import halving
 from ftlkit.advice.choice import ranked
+from ftlkit.advice.lacking import ENOUGH_ERASES, lacking, wear
 from ftlkit.advice.measure import wall_s
 from ftlkit.advice.prefix_similarity import Ladder, ladder
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
@@ -42,6 +43,8 @@ PROPOSALS = 20
 """After so many proposals a trial that are not new, the search on the first prefix ends."""
 _TOLD, _OFF = 2, 5.0
 """So many are measured on the held-out part, whatever time is left; and by which factor a time may be off at most."""
+_LATE = 1.5
+"""How much longer than reckoned these may take: what runs beside them, and beside the search, changes."""
 _RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
 _SURVEYED = 0.5
@@ -60,22 +63,6 @@ _BEST = 3
 """So many of the best are run first on each prefix, whatever time is left."""
 _SHARES = (0.35, 0.7)
 """The least and the most of the time that the first prefix leaves to the others, whatever they are reckoned to take."""
-
-_LACKING = {
-    "life": (
-        "no life is forecast from the part that is searched, since blocks have to be erased four times on average "
-        "for that (docs/endurance.md). Give more requests or a smaller device (--capacity). A recorded trace has "
-        "no more requests: for one, --addresses dense --capacity auto is the smallest device that holds it. Or "
-        "give another goal."
-    ),
-    "wa": "the workload writes nothing in the part that is searched, so there is none. Give another goal.",
-}
-"""Why there may be no figure for a goal."""
-_NO_RESPONSE = (
-    "the workload neither reads nor writes in the part that is searched, so there is no response time. Give a workload "
-    "that does, or more of its requests."
-)
-"""Why there may be none for a goal that is a response time."""
 
 
 class Search:
@@ -145,19 +132,33 @@ class Search:
         result.unlike = chosen.unlike
         rung = self._rung(self._lengths[0])
         self._measure(rung, [REFERENCE], 0.0)
-        there = [
-            measured.point(query.metrics, is_exact=True).costs
-            for measured in (rung.tried.get(REFERENCE), chosen.whole)
-            if measured and measured.rows
-        ]
+        there = [each for each in (rung.tried.get(REFERENCE), chosen.whole) if each and each.rows]
         if there:
-            if all(query.metric not in measured for measured in there):
-                if chosen.whole is None and rung.requests < result.searched:
+            known = [each.point(query.metrics, is_exact=True).costs for each in there]
+            if all(query.metric not in costs for costs in known):
+                looked_at = chosen.whole or there[0]
+                erases = self._erases(looked_at, result.searched if chosen.whole else rung.requests)
+                is_sure = query.goal == "life" and erases < ENOUGH_ERASES
+                if chosen.whole is None and rung.requests < result.searched and not is_sure:
                     raise self._clock.too_short(f"nothing was known of the goal {query.goal} from {_first(rung)}")
-                raise UserError(f"--goal {query.goal}: {_LACKING.get(query.goal, _NO_RESPONSE)}")
-            self._objectives = [metric for metric in query.metrics if metric in there[0]]
+                raise self._lacking(looked_at, erases)
+            self._objectives = [metric for metric in query.metrics if metric in known[0]]
             self._proposer = _optuna(query, len(self._objectives))
         return rung
+
+    def _erases(self, measured: Measured, requests: int) -> float:
+        """How often a block is erased on average while the part that is searched is measured, by a run on a part."""
+        return self.result.searched / requests * wear(measured.rows[0])
+
+    def _lacking(self, measured: Measured, erases: float) -> UserError:
+        """That the goal has no figure, by a run that has none."""
+        return UserError(f"--goal {self._query.goal}: {lacking(self._query, self.result.requests, measured, erases)}")
+
+    def _require_goal(self, rung: Rung) -> None:
+        """Raise a `UserError` if no run of a prefix has a figure for the goal that is more than a bound."""
+        there, metric = self.result.of(rung), self._query.metric
+        if there and all(metric not in each.point([metric], is_exact=True).costs for each in there):
+            raise self._lacking(there[0], self._erases(there[0], rung.requests))
 
     def _ladder(self) -> Ladder:
         """The prefixes: by what the probes do on them and on the whole, where there is time for the whole."""
@@ -216,6 +217,8 @@ class Search:
         rung = self._begin()
         most, spent = self._query.trials or TRIALS, 0
         spent += self._round(rung, halves(self._space), most, self._survey_s)
+        if rung.requests == self.result.searched:
+            self._require_goal(rung)
         self._plan_seeds(rung)
         filled = self._filling(rung)
         spent += self._round(rung, filled, most - spent, self._survey_s)
@@ -235,7 +238,8 @@ class Search:
         for params in new:
             self._proposer.enqueue_trial(dict(params))
         spent = 0
-        while spent < len(new) and (not spent or reserved_s(rung) < self._clock.left_s):
+        # Without any figures there would be no answer, so they are tried whatever time is left.
+        while spent < len(new) and (not self.result.of(rung) or reserved_s(rung) < self._clock.left_s):
             spent += self._ask(rung, min(BATCH, len(new) - spent), reserved_s)
         return spent
 
@@ -304,7 +308,7 @@ class Search:
     def _survey_s(self, rung: Rung) -> float:
         """What trying every mapping leaves of the time: for the two best on the held-out part with one seed."""
         best = [point.stack for point in ranked(self._points(rung), self._query)][:_TOLD]
-        needed = self._wall_s(rung, best, self.result.requests)
+        needed = _LATE * self._wall_s(rung, best, self.result.requests)
         return min(needed, self._clock.part_s(_SURVEYED)) if self._clock.is_running else 0.0
 
     def _batch(self, rung: Rung, most: int) -> dict[str, Any]:
@@ -416,6 +420,7 @@ class Search:
 
     def _finish(self) -> None:
         result, rung = self.result, self.result.last
+        self._require_goal(rung)
         points = self._points(rung)
         rung.halved = halving.halve(points, self._query.metrics, FINALISTS)
         # The best for the goal first, should time end: a front's other end is no answer.
@@ -425,6 +430,9 @@ class Search:
         order = [*best[:1], REFERENCE, *kept] if best else []
         result.asked_for = [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
         self._clock.limit(self._executor, 0.0)
+        if self._told_s(rung, result.asked_for[:_RESERVED]) > self._clock.left_s:
+            # One run of each of several stacks can refute the choice, several of one stack cannot.
+            result.seeds = 1
         waiting, pace, least = list(result.asked_for), 1.0, _TOLD
         if self._told_s(rung, waiting[: _TOLD + 1]) > self._clock.left_s and REFERENCE not in result.candidates:
             # There may be time for two: the second best is a candidate, and the reference is not.

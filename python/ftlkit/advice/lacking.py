@@ -1,0 +1,68 @@
+"""Why there may be no figure for a goal, and what would help."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+from ftlkit._util import units
+
+if TYPE_CHECKING:
+    from ftlkit.advice.measure import Measured
+    from ftlkit.advice.query import Query
+    from ftlkit.results.document import Json
+
+ENOUGH_ERASES = 4.0
+"""Below so many erases of a block on average no life is forecast (docs/endurance.md)."""
+_MARGIN = 1.5
+"""So many times what is wanting is advised, since other mappings may erase less."""
+
+_SMALLER = "take a smaller device (--capacity; --addresses dense --capacity auto is the smallest that holds it)"
+
+
+def lacking(query: Query, requests: int, measured: Measured, erases: float) -> str:
+    """Why the goal has no figure in the part that is searched of a workload of so many requests.
+
+    `measured` is a run that has none, and `erases` how often it would erase a block there on average.
+    """
+    if query.goal == "life":
+        return _no_life(query, requests, measured, erases)
+    if query.goal == "wa":
+        return "the workload writes nothing in the part that is searched, so there is none. Give another goal."
+    return (
+        "the workload neither reads nor writes in the part that is searched, so there is no response time. Give a "
+        "workload that does, or more of its requests."
+    )
+
+
+def wear(row: Json) -> float:
+    """How often a run erases a block on average, or would if every page that it programs had to be freed before.
+
+    A device that was new has room for its first writes, which a longer run has not.
+    """
+    device = json.loads(row["document"])["device"]
+    pages = device["physical_bytes"] / device["geometry"]["page_size_bytes"]
+    programmed = float(row["pages_programmed"] / pages)
+    return max(float(row["erases_mean"] or 0), programmed)
+
+
+def _no_life(query: Query, requests: int, measured: Measured, erases: float) -> str:
+    """That no life is forecast, and how much more of the workload would do."""
+    workload = query.document()["workload"]
+    refusal = json.loads(measured.rows[0]["document"])["runs"][0]["endurance"].get("refusal")
+    times = math.ceil(_MARGIN * ENOUGH_ERASES / erases) if 0 < erases < ENOUGH_ERASES else None
+    if "trace" not in workload:
+        more = f"Give more requests (--requests{'' if times is None else f' {times * requests}'})"
+    elif "requests" in workload:
+        more = "Give more of the requests of the trace (--requests), or serve it several times (--repeat)"
+    else:
+        repeat = "" if times is None else f" {times * int(workload.get('repeat', 1))}"
+        more = f"Serve the trace several times (--repeat{repeat})"
+    seen = f"{measured.stack} would erase each {units.plain(erases)} times at most" if erases else "nothing was erased"
+    few = (
+        f"since blocks have to be erased four times on average while it is measured (docs/endurance.md), and {seen}"
+        if erases < ENOUGH_ERASES
+        else f"since with {measured.stack} {refusal}"
+    )
+    return f"no life is forecast from the part that is searched, {few}. {more}, or {_SMALLER}. Or give another goal."
