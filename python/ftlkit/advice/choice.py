@@ -50,8 +50,9 @@ def is_decided_on_held_out_part(query: Query, result: SearchResult) -> bool:
 def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measured | None:
     """The stack by which the held-out part refutes the choice of the search: more than `NEAR` better there, or None.
 
-    `better` are those that were better there beyond the noise of the seeds, the best first. One that keeps up with the
-    arrivals where the chosen one does not refutes it by any lead, and so does one that takes no more RAM.
+    `better` are those that were better there beyond the noise of the seeds, the best first. One
+    that keeps up with the arrivals where the chosen one does not refutes it by any lead, and so
+    does one that takes no more RAM.
     """
     most = chosen.mean("ram_bytes") or 0.0
     costs = chosen.point([metric]).costs

@@ -24,7 +24,8 @@ _SMALLER = "take a smaller device (--capacity; --addresses dense --capacity auto
 def lacking(query: Query, requests: int, measured: Measured, erases: float) -> str:
     """Why the goal has no figure in the part that is searched of a workload of so many requests.
 
-    `measured` is a run that has none, and `erases` how often it would erase a block there on average.
+    `measured` is a run that has none, and `erases` how often it would erase a block there on
+    average.
     """
     if query.goal == "life":
         return _no_life(query, requests, measured, erases)
@@ -37,7 +38,7 @@ def lacking(query: Query, requests: int, measured: Measured, erases: float) -> s
 
 
 def wear(row: Json) -> float:
-    """How often a run erases a block on average, or would if every page that it programs had to be freed before.
+    """How often a run erases a block on average, or would if all that it programs had to be freed.
 
     A device that was new has room for its first writes, which a longer run has not.
     """

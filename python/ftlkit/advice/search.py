@@ -44,7 +44,7 @@ PROPOSALS = 20
 _TOLD, _OFF = 2, 5.0
 """So many are measured on the held-out part, whatever time is left; and by which factor a time may be off at most."""
 _LATE = 1.5
-"""How much longer than reckoned these may take: what runs beside them, and beside the search, changes."""
+"""How much longer than reckoned these may take: what runs beside them changes."""
 _RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
 _SURVEYED = 0.5
@@ -147,7 +147,7 @@ class Search:
         return rung
 
     def _erases(self, measured: Measured, requests: int) -> float:
-        """How often a block is erased on average while the part that is searched is measured, by a run on a part."""
+        """How often the part that is searched erases a block on average, by a run on a part of it."""
         return self.result.searched / requests * wear(measured.rows[0])
 
     def _lacking(self, measured: Measured, erases: float) -> UserError:
@@ -155,7 +155,7 @@ class Search:
         return UserError(f"--goal {self._query.goal}: {lacking(self._query, self.result.requests, measured, erases)}")
 
     def _require_goal(self, rung: Rung) -> None:
-        """Raise a `UserError` if no run of a prefix has a figure for the goal that is more than a bound."""
+        """Raise a `UserError` if no run of a prefix has more than a bound for the goal."""
         there, metric = self.result.of(rung), self._query.metric
         if there and all(metric not in each.point([metric], is_exact=True).costs for each in there):
             raise self._lacking(there[0], self._erases(there[0], rung.requests))
