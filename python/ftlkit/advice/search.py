@@ -147,7 +147,7 @@ class Search:
         return rung
 
     def _erases(self, measured: Measured, requests: int) -> float:
-        """How often the part that is searched erases a block on average, by a run on a part of it."""
+        """How often the searched part erases a block on average, by a run on a part of it."""
         return self.result.searched / requests * wear(measured.rows[0])
 
     def _lacking(self, measured: Measured, erases: float) -> UserError:

@@ -195,7 +195,7 @@ fn a_trace_served_several_times_is_one_that_has_its_requests_several_times() {
     assert_eq!(run_at(&study, "repeat = 3\nspeedup = 2").expect("runs").workload.duration_ns, 10_000_000);
 }
 
-/// `lines` of these pages three times over, each line with the operation that it has the first time.
+/// `lines` of these pages three times over, each line with the operation of the first time.
 fn three_times(pages: &[u64]) -> String {
     let once = lines(pages);
     let line = |number: usize| {
