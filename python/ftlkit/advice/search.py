@@ -132,9 +132,9 @@ class Search:
         result.unlike = chosen.unlike
         rung = self._rung(self._lengths[0])
         self._measure(rung, [REFERENCE], 0.0)
-        there = [each for each in (rung.tried.get(REFERENCE), chosen.whole) if each and each.rows]
+        there = [measured for measured in (rung.tried.get(REFERENCE), chosen.whole) if measured and measured.rows]
         if there:
-            known = [each.point(query.metrics, is_exact=True).costs for each in there]
+            known = [measured.point(query.metrics, is_exact=True).costs for measured in there]
             if all(query.metric not in costs for costs in known):
                 looked_at = chosen.whole or there[0]
                 erases = self._erases(looked_at, result.searched if chosen.whole else rung.requests)
@@ -157,7 +157,7 @@ class Search:
     def _require_goal(self, rung: Rung) -> None:
         """Raise a `UserError` if no run of a prefix has more than a bound for the goal."""
         there, metric = self.result.of(rung), self._query.metric
-        if there and all(metric not in each.point([metric], is_exact=True).costs for each in there):
+        if there and all(metric not in measured.point([metric], is_exact=True).costs for measured in there):
             raise self._lacking(there[0], self._erases(there[0], rung.requests))
 
     def _ladder(self) -> Ladder:
