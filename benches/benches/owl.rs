@@ -14,8 +14,7 @@ use ftl::api::wear::{AllocRequest, BlockFacts, Purpose, Use, WearPolicy};
 use ftl::api::wear_scheme::WearScheme;
 use ftl::wear::owl::Owl;
 use ftl::{Layout, RelocateOutcome, Request, Settings, Values};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 const PAGES_PER_BLOCK: u32 = 64;
 const LOGICAL_BLOCKS: u32 = 16_384;
@@ -73,10 +72,10 @@ fn owl(records: u32) -> Result<Owl, String> {
 
 /// Logical blocks in the order in which they are written.
 fn written(number: usize) -> Vec<Lbn> {
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
+    let mut rng = SeededRng::new(3);
     let mut draw = || {
-        let among = if dice.next_u64() % 2 == 0 { LOGICAL_BLOCKS / 100 } else { LOGICAL_BLOCKS };
-        Lbn::new((dice.next_u64() % u64::from(among)) as u32)
+        let among = if rng.bits().is_multiple_of(2) { LOGICAL_BLOCKS / 100 } else { LOGICAL_BLOCKS };
+        Lbn::new((rng.bits() % u64::from(among)) as u32)
     };
     (0..number).map(|_| draw()).collect()
 }

@@ -4,8 +4,7 @@
 //! random one-page writes. No referee, no time, no causes, no requests, no latency histogram. What
 //! ftlkit adds is paid on top of this.
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 const NONE: u32 = u32::MAX;
 
@@ -22,7 +21,7 @@ pub struct Bare {
     free: Vec<u32>,
     open: u32,
     offset: u32,
-    rng: Xoshiro256PlusPlus,
+    rng: SeededRng,
     /// Page reads, page programs and block erases so far.
     pub operations: [u64; 3],
 }
@@ -43,7 +42,7 @@ impl Bare {
             free: (1..blocks).rev().collect(),
             open: 0,
             offset: 0,
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            rng: SeededRng::new(seed),
             operations: [0; 3],
         };
         for lpn in 0..logical_pages {
@@ -54,10 +53,10 @@ impl Bare {
 
     /// Uniform random one-page writes.
     pub fn run(&mut self, writes: u64) {
-        let pages = self.l2p.len() as u64;
+        let pages = self.l2p.len() as u32;
         for _ in 0..writes {
-            let lpn = ((self.rng.next_u64() >> 32) * pages) >> 32;
-            self.write(lpn as u32);
+            let lpn = self.rng.below_u32(pages);
+            self.write(lpn);
         }
     }
 

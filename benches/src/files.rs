@@ -10,7 +10,6 @@ use std::time::Instant;
 use files::{FileSpec, FileWorkload, Personality};
 use sim::{Control, run_study, study};
 use tempfile::TempDir;
-use trace::generate::seed;
 
 /// What is promised: so many seconds for [`TRANSACTIONS`].
 pub const PROMISED_S: f64 = 300.0;
@@ -53,7 +52,7 @@ pub fn measure(stack: &str, transactions: u64, quick: bool) -> Result<Measured, 
     let path = folder.path().join("postmark.parquet");
     let spec = spec(transactions, quick);
     let begun = Instant::now();
-    let workload = FileWorkload::new(&spec, seed::derive(SEED, "workload")).map_err(|error| text(&error))?;
+    let workload = FileWorkload::new(&spec, random::derive(SEED, "workload")).map_err(|error| text(&error))?;
     let records = workload.map(|record| record.map_err(|error| trace::TraceError::Option(error.to_string())));
     let requests = trace::write_parquet(records, &path).map_err(|error| text(&error))?;
     let made_s = begun.elapsed().as_secs_f64();

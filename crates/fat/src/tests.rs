@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
 
 use fatfs::{FileSystem, FsOptions};
+use random::SeededRng;
 
 use super::*;
 
@@ -128,16 +129,6 @@ fn check(volume: &mut Volume<Memory>) {
     assert_eq!(counted, volume.free_clusters());
 }
 
-/// Any numbers, the same every time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
-}
-
 const NAMES: [&str; 8] =
     [".git", "Makefile", "a long name of a file.text", "A LONG NAME OF A FOLDER", "x", "y.c", "Ünïcode.txt", "~1"];
 
@@ -146,18 +137,19 @@ const NAMES: [&str; 8] =
 #[test]
 fn what_is_written_the_other_implementation_reads() {
     for (megabytes, tables, seed) in [(17, 1, 1), (20, 2, 2), (300, 1, 3)] {
-        let (mut volume, mut dice) = (formatted(megabytes, tables), Dice(seed));
+        let (mut volume, mut rng) = (formatted(megabytes, tables), SeededRng::new(seed));
+        let mut below = |limit: usize| rng.below(limit as u64) as usize;
         let mut model: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         // Folders, with their paths.
         let mut folders = vec![(String::new(), Folder::ROOT)];
         for step in 0..1_500 {
-            let (path, folder) = folders[dice.below(folders.len())].clone();
-            let name = format!("{}{}", NAMES[dice.below(NAMES.len())], dice.below(12));
+            let (path, folder) = folders[below(folders.len())].clone();
+            let name = format!("{}{}", NAMES[below(NAMES.len())], below(12));
             let full = format!("{path}/{name}");
             let found = volume.find(folder, &name.to_uppercase()).expect("readable");
             assert_eq!(found.is_some(), model.contains_key(&full), "{full}");
             let now = Stamp::of_unix(1_700_000_000 + step);
-            match (found, dice.below(5)) {
+            match (found, below(5)) {
                 (None, 0) if folders.len() < 12 => {
                     let made = volume.create_folder(folder, &name, now).expect("room");
                     folders.push((full.clone(), made.folder().expect("a folder")));
@@ -165,7 +157,7 @@ fn what_is_written_the_other_implementation_reads() {
                 }
                 (None, _) => {
                     let mut made = volume.create_file(folder, &name, now).expect("room");
-                    let bytes = vec![step as u8; dice.below(20_000)];
+                    let bytes = vec![step as u8; below(20_000)];
                     fill(&mut volume, &mut made, &bytes).expect("room");
                     model.insert(full, Some(bytes));
                 }
@@ -183,12 +175,12 @@ fn what_is_written_the_other_implementation_reads() {
                     model.remove(&full);
                 }
                 (Some(mut entry), 1) => {
-                    let bytes = vec![step as u8; dice.below(20_000)];
+                    let bytes = vec![step as u8; below(20_000)];
                     fill(&mut volume, &mut entry, &bytes).expect("room");
                     model.insert(full, Some(bytes));
                 }
                 (Some(entry), _) => {
-                    let (path, to) = folders[dice.below(folders.len())].clone();
+                    let (path, to) = folders[below(folders.len())].clone();
                     let name = format!("moved {step}");
                     let moved = volume.rename(&entry, to, &name).expect("room");
                     assert_eq!((moved.bytes, moved.cluster), (entry.bytes, entry.cluster));
@@ -302,7 +294,8 @@ fn sizes_of_all_kinds_are_formatted_and_others_refused() {
 /// nothing else.
 #[test]
 fn damaged_volumes_are_errors() {
-    let mut dice = Dice(5);
+    let mut rng = SeededRng::new(5);
+    let mut below = |limit: usize| rng.below(limit as u64) as usize;
     let mut whole = formatted(17, 1);
     for i in 0..40 {
         let folder = whole.create_folder(Folder::ROOT, &format!("a folder {i}"), Stamp::default()).expect("room");
@@ -313,9 +306,9 @@ fn damaged_volumes_are_errors() {
     for _ in 0..100 {
         let mut disk = Memory { pages: whole.disk().pages.clone(), freed: 0 };
         for _ in 0..20 {
-            let page = [0, 0, 1, 8, 9, 10, 12, 14][dice.below(8)];
-            let at = if page == 0 { dice.below(64) } else { dice.below(600) };
-            disk.pages[page][at] = dice.below(256) as u8;
+            let page = [0, 0, 1, 8, 9, 10, 12, 14][below(8)];
+            let at = if page == 0 { below(64) } else { below(600) };
+            disk.pages[page][at] = below(256) as u8;
         }
         let Ok(mut volume) = Volume::open(disk) else {
             refused += 1;

@@ -243,22 +243,22 @@ mod tests {
 
     #[test]
     fn requests_are_those_of_a_plain_list_of_pages() {
-        let mut dice = trace::generate::seed::Stream::named(1, "cache");
+        let mut rng = random::SeededRng::named(1, "cache");
         for round in 0..200 {
-            let (most, trims) = (1 + dice.below(300), round % 2 == 0);
+            let (most, trims) = (1 + rng.below(300), round % 2 == 0);
             let (mut cache, mut plain) = (Cache::new(most * PAGE_BYTES), Plain::default());
             for _ in 0..300 {
-                let (first, owner) = (dice.below(500), dice.below(4) as u32);
-                let hint = Hint { temperature: dice.below(3) as u8, ..Hint::NONE };
-                let pages = first..first + dice.below(200);
-                match dice.below(8) {
+                let (first, owner) = (rng.below(500), rng.below(4) as u32);
+                let hint = Hint { temperature: rng.below(3) as u8, ..Hint::NONE };
+                let pages = first..first + rng.below(200);
+                match rng.below(8) {
                     0 => {
                         cache.sync(owner);
                         plain.leave(|other| other.is_none_or(|other| other == owner));
                         plain.left.push((HostOp::Flush, 0, 0, Hint::NONE));
                     }
                     1 => {
-                        let pages: Vec<u64> = pages.step_by(1 + dice.below(2) as usize).collect();
+                        let pages: Vec<u64> = pages.step_by(1 + rng.below(2) as usize).collect();
                         cache.freed(&pages, trims);
                         plain.freed(&pages, trims);
                     }

@@ -1,6 +1,6 @@
 //! What the programs do, one operation after another.
 
-use trace::generate::seed::Stream;
+use random::SeededRng;
 
 use crate::population::{For, Population};
 use crate::spec::{FileSpec, Personality};
@@ -19,18 +19,18 @@ const LOG: usize = 0;
 /// in a file.
 const MOST_LOG_BYTES: u32 = 1 << 20;
 
-/// Files, the volume that they lie on, and the dice.
+/// Files, the volume that they lie on, and the rng.
 pub(crate) struct Programs {
     spec: FileSpec,
     files: Population,
     volume: Volume,
-    dice: Stream,
+    rng: SeededRng,
 }
 
 impl Programs {
     pub(crate) fn new(spec: FileSpec, volume: Volume, seed: u64) -> Self {
-        let (files, dice) = (Population::new(&spec), Stream::named(seed, "files"));
-        Self { spec, files, volume, dice }
+        let (files, rng) = (Population::new(&spec), SeededRng::named(seed, "files"));
+        Self { spec, files, volume, rng }
     }
 
     pub(crate) fn volume(&self) -> &Volume {
@@ -94,14 +94,14 @@ impl Programs {
             log.bytes = 0;
             self.volume.create(log)?;
         }
-        let bytes = 1 + self.dice.below(self.spec.append_bytes.into()) as u32;
+        let bytes = 1 + self.rng.below(self.spec.append_bytes.into()) as u32;
         self.write_to(LOG, bytes, false)
     }
 
     /// Creates a file and writes it whole, if there is room for another.
     pub(crate) fn create(&mut self, safe: bool) -> Result<(), VolumeError> {
         let bytes = self.first_bytes();
-        let Some(entry) = self.files.arrive(&mut self.dice) else { return Ok(()) };
+        let Some(entry) = self.files.arrive(&mut self.rng) else { return Ok(()) };
         entry.bytes = bytes;
         self.volume.create(entry)?;
         self.volume.write(entry, Place::End, bytes)?;
@@ -113,7 +113,7 @@ impl Programs {
 
     /// Opens a file and appends to it, or writes over a part of it if its type is rewritten.
     fn write(&mut self, safe: bool) -> Result<(), VolumeError> {
-        let Some(place) = self.files.draw(&mut self.dice, For::Writing) else { return Ok(()) };
+        let Some(place) = self.files.draw(&mut self.rng, For::Writing) else { return Ok(()) };
         let most = match self.spec.personality {
             Personality::Postmark => POSTMARK_BYTES.1.saturating_sub(self.files.at(place).bytes),
             _ => self.spec.append_bytes,
@@ -121,7 +121,7 @@ impl Programs {
         if most == 0 {
             return Ok(());
         }
-        let bytes = 1 + self.dice.below(most.into()) as u32;
+        let bytes = 1 + self.rng.below(most.into()) as u32;
         self.write_to(place, bytes, safe)
     }
 
@@ -130,7 +130,7 @@ impl Programs {
         self.volume.open(entry);
         if entry.kind.rewritten && entry.bytes > 0 {
             let bytes = bytes.min(entry.bytes);
-            let at = self.dice.below(u64::from(entry.bytes - bytes) + 1) as u32;
+            let at = self.rng.below(u64::from(entry.bytes - bytes) + 1) as u32;
             self.volume.write(entry, Place::At(at), bytes)?;
         } else {
             self.volume.write(entry, Place::End, bytes)?;
@@ -143,7 +143,7 @@ impl Programs {
     }
 
     fn read(&mut self) {
-        if let Some(place) = self.files.draw(&mut self.dice, For::Reading) {
+        if let Some(place) = self.files.draw(&mut self.rng, For::Reading) {
             let entry = self.files.at(place);
             self.volume.open(entry);
             self.volume.read(entry);
@@ -151,13 +151,13 @@ impl Programs {
     }
 
     fn delete(&mut self) -> Result<(), VolumeError> {
-        let Some(place) = self.files.draw(&mut self.dice, For::Deletion) else { return Ok(()) };
+        let Some(place) = self.files.draw(&mut self.rng, For::Deletion) else { return Ok(()) };
         let gone = self.files.leave(place);
         self.volume.delete(&gone)
     }
 
     fn coin(&mut self) -> bool {
-        self.dice.below(2) == 0
+        self.rng.below(2) == 0
     }
 
     /// The size of a new file: even between postmark's bounds, or gamma distributed with shape 1.5
@@ -166,10 +166,10 @@ impl Programs {
     fn first_bytes(&mut self) -> u32 {
         let (least, most) = POSTMARK_BYTES;
         if self.spec.personality == Personality::Postmark {
-            return least + self.dice.below(u64::from(most - least) + 1) as u32;
+            return least + self.rng.below(u64::from(most - least) + 1) as u32;
         }
-        let cosine = libm::cos(2.0 * std::f64::consts::PI * self.dice.unit_interval());
-        let gamma = self.dice.exponential() + self.dice.exponential() * cosine * cosine;
+        let cosine = libm::cos(2.0 * std::f64::consts::PI * self.rng.unit_interval());
+        let gamma = self.rng.exponential() + self.rng.exponential() * cosine * cosine;
         (gamma / 1.5 * f64::from(self.spec.mean_bytes)).max(1.0) as u32
     }
 

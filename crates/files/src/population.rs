@@ -1,6 +1,6 @@
 //! Which files there are, how they are called, and which one is drawn.
 
-use trace::generate::seed::Stream;
+use random::SeededRng;
 
 use crate::spec::FileSpec;
 use crate::types::{FileKind, kinds};
@@ -57,9 +57,9 @@ impl Population {
     }
 
     /// A file that is to be created, of a type that is drawn; none if there is no room for another.
-    pub(crate) fn arrive(&mut self, dice: &mut Stream) -> Option<&mut FileEntry> {
+    pub(crate) fn arrive(&mut self, rng: &mut SeededRng) -> Option<&mut FileEntry> {
         let number = self.vacant.pop()?;
-        let kind = self.draw_kind(dice);
+        let kind = self.draw_kind(rng);
         let folder = number / self.per_folder;
         let path = format!("D{}/E{folder}/F{number}.{}", folder / self.per_folder, kind.extension);
         self.files.push(FileEntry { number, path, kind, bytes: 0 });
@@ -67,20 +67,20 @@ impl Population {
     }
 
     /// A file that is drawn for something, by its place among the files; none if there is no file.
-    pub(crate) fn draw(&self, dice: &mut Stream, what: For) -> Option<usize> {
+    pub(crate) fn draw(&self, rng: &mut SeededRng, what: For) -> Option<usize> {
         if self.files.is_empty() {
             return None;
         }
         let mut at = 0;
         for _ in 0..MOST_DRAWS {
-            at = dice.below(self.files.len() as u64) as usize;
+            at = rng.below(self.files.len() as u64) as usize;
             let kind = &self.files[at].kind;
             let likely = match what {
                 For::Reading => 1.0,
                 For::Writing => kind.written,
                 For::Deletion => kind.deleted,
             };
-            if likely >= 1.0 || dice.unit_interval() <= likely {
+            if likely >= 1.0 || rng.unit_interval() <= likely {
                 break;
             }
         }
@@ -98,8 +98,8 @@ impl Population {
         gone
     }
 
-    fn draw_kind(&self, dice: &mut Stream) -> FileKind {
-        let mut rest = dice.below(self.shares.into()) as u32;
+    fn draw_kind(&self, rng: &mut SeededRng) -> FileKind {
+        let mut rest = rng.below(self.shares.into()) as u32;
         for kind in &self.kinds {
             match rest.checked_sub(kind.share) {
                 Some(less) => rest = less,

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
+use random::SeededRng;
 use trace::{Format, OpenOptions, Record, Statistics, open_bytes};
 
 /// Bytes of text when measuring, and when run as a test.
@@ -44,16 +45,6 @@ struct Case {
 impl std::fmt::Display for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.name)
-    }
-}
-
-/// Numbers that look random and are always the same.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
     }
 }
 
@@ -121,21 +112,21 @@ fn line(format: Format, request: &Request, out: &mut Vec<u8>) {
 
 /// A trace of about `size` bytes; nothing of a format without a line here.
 fn text(format: Format, size: usize) -> Vec<u8> {
-    let mut dice = Dice(1);
+    let mut rng = SeededRng::new(1);
     let mut out = Vec::with_capacity(size + 200);
     if format == Format::Fio {
         out.extend_from_slice(b"fio version 3 iolog\n");
     }
     let (mut ticks, mut number) = (0, 0);
     while out.len() < size {
-        ticks += dice.below(20_000);
+        ticks += rng.below(20_000);
         let request = Request {
             number,
             ticks,
-            is_read: dice.below(3) == 0,
-            sector: dice.below(1 << 27),
-            sectors: 8 << dice.below(5),
-            device: dice.below(4),
+            is_read: rng.below(3) == 0,
+            sector: rng.below(1 << 27),
+            sectors: 8 << rng.below(5),
+            device: rng.below(4),
         };
         let before = out.len();
         if format == Format::Vscsi {

@@ -11,9 +11,9 @@
 use std::fmt;
 
 use ftl::FileEvent;
+use random::SeededRng;
 
 use crate::case::operation::{Extent, Operation, Space};
-use crate::inject::seeded_rng::SeededRng;
 
 /// What of a swarm is on, one bit each, in the order in which replay lines name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,8 +120,8 @@ impl Host {
             "trim" => Operation::Trim(extent),
             "flush" => Operation::Flush,
             "idle" => Operation::Idle,
-            "relocate_block" => Operation::Evacuate(self.rng.below(self.space.physical_blocks)),
-            "tell" => Operation::Tell(FileEvent::ALL[self.rng.below(FileEvent::ALL.len() as u32) as usize], extent),
+            "relocate_block" => Operation::Evacuate(self.rng.below_u32(self.space.physical_blocks)),
+            "tell" => Operation::Tell(FileEvent::ALL[self.rng.below_u32(FileEvent::ALL.len() as u32) as usize], extent),
             _ => Operation::Write(extent),
         }
     }
@@ -135,9 +135,9 @@ impl Host {
             _ => logical_pages,
         };
         let first = match PLACES[pick(&mut self.rng, &self.places)] {
-            "anywhere" => self.rng.below(logical_pages),
-            "hot" => self.rng.below(logical_pages.div_ceil(8)),
-            "aligned" => self.rng.below(logical_pages.div_ceil(pages_per_block)) * pages_per_block,
+            "anywhere" => self.rng.below_u32(logical_pages),
+            "hot" => self.rng.below_u32(logical_pages.div_ceil(8)),
+            "aligned" => self.rng.below_u32(logical_pages.div_ceil(pages_per_block)) * pages_per_block,
             _ => self.cursor,
         };
         let extent = Extent::within(logical_pages, first, pages);
@@ -147,7 +147,7 @@ impl Host {
 }
 
 fn pick(rng: &mut SeededRng, among: &[usize]) -> usize {
-    among[rng.below(among.len() as u32) as usize]
+    among[rng.below_u32(among.len() as u32) as usize]
 }
 
 #[cfg(test)]

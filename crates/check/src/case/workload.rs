@@ -9,9 +9,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use random::SeededRng;
+
 use crate::case::operation::{Extent, Operation, Space};
 use crate::case::swarm::Swarm;
-use crate::inject::seeded_rng::SeededRng;
 
 /// How the host behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -174,22 +175,22 @@ impl Generator {
     }
 
     fn write_anywhere(&mut self) -> Operation {
-        let lpn = self.rng.below(self.space.logical_pages);
+        let lpn = self.rng.below_u32(self.space.logical_pages);
         self.write(lpn, 1)
     }
 
     fn any_block(&mut self) -> u32 {
-        self.rng.below(self.space.blocks()) * self.space.pages_per_block
+        self.rng.below_u32(self.space.blocks()) * self.space.pages_per_block
     }
 
     fn any_extent(&mut self, most: u32) -> Extent {
-        let (first, pages) = (self.rng.below(self.space.logical_pages), self.rng.up_to(most));
+        let (first, pages) = (self.rng.below_u32(self.space.logical_pages), self.rng.up_to(most));
         self.extent(first, pages)
     }
 
     fn mixed(&mut self) -> Operation {
         let most = if self.rng.percent(70) { 2 } else { 2 * self.space.pages_per_block };
-        match self.rng.below(100) {
+        match self.rng.below_u32(100) {
             0..=59 => Operation::Write(self.any_extent(most)),
             60..=79 => Operation::Read(self.any_extent(most)),
             80..=91 => Operation::Trim(self.any_extent(most)),
@@ -209,7 +210,7 @@ impl Generator {
     fn hot_cold(&mut self) -> Operation {
         let hot = (self.space.logical_pages / 10).max(1);
         let limit = if self.rng.percent(90) { hot } else { self.space.logical_pages };
-        let lpn = self.rng.below(limit);
+        let lpn = self.rng.below_u32(limit);
         self.write(lpn, 1)
     }
 
@@ -261,7 +262,7 @@ impl Generator {
 
     fn trim_flush(&mut self) -> Operation {
         let most = self.space.pages_per_block;
-        match self.rng.below(10) {
+        match self.rng.below_u32(10) {
             0..=4 => Operation::Write(self.any_extent(most)),
             5..=7 => Operation::Trim(self.any_extent(most)),
             _ => Operation::Flush,
@@ -302,11 +303,11 @@ impl Generator {
 
     fn evacuations(&mut self) -> Operation {
         let most = if self.rng.percent(70) { 2 } else { 2 * self.space.pages_per_block };
-        match self.rng.below(10) {
+        match self.rng.below_u32(10) {
             0..=4 => Operation::Write(self.any_extent(most)),
             5 => Operation::Trim(self.any_extent(most)),
             6 => Operation::Flush,
-            _ => Operation::Evacuate(self.rng.below(self.space.physical_blocks)),
+            _ => Operation::Evacuate(self.rng.below_u32(self.space.physical_blocks)),
         }
     }
 

@@ -9,10 +9,10 @@
 use flash::{Lpn, Operations, Pbn};
 use ftl::api::wear::Use;
 use ftl::{Deferred, Device, Drive, FlashOp, FlashPort, FtlError, Hint, Nanos, RecoverError, RelocateOutcome, Request};
+use random::{derive, mix};
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
-use crate::inject::seeded_rng::{derive, mix};
 use crate::oracle::exact::Stamp;
 use crate::oracle::rules::Oracle;
 use crate::report::failure::Fault;

@@ -23,6 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::{Faulty, Tear};
 use ftl::Layout;
+use random::derive;
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
@@ -31,7 +32,6 @@ use crate::drivers::session::Session;
 use crate::inject::cut::{self, Cut};
 use crate::inject::cut_sampler::CutSampler;
 use crate::inject::schedule::FaultSchedule;
-use crate::inject::seeded_rng::derive;
 use crate::oracle::crash_oracle::CrashOracle;
 use crate::oracle::exact::Stamp;
 use crate::report::coverage::{Phase, StateCoverage};

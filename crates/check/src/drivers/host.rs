@@ -15,13 +15,13 @@ use std::ops::RangeInclusive;
 
 use flash::{Chip, Full};
 use ftl::{Buffered, Cause, ConfigError, Drive, FlashOp, Footprint, Layout, Tally, Timed};
+use random::{SeededRng, derive};
 
 use crate::Stamp;
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
-use crate::inject::seeded_rng::{SeededRng, derive};
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::Fault;
 use crate::report::outcome::Outcome;
@@ -97,7 +97,7 @@ impl Host {
             self.apply(Operation::Read(extent))?;
         }
         for _ in 0..BYSTANDERS {
-            let first = self.rng.below(self.driver.oracle.logical_pages());
+            let first = self.rng.below_u32(self.driver.oracle.logical_pages());
             self.apply(Operation::Read(Extent { first, pages: 1 }))?;
         }
         Ok(())

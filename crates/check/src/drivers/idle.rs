@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ftl::{FlashOp, Layout, Nanos, Timed};
+use random::{SeededRng, derive};
 
 use crate::case::operation::Extent;
 use crate::case::test_case::Case;
@@ -17,7 +18,6 @@ use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
 use crate::drivers::session::create;
 use crate::inject::schedule::FaultSchedule;
-use crate::inject::seeded_rng::{SeededRng, derive};
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::{Failure, Fault, Place};
 use crate::report::outcome::Outcome;
@@ -88,7 +88,7 @@ impl<'a> Trial<'a> {
             self.place.set(Place::Request(number, operation));
             self.driver.apply(operation)?;
             self.offer()?;
-            let lpn = self.rng.below(case.logical_pages);
+            let lpn = self.rng.below_u32(case.logical_pages);
             self.driver.compare(Extent { first: lpn, pages: 1 })?;
         }
         self.place.set(Place::Aftermath("reading everything"));
@@ -99,7 +99,7 @@ impl<'a> Trial<'a> {
 
     /// Offers idle time when the device has nothing to do any more.
     fn offer(&mut self) -> Result<(), Fault> {
-        let budget = Nanos(self.rng.below(LONGEST).into());
+        let budget = Nanos(self.rng.below_u32(LONGEST).into());
         let last_end = || self.driver.media().device().timing.last_end();
         let (before, from) = (self.driver.outcome().flash_operations(), last_end());
         self.driver.idle(from, budget)?;

@@ -15,6 +15,7 @@ use std::ops::AddAssign;
 
 use flash::ProgramOrder;
 use ftl::{Layout, Stack};
+use random::derive;
 
 use crate::case::device_spec::DeviceSpec;
 use crate::case::geometries;
@@ -24,7 +25,6 @@ use crate::case::workload::{Pattern, Workload};
 use crate::drivers::explorer::{Effort, Explored};
 use crate::drivers::session::create;
 use crate::inject::schedule::FaultSchedule;
-use crate::inject::seeded_rng::derive;
 
 /// Requests of a case.
 const REQUESTS: u32 = 200;

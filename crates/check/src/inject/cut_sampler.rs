@@ -5,9 +5,9 @@
 //! before the operation is done; the recorder asks, and copies the chip for nothing else.
 
 use flash::Tear;
+use random::{derive, mix};
 
 use crate::inject::cut::{self, Cut};
-use crate::inject::seeded_rng::{derive, mix};
 
 /// The choice among the cuts on top of certain others.
 #[derive(Clone, Debug)]

@@ -12,6 +12,7 @@
 
 use flash::{Fault, FaultPlan, ProgramOrder, Tear};
 use ftl::{Layout, Stack};
+use random::{SeededRng, derive};
 
 use crate::case::device_spec::DeviceSpec;
 use crate::case::geometries;
@@ -19,7 +20,6 @@ use crate::case::test_case::{Case, Prefill};
 use crate::case::workload::{Pattern, Workload};
 use crate::drivers::session::create;
 use crate::inject::schedule::FaultSchedule;
-use crate::inject::seeded_rng::{SeededRng, derive};
 
 /// Operations for which plans at random are drawn: more than any run has.
 const HORIZON: u64 = 30_000;
@@ -44,7 +44,7 @@ impl Rates {
     pub fn plan(self, seed: u64) -> FaultPlan {
         let mut rng = SeededRng::named(seed, "faults");
         let mut draw = |operation| {
-            let mut one_in = |rate: u32| rate > 0 && rng.below(rate) == 0;
+            let mut one_in = |rate: u32| rate > 0 && rng.below_u32(rate) == 0;
             let kinds = [
                 (self.cut, Fault::Cut(Tear::ALL[(operation % 4) as usize])),
                 (self.program, Fault::ProgramFails),

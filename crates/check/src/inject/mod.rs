@@ -5,5 +5,4 @@ pub(crate) mod cut_sampler;
 pub mod failing_flash;
 pub(crate) mod fault;
 pub(crate) mod schedule;
-pub(crate) mod seeded_rng;
 pub(crate) mod tracing_chip;

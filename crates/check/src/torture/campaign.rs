@@ -13,6 +13,7 @@
 use std::fmt;
 
 use ftl::Stack;
+use random::derive;
 
 use crate::canary;
 use crate::case::device_spec::DeviceSpec;
@@ -23,7 +24,6 @@ use crate::case::workload::{Pattern, Workload};
 use crate::drivers::session::create;
 use crate::drivers::suite::run_case;
 use crate::inject::schedule::FaultSchedule;
-use crate::inject::seeded_rng::derive;
 use crate::report::failure::Failure;
 
 /// A stack that is to be tried.

@@ -8,6 +8,7 @@ use std::fmt::Display;
 
 use flash::ProgramOrder;
 use ftl::{Part, PartKind, Stack, registry};
+use random::SeededRng;
 
 use super::coverage::{Answers, Question};
 use super::trial_space::{Kind, TrialSpace};
@@ -21,7 +22,6 @@ use crate::drivers::explorer::Effort;
 use crate::drivers::session::create;
 use crate::inject::failing_flash::Rates;
 use crate::inject::schedule::FaultSchedule;
-use crate::inject::seeded_rng::SeededRng;
 
 const CHANNELS: [u32; 3] = [1, 2, 3];
 const DIES: [u32; 2] = [1, 2];
@@ -207,10 +207,10 @@ impl Sheet<'_> {
         let rows = channels * dies * planes;
         let sizes: &[_] = if kind == Kind::PowerCuts { &BLOCKS_OF_CUTS } else { &BLOCKS };
         let (least, more) = self.of("blocks", sizes);
-        let blocks = (least + rng.below(more)).div_ceil(rows).max(3);
+        let blocks = (least + rng.below_u32(more)).div_ceil(rows).max(3);
         let device = DeviceSpec::new(channels, dies, planes, blocks, self.of("pages", &PAGES));
         let bad = if self.number("bad") == 0 { 0 } else { rng.up_to(3) };
-        let mut bad_blocks: Vec<_> = (0..bad).map(|_| rng.below(rows * blocks)).collect();
+        let mut bad_blocks: Vec<_> = (0..bad).map(|_| rng.below_u32(rows * blocks)).collect();
         bad_blocks.sort_unstable();
         bad_blocks.dedup();
         device.ordered(self.of("order", &ORDERS)).with_bad(bad_blocks)
@@ -263,15 +263,15 @@ pub(super) fn trial(
     let eighths = if sheet.number("filled") == 0 { 8 } else { rng.up_to(7) };
     let logical_pages = (capacity.saturating_sub(spares * device.shape.pages_per_block) * eighths / 8).max(1);
     let requests = match kind {
-        Kind::Conformance => rng.below(500) + 100,
-        Kind::PowerCuts => rng.below(80) + 20,
-        Kind::FailingFlash | Kind::Combined => rng.below(250) + 50,
+        Kind::Conformance => rng.below_u32(500) + 100,
+        Kind::PowerCuts => rng.below_u32(80) + 20,
+        Kind::FailingFlash | Kind::Combined => rng.below_u32(250) + 50,
     };
     let case = Case {
         stack,
         device,
         logical_pages,
-        seed: u64::from(rng.below(u32::MAX)),
+        seed: u64::from(rng.below_u32(u32::MAX)),
         workload,
         requests,
         prefill: sheet.of("prefill", &PREFILLS),
@@ -279,7 +279,7 @@ pub(super) fn trial(
         readback_every: sheet.of("readback", &READBACK),
         check_every: sheet.of("check", &CHECK),
         // The last draw, so that what comes before does not depend on it.
-        schedule: if kind == Kind::Conformance && rng.below(IDLE_TIME) == 0 {
+        schedule: if kind == Kind::Conformance && rng.below_u32(IDLE_TIME) == 0 {
             FaultSchedule::IdleTime
         } else {
             FaultSchedule::None

@@ -12,9 +12,8 @@
 
 use std::collections::BTreeSet;
 
+use random::SeededRng;
 use serde::Serialize;
-
-use crate::inject::seeded_rng::SeededRng;
 
 /// Candidates of which the best is taken.
 const CANDIDATES: usize = 12;
@@ -141,10 +140,10 @@ impl Coverage {
     }
 
     fn random(&self, rng: &mut SeededRng) -> Answers {
-        let defaults = DEFAULTS[rng.below(DEFAULTS.len() as u32) as usize];
+        let defaults = DEFAULTS[rng.below_u32(DEFAULTS.len() as u32) as usize];
         let choose = |question: &Question| {
             let keeps = question.has_default && rng.percent(defaults);
-            if keeps { 0 } else { rng.below(question.choices.len() as u32) as usize }
+            if keeps { 0 } else { rng.below_u32(question.choices.len() as u32) as usize }
         };
         self.questions.iter().map(choose).collect()
     }

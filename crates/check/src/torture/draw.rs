@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use flash::{Fault, FaultPlan, Tear};
 use ftl::FlashOp;
+use random::SeededRng;
 
 use super::choices::{self, Plan};
 use super::coverage::{Answers, Coverage, Question};
@@ -19,7 +20,6 @@ use crate::drivers::explorer::explore_within;
 use crate::drivers::fault_run::FaultRun;
 use crate::drivers::faults::run_with_faults;
 use crate::drivers::suite::run_case;
-use crate::inject::seeded_rng::SeededRng;
 use crate::report::failure::Failure;
 
 /// Runs of a case on failing flash: enough to make the drawing cheap beside them, few enough for
@@ -72,15 +72,15 @@ impl Drawn {
     }
 
     fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.rng.below(choices.len() as u32) as usize]
+        choices[self.rng.below_u32(choices.len() as u32) as usize]
     }
 
     fn faults(&mut self) -> FaultPlan {
-        self.plan.rates.plan(u64::from(self.rng.below(u32::MAX)))
+        self.plan.rates.plan(u64::from(self.rng.below_u32(u32::MAX)))
     }
 
     fn endurance(&mut self) -> Option<u32> {
-        self.plan.is_limited.then(|| 5 + self.rng.below(40))
+        self.plan.is_limited.then(|| 5 + self.rng.below_u32(40))
     }
 
     /// Programs and erases that fail, or pages that decay, or one fault alone at an operation that
@@ -97,7 +97,7 @@ impl Drawn {
     }
 
     fn one_fault(&mut self, operations: &[FlashOp]) -> FaultPlan {
-        let operation = self.rng.below(operations.len() as u32);
+        let operation = self.rng.below_u32(operations.len() as u32);
         let fault = match operations.get(operation as usize) {
             Some(FlashOp::Program) => Fault::ProgramFails,
             Some(FlashOp::Erase) => Fault::EraseFails,

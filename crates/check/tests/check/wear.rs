@@ -18,8 +18,7 @@ use ftl::registry::WEAR_POLICIES;
 use ftl::{
     Capabilities, ConfigError, Deferred, Entry, Layout, Note, Part, RelocateOutcome, Stack, Values, Wear, registry,
 };
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 /// A mapping of each family, and of the log-buffer ones one that groups blocks.
 const MAPPINGS: [&str; 5] = ["page", "block", "fast", "a-sast", "dftl"];
@@ -44,7 +43,7 @@ fn stacks() -> Vec<Stack> {
 /// Each of these cases with other values of the policy's parameters: every other one eager, if the
 /// policy is among those; else drawn at random among those that are worth trying.
 fn with_settings(stack: &Stack, cases: impl Iterator<Item = Case>) -> Vec<Case> {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut rng = SeededRng::new(SEED);
     let subject = Subject::keeping(stack.clone()).expect("parts that go together");
     let parameters: Vec<_> = subject.parameters.into_iter().filter(|&(part, _)| part > 0).collect();
     let eager = EAGER
@@ -54,7 +53,7 @@ fn with_settings(stack: &Stack, cases: impl Iterator<Item = Case>) -> Vec<Case> 
     let drawn = cases.enumerate().map(|(i, mut case)| {
         for (part, parameter) in &parameters {
             let values = values(parameter);
-            let value = &values[(rng.next_u64() % values.len() as u64) as usize];
+            let value = &values[(rng.bits() % values.len() as u64) as usize];
             case.stack.others[part - 1].settings.insert(parameter.name.to_owned(), value.clone());
         }
         if let Some(eager) = eager.as_ref().filter(|_| i % 2 == 0) {

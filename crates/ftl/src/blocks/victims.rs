@@ -18,8 +18,7 @@
 //! collecting again and again ends.
 
 use flash::{Geometry, Pbn};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::blocks::ledger::Ledger;
@@ -105,7 +104,7 @@ pub struct Victims {
     /// Cost-benefit: the time of each block's last change, counted in changes.
     changed: Vec<u64>,
     clock: u64,
-    rng: Xoshiro256PlusPlus,
+    rng: SeededRng,
 }
 
 impl Victims {
@@ -126,7 +125,7 @@ impl Victims {
             positions: vec![None; if policy.keeps_array() { blocks } else { 0 }],
             changed: vec![0; if policy == Policy::CostBenefit { blocks } else { 0 }],
             clock: 0,
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            rng: SeededRng::new(seed),
         }
     }
 
@@ -251,7 +250,7 @@ impl Victims {
         if array.is_empty() {
             return None;
         }
-        let position = ((self.rng.next_u64() >> 32) * array.len() as u64) >> 32;
+        let position = self.rng.below_u32(array.len() as u32);
         Some(Pbn::new(array[position as usize]))
     }
 

@@ -74,8 +74,7 @@
 //! power cut.
 
 use flash::Lpn;
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use crate::api::access_delays::AccessDelays;
 use crate::api::entry::{Capabilities, Entry};
@@ -145,7 +144,7 @@ pub struct Jtl {
     position_of: Vec<Option<(u32, u32)>>,
     /// For which page was drawn who is pushed, and from each level from 0 on who.
     drawn: Option<(Lpn, Vec<Lpn>)>,
-    rng: Xoshiro256PlusPlus,
+    rng: SeededRng,
 }
 
 impl Jtl {
@@ -166,7 +165,7 @@ impl Jtl {
             if level.len() < 1 << pushed.len() {
                 break;
             }
-            let which = (self.rng.next_u64() % level.len() as u64) as usize;
+            let which = (self.rng.bits() % level.len() as u64) as usize;
             pushed.push(level[which]);
         }
         self.drawn = Some((lpn, pushed));
@@ -213,7 +212,7 @@ impl SharedRamPolicy for Jtl {
             with_data: with_data.min(levels),
             position_of: Vec::new(),
             drawn: None,
-            rng: Xoshiro256PlusPlus::seed_from_u64(layout.seed),
+            rng: SeededRng::new(layout.seed),
         }
     }
 

@@ -43,8 +43,7 @@ use std::fmt;
 use std::ops::Range;
 
 use flash::Pbn;
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
@@ -88,7 +87,7 @@ pub struct Bet {
     next: usize,
     /// What is left to be emptied of a set.
     left: Range<u32>,
-    rng: Xoshiro256PlusPlus,
+    rng: SeededRng,
 }
 
 impl WearScheme for Bet {
@@ -103,9 +102,8 @@ impl WearScheme for Bet {
 
     fn new(layout: &Layout, values: &Values) -> Self {
         let (blocks, k) = (layout.geometry.blocks(), values.integer(K.name) as u32);
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(layout.seed);
-        // Far from what victims are drawn with.
-        rng.long_jump();
+        // Victims are drawn with the same seed.
+        let rng = SeededRng::new(layout.seed).far_apart();
         Self {
             blocks,
             free: FreeBlocks::from_values(values),
@@ -133,7 +131,7 @@ impl Bet {
     fn begin_interval(&mut self) {
         self.flags.fill(false);
         (self.flagged, self.erases) = (0, 0);
-        self.next = (self.rng.next_u64() % self.flags.len() as u64) as usize;
+        self.next = (self.rng.bits() % self.flags.len() as u64) as usize;
     }
 
     fn is_uneven(&self) -> bool {

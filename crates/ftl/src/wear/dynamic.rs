@@ -61,8 +61,7 @@ impl WearPolicy for Dynamic {
 #[cfg(test)]
 mod tests {
     use flash::{Flash, Pbn};
-    use rand_core::{Rng, SeedableRng};
-    use rand_xoshiro::Xoshiro256PlusPlus;
+    use random::SeededRng;
 
     use super::*;
     use crate::api::layout::Wear;
@@ -78,12 +77,12 @@ mod tests {
         let (mut flash, mut layout) = (device(BLOCKS, 4), layout(BLOCKS, 4, 8));
         layout.wear = wear;
         let mut blocks = BlockManager::new(&layout, Spares { total: 1, used: 0 });
-        let mut dice = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut rng = SeededRng::new(5);
         let mut held = Vec::new();
         for _ in 0..8_000 {
             held.push(blocks.take(AllocRequest::new(Purpose::Data)).expect("half are free"));
             if held.len() == BLOCKS as usize / 2 {
-                let back = held.swap_remove((dice.next_u64() % u64::from(BLOCKS / 2)) as usize);
+                let back = held.swap_remove((rng.bits() % u64::from(BLOCKS / 2)) as usize);
                 blocks.give_back(&mut flash, back).expect("erased");
             }
         }

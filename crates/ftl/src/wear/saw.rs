@@ -126,8 +126,7 @@ impl WearPolicy for Saw {
 #[cfg(test)]
 mod tests {
     use flash::{Flash, Pbn};
-    use rand_core::{Rng, SeedableRng};
-    use rand_xoshiro::Xoshiro256PlusPlus;
+    use random::SeededRng;
 
     use super::*;
     use crate::api::hint::Hint;
@@ -148,14 +147,14 @@ mod tests {
         let (mut flash, mut layout) = (device(BLOCKS, 4), layout(BLOCKS, 4, 8));
         layout.wear = Some(wear);
         let mut blocks = BlockManager::new(&layout, Spares { total: 1, used: 0 });
-        let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut rng = SeededRng::new(3);
         let hint = |piece: usize| if says { Hint::new(0, if piece < 30 { 1 } else { 10 }, 0) } else { Hint::NONE };
         let take = |blocks: &mut BlockManager, piece| {
             blocks.take(AllocRequest::new(Purpose::Data).hinted(hint(piece))).expect("free")
         };
         let mut held: Vec<Pbn> = (0..40).map(|piece| take(&mut blocks, piece)).collect();
         for _ in 0..40_000 {
-            let roll = (dice.next_u64() >> 33) as usize;
+            let roll = (rng.bits() >> 33) as usize;
             let piece = if roll.is_multiple_of(50) { roll / 50 % 30 } else { 30 + roll / 50 % 10 };
             let block = take(&mut blocks, piece);
             let old = std::mem::replace(&mut held[piece], block);

@@ -16,8 +16,7 @@ use ftl::{
     BrokenInvariant, Cause, Drive, FlashOp, FlashPort, Footprint, FtlError, Layout, Mapping, Note, RelocateOutcome,
     Request, Settings, Stack, Values, WearQuery, registry,
 };
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 const PER_BLOCK: u32 = 4;
 /// The last logical block has two pages.
@@ -278,8 +277,8 @@ impl Model {
 fn follow<B: BufferScheme>(kind: Kind) {
     for (seed, room) in [1, 2, 5, 9, 46].into_iter().enumerate() {
         let (mut bench, mut model) = (Bench::new::<B>(room, &[]), Model::new(kind, room as usize));
-        let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed as u64);
-        let mut below = |limit: u32| (((dice.next_u64() >> 32) * u64::from(limit)) >> 32) as u32;
+        let mut rng = SeededRng::new(seed as u64);
+        let mut below = |limit: u32| rng.below_u32(limit);
         let (mut content, mut next, mut evictions) = (BTreeMap::new(), 0, 0);
         for step in 1..4_000 {
             // Half of the writes stay in a few blocks, some go over a whole block.
@@ -429,9 +428,9 @@ fn merges(buffer: &str) -> [u64; 3] {
     }
     ftl.flush(&mut flash).expect("flushed");
     let before = *flash.tally();
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
+    let mut rng = SeededRng::new(3);
     for _ in 0..4_000 {
-        let drawn = dice.next_u64();
+        let drawn = rng.bits();
         // Eight writes to a block, and then another.
         let lpn = (drawn % 64 * 16) as u32;
         for i in 0..8 {

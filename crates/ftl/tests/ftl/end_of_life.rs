@@ -4,8 +4,7 @@
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, PastEndurance, Pbn, Shape};
 use ftl::{Drive, FlashPort, FtlError, Layout, Request, Stack, registry};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 const BLOCKS: u32 = 128;
 const PAGES_PER_BLOCK: u32 = 16;
@@ -36,8 +35,8 @@ fn live(stack: &str, dies: u32, seed: u64) -> Life {
     let stack: Stack = stack.parse().expect("a spelling");
     let mut ftl: Drive<Device> = registry::create(&stack, &layout).expect("a valid stack");
     let mut flash = FlashPort::new(untimed(chip));
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut below = |limit: u32| (((dice.next_u64() >> 32) * u64::from(limit)) >> 32) as u32;
+    let mut rng = SeededRng::new(seed);
+    let mut below = |limit: u32| rng.below_u32(limit);
     let mut held = vec![0; PAGES as usize];
     let mut writes = 0_u32;
     loop {

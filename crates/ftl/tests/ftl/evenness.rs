@@ -4,8 +4,7 @@
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Pbn, Ppn, Shape};
 use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Stack, Timed, Untimed, registry};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
@@ -19,7 +18,7 @@ struct HotCold {
     ftl: Drive<Device>,
     hot: u32,
     dies: u32,
-    rng: Xoshiro256PlusPlus,
+    rng: SeededRng,
 }
 
 impl HotCold {
@@ -43,7 +42,7 @@ impl HotCold {
         let stack: Stack = stack.parse().expect("a spelling");
         let ftl = registry::create(&stack, &layout).expect("a valid stack");
         let flash = FlashPort::new(Timed { chip, timing: Untimed });
-        let mut device = Self { flash, ftl, hot: pages / parts, dies, rng: Xoshiro256PlusPlus::seed_from_u64(11) };
+        let mut device = Self { flash, ftl, hot: pages / parts, dies, rng: SeededRng::new(11) };
         (0..pages).for_each(|lpn| device.write(lpn));
         device
     }
@@ -62,7 +61,7 @@ impl HotCold {
     fn wear_hinted(&mut self, erases: u64) {
         let (hot, blocks) = (self.hot / PAGES_PER_BLOCK, 50);
         while self.flash.device().operations().erases < erases {
-            let mut roll = |most: u32| (((self.rng.next_u64() >> 32) * u64::from(most)) >> 32) as u32;
+            let mut roll = |most: u32| self.rng.below_u32(most);
             if roll(50) > 0 {
                 let lpn = roll(self.hot);
                 self.write_hinted(lpn, Hint::new(0, 10, 2));
@@ -77,7 +76,7 @@ impl HotCold {
     /// Rewrites hot pages until there have been so many erases.
     fn wear(&mut self, erases: u64) {
         while self.flash.device().operations().erases < erases {
-            let lpn = (((self.rng.next_u64() >> 32) * u64::from(self.hot)) >> 32) as u32;
+            let lpn = self.rng.below_u32(self.hot);
             self.write(lpn);
         }
         self.ftl.check(&self.flash).expect("invariants");

@@ -4,8 +4,7 @@
 use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, ProgramOrder, Shape};
 use ftl::{Drive, FlashOp, FlashPort, Layout, Request, Stack, registry};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 struct Instance {
     flash: FlashPort<Device>,
@@ -44,8 +43,8 @@ enum Step {
 /// One-page updates here and there, streams that are broken off, large and small requests, trims
 /// and flushes.
 fn steps(logical_pages: u32, pages_per_block: u32, seed: u64) -> Vec<Step> {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut below = move |limit: u32| (((rng.next_u64() >> 32) * u64::from(limit)) >> 32) as u32;
+    let mut rng = SeededRng::new(seed);
+    let mut below = move |limit: u32| rng.below_u32(limit);
     let (mut at, mut steps) = (0, Vec::new());
     for _ in 0..2500 {
         let (first, pages) = match seed % 4 {

@@ -6,19 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate of the workspace with the crates of the workspace that it may depend on.
-const CRATES: [(&str, &[&str]); 12] = [
+const CRATES: [(&str, &[&str]); 13] = [
+    ("crates/random", &[]),
     ("crates/flash", &[]),
-    ("crates/ftl", &["flash"]),
-    ("crates/trace", &[]),
+    ("crates/ftl", &["flash", "random"]),
+    ("crates/trace", &["random"]),
     ("crates/analyzer", &[]),
-    ("crates/files", &["analyzer", "fat", "trace"]),
-    ("crates/check", &["flash", "ftl"]),
-    ("crates/sim", &["check", "flash", "ftl", "trace"]),
+    ("crates/files", &["analyzer", "fat", "random", "trace"]),
+    ("crates/check", &["flash", "ftl", "random"]),
+    ("crates/sim", &["check", "flash", "ftl", "random", "trace"]),
     ("crates/live", &["flash", "ftl", "sim", "trace"]),
     ("crates/fat", &[]),
     ("crates/mount", &["analyzer", "fat", "ftl", "live"]),
     ("crates/py", &["check", "files", "ftl", "live", "mount", "sim", "trace"]),
-    ("benches", &["files", "flash", "ftl", "sim", "trace"]),
+    ("benches", &["files", "flash", "ftl", "random", "sim", "trace"]),
 ];
 
 fn root() -> PathBuf {

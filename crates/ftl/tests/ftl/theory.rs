@@ -8,8 +8,7 @@
 
 use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
 use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Stack, Timed, Untimed, registry};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
@@ -17,7 +16,7 @@ struct Bench {
     flash: FlashPort<Device>,
     ftl: Drive<Device>,
     pages: u32,
-    rng: Xoshiro256PlusPlus,
+    rng: SeededRng,
 }
 
 impl Bench {
@@ -47,7 +46,7 @@ impl Bench {
         let layout = Layout::of(&chip, pages, 7);
         let ftl = registry::create(stack, &layout).expect("a valid scheme");
         let flash = FlashPort::new(Timed { chip, timing: Untimed });
-        Self { flash, ftl, pages, rng: Xoshiro256PlusPlus::seed_from_u64(11) }
+        Self { flash, ftl, pages, rng: SeededRng::new(11) }
     }
 
     fn write(&mut self, lpn: u32) {
@@ -55,11 +54,11 @@ impl Bench {
     }
 
     fn below(&mut self, limit: u32) -> u32 {
-        (((self.rng.next_u64() >> 32) * u64::from(limit)) >> 32) as u32
+        self.rng.below_u32(limit)
     }
 
     fn share(&mut self) -> f64 {
-        (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.rng.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     // Programs per write over `writes` writes, after `warm` of them.

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use flash::Geometry;
 use ftl::Stack;
+use random::SeededRng;
 
 use super::image_layout::ImageLayout;
 use super::page_tags::{SLOT_BYTES, decode};
-use super::testing::{Dice, PAGES, content, create, folder, read};
+use super::testing::{PAGES, content, create, folder, read};
 use super::{CheckReport, Image, check};
 use crate::LiveError;
 use crate::drive::{DriveOptions, LiveDrive};
@@ -37,9 +38,9 @@ impl Written {
         let path = folder.path().join("whole.img");
         create(&path, stack, PAGE);
         let mut drive = open(&path, false).expect("a drive");
-        let (mut held, mut dice) = (vec![0; PAGES as usize], Dice(0xDA));
+        let (mut held, mut rng) = (vec![0; PAGES as usize], SeededRng::new(0xDA));
         for round in 1..=600 {
-            let page = if round <= PAGES as u32 { u64::from(round - 1) } else { dice.below(PAGES) };
+            let page = if round <= PAGES as u32 { u64::from(round - 1) } else { rng.below(PAGES) };
             drive.write(page * PAGE as u64, &content(page, round, PAGE)).expect("written");
             held[page as usize] = round;
             if round % 32 == 0 {
@@ -148,25 +149,25 @@ fn a_thousand_damages_of_up_to_64_kib_are_never_silent_and_never_a_panic() {
         for stops_well in [true, false] {
             seed += 77;
             let written = Written::new(stack, stops_well);
-            let (mut outcomes, mut dice) = (Outcomes::default(), Dice(seed));
+            let (mut outcomes, mut rng) = (Outcomes::default(), SeededRng::new(seed));
             for round in 0..DAMAGES {
-                let length = 1 << dice.below(LONGEST.ilog2().into());
-                let length = length + dice.below(length);
+                let length = 1 << rng.below(LONGEST.ilog2().into());
+                let length = length + rng.below(length);
                 let end = written.bytes.len() as u64;
                 // Half of them where it hurts: outside the data.
                 let offset = if round % 2 == 0 {
-                    dice.below(end)
+                    rng.below(end)
                 } else {
-                    (end + written.places.data - dice.below(2 * written.places.data)) % end
+                    (end + written.places.data - rng.below(2 * written.places.data)) % end
                 };
-                let kind = dice.below(4);
+                let kind = rng.below(4);
                 written.changed(|bytes| {
                     let hit = &mut bytes[offset as usize..(offset + length).min(end) as usize];
                     match kind {
-                        0 => hit[0] ^= 1 << dice.below(8),
+                        0 => hit[0] ^= 1 << rng.below(8),
                         1 => hit.fill(0),
                         2 => hit.fill(0xFF),
-                        _ => hit.iter_mut().for_each(|byte| *byte = dice.below(256) as u8),
+                        _ => hit.iter_mut().for_each(|byte| *byte = rng.below(256) as u8),
                     }
                 });
                 outcomes.add(&format!("{stack}, kind {kind}, {length} bytes at {offset} of {end}"), &written);

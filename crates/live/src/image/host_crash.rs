@@ -18,9 +18,10 @@ mod run;
 use std::path::Path;
 
 use ftl::Stack;
+use random::SeededRng;
 
 use super::file::Taped;
-use super::testing::{Dice, PAGES, cases, cases_with_parts, content, folder, read};
+use super::testing::{PAGES, cases, cases_with_parts, content, folder, read};
 use crate::drive::LiveDrive;
 use disk::{ALL_WAYS, Disk, PAGE};
 use run::{Chips, Run, What, perform, seed, tape};
@@ -103,9 +104,9 @@ impl Run {
     /// recovered.
     fn explore(&self, path: &Path) -> Explored {
         let mut explored = Explored::default();
-        let (mut dice, mut disk) = (Dice(0xD15C ^ seed()), Disk::new(&self.before, &self.tape));
+        let (mut rng, mut disk) = (SeededRng::new(0xD15C ^ seed()), Disk::new(&self.before, &self.tape));
         for stopped in self.moments() {
-            for (arrived, image) in disk.stops(stopped, ALL_WAYS, &mut dice) {
+            for (arrived, image) in disk.stops(stopped, ALL_WAYS, &mut rng) {
                 explored.images += 1;
                 let place = format!("{}, stopped after {stopped} of {}, {arrived:?}", self.scheme, self.tape.len());
                 match self.judge(&image, stopped, path) {
@@ -129,12 +130,12 @@ impl Run {
         path: &Path,
         explored: &mut Explored,
     ) {
-        let (mut dice, mut disk) = (Dice(explored.images as u64), Disk::new(image, recovery));
+        let (mut rng, mut disk) = (SeededRng::new(explored.images as u64), Disk::new(image, recovery));
         let mut moments: Vec<_> =
-            (0..STOPS_OF_RECOVERY).map(|_| dice.below(recovery.len() as u64 + 1) as usize).collect();
+            (0..STOPS_OF_RECOVERY).map(|_| rng.below(recovery.len() as u64 + 1) as usize).collect();
         moments.sort_unstable();
         for again in moments {
-            for (arrived, image) in disk.stops(again, 2, &mut dice) {
+            for (arrived, image) in disk.stops(again, 2, &mut rng) {
                 explored.second += 1;
                 if let Err(why) = self.judge(&image, stopped, path) {
                     let of = recovery.len();

@@ -10,12 +10,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use ftl::Stack;
+use random::SeededRng;
 
 use super::blocks::{Block, ENTRY_BYTES};
 use super::file::ImageFile;
 use super::image_layout::ImageLayout;
 use super::life::{FoundLife, Life, LifeSlots};
-use super::testing::{Dice, content, create_of, folder, read, start};
+use super::testing::{content, create_of, folder, read, start};
 use super::{Image, check};
 use crate::drive::{DriveOptions, LiveDrive};
 
@@ -35,20 +36,20 @@ struct Device {
     size: (u64, usize),
     held: Vec<Vec<u32>>,
     round: u32,
-    dice: Dice,
+    rng: SeededRng,
 }
 
 impl Device {
     fn new(path: &Path, stack: &Stack, size: (u64, usize)) -> Self {
         create_of(path, stack, size, 0.1);
-        Self { size, held: vec![vec![0]; size.0 as usize], round: 0, dice: Dice(0x01D) }
+        Self { size, held: vec![vec![0]; size.0 as usize], round: 0, rng: SeededRng::new(0x01D) }
     }
 
     fn write(&mut self, drive: &mut LiveDrive, writes: u64) {
         let (pages, page_bytes) = self.size;
         for _ in 0..writes {
             self.round += 1;
-            let page = if u64::from(self.round) <= pages { u64::from(self.round) - 1 } else { self.dice.below(pages) };
+            let page = if u64::from(self.round) <= pages { u64::from(self.round) - 1 } else { self.rng.below(pages) };
             let data = content(page, self.round, page_bytes);
             drive.write(page * page_bytes as u64, &data).expect("written");
             self.held[page as usize].push(self.round);

@@ -112,15 +112,3 @@ pub(super) fn read(drive: &mut LiveDrive, page: u64) -> Result<Vec<u8>, crate::D
         })
         .collect())
 }
-
-/// Small numbers that repeat.
-pub(super) struct Dice(pub(super) u64);
-
-impl Dice {
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}

@@ -9,6 +9,7 @@ use std::time::Duration;
 use flash::{Chip, ChipOptions, Full, Geometry, Shape};
 use ftl::{Layout, Stack, registry};
 use live::{Address, ControlRequest, DEFAULT_CLIENTS, FaultRequest, Image, Limits, ServeOptions, Server, call};
+use random::SeededRng;
 use sim::study::{Capacity, Count, DeviceText};
 
 /// A device of a few megabytes on four dies, with room enough for every scheme.
@@ -280,22 +281,7 @@ fn be64(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(bytes.try_into().expect("eight bytes"))
 }
 
-/// Small numbers that repeat: the same for the same seed.
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-
-    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
-        (0..length).map(|_| self.below(256) as u8).collect()
-    }
+/// So many random bytes.
+pub(crate) fn random_bytes(rng: &mut SeededRng, length: usize) -> Vec<u8> {
+    (0..length).map(|_| rng.bits() as u8).collect()
 }

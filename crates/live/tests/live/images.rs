@@ -5,9 +5,10 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::common::{Client, Dice, TRIM, create, options, serve, small_device};
+use crate::common::{Client, TRIM, create, options, serve, small_device};
 use ftl::Stack;
 use live::{ControlRequest, Image, Server};
+use random::SeededRng;
 
 /// Every page of the device holds its own number.
 fn fill(image: &Path) {
@@ -95,15 +96,15 @@ fn a_flipped_bit_anywhere_else_is_found_and_never_a_panic() {
     fill(&image);
     let whole = fs::read(&image).expect("the image");
     let data = data_offset(&image);
-    let mut dice = Dice::new(3);
+    let mut rng = SeededRng::new(3);
     for round in 0..60 {
         let offset = match round % 3 {
-            0 => dice.below(400),
-            1 => dice.below(data),
-            _ => data - dice.below(20_000),
+            0 => rng.below(400),
+            1 => rng.below(data),
+            _ => data - rng.below(20_000),
         };
         fs::write(&image, &whole).expect("restored");
-        flip(&image, offset, 1 << dice.below(8));
+        flip(&image, offset, 1 << rng.below(8));
         match live::check(&image) {
             Err(error) => panic!("byte {offset}: {error}"),
             Ok(report) => assert!(report.unreadable_count <= 1, "byte {offset}: {report:?}"),

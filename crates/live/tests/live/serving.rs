@@ -2,26 +2,27 @@
 //! power cuts.
 
 use crate::common::{
-    BLOCK_STATUS, BUFFERED, Client, Dice, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, options, schemes,
-    serve,
+    BLOCK_STATUS, BUFFERED, Client, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, options, random_bytes,
+    schemes, serve,
 };
 use live::{ControlRequest, FailureName, FaultRequest, Server, TearName, call};
+use random::SeededRng;
 
 /// Applies random requests to a device and to a copy in memory.
-fn exercise(client: &mut Client, copy: &mut [u8], dice: &mut Dice, requests: u32) {
+fn exercise(client: &mut Client, copy: &mut [u8], rng: &mut SeededRng, requests: u32) {
     for _ in 0..requests {
-        let longest = if dice.below(4) == 0 { 100_000 } else { 9000 };
-        let length = 1 + dice.below(longest) as usize;
-        let offset = dice.below((copy.len() - length) as u64) as usize;
+        let longest = if rng.below(4) == 0 { 100_000 } else { 9000 };
+        let length = 1 + rng.below(longest) as usize;
+        let offset = rng.below((copy.len() - length) as u64) as usize;
         let range = offset..offset + length;
-        match dice.below(10) {
+        match rng.below(10) {
             0..5 => {
-                let data = dice.bytes(length);
+                let data = random_bytes(rng, length);
                 assert_eq!(client.write(offset as u64, &data), 0);
                 copy[range].copy_from_slice(&data);
             }
             5 => {
-                let flags = if dice.below(2) == 0 { NO_HOLE } else { 0 };
+                let flags = if rng.below(2) == 0 { NO_HOLE } else { 0 };
                 assert_eq!(client.ask(flags, WRITE_ZEROES, offset as u64, length as u32, &[]), 0);
                 copy[range].fill(0);
             }
@@ -54,13 +55,13 @@ fn every_scheme_reads_what_was_written_across_restarts_and_power_cuts() {
         let folder = tempfile::tempdir().expect("a folder");
         let image = create(folder.path(), scheme);
         let mut copy = vec![0; 4 << 20];
-        let mut dice = Dice::new(7);
+        let mut rng = SeededRng::new(7);
         for round in 0..4 {
             let server = serve(&image);
             let mut client = Client::connect(&image).expect("a connection");
             assert_eq!(client.bytes, 4 << 20, "{scheme}");
             compare(&mut client, &copy);
-            exercise(&mut client, &mut copy, &mut dice, 120);
+            exercise(&mut client, &mut copy, &mut rng, 120);
             compare(&mut client, &copy);
             assert_eq!(client.flush(), 0);
             if round % 2 == 1 {
@@ -85,20 +86,20 @@ fn writes_that_were_acknowledged_survive_every_kind_of_cut() {
         let folder = tempfile::tempdir().expect("a folder");
         let image = create(folder.path(), scheme);
         let server = serve(&image);
-        let mut dice = Dice::new(11);
+        let mut rng = SeededRng::new(11);
         let mut copy = vec![0; 4 << 20];
         for round in 0..12_u64 {
             let tear = [TearName::Before, TearName::Unseen, TearName::Torn, TearName::After][round as usize % 4];
             let mut client = Client::connect(&image).expect("a connection");
             compare(&mut client, &copy);
-            let after = 5 + dice.below(200);
+            let after = 5 + rng.below(200);
             call(&image, &ControlRequest::Fault(FaultRequest::Cut { tear: Some(tear), after, stay_off: false }))
                 .expect("planned");
             // Whole pages in single requests, so that only the last, which nobody acknowledged, is
             // in doubt.
             let doubtful = loop {
-                let page = dice.below(1024) as usize;
-                let data = dice.bytes(4096);
+                let page = rng.below(1024) as usize;
+                let data = random_bytes(&mut rng, 4096);
                 let range = page * 4096..(page + 1) * 4096;
                 let sent = client.send(lasting(scheme), WRITE, range.start as u64, 4096, &data);
                 match sent.and_then(|_| client.receive(&mut [], 0)) {
@@ -166,12 +167,12 @@ fn flash_that_fails_is_lived_with() {
         let server = serve(&image);
         let mut client = Client::connect(&image).expect("a connection");
         let mut copy = vec![0; 4 << 20];
-        let mut dice = Dice::new(5);
+        let mut rng = SeededRng::new(5);
         for (kind, after) in
             [(FailureName::ProgramFails, 3), (FailureName::EraseFails, 900), (FailureName::ReadCorrected, 1)]
         {
             call(&image, &ControlRequest::Fault(FaultRequest::At { kind, after })).expect("planned");
-            exercise(&mut client, &mut copy, &mut dice, 60);
+            exercise(&mut client, &mut copy, &mut rng, 60);
         }
         compare(&mut client, &copy);
         drop(client);

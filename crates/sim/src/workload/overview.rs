@@ -9,7 +9,7 @@ use std::iter::from_fn;
 use std::path::Path;
 
 use serde::Serialize;
-use trace::generate::{self, Generator, GeneratorSpec, seed};
+use trace::generate::{self, Generator, GeneratorSpec};
 use trace::{DeviceChoice, Rounds, Statistics, Trace, TraceError};
 
 use crate::SimError;
@@ -66,7 +66,7 @@ pub fn generated(spec: &GeneratorSpec, master_seed: u64) -> Result<Generator, Si
 
 /// The seed of a study's workload, derived from the study's own.
 pub fn workload_seed(master_seed: u64) -> u64 {
-    seed::derive(master_seed, "workload")
+    random::derive(master_seed, "workload")
 }
 
 /// Ends a stream of records whose reader was asked to stop; the reader drops it.

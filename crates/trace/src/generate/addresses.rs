@@ -1,9 +1,12 @@
 //! Where requests go: one sampler per pattern, in units of the part's region. It knows neither
 //! bytes nor lengths.
 
+use random::{SeededRng, derive, mix};
+
 use super::permutation::Permutation;
 use super::plan::{ExtentsPlan, PartPlan, PlacesPlan};
-use super::seed::{Chance, Stream, derive, mix};
+
+use super::chance::Chance;
 use super::zipf::ZipfRanks;
 
 /// Draws the first unit of a request.
@@ -46,7 +49,7 @@ impl Places {
 
     /// Draws a unit. [`Places::Sequential`] answers 0, where it starts and wraps to.
     #[inline]
-    pub(crate) fn draw(&mut self, stream: &mut Stream) -> u64 {
+    pub(crate) fn draw(&mut self, stream: &mut SeededRng) -> u64 {
         match self {
             Self::Uniform { units } => stream.below(*units),
             Self::Permutation(passes) => passes.next_unit(),
@@ -128,7 +131,7 @@ impl Extents {
 
     /// A unit of the extent that has this popularity rank, from 0.
     #[inline]
-    fn unit_in(&mut self, rank: u64, stream: &mut Stream) -> u64 {
+    fn unit_in(&mut self, rank: u64, stream: &mut SeededRng) -> u64 {
         let rank = match &mut self.drift {
             Some(drift) => drift.rank(rank, self.count),
             None => rank,

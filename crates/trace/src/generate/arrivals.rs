@@ -1,7 +1,9 @@
 //! When requests arrive: gaps, added up on a clock of whole nanoseconds that keeps the fractions it
 //! cannot show.
 
-use super::seed::{Chance, Stream};
+use random::SeededRng;
+
+use super::chance::Chance;
 use super::spec::Arrivals;
 
 /// Draws the gaps of one arrival process.
@@ -50,7 +52,7 @@ impl Clock {
 
     /// Lets one gap pass.
     #[inline]
-    pub(crate) fn pass(&mut self, gaps: GapSampler, stream: &mut Stream) {
+    pub(crate) fn pass(&mut self, gaps: GapSampler, stream: &mut SeededRng) {
         match gaps {
             GapSampler::None => {}
             GapSampler::Constant(gap_ns) => self.now_ns += gap_ns,

@@ -5,7 +5,7 @@
 //! forgetting and drawing one at random are each O(1). It costs 4 bytes per unit of the range and 4
 //! per unit in use, so a generator only keeps it when something trims.
 
-use super::seed::Stream;
+use random::SeededRng;
 
 /// In place of a position: not in use.
 const ABSENT: u32 = u32::MAX;
@@ -39,7 +39,7 @@ impl InUse {
     }
 
     /// Takes out one unit, each equally likely; none when nothing is in use.
-    pub(crate) fn take(&mut self, stream: &mut Stream) -> Option<u64> {
+    pub(crate) fn take(&mut self, stream: &mut SeededRng) -> Option<u64> {
         if self.units.is_empty() {
             return None;
         }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn it_agrees_with_a_set() {
-        let mut stream = Stream::named(9, "in use");
+        let mut stream = SeededRng::named(9, "in use");
         for filled in [false, true] {
             let mut in_use = InUse::new(50, filled);
             let mut model: BTreeSet<u64> = if filled { (0..50).collect() } else { BTreeSet::new() };

@@ -6,12 +6,15 @@
 //! record of written units that trims need. It yields exactly `requests` records and never fails:
 //! all that could be wrong was refused when it was built.
 
+use random::SeededRng;
+
 use super::addresses::Places;
 use super::arrivals::{Clock, GapSampler};
 use super::error::SpecError;
 use super::footprint::InUse;
 use super::plan::{PartPlan, PhasePlan, Plan};
-use super::seed::{Chance, Stream};
+
+use super::chance::Chance;
 use super::sizes::SizeSampler;
 use super::spec::GeneratorSpec;
 use super::weighted::Weighted;
@@ -42,23 +45,23 @@ struct Range {
 struct PhaseState {
     requests: u64,
     gaps: GapSampler,
-    gap_stream: Stream,
+    gap_stream: SeededRng,
     mixture: Weighted,
-    mixture_stream: Stream,
+    mixture_stream: SeededRng,
     parts: Box<[PartState]>,
 }
 
 #[derive(Clone, Debug)]
 struct PartState {
     operations: Operations,
-    operation_stream: Stream,
+    operation_stream: SeededRng,
     sizes: SizeSampler,
-    size_stream: Stream,
+    size_stream: SeededRng,
     runs: Chance,
-    run_stream: Stream,
+    run_stream: SeededRng,
     places: Places,
-    place_stream: Stream,
-    trim_stream: Stream,
+    place_stream: SeededRng,
+    trim_stream: SeededRng,
     /// Its region: the first byte and the one past the last.
     region: (u64, u64),
     unit: u64,
@@ -145,9 +148,9 @@ impl PhaseState {
         Self {
             requests: plan.requests,
             gaps: GapSampler::new(&plan.arrivals),
-            gap_stream: Stream::named(seed, &format!("{name}/arrivals")),
+            gap_stream: SeededRng::named(seed, &format!("{name}/arrivals")),
             mixture: Weighted::new(&weights),
-            mixture_stream: Stream::named(seed, &format!("{name}/mixture")),
+            mixture_stream: SeededRng::named(seed, &format!("{name}/mixture")),
             parts: plan.parts.iter().enumerate().map(part).collect(),
         }
     }
@@ -155,7 +158,7 @@ impl PhaseState {
 
 impl PartState {
     fn new(plan: &PartPlan, name: &str, range: Range, seed: u64) -> Self {
-        let stream = |purpose: &str| Stream::named(seed, &format!("{name}/{purpose}"));
+        let stream = |purpose: &str| SeededRng::named(seed, &format!("{name}/{purpose}"));
         let first = range.start + plan.first_unit * range.unit;
         Self {
             operations: Operations::new(plan.write_share, plan.trim_share),
@@ -237,7 +240,7 @@ impl Operations {
     }
 
     #[inline]
-    fn draw(self, stream: &mut Stream) -> HostOp {
+    fn draw(self, stream: &mut SeededRng) -> HostOp {
         match self {
             Self::Only(op) => op,
             Self::Drawn { trim_below, write_below } => {

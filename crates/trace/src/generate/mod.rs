@@ -15,6 +15,7 @@
 
 mod addresses;
 mod arrivals;
+mod chance;
 mod error;
 mod footprint;
 mod generator;
@@ -22,7 +23,6 @@ mod limits;
 mod permutation;
 mod plan;
 mod presets;
-pub mod seed;
 mod sizes;
 mod spec;
 mod weighted;
@@ -31,6 +31,7 @@ mod zipf;
 pub use error::SpecError;
 pub use generator::Generator;
 pub use presets::{Preset, Published, preset, presets};
+pub use random as seed;
 pub use spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, WeightedSize, Zipf};
 
 /// Checks `spec` and returns its records, `spec.requests` of them, in order of arrival and from

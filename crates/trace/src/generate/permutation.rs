@@ -13,7 +13,7 @@
 //! It is a shuffle for simulation, not a cipher: of the n! orders it can produce at most 2⁶⁴, one
 //! per key.
 
-use super::seed::mix;
+use random::mix;
 
 /// Measured by the distances between the images of neighbours (χ² in 64 classes, 100 keys, 2⁸ to
 /// 2²² numbers): three rounds leave plain stripes, four do so under some keys, five spread like

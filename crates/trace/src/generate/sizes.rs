@@ -1,6 +1,7 @@
 //! How long requests are.
 
-use super::seed::Stream;
+use random::SeededRng;
+
 use super::weighted::Weighted;
 
 /// How long a part's requests are, in bytes.
@@ -35,7 +36,7 @@ impl SizeSampler {
 
     /// Draws one length.
     #[inline]
-    pub(crate) fn draw(&self, stream: &mut Stream) -> u32 {
+    pub(crate) fn draw(&self, stream: &mut SeededRng) -> u32 {
         match self {
             Self::Fixed(length) => *length,
             Self::Steps { min, step, count } => min + step * stream.below(u64::from(*count)) as u32,

@@ -4,7 +4,7 @@
 //! high part picks the column, its low part which of the two. It knows nothing of what the outcomes
 //! mean.
 
-use super::seed::Stream;
+use random::SeededRng;
 
 /// A table of n ≥ 1 outcomes, 0 to n − 1, each drawn in proportion to its weight.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Weighted {
 
     /// Draws one outcome.
     #[inline]
-    pub(crate) fn draw(&self, stream: &mut Stream) -> usize {
+    pub(crate) fn draw(&self, stream: &mut SeededRng) -> usize {
         if self.columns.len() == 1 {
             return 0;
         }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn what_weighs_nothing_is_never_drawn() {
         let table = Weighted::new(&[0.0, 2.0, 0.0, 1.0]);
-        let mut stream = Stream::named(3, "test");
+        let mut stream = SeededRng::named(3, "test");
         let mut counts = [0u32; 4];
         (0..30_000).for_each(|_| counts[table.draw(&mut stream)] += 1);
         assert_eq!((counts[0], counts[2]), (0, 0));

@@ -13,7 +13,8 @@
 //!
 //! It knows ranks only; where a rank lies in the address space is [`super::addresses`]' business.
 
-use super::seed::Stream;
+use random::SeededRng;
+
 use super::weighted::Weighted;
 
 /// Ranks up to here have a bucket each. With 64 buckets an octave from there on, no bucket is wider
@@ -51,7 +52,7 @@ impl ZipfRanks {
 
     /// Draws a rank, counted from 0: the most popular is 0.
     #[inline]
-    pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
+    pub(crate) fn draw(&self, stream: &mut SeededRng) -> u64 {
         loop {
             let bucket = self.buckets[self.envelope.draw(stream)];
             // Single ranks take the same way, accepted at once: a branch for them would be
@@ -114,7 +115,7 @@ mod tests {
     /// 20 draws.
     fn chi_square(count: u64, theta: f64, draws: u64) -> (f64, f64) {
         let ranks = ZipfRanks::new(count, theta);
-        let mut stream = Stream::named(11, "zipf test");
+        let mut stream = SeededRng::named(11, "zipf test");
         let mut seen = vec![0u64; count as usize];
         (0..draws).for_each(|_| seen[ranks.draw(&mut stream) as usize] += 1);
         let weights: Vec<f64> = (1..=count).map(|k| (k as f64).powf(-theta)).collect();
@@ -151,7 +152,7 @@ mod tests {
     fn a_large_space_keeps_its_head_and_its_tail() {
         // n = 10⁶, θ = 0.99: the exact shares of the first 10 %, 1 % and 0.1 % of the ranks.
         let ranks = ZipfRanks::new(1_000_000, 0.99);
-        let mut stream = Stream::named(5, "zipf test");
+        let mut stream = SeededRng::named(5, "zipf test");
         let weight = |upto: u64| (1..=upto).map(|k| (k as f64).powf(-0.99)).sum::<f64>();
         let draws: Vec<u64> = (0..2_000_000).map(|_| ranks.draw(&mut stream)).collect();
         for upto in [1_000, 10_000, 100_000] {

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use random::SeededRng;
 use tempfile::TempDir;
 use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, Target, convert, open};
 
@@ -82,13 +83,8 @@ fn an_empty_file_whatever_format_is_forced() {
 #[test]
 fn binary_garbage_whatever_format_is_forced() {
     let folder = Folder::new();
-    let mut state = 1_u64;
-    let garbage: Vec<u8> = (0..200_000)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 56) as u8
-        })
-        .collect();
+    let mut rng = SeededRng::named(1, "garbage");
+    let garbage: Vec<u8> = (0..200_000).map(|_| rng.bits() as u8).collect();
     let path = folder.file("garbage", &garbage);
     says(&error(&path, &OpenOptions::default()), &path, &["fits no format that is known here", "It is binary"]);
     for &format in Format::ALL {

@@ -25,6 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::{Fault as FlashFault, Flash, Lpn, Operations, Pbn};
 use ftl::{Drive, FlashPort, FtlError, Layout, RecoverError, Timed};
+use random::derive;
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
@@ -34,7 +35,6 @@ use crate::drivers::fault_run::{FaultRun, FaultRunReport};
 use crate::drivers::session::{create, recover};
 use crate::inject::fault::{self, InjectedFault};
 use crate::inject::schedule::FaultSchedule;
-use crate::inject::seeded_rng::derive;
 use crate::inject::tracing_chip::{FaultTracingChip, Hit, Hits};
 use crate::oracle::exact::Stamp;
 use crate::oracle::fault_oracle::FaultOracle;

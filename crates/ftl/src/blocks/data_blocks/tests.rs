@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::testing::{device, layout};
@@ -19,10 +18,10 @@ fn blocks_that_are_remapped_keep_their_current_pages_in_place() {
     let spares = DataBlocks::require(&layout, "block", 1, "one to copy into").expect("room");
     let (mut data, mut blocks) = (DataBlocks::new(&layout), BlockManager::new(&layout, spares));
     let mut current = BTreeSet::new();
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(9);
+    let mut rng = SeededRng::new(9);
     let (mut in_place, mut copied) = (0, 0);
     for step in 0..3_000 {
-        let lpn = Lpn::new((dice.next_u64() % u64::from(LOGICAL_PAGES)) as u32);
+        let lpn = Lpn::new((rng.bits() % u64::from(LOGICAL_PAGES)) as u32);
         let (lbn, offset) = data.geometry().split_logical(lpn);
         if step % 5 == 0 {
             data.set_current(lpn, false);

@@ -175,8 +175,11 @@ impl Recency {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::VecDeque;
+
+    use random::SeededRng;
+
+    use super::*;
 
     /// The obvious model of segmented LRU, oldest first.
     #[derive(Default)]
@@ -210,10 +213,10 @@ mod tests {
     fn segmented_and_plain_lru_agree_with_the_obvious_model() {
         for (capacity, limit) in [(4, 2), (5, 0), (8, 7), (1, 0), (8, 3)] {
             let (mut recency, mut model) = (Recency::segmented(40, limit), Model::default());
-            let (mut inside, mut state) = (Vec::new(), 12345_u64);
+            let (mut inside, mut rng) = (Vec::new(), SeededRng::new(12_345));
             for _ in 0..20_000 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let item = ((state >> 33) % 40).min((state >> 50) % 40) as u32;
+                let drawn = rng.bits();
+                let item = ((drawn >> 33) % 40).min((drawn >> 50) % 40) as u32;
                 let expected = model.access(item, capacity, limit);
                 if inside.contains(&item) {
                     recency.touch(item);

@@ -393,8 +393,10 @@ mod tests;
 
 #[cfg(test)]
 mod associativity_tests {
-    use super::*;
     use flash::Shape;
+    use random::SeededRng;
+
+    use super::*;
 
     /// Against the definition, recounted from a map of all pages.
     #[test]
@@ -410,10 +412,9 @@ mod associativity_tests {
         .expect("valid");
         let mut associativity = Associativity::new(geometry);
         let mut map: Vec<Option<Ppn>> = vec![None; 16];
-        let mut state = 1_u32;
+        let mut rng = SeededRng::new(1);
         for _ in 0..500 {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let (lpn, place) = ((state >> 8) % 16, (state >> 16) % 20);
+            let (lpn, place) = (rng.below_u32(16), rng.below_u32(20));
             let to = (place < 16).then(|| Ppn::new(place)).filter(|to| !map.contains(&Some(*to)));
             associativity.moved(Lpn::new(lpn), map[lpn as usize], to);
             map[lpn as usize] = to;

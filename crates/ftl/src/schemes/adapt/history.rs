@@ -111,8 +111,7 @@ impl History {
 mod tests {
     use std::collections::VecDeque;
 
-    use rand_core::{Rng, SeedableRng};
-    use rand_xoshiro::Xoshiro256PlusPlus;
+    use random::SeededRng;
 
     use super::*;
 
@@ -124,8 +123,8 @@ mod tests {
         {
             let mut history = History::new(bytes, 61, unit);
             let mut model: VecDeque<(u32, u32)> = VecDeque::new();
-            let mut dice = Xoshiro256PlusPlus::seed_from_u64(bytes);
-            let mut below = |limit: u32| (dice.next_u64() % u64::from(limit)) as u32;
+            let mut rng = SeededRng::new(bytes);
+            let mut below = |limit: u32| (rng.bits() % u64::from(limit)) as u32;
             let mut again = 0;
             for _ in 0..3000 {
                 let request = (if below(2) == 0 { below(4) } else { below(59) }, 1 + below(3));

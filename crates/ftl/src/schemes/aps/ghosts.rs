@@ -53,18 +53,21 @@ impl Ghosts {
 
 #[cfg(test)]
 mod tests {
+
+    use random::SeededRng;
+
     use super::*;
 
     #[test]
     fn ghosts_agree_with_a_list_from_which_the_oldest_is_dropped() {
-        let (mut ghosts, mut list, mut state) = (Ghosts::none(5), Vec::new(), 99_u64);
+        let (mut ghosts, mut list, mut rng) = (Ghosts::none(5), Vec::new(), SeededRng::new(99));
         for _ in 0..20_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let lpn = Lpn::new((state >> 33) as u32 % 12);
+            let drawn = rng.bits();
+            let lpn = Lpn::new((drawn >> 33) as u32 % 12);
             assert_eq!(ghosts.contains(lpn), list.contains(&lpn));
             let was_there = list.contains(&lpn);
             list.retain(|&other| other != lpn);
-            if state >> 62 == 0 {
+            if drawn >> 62 == 0 {
                 assert_eq!(ghosts.take(lpn), was_there);
             } else {
                 ghosts.add(lpn);

@@ -1,3 +1,5 @@
+use random::SeededRng;
+
 use super::*;
 use crate::api::hint::Hint;
 use crate::engines::shared_ram::data_cache::Held;
@@ -91,12 +93,12 @@ impl Bench {
 fn both_parts_agree_with_lists_by_use_and_never_take_more_than_the_ram() {
     for step in ["0", "0.05", "0.5"] {
         let mut bench = Bench::new(&[("ram", "8KiB"), ("interval", "7"), ("step", step)]);
-        let mut state = 31_u64;
+        let mut rng = SeededRng::new(31);
         let mut borders = Vec::new();
         for _ in 0..20_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let lpn = Lpn::new(((state >> 33) % 800).min((state >> 43) % 800) as u32);
-            if state >> 63 == 0 {
+            let drawn = rng.bits();
+            let lpn = Lpn::new(((drawn >> 33) % 800).min((drawn >> 43) % 800) as u32);
+            if drawn >> 63 == 0 {
                 bench.look_up(lpn);
             } else {
                 bench.write(lpn);

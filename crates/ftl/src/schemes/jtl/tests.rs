@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use random::SeededRng;
+
 use super::*;
 use crate::testing::layout;
 
@@ -57,10 +59,10 @@ fn what_comes_is_in_level_0_and_each_level_gives_one_to_the_next() {
     let mut bench = Bench::new("1KiB");
     let levels = bench.jtl.levels.len();
     assert!(levels > 4, "{levels} levels");
-    let (mut state, mut left, mut pushed) = (7_u64, 0, 0);
+    let (mut rng, mut left, mut pushed) = (SeededRng::new(7), 0, 0);
     for _ in 0..20_000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let lpn = Lpn::new(((state >> 33) % 400).min((state >> 43) % 400) as u32);
+        let drawn = rng.bits();
+        let lpn = Lpn::new(((drawn >> 33) % 400).min((drawn >> 43) % 400) as u32);
         let before = bench.levels();
         bench.look_up(lpn);
         let after = bench.levels();

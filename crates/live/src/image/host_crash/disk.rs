@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 
+use random::SeededRng;
+
 use crate::image::file::Taped;
-use crate::image::testing::Dice;
 
 /// Bytes of a page: four sectors, so that a page can be torn.
 pub(super) const PAGE: usize = 2048;
@@ -26,8 +27,8 @@ pub(super) enum Arrived {
 pub(super) const ALL_WAYS: usize = usize::MAX;
 
 impl Arrived {
-    fn ways(dice: &mut Dice, sectors: u64) -> Vec<Self> {
-        let mut one = || dice.below(sectors.max(1));
+    fn ways(rng: &mut SeededRng, sectors: u64) -> Vec<Self> {
+        let mut one = || rng.below(sectors.max(1));
         vec![
             Self::All,
             Self::AllBut(one()),
@@ -39,13 +40,13 @@ impl Arrived {
         ]
     }
 
-    fn has(self, sector: u64, dice: &mut Dice) -> bool {
+    fn has(self, sector: u64, rng: &mut SeededRng) -> bool {
         match self {
             Self::All => true,
             Self::AllBut(other) => sector != other,
             Self::Only(one) => sector == one,
             Self::First(count) => sector < count,
-            Self::Some(chance) => dice.below(8) < chance,
+            Self::Some(chance) => rng.below(8) < chance,
         }
     }
 }
@@ -73,11 +74,11 @@ fn put(image: &mut [u8], offset: u64, bytes: &[u8]) {
 
 /// The image as it is on the disk when the host stops: what was synced, and of what was written
 /// since what has arrived.
-fn crashed(synced: &[u8], since: &[Taped], arrived: Arrived, dice: &mut Dice) -> Vec<u8> {
+fn crashed(synced: &[u8], since: &[Taped], arrived: Arrived, rng: &mut SeededRng) -> Vec<u8> {
     let (mut image, mut sector) = (synced.to_vec(), 0);
     for entry in since {
         for (offset, part) in parts(entry) {
-            if arrived.has(sector, dice) {
+            if arrived.has(sector, rng) {
                 put(&mut image, offset, &part);
             }
             sector += 1;
@@ -101,7 +102,7 @@ impl<'a> Disk<'a> {
 
     /// Images of a stop at a moment, which is not before an earlier one: one for each way in which
     /// sectors may have arrived, or for so many of the ways.
-    pub(super) fn stops(&mut self, at: usize, most: usize, dice: &mut Dice) -> Vec<(Arrived, Vec<u8>)> {
+    pub(super) fn stops(&mut self, at: usize, most: usize, rng: &mut SeededRng) -> Vec<(Arrived, Vec<u8>)> {
         let last_sync = self.tape[..at].iter().rposition(|entry| matches!(entry, Taped::Sync)).unwrap_or(0);
         let synced_at = last_sync.max(self.synced_at);
         for (offset, part) in self.tape[self.synced_at..synced_at].iter().flat_map(parts) {
@@ -110,11 +111,11 @@ impl<'a> Disk<'a> {
         self.synced_at = synced_at;
         let since = &self.tape[synced_at..at];
         let sectors = since.iter().flat_map(parts).count() as u64;
-        let mut ways = Arrived::ways(dice, sectors);
+        let mut ways = Arrived::ways(rng, sectors);
         while ways.len() > most {
-            ways.swap_remove(dice.below(ways.len() as u64) as usize);
+            ways.swap_remove(rng.below(ways.len() as u64) as usize);
         }
-        let image = |arrived| (arrived, crashed(&self.synced, since, arrived, dice));
+        let image = |arrived| (arrived, crashed(&self.synced, since, arrived, rng));
         ways.into_iter().map(image).collect()
     }
 }

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use flash::{Fault, Tear};
+use random::SeededRng;
 
 use super::disk::{ALL_WAYS, Disk, PAGE};
 use super::run::tape;
@@ -14,7 +15,7 @@ use crate::DriveError;
 use crate::drive::LiveDrive;
 use crate::image::file::Taped;
 use crate::image::load::{Loaded, Purpose, load};
-use crate::image::testing::{Dice, PAGES, cases_with_parts, content, create_with_more, folder, read, start};
+use crate::image::testing::{PAGES, cases_with_parts, content, create_with_more, folder, read, start};
 use crate::image::{Image, check};
 
 /// Findings that a host leaves that lost power: all others are damage.
@@ -63,7 +64,7 @@ fn without_new_data(before: &[u8], tape: &[Taped]) -> Vec<u8> {
     let is_data = |entry: &Taped| matches!(entry, Taped::Write(_, bytes) if bytes.len() == PAGE);
     let has_arrived = |(at, entry): &(usize, &Taped)| *at <= last_sync || !is_data(entry);
     let arrived: Vec<_> = tape.iter().enumerate().filter(has_arrived).map(|(_, entry)| entry.clone()).collect();
-    let (_, image) = Disk::new(before, &arrived).stops(arrived.len(), ALL_WAYS, &mut Dice(1)).swap_remove(0);
+    let (_, image) = Disk::new(before, &arrived).stops(arrived.len(), ALL_WAYS, &mut SeededRng::new(1)).swap_remove(0);
     image
 }
 

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use flash::{Fault, Flash, Pbn, Tear};
 use ftl::Stack;
+use random::SeededRng;
 
 use super::disk::PAGE;
 use crate::DriveError;
 use crate::drive::LiveDrive;
 use crate::image::file::Taped;
-use crate::image::testing::{Dice, PAGES, content, create_with_more, read, start};
+use crate::image::testing::{PAGES, content, create_with_more, read, start};
 
 /// Requests of a run: enough that every scheme erases again and again.
 const ROUNDS: u32 = 500;
@@ -80,7 +81,7 @@ impl Chips {
     }
 
     /// Faults for one round of some, so many operations ahead.
-    fn plan(self, round: u32, dice: &mut Dice) -> Vec<(u64, Fault)> {
+    fn plan(self, round: u32, rng: &mut SeededRng) -> Vec<(u64, Fault)> {
         let fails = match self {
             Self::Sound => return Vec::new(),
             Self::Failing => round.is_multiple_of(FAILS_EVERY),
@@ -91,21 +92,21 @@ impl Chips {
             // A fault that does not fit its operation does nothing, and erases are few.
             let (fault, times) =
                 if round.is_multiple_of(2 * FAILS_EVERY) { (Fault::EraseFails, 8) } else { (Fault::ProgramFails, 1) };
-            let first = dice.below(3);
+            let first = rng.below(3);
             plan.extend((first..first + times).map(|after| (after, fault)));
         }
         if self == Self::Cut && round.is_multiple_of(CUT_EVERY) {
             let cut = round / CUT_EVERY;
             let tear = |cut: u32| Fault::Cut(Tear::ALL[cut as usize % Tear::ALL.len()]);
-            let first = dice.below(6);
+            let first = rng.below(6);
             plan.push((first, tear(cut)));
             // Every third time the recovery is cut as well, and every sixth time the one after
             // that.
             if cut.is_multiple_of(3) {
-                plan.push((first + 1 + dice.below(300), tear(cut / 3)));
+                plan.push((first + 1 + rng.below(300), tear(cut / 3)));
             }
             if cut.is_multiple_of(6) {
-                plan.push((first + 301 + dice.below(300), tear(cut / 6)));
+                plan.push((first + 301 + rng.below(300), tear(cut / 6)));
             }
         }
         plan
@@ -179,13 +180,13 @@ impl Host {
     }
 
     /// After a cut: a flush with nothing written since, and writes that are not flushed.
-    fn go_on(&mut self, round: u32, dice: &mut Dice) -> Result<(), DriveError> {
+    fn go_on(&mut self, round: u32, rng: &mut SeededRng) -> Result<(), DriveError> {
         self.restore_power();
         if round.is_multiple_of(2) {
             self.ask(What::Flush, 1)?;
         }
         for i in 0..2 {
-            self.ask(What::Write(dice.below(PAGES), round + i), 1)?;
+            self.ask(What::Write(rng.below(PAGES), round + i), 1)?;
             self.after_cuts.push(position(&self.drive));
         }
         Ok(())
@@ -204,16 +205,16 @@ pub(super) fn perform(stack: &Stack, folder: &Path, chips: Chips) -> Run {
     create_with_more(&path, stack, PAGE, if chips.fail() { TO_FAIL } else { 0.0 });
     let drive = start(&path);
     let before = std::fs::read(&path).expect("the image");
-    let mut dice = Dice(0x5EED ^ seed());
+    let mut rng = SeededRng::new(0x5EED ^ seed());
     let bad_before = bad_blocks(&drive);
     let mut host = Host { drive, deeds: Vec::new(), after_cuts: Vec::new() };
     let (mut accepted_until, mut rounds_left) = (None, ROUNDS_READ_ONLY);
     for round in 1..=ROUNDS {
-        for (after, fault) in chips.plan(round, &mut dice) {
+        for (after, fault) in chips.plan(round, &mut rng) {
             host.drive.inject(after, fault);
         }
-        let page = if round % 3 == 0 { dice.below(8) } else { dice.below(PAGES) };
-        let run = 1 + dice.below(3).min(PAGES - 1 - page);
+        let page = if round % 3 == 0 { rng.below(8) } else { rng.below(PAGES) };
+        let run = 1 + rng.below(3).min(PAGES - 1 - page);
         let what = match round {
             _ if round % 16 == 0 => What::Flush,
             _ if round % 11 == 0 && accepted_until.is_none() => What::Trim(page),
@@ -224,7 +225,7 @@ pub(super) fn perform(stack: &Stack, folder: &Path, chips: Chips) -> Run {
             result = Err(DriveError::NoPower);
         }
         while chips == Chips::Cut && result == Err(DriveError::NoPower) {
-            result = host.go_on(4 * round + 1 + u32::from(round % 2 == 0), &mut dice);
+            result = host.go_on(4 * round + 1 + u32::from(round % 2 == 0), &mut rng);
         }
         match result {
             Ok(()) => {}

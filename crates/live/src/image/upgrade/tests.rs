@@ -2,11 +2,12 @@
 
 use flash::Store;
 use ftl::Stack;
+use random::SeededRng;
 
 use super::*;
 use crate::image::life::LifeSlots;
 use crate::image::load::{Purpose, load};
-use crate::image::testing::{Dice, PAGES, can_summarise, content, create, folder, read, start, with_summaries};
+use crate::image::testing::{PAGES, can_summarise, content, create, folder, read, start, with_summaries};
 use crate::image::{Image, check};
 
 const PAGE: usize = 2048;
@@ -65,9 +66,9 @@ fn pair(scheme: &str, folder: &Path) -> (PathBuf, Vec<u32>, Vec<u32>) {
     let entry = ftl::registry::entry(scheme).expect("known");
     let stack = if can_summarise(entry) { with_summaries(entry) } else { Stack::of(scheme) };
     create(&new, &stack, PAGE);
-    let (mut drive, mut held, mut dice) = (start(&new), vec![0; PAGES as usize], Dice(5));
+    let (mut drive, mut held, mut rng) = (start(&new), vec![0; PAGES as usize], SeededRng::new(5));
     for round in 1..=400 {
-        let page = dice.below(PAGES);
+        let page = rng.below(PAGES);
         drive.write(page * PAGE as u64, &content(page, round, PAGE)).expect("written");
         held[page as usize] = round;
     }

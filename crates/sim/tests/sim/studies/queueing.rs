@@ -8,8 +8,7 @@
 use super::results;
 use flash::Pbn;
 use ftl::{Cause, FlashOp, Nanos, Task, Timing};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use random::SeededRng;
 use sim::{Latencies, Model, Pricing};
 
 fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
@@ -71,8 +70,8 @@ fn mixed_operations_wait_like_m_g_1() {
     for (utilisation, expected_us) in [(0.5, 248.92), (0.8, 995.68)] {
         let dies = 16;
         let mut pricing = Pricing::new(Model::Parallel, 4, 4, latencies);
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
-        let mut unit = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        let mut random = SeededRng::new(5);
+        let mut unit = || (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
         let mean_gap_ns = 222_000.0 / utilisation / f64::from(dies);
         let (mut now, mut waited, requests) = (0.0, 0.0, 6_000_000);
         for _ in 0..requests {

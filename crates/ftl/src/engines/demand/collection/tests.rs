@@ -1,8 +1,7 @@
 //! Room for the whole table after a power cut, on devices as full as they may be.
 
 use flash::{Chip, ChipOptions, Fault, FaultPlan, Faulty, Flash, Full, Geometry, Shape, Tear};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::api::layout::Layout;
@@ -24,7 +23,7 @@ struct Model {
     /// What each page holds.
     held: Vec<u64>,
     stamp: u64,
-    dice: Xoshiro256PlusPlus,
+    rng: SeededRng,
 }
 
 impl Model {
@@ -49,14 +48,14 @@ impl Model {
         let layout = Layout::of(&chip, pages, seed);
         let scheme = DemandPaged::format(&layout, &values).expect("fits");
         let flash = FlashPort::new(Timed { chip: Faulty::new(chip, FaultPlan::default()), timing: Untimed });
-        let dice = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut model = Self { flash, layout, values, scheme, held: vec![0; pages as usize], stamp: 0, dice };
+        let rng = SeededRng::new(seed);
+        let mut model = Self { flash, layout, values, scheme, held: vec![0; pages as usize], stamp: 0, rng };
         (0..pages).for_each(|lpn| model.write(lpn).expect("written"));
         model
     }
 
     fn below(&mut self, limit: u64) -> u64 {
-        self.dice.next_u64() % limit
+        self.rng.bits() % limit
     }
 
     fn write(&mut self, lpn: u32) -> Result<(), FtlError> {

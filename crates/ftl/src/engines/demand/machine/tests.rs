@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Shape};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::api::parameter::Settings;
@@ -29,7 +28,7 @@ struct Model {
     cached: Vec<Lpn>,
     hits: u64,
     misses: u64,
-    dice: Xoshiro256PlusPlus,
+    rng: SeededRng,
 }
 
 impl Model {
@@ -54,12 +53,12 @@ impl Model {
             cached: Vec::new(),
             hits: 0,
             misses: 0,
-            dice: Xoshiro256PlusPlus::seed_from_u64(seed),
+            rng: SeededRng::new(seed),
         }
     }
 
     fn below(&mut self, limit: u32) -> u32 {
-        (self.dice.next_u64() % u64::from(limit)) as u32
+        (self.rng.bits() % u64::from(limit)) as u32
     }
 
     /// A page is looked up: from the list to its end, or in front of it in place of the first.

@@ -5,8 +5,7 @@ use crate::api::entry::Capabilities;
 use std::collections::BTreeMap;
 
 use flash::{Chip, ChipOptions, Full, Geometry, Shape};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::api::hint::Hint;
@@ -23,13 +22,13 @@ const LOG_BLOCKS: u32 = 3;
 struct Whims;
 
 struct AtRandom {
-    dice: Xoshiro256PlusPlus,
+    rng: SeededRng,
     slots: Vec<Slot>,
 }
 
 impl AtRandom {
     fn any(&mut self, among: &[Slot]) -> Option<Slot> {
-        (!among.is_empty()).then(|| among[(self.dice.next_u64() % among.len() as u64) as usize])
+        (!among.is_empty()).then(|| among[(self.rng.bits() % among.len() as u64) as usize])
     }
 }
 
@@ -37,8 +36,8 @@ impl LogPolicy for AtRandom {
     fn place(&mut self, log: &mut LogSpace, _page: LogPage) -> Place {
         let with_room: Vec<_> = self.slots.iter().copied().filter(|&slot| log.has_room(slot)).collect();
         match self.any(&with_room) {
-            Some(slot) if !self.dice.next_u64().is_multiple_of(8) => Place::In(slot),
-            _ => Place::New((self.dice.next_u64() % 3) as u32),
+            Some(slot) if !self.rng.bits().is_multiple_of(8) => Place::In(slot),
+            _ => Place::New((self.rng.bits() % 3) as u32),
         }
     }
 
@@ -81,7 +80,7 @@ impl LogScheme for Whims {
     }
 
     fn policy(layout: &Layout, _values: &Values, _log_blocks: u32) -> AtRandom {
-        AtRandom { dice: Xoshiro256PlusPlus::seed_from_u64(layout.seed), slots: Vec::new() }
+        AtRandom { rng: SeededRng::new(layout.seed), slots: Vec::new() }
     }
 }
 
@@ -91,7 +90,7 @@ struct Model {
     scheme: LogBuffer<Whims>,
     /// What each page holds.
     held: BTreeMap<Lpn, u64>,
-    dice: Xoshiro256PlusPlus,
+    rng: SeededRng,
 }
 
 impl Model {
@@ -107,12 +106,12 @@ impl Model {
         let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, seed);
         let scheme = LogBuffer::format(&layout, &Values::none()).expect("fits");
-        let dice = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xFF);
-        Self { flash: FlashPort::new(Timed { chip, timing: Untimed }), layout, scheme, held: BTreeMap::new(), dice }
+        let rng = SeededRng::new(seed ^ 0xFF);
+        Self { flash: FlashPort::new(Timed { chip, timing: Untimed }), layout, scheme, held: BTreeMap::new(), rng }
     }
 
     fn below(&mut self, limit: u32) -> u32 {
-        (self.dice.next_u64() % u64::from(limit)) as u32
+        (self.rng.bits() % u64::from(limit)) as u32
     }
 
     fn step(&mut self, stamp: u64) {

@@ -1,8 +1,7 @@
 //! The sequential area against a list of its blocks, the least recently written first.
 
 use flash::{Lpn, Role};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::api::hint::Hint;
@@ -160,8 +159,8 @@ impl Model {
 fn it_keeps_one_block_for_each_logical_block_and_no_more_than_it_may() {
     for admits in [Admits::AnyPage, Admits::InPlace] {
         let mut model = Model::new(admits);
-        let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
-        let mut below = |limit: u32| (dice.next_u64() % u64::from(limit)) as u32;
+        let mut rng = SeededRng::new(3);
+        let mut below = |limit: u32| (rng.bits() % u64::from(limit)) as u32;
         for _ in 0..4000 {
             if below(20) == 0 {
                 model.resize(below(6));

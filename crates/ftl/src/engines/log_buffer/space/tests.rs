@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::api::wear::{AllocRequest, Purpose};
@@ -31,7 +30,7 @@ struct Model {
     written: BTreeMap<Slot, Written>,
     /// The newest copy of a page, as slot and offset.
     newest: BTreeMap<Lpn, (Slot, u32)>,
-    dice: Xoshiro256PlusPlus,
+    rng: SeededRng,
 }
 
 impl Model {
@@ -45,12 +44,12 @@ impl Model {
             blocks: BlockManager::new(&layout, spares),
             written: BTreeMap::new(),
             newest: BTreeMap::new(),
-            dice: Xoshiro256PlusPlus::seed_from_u64(seed),
+            rng: SeededRng::new(seed),
         }
     }
 
     fn below(&mut self, limit: usize) -> usize {
-        (self.dice.next_u64() % limit as u64) as usize
+        (self.rng.bits() % limit as u64) as usize
     }
 
     fn any_slot(&mut self, of: impl Fn(&Written) -> bool) -> Option<Slot> {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use flash::{Flash, Lpn, Role};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::api::layout::Wear;
@@ -89,10 +88,10 @@ fn pages_keep_their_place_through_collections_up_to_the_stated_capacity() {
         // victims may gain nothing for long on a full device, so there one block more is left.
         let full = blocks - 2 - threshold as u32 - u32::from(policy == Policy::Random);
         let mut model = Model::new(blocks, full * PAGES, threshold, policy);
-        let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(blocks));
+        let mut rng = SeededRng::new(u64::from(blocks));
         (0..full * PAGES).for_each(|lpn| model.write(lpn));
         for step in 0..2_000 {
-            model.write((dice.next_u64() % u64::from(full * PAGES)) as u32);
+            model.write((rng.bits() % u64::from(full * PAGES)) as u32);
             if step % 16 == 0 {
                 model.holds();
             }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use flash::{Flash, Lpn, Role};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::testing::{TestDevice, device, layout};
@@ -70,14 +69,14 @@ impl Model {
 fn pages_stay_in_their_superblock_and_room_never_runs_out() {
     for (size, most_extra, extra_limit) in [(1, 1, 1), (1, 2, 3), (2, 1, 2), (3, 2, 2), (4, 1, 1), (6, 3, 3)] {
         let mut model = Model::new(LOGICAL_PAGES / PAGES + extra_limit + 1, size, most_extra, extra_limit);
-        let mut dice = Xoshiro256PlusPlus::seed_from_u64(u64::from(size));
+        let mut rng = SeededRng::new(u64::from(size));
         for lpn in 0..LOGICAL_PAGES {
             model.write(lpn);
         }
         for step in 0..2_000 {
             // Half of the pages are hot, so that blocks end up without valid pages and with all.
             let range = if step % 4 == 0 { LOGICAL_PAGES } else { LOGICAL_PAGES / 2 };
-            model.write((dice.next_u64() % u64::from(range)) as u32);
+            model.write((rng.bits() % u64::from(range)) as u32);
             if step % 16 == 0 {
                 model.holds();
             }

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use random::SeededRng;
+
 use super::*;
 use crate::api::hint::Hint;
 use crate::engines::shared_ram::data_cache::Held;
@@ -148,12 +150,12 @@ impl Pair {
 #[test]
 fn each_order_agrees_with_a_list_of_what_was_used_when() {
     for victims in ["group", "latte", "page"] {
-        let (mut pair, mut state) = (Pair::new(victims), 4_711_u64);
+        let (mut pair, mut rng) = (Pair::new(victims), SeededRng::new(4_711));
         for _ in 0..30_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let drawn = rng.bits();
             let pages = u64::from(GROUPS * GROUP_PAGES);
-            let lpn = Lpn::new(((state >> 33) % pages).min((state >> 45) % pages) as u32);
-            match state >> 60 {
+            let lpn = Lpn::new(((drawn >> 33) % pages).min((drawn >> 45) % pages) as u32);
+            match drawn >> 60 {
                 0 if pair.held.find(lpn).is_some() => pair.leave(Evict::Data(lpn)),
                 1..6 => pair.access(lpn, false),
                 _ => pair.access(lpn, true),

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::api::request::Request;
@@ -20,11 +19,11 @@ fn zone(capacity: u64) -> BufferZone {
 fn it_knows_what_was_appended_moved_and_removed() {
     let mut zone = zone(1 << 20);
     let mut model: BTreeMap<Lpn, (Ppn, bool)> = BTreeMap::new();
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(16);
+    let mut rng = SeededRng::new(16);
     for step in 0..4000_u32 {
-        let lpn = Lpn::new((dice.next_u64() % u64::from(LOGICAL_PAGES)) as u32);
-        let (place, dirty) = (Ppn::new(step), dice.next_u64().is_multiple_of(2));
-        match dice.next_u64() % 4 {
+        let lpn = Lpn::new((rng.bits() % u64::from(LOGICAL_PAGES)) as u32);
+        let (place, dirty) = (Ppn::new(step), rng.bits().is_multiple_of(2));
+        match rng.bits() % 4 {
             0 => assert_eq!(zone.remove(lpn), model.remove(&lpn).map(|(at, _)| at)),
             1 => {
                 let from = model.get(&lpn).map_or(Ppn::new(step + 1), |&(at, _)| at);

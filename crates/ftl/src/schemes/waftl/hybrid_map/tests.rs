@@ -1,7 +1,6 @@
 //! The hybrid map against a list of what was said, and what recovery makes of blocks found.
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use random::SeededRng;
 
 use super::*;
 use crate::api::mapping::Scheme;
@@ -28,13 +27,13 @@ fn map() -> (HybridMap, PageSpace) {
 fn it_counts_what_is_mapped_how() {
     let (mut map, _) = map();
     let mut model = [Home::Absent; 6];
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
+    let mut rng = SeededRng::new(3);
     for _ in 0..1000 {
-        let lbn = (dice.next_u64() % 6) as usize;
-        let home = match dice.next_u64() % 3 {
+        let lbn = (rng.bits() % 6) as usize;
+        let home = match rng.bits() % 3 {
             0 => Home::Absent,
             1 => Home::PageMapped,
-            _ => Home::Block(Pbn::new(lbn as u32 + 6 * (dice.next_u64() % 2) as u32)),
+            _ => Home::Block(Pbn::new(lbn as u32 + 6 * (rng.bits() % 2) as u32)),
         };
         map.set_home(Lbn::new(lbn as u32), home);
         model[lbn] = home;
