@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use check::{CheckedDevice, CheckedFlash, FixedTimes, canary};
-use flash::{Cell, Chip, ChipOptions, Fault, FaultPlan, Faulty, Flash, Full, Geometry, Lpn, Role, Shape, Tear};
+use flash::{Cell, Chip, Fault, FaultPlan, Faulty, Flash, Full, Lpn, Role, Tear};
 use ftl::{Drive, FlashPort, FtlError, Layout, Request, Stack, Timed, registry};
+use testkit::TestFlash;
 
 const PAGES: u32 = 40;
 const REQUESTS: u64 = 150;
@@ -14,15 +15,7 @@ const REQUESTS: u64 = 150;
 type Size = (u32, u32);
 
 fn device((channels, blocks): Size, plan: FaultPlan) -> CheckedDevice {
-    let shape = Shape {
-        channels,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: blocks,
-        pages_per_block: 4,
-        page_size_bytes: 512,
-    };
-    let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let chip = TestFlash::new(blocks, 4).channels(channels).chip();
     Timed { chip: CheckedFlash::faulty(Faulty::new(chip, plan)), timing: FixedTimes::default() }
 }
 

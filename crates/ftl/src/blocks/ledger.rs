@@ -104,21 +104,14 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
+    use testkit::TestFlash;
+
     use super::*;
-    use flash::Shape;
 
     #[test]
     fn bits_of_blocks_that_share_a_word_stay_apart() {
         for pages_per_block in [1, 3, 7, 64, 100] {
-            let geometry = Geometry::new(Shape {
-                channels: 1,
-                dies_per_channel: 1,
-                planes_per_die: 1,
-                blocks_per_plane: 5,
-                pages_per_block,
-                page_size_bytes: 512,
-            })
-            .expect("valid");
+            let geometry = TestFlash::new(5, pages_per_block).geometry();
             let mut ledger = Ledger::new(geometry);
             for page in 0..geometry.pages() {
                 let ppn = Ppn::new(page);

@@ -180,19 +180,12 @@ pub fn channels_first(geometry: &Geometry) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use testkit::TestFlash;
+
     use super::*;
-    use flash::Shape;
 
     fn pool(by: Order) -> FreePool {
-        let geometry = Geometry::new(Shape {
-            channels: 2,
-            dies_per_channel: 2,
-            planes_per_die: 1,
-            blocks_per_plane: 2,
-            pages_per_block: 4,
-            page_size_bytes: 512,
-        })
-        .expect("valid");
+        let geometry = TestFlash::new(2, 4).channels(2).dies_per_channel(2).geometry();
         let blocks: Vec<_> = (0..8).map(Pbn::new).collect();
         FreePool::new(geometry, &blocks, by)
     }

@@ -278,23 +278,17 @@ impl Victims {
 
 #[cfg(test)]
 mod tests {
+    use flash::Ppn;
+    use testkit::TestFlash;
+
     use super::*;
-    use flash::{Ppn, Shape};
 
     const BLOCKS: u32 = 8;
     const PAGES: u32 = 4;
 
     /// Blocks 0 to 7 of one die close in order; block `i` then has `valid[i]` valid pages.
     fn closed(policy: Policy, valid: [u32; BLOCKS as usize]) -> (Victims, Ledger) {
-        let geometry = Geometry::new(Shape {
-            channels: 1,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: BLOCKS,
-            pages_per_block: PAGES,
-            page_size_bytes: 512,
-        })
-        .expect("valid");
+        let geometry = TestFlash::new(BLOCKS, PAGES).geometry();
         let (mut victims, mut ledger) = (Victims::new(geometry, PAGES, policy, 1), Ledger::new(geometry));
         for block in (0..BLOCKS).map(Pbn::new) {
             for offset in 0..PAGES {

@@ -202,21 +202,14 @@ impl Scanned {
 
 #[cfg(test)]
 mod tests {
-    use flash::{Geometry, ProgramOrder, Shape};
+    use flash::ProgramOrder;
+    use testkit::TestFlash;
 
     use super::*;
 
     /// Blocks of four pages, with what is programmed in each: logical page, role, version.
     fn kept(blocks: &[&[(u32, Role, u64)]]) -> Vec<(u32, Role)> {
-        let shape = Shape {
-            channels: 1,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: blocks.len() as u32,
-            pages_per_block: 4,
-            page_size_bytes: 512,
-        };
-        let geometry = Geometry::new(shape).expect("a valid shape");
+        let geometry = TestFlash::new(blocks.len() as u32, 4).geometry();
         let good_blocks = (0..geometry.blocks()).map(Pbn::new).collect();
         let layout = Layout {
             geometry,

@@ -6,17 +6,11 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::kit::{TestDevice as Device, priced};
-use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Ppn, Role, Shape};
+use flash::{Flash, Lpn, Pbn, Ppn, Role};
 use ftl::{Drive, FlashOp, FlashPort, Layout, Nanos, Note, Request, Span, Stack, Task, Timing, registry};
+use testkit::TestFlash;
 
-const SHAPE: Shape = Shape {
-    channels: 8,
-    dies_per_channel: 1,
-    planes_per_die: 1,
-    blocks_per_plane: 16,
-    pages_per_block: 16,
-    page_size_bytes: 512,
-};
+const FLASH: TestFlash = TestFlash::new(16, 16).channels(8);
 const LOGICAL_PAGES: u32 = 800;
 
 const PROGRAM_US: u64 = 200;
@@ -66,7 +60,7 @@ struct Bench {
 impl Bench {
     fn new(settings: &[(&str, &str)]) -> Self {
         let dies = Dies::default();
-        let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
+        let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let ftl = registry::create(&Stack::with("bdb", settings.iter().copied()), &layout).expect("accepted");
         Self { flash: FlashPort::new(priced(chip, dies.clone())), dies, ftl, now: Nanos::ZERO }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use crate::kit::{TestDevice as Device, untimed};
-use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Pbn, Shape};
+use flash::{Chip, Full, Lpn, Pbn};
 use ftl::write_buffer::bplru::Bplru;
 use ftl::write_buffer::fab::Fab;
 use ftl::write_buffer::fifo::Fifo;
@@ -17,21 +17,14 @@ use ftl::{
     Request, Settings, Stack, Values, WearQuery, registry,
 };
 use random::SeededRng;
+use testkit::TestFlash;
 
 const PER_BLOCK: u32 = 4;
 /// The last logical block has two pages.
 const PAGES: u32 = 46;
 
 fn device() -> (FlashPort<Device>, Layout) {
-    let shape = Shape {
-        channels: 1,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 24,
-        pages_per_block: PER_BLOCK,
-        page_size_bytes: 512,
-    };
-    let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let chip = TestFlash::new(24, PER_BLOCK).chip();
     let layout = Layout::of(&chip, PAGES, 1);
     (FlashPort::new(untimed(chip)), layout)
 }
@@ -410,19 +403,10 @@ fn a_block_written_in_one_sweep_leaves_before_older_ones() {
 /// Merges (switch, partial, full) over `fast` with these parts behind it: pages of a logical block
 /// are rewritten in random order.
 fn merges(buffer: &str) -> [u64; 3] {
-    let shape = Shape {
-        channels: 1,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 80,
-        pages_per_block: 16,
-        page_size_bytes: 512,
-    };
-    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let chip: Chip<Full<u32>> = TestFlash::new(80, 16).chip();
     let layout = Layout::of(&chip, 64 * 16, 1);
     let mut flash = FlashPort::new(untimed(chip));
-    let stack: Stack = format!("fast:log_space=10%{buffer}").parse().expect("a spelling");
-    let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
+    let mut ftl = testkit::drive::<Device>(&format!("fast:log_space=10%{buffer}"), &layout);
     for lpn in 0..layout.logical_pages {
         ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
     }
@@ -459,15 +443,7 @@ fn padding_turns_the_full_merges_of_a_log_into_switch_merges() {
 
 #[test]
 fn room_for_no_page_is_refused_and_more_than_the_device_has_is_not_used() {
-    let shape = Shape {
-        channels: 1,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 24,
-        pages_per_block: 4,
-        page_size_bytes: 4096,
-    };
-    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let chip: Chip<Full<u32>> = TestFlash::new(24, 4).page_size(4096).chip();
     let layout = Layout::of(&chip, PAGES, 1);
     let create = |stack: &str| registry::create::<Device>(&stack.parse().expect("a spelling"), &layout);
     let refused = create("page+bplru:ram=4095").err().expect("refused").to_string();

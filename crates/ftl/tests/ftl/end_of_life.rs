@@ -2,9 +2,10 @@
 //! then.
 
 use crate::kit::{TestDevice as Device, untimed};
-use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, PastEndurance, Pbn, Shape};
-use ftl::{Drive, FlashPort, FtlError, Layout, Request, Stack, registry};
+use flash::{ChipOptions, Flash, Lpn, PastEndurance, Pbn};
+use ftl::{FlashPort, FtlError, Layout, Request};
 use random::SeededRng;
+use testkit::TestFlash;
 
 const BLOCKS: u32 = 128;
 const PAGES_PER_BLOCK: u32 = 16;
@@ -21,19 +22,10 @@ struct Life {
 /// Nine tenths of the writes go to a tenth of the pages until the device, whose blocks survive 60
 /// erases, refuses one.
 fn live(stack: &str, dies: u32, seed: u64) -> Life {
-    let shape = Shape {
-        channels: dies,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: BLOCKS / dies,
-        pages_per_block: PAGES_PER_BLOCK,
-        page_size_bytes: 512,
-    };
     let options = ChipOptions { endurance: Some(60), past_endurance: PastEndurance::Fails, ..ChipOptions::default() };
-    let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &options);
+    let chip = TestFlash::new(BLOCKS / dies, PAGES_PER_BLOCK).channels(dies).chip_with(&options);
     let layout = Layout::of(&chip, PAGES, seed);
-    let stack: Stack = stack.parse().expect("a spelling");
-    let mut ftl: Drive<Device> = registry::create(&stack, &layout).expect("a valid stack");
+    let mut ftl = testkit::drive::<Device>(stack, &layout);
     let mut flash = FlashPort::new(untimed(chip));
     let mut rng = SeededRng::new(seed);
     let mut below = |limit: u32| rng.below_u32(limit);

@@ -2,9 +2,10 @@
 //! is known. Without levelling wear parts further and further; a leveller that moves what rests
 //! keeps it together.
 
-use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Pbn, Ppn, Shape};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Stack, Timed, Untimed, registry};
+use flash::{Chip, Flash, Lean, Lpn, Pbn, Ppn};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Timed, Untimed};
 use random::SeededRng;
+use testkit::TestFlash;
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
@@ -28,19 +29,10 @@ impl HotCold {
 
     /// Of so many blocks' worth of data, of which one part in `parts` is rewritten.
     fn filled(stack: &str, dies: u32, blocks: u32, parts: u32) -> Self {
-        let shape = Shape {
-            channels: dies,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: BLOCKS / dies,
-            pages_per_block: PAGES_PER_BLOCK,
-            page_size_bytes: 512,
-        };
-        let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
+        let chip = TestFlash::new(BLOCKS / dies, PAGES_PER_BLOCK).channels(dies).chip();
         let pages = blocks * PAGES_PER_BLOCK;
         let layout = Layout::of(&chip, pages, 7);
-        let stack: Stack = stack.parse().expect("a spelling");
-        let ftl = registry::create(&stack, &layout).expect("a valid stack");
+        let ftl = testkit::drive(stack, &layout);
         let flash = FlashPort::new(Timed { chip, timing: Untimed });
         let mut device = Self { flash, ftl, hot: pages / parts, dies, rng: SeededRng::new(11) };
         (0..pages).for_each(|lpn| device.write(lpn));

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kit::{TestDevice as Device, untimed};
-use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Shape};
+use flash::{Flash, Lpn};
 use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Request, Stack, registry};
+use testkit::TestFlash;
 
 /// Logical pages; the stream of a page is its number modulo 3.
 const PAGES: u32 = 120;
@@ -14,15 +15,7 @@ fn stack() -> Stack {
 }
 
 fn device() -> (FlashPort<Device>, Layout) {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 24,
-        pages_per_block: 4,
-        page_size_bytes: 512,
-    };
-    let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let chip = TestFlash::new(24, 4).channels(2).chip();
     let layout = Layout::of(&chip, PAGES, 1);
     (FlashPort::new(untimed(chip)), layout)
 }

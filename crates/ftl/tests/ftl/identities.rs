@@ -2,9 +2,10 @@
 //! operation so far was the same, at the same place and for the same cause.
 
 use crate::kit::{TestDevice as Device, untimed};
-use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, ProgramOrder, Shape};
+use flash::{Chip, ChipOptions, Flash, Full, Lpn, Pbn, ProgramOrder};
 use ftl::{Drive, FlashOp, FlashPort, Layout, Request, Stack, registry};
 use random::SeededRng;
+use testkit::TestFlash;
 
 struct Instance {
     flash: FlashPort<Device>,
@@ -84,16 +85,9 @@ fn same(one: Named<'_>, other: Named<'_>) {
     for (blocks, pages_per_block, logical_blocks) in [(16, 4, 6), (60, 8, 40), (40, 1, 20), (30, 65, 12)] {
         for (order, seed) in [ProgramOrder::Ascending, ProgramOrder::Any].into_iter().zip([0, 4]) {
             for seed in seed..seed + 4 {
-                let shape = Shape {
-                    channels: 2,
-                    dies_per_channel: 1,
-                    planes_per_die: 1,
-                    blocks_per_plane: blocks / 2,
-                    pages_per_block,
-                    page_size_bytes: 512,
-                };
+                let device = TestFlash::new(blocks / 2, pages_per_block).channels(2);
                 let options = ChipOptions { program_order: order, ..ChipOptions::default() };
-                let chip = || Chip::new(Geometry::new(shape).expect("a valid shape"), &options);
+                let chip = || device.chip_with(&options);
                 let pages = logical_blocks * pages_per_block;
                 let mut instances = [one, other].map(|named| Instance::new(named, chip(), pages));
                 let steps = steps(pages, pages_per_block, seed);
@@ -101,14 +95,14 @@ fn same(one: Named<'_>, other: Named<'_>) {
                 erases += run_both(
                     &mut instances,
                     before,
-                    &format!("{one:?} and {other:?}, {shape:?}, {order:?}, seed {seed}"),
+                    &format!("{one:?} and {other:?}, {device:?}, {order:?}, seed {seed}"),
                 );
                 let [first, second] = instances;
                 let mut instances = [first.recovered(one, pages), second.recovered(other, pages)];
                 run_both(
                     &mut instances,
                     after,
-                    &format!("{one:?} and {other:?} after a power cut, {shape:?}, seed {seed}"),
+                    &format!("{one:?} and {other:?} after a power cut, {device:?}, seed {seed}"),
                 );
             }
         }

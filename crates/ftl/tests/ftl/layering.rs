@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate of the workspace with the crates of the workspace that it may depend on.
-const CRATES: [(&str, &[&str]); 13] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("crates/random", &[]),
     ("crates/flash", &[]),
     ("crates/ftl", &["flash", "random"]),
+    ("crates/testkit", &["flash", "ftl"]),
     ("crates/trace", &["random"]),
     ("crates/analyzer", &[]),
     ("crates/files", &["analyzer", "fat", "random", "trace"]),

@@ -1,8 +1,9 @@
 //! The log-buffer schemes on a few blocks of four pages: the papers' figures, operation by
 //! operation.
 
-use flash::{Chip, ChipOptions, Geometry, Lean, Lpn, Shape};
+use flash::{Chip, Lean, Lpn};
 use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Note, Request, Stack, Timed, Untimed, registry};
+use testkit::TestFlash;
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
@@ -15,15 +16,7 @@ struct Scenario {
 impl Scenario {
     /// So many logical blocks, filled in order, and `spare` blocks beside them.
     fn filled(scheme: &str, settings: &[(&str, &str)], logical_blocks: u32, spare: u32) -> Self {
-        let shape = Shape {
-            channels: 1,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: logical_blocks + spare,
-            pages_per_block: 4,
-            page_size_bytes: 512,
-        };
-        let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
+        let chip = TestFlash::new(logical_blocks + spare, 4).chip();
         let layout = Layout::of(&chip, 4 * logical_blocks, 7);
         let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("a valid scheme");
         let mut scenario = Self { flash: FlashPort::new(Timed { chip, timing: Untimed }), ftl };

@@ -2,21 +2,15 @@
 //! full.
 
 use crate::kit::{TestDevice as Device, untimed};
-use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Shape};
+use flash::{Flash, Lpn, Pbn};
 use ftl::{Drive, FlashPort, Layout, Request, Stack, registry};
+use testkit::TestFlash;
 
-const SHAPE: Shape = Shape {
-    channels: 2,
-    dies_per_channel: 2,
-    planes_per_die: 1,
-    blocks_per_plane: 16,
-    pages_per_block: 8,
-    page_size_bytes: 512,
-};
+const FLASH: TestFlash = TestFlash::new(16, 8).channels(2).dies_per_channel(2);
 const LOGICAL_PAGES: u32 = 256;
 
 fn bench(settings: &[(&str, &str)]) -> (FlashPort<Device>, Drive<Device>) {
-    let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
+    let chip = FLASH.chip();
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
     let ftl = registry::create(&Stack::with("dftl", settings.iter().copied()), &layout).expect("accepted");
     (FlashPort::new(untimed(chip)), ftl)
@@ -49,7 +43,7 @@ fn a_single_block_is_filled_before_the_next_is_begun_and_stripes_fill_all_dies_a
 fn translation_pages_of_a_single_placement_have_one_block_of_their_own() {
     let (mut flash, mut ftl) = bench(&[("placement", "single"), ("cmt", "64"), ("cmt_policy", "lru")]);
     (0..16).for_each(|lpn| write(&mut flash, &mut ftl, 128 * (lpn % 2) + lpn));
-    let open = filled(&flash).into_iter().filter(|&(_, pages)| pages < SHAPE.pages_per_block).count();
+    let open = filled(&flash).into_iter().filter(|&(_, pages)| pages < FLASH.shape().pages_per_block).count();
     assert!(open <= 2, "one block of data and one of translation pages: {:?}", filled(&flash));
     ftl.check(&flash).expect("invariants hold");
 }

@@ -5,19 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use flash::{
-    Chip, ChipOptions, Flash, FlashError, Full, Geometry, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Shape, Tag,
-};
+use flash::{Chip, Flash, FlashError, Full, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Span, Stack, Task, Timed, Timing, registry};
+use testkit::TestFlash;
 
-const SHAPE: Shape = Shape {
-    channels: 4,
-    dies_per_channel: 1,
-    planes_per_die: 1,
-    blocks_per_plane: 16,
-    pages_per_block: 8,
-    page_size_bytes: 512,
-};
+const FLASH: TestFlash = TestFlash::new(16, 8).channels(4);
 /// Three translation pages of 128 entries.
 const LOGICAL_PAGES: u32 = 300;
 
@@ -95,7 +87,7 @@ struct Bench {
 impl Bench {
     fn new(replicas: u32) -> Self {
         let shared = Shared::default();
-        let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
+        let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let settings = [("replicas", replicas.to_string()), ("cmt", "64".into()), ("cmt_policy", "lru".into())];
         let ftl = registry::create(&Stack::with("rftl", settings), &layout).expect("accepted");
@@ -170,12 +162,12 @@ fn a_miss_goes_round_a_busy_channel() {
 
 #[test]
 fn a_channel_whose_translation_pages_cannot_be_read_loses_nothing_and_its_copies_are_written_anew() {
-    for channel in 0..SHAPE.channels {
+    for channel in 0..FLASH.shape().channels {
         let mut bench = Bench::new(1);
         bench.fill();
         bench.all_is_right();
         bench.shared.broken.set(Some(channel));
-        bench.shared.busy.set(Some((channel + 1) % SHAPE.channels));
+        bench.shared.busy.set(Some((channel + 1) % FLASH.shape().channels));
         bench.all_is_right();
         let programs = |bench: &Bench| bench.flash.tally().count(Cause::Mapping, FlashOp::Program);
         // Another round finds the lost copies rewritten, but for those that went to the broken
@@ -213,7 +205,7 @@ fn a_lost_copy_is_written_anew_elsewhere() {
 
 #[test]
 fn more_copies_than_channels_are_refused_with_advice() {
-    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
+    let chip: Chip<Full<u32>> = FLASH.chip();
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
     let settings = [("replicas", "4")];
     let refused =

@@ -3,27 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use flash::{
-    Chip, ChipOptions, Fault, FaultPlan, Faulty, Flash, Geometry, Lpn, Pbn, Ppn, Role, Scan, Shape, Tag, Tear,
-};
+use flash::{Chip, Fault, FaultPlan, Faulty, Flash, Lpn, Pbn, Ppn, Role, Scan, Tag, Tear};
 use ftl::recovery::scan::Scanned;
 use ftl::recovery::summary::{PARAMETER, Summaries};
 use ftl::{FlashOp, FlashPort, FtlError, Layout, Request, Stack, Timed, Untimed, Values, registry};
+use testkit::TestFlash;
 
 type Device = Timed<Faulty<u64>, Untimed>;
 
 /// Two dies; blocks of 4 pages end with one page of summary, those of 30 with two, as 512 bytes
 /// hold 24 tags.
 fn chip(blocks_per_die: u32, pages_per_block: u32) -> Chip<flash::Full<u64>> {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: blocks_per_die,
-        pages_per_block,
-        page_size_bytes: 512,
-    };
-    Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default())
+    TestFlash::new(blocks_per_die, pages_per_block).channels(2).chip()
 }
 
 fn port(flash: Faulty<u64>) -> FlashPort<Device> {

@@ -6,9 +6,10 @@
 //! printed shows both. Set `FTLKIT_LONG=1` for devices four times as large and runs of twice the
 //! length.
 
-use flash::{Chip, ChipOptions, Flash, Geometry, Lean, Lpn, Shape};
+use flash::{Chip, Flash, Lean, Lpn};
 use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Stack, Timed, Untimed, registry};
 use random::SeededRng;
+use testkit::TestFlash;
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
@@ -34,15 +35,7 @@ impl Bench {
     }
 
     fn of(stack: &Stack, blocks: u32, pages_per_block: u32, pages: u32) -> Self {
-        let shape = Shape {
-            channels: 1,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: blocks,
-            pages_per_block,
-            page_size_bytes: 4096,
-        };
-        let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
+        let chip = TestFlash::new(blocks, pages_per_block).page_size(4096).chip();
         let layout = Layout::of(&chip, pages, 7);
         let ftl = registry::create(stack, &layout).expect("a valid scheme");
         let flash = FlashPort::new(Timed { chip, timing: Untimed });

@@ -2,22 +2,16 @@
 //! what leaves it, and what it takes, with the latencies of table 6.1.
 
 use crate::kit::{TestDevice as Device, priced};
-use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
+use flash::{Chip, Full, Lpn};
 use ftl::{
     Asked, Cause, Drive, FlashOp, FlashPort, FutureRequest, Layout, Nanos, Note, Request, Span, Stack, Task, Timing,
     registry,
 };
 use proptest::prelude::*;
+use testkit::TestFlash;
 
 /// Translation pages of 128 entries: seven for 800 logical pages.
-const SHAPE: Shape = Shape {
-    channels: 1,
-    dies_per_channel: 1,
-    planes_per_die: 1,
-    blocks_per_plane: 64,
-    pages_per_block: 16,
-    page_size_bytes: 512,
-};
+const FLASH: TestFlash = TestFlash::new(64, 16);
 const LOGICAL_PAGES: u32 = 800;
 
 /// Nothing waits for anything.
@@ -52,7 +46,7 @@ impl Bench {
 
     /// Another scheme that shares RAM between data and map.
     fn of(scheme: &str, settings: &[(&str, &str)]) -> Self {
-        let chip = Chip::new(Geometry::new(SHAPE).expect("valid"), &ChipOptions::default());
+        let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("accepted");
         Self { flash: FlashPort::new(priced(chip, Slc)), ftl, written: 0 }
@@ -204,8 +198,7 @@ fn ram_beyond_the_device_is_not_counted() {
 
 #[test]
 fn ram_for_less_than_two_pages_is_refused_with_the_least() {
-    let large = Shape { page_size_bytes: 4096, ..SHAPE };
-    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(large).expect("valid"), &ChipOptions::default());
+    let chip: Chip<Full<u32>> = FLASH.page_size(4096).chip();
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
     let refused = registry::create::<Device>(&Stack::with("treeftl", [("ram", "4KiB")]), &layout).err();
     let refused = refused.map_or_else(|| unreachable!("4 KiB hold one page"), |refused| refused.to_string());

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::kit::{TestDevice as Device, priced};
-use flash::{Chip, ChipOptions, Full, Geometry, Lpn, Shape};
+use flash::{Chip, Full, Lpn};
 use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Span, Stack, Task, Timing, registry};
+use testkit::TestFlash;
 
 const PAGES_PER_BLOCK: u32 = 4;
 
@@ -53,21 +54,13 @@ struct Scenario {
     dies: Dies,
 }
 
-fn shape(dies: u32, blocks_per_plane: u32) -> Shape {
-    Shape {
-        channels: dies,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane,
-        pages_per_block: PAGES_PER_BLOCK,
-        page_size_bytes: 512,
-    }
+fn flash(dies: u32, blocks_per_plane: u32) -> TestFlash {
+    TestFlash::new(blocks_per_plane, PAGES_PER_BLOCK).channels(dies)
 }
 
 impl Scenario {
     fn new(dies: u32, blocks_per_plane: u32, logical_blocks: u32, settings: &[(&str, &str)]) -> Self {
-        let shape = shape(dies, blocks_per_plane);
-        let chip = Chip::new(Geometry::new(shape).expect("a valid shape"), &ChipOptions::default());
+        let chip = flash(dies, blocks_per_plane).chip();
         let layout = Layout::of(&chip, PAGES_PER_BLOCK * logical_blocks, 7);
         let ftl = registry::create(&Stack::with("waftl", settings.iter().copied()), &layout).expect("a valid scheme");
         let dies = Dies::default();
@@ -267,16 +260,8 @@ fn below_a_fifth_of_the_device_spent_blocks_are_erased_at_once() {
 #[test]
 fn its_footprint_is_the_papers_arithmetic() {
     const MIB: u64 = 1 << 20;
-    let shape = Shape {
-        channels: 8,
-        dies_per_channel: 2,
-        planes_per_die: 1,
-        blocks_per_plane: 9216,
-        pages_per_block: 64,
-        page_size_bytes: 4096,
-    };
-    let geometry = Geometry::new(shape).expect("a valid shape");
-    let chip: Chip<Full<u32>> = Chip::new(Geometry::new(self::shape(1, 1)).expect("small"), &ChipOptions::default());
+    let geometry = TestFlash::new(9216, 64).channels(8).dies_per_channel(2).page_size(4096).geometry();
+    let chip: Chip<Full<u32>> = flash(1, 1).chip();
     let good_blocks = (0..geometry.blocks()).map(flash::Pbn::new).collect();
     let layout = Layout { geometry, good_blocks, ..Layout::of(&chip, 8 << 20, 7) };
     let waftl: Drive<Device> = registry::create(&Stack::of("waftl"), &layout).expect("it fits");

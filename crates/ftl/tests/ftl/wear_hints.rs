@@ -2,12 +2,13 @@
 //! kind.
 
 use crate::kit::{TestDevice, untimed};
-use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Ppn, Role, Shape};
+use flash::{Chip, Flash, Full, Lpn, Ppn, Role};
 use ftl::api::wear::{AllocRequest, Purpose, WearPolicy};
 use ftl::api::wear_scheme::WearScheme;
 use ftl::{
     Capabilities, Cause, Device, Drive, Entry, FlashOp, FlashPort, Hint, Layout, Request, Stack, Values, Wear, registry,
 };
+use testkit::TestFlash;
 
 /// Logical pages; what is hinted at follows from a page's number.
 const PAGES: u32 = 96;
@@ -68,15 +69,7 @@ fn hint_of(lpn: u32) -> Hint {
 /// Overwrites single pages at random, each with its hint, and returns what was asked of the policy,
 /// in order.
 fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, FlashPort<TestDevice>) {
-    let shape = Shape {
-        channels: 1,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 40,
-        pages_per_block: 4,
-        page_size_bytes: 512,
-    };
-    let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let chip = TestFlash::new(40, 4).chip();
     let layout = Layout { wear: Some(Wear::of::<Listener<KEEPS>>(Values::none())), ..Layout::of(&chip, PAGES, 1) };
     let mut flash = FlashPort::new(untimed(chip));
     let stack: Stack = stack.parse().expect("a spelling");
@@ -170,15 +163,7 @@ fn what_is_moved_says_its_file_type_if_the_policy_wants_that_kept() {
 #[test]
 fn tags_keep_file_types_under_saw_and_nothing_under_policies_that_do_not_ask() {
     for (stack, keeps) in [("page+saw", true), ("fast+saw", true), ("waftl+saw", true), ("page+dynamic", false)] {
-        let shape = Shape {
-            channels: 1,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 64,
-            pages_per_block: 4,
-            page_size_bytes: 512,
-        };
-        let chip: Chip<Full<u32>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+        let chip: Chip<Full<u32>> = TestFlash::new(64, 4).chip();
         let layout = Layout::of(&chip, PAGES, 1);
         let stack: Stack = stack.parse().expect("a spelling");
         let mut flash: FlashPort<TestDevice> = FlashPort::new(untimed(chip));

@@ -66,20 +66,13 @@ impl ImageLayout {
 
 #[cfg(test)]
 mod tests {
+    use testkit::TestFlash;
+
     use super::*;
-    use flash::Shape;
 
     #[test]
     fn areas_follow_each_other_without_overlap() {
-        let shape = Shape {
-            channels: 3,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 100,
-            pages_per_block: 7,
-            page_size_bytes: 1536,
-        };
-        let places = ImageLayout::of(&Geometry::new(shape).expect("valid"));
+        let places = ImageLayout::of(&TestFlash::new(100, 7).channels(3).page_size(1536).geometry());
         let blocks = 8192 + 16_384;
         let slots = blocks + 20_480; // 300 blocks × 64 B take five memory pages
         let data = slots + 135_168; // 2100 slots × 64 B = 134 400 B

@@ -6,11 +6,12 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use flash::{Chip, ChipOptions, Full, Geometry, Shape};
+use flash::{Chip, Full};
 use ftl::{Layout, Stack, registry};
 use live::{Address, ControlRequest, DEFAULT_CLIENTS, FaultRequest, Image, Limits, ServeOptions, Server, call};
 use random::SeededRng;
 use sim::study::{Capacity, Count, DeviceText};
+use testkit::TestFlash;
 
 /// A device of a few megabytes on four dies, with room enough for every scheme.
 pub(crate) fn small_device() -> DeviceText {
@@ -105,15 +106,7 @@ pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
 
 /// The flags of a write that lasts once it is answered: FUA where the scheme has a write buffer.
 pub(crate) fn lasting(scheme: &str) -> u16 {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 64,
-        pages_per_block: 16,
-        page_size_bytes: 4096,
-    };
-    let chip: Chip<Full<u64>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+    let chip: Chip<Full<u64>> = TestFlash::new(64, 16).channels(2).page_size(4096).chip();
     let layout = Layout::of(&chip, 512, 1);
     let ftl = check::create(&stack(scheme), &layout).expect("a scheme");
     if ftl.buffered().capacity_pages > 0 { FUA } else { 0 }

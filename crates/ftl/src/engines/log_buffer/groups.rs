@@ -172,19 +172,13 @@ impl LogGroups {
 
 #[cfg(test)]
 mod tests {
+    use flash::{Chip, Lean};
+    use testkit::TestFlash;
+
     use super::*;
-    use flash::{Chip, ChipOptions, Geometry, Lean, Shape};
 
     fn groups(size: u32) -> LogGroups {
-        let shape = Shape {
-            channels: 1,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 16,
-            pages_per_block: 4,
-            page_size_bytes: 512,
-        };
-        let chip: Chip<Lean> = Chip::new(Geometry::new(shape).expect("valid"), &ChipOptions::default());
+        let chip: Chip<Lean> = TestFlash::new(16, 4).chip();
         LogGroups::new(&Layout::of(&chip, 40, 1), size)
     }
 

@@ -393,23 +393,15 @@ mod tests;
 
 #[cfg(test)]
 mod associativity_tests {
-    use flash::Shape;
     use random::SeededRng;
+    use testkit::TestFlash;
 
     use super::*;
 
     /// Against the definition, recounted from a map of all pages.
     #[test]
     fn it_counts_the_logical_blocks_of_the_newest_pages() {
-        let geometry = Geometry::new(Shape {
-            channels: 1,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 4,
-            pages_per_block: 4,
-            page_size_bytes: 512,
-        })
-        .expect("valid");
+        let geometry = TestFlash::new(4, 4).geometry();
         let mut associativity = Associativity::new(geometry);
         let mut map: Vec<Option<Ppn>> = vec![None; 16];
         let mut rng = SeededRng::new(1);

@@ -1,7 +1,8 @@
 //! Room for the whole table after a power cut, on devices as full as they may be.
 
-use flash::{Chip, ChipOptions, Fault, FaultPlan, Faulty, Flash, Full, Geometry, Shape, Tear};
+use flash::{Chip, Fault, FaultPlan, Faulty, Flash, Full, Tear};
 use random::SeededRng;
+use testkit::TestFlash;
 
 use super::*;
 use crate::api::layout::Layout;
@@ -30,15 +31,7 @@ impl Model {
     /// All entries are cached, so hardly any of the table lies on flash before the first cut, whose
     /// six pages need two blocks of four then.
     fn full(dies: u32, victim: &str, seed: u64) -> Self {
-        let shape = Shape {
-            channels: 1,
-            dies_per_channel: dies,
-            planes_per_die: 1,
-            blocks_per_plane: 96 / dies,
-            pages_per_block: 4,
-            page_size_bytes: 512,
-        };
-        let chip: Chip<Full<u64>> = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+        let chip: Chip<Full<u64>> = TestFlash::new(96 / dies, 4).dies_per_channel(dies).chip();
         let settings: Settings = [("cmt", "64KiB"), ("mapping_bytes", "8"), ("gc_threshold", "1"), ("victim", victim)]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into();

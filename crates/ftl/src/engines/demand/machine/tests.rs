@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use flash::{Chip, ChipOptions, Flash, Full, Geometry, Shape};
+use flash::{Chip, Flash, Full};
 use random::SeededRng;
+use testkit::TestFlash;
 
 use super::*;
 use crate::api::parameter::Settings;
@@ -33,15 +34,7 @@ struct Model {
 
 impl Model {
     fn new(seed: u64) -> Self {
-        let shape = Shape {
-            channels: 1,
-            dies_per_channel: 2,
-            planes_per_die: 1,
-            blocks_per_plane: 28,
-            pages_per_block: 8,
-            page_size_bytes: 512,
-        };
-        let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+        let chip = TestFlash::new(28, 8).dies_per_channel(2).chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, seed);
         let settings: Settings =
             [("cmt", "64"), ("cmt_policy", "lru")].map(|(key, value)| (key.to_owned(), value.to_owned())).into();

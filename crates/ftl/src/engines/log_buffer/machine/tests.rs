@@ -4,8 +4,9 @@
 use crate::api::entry::Capabilities;
 use std::collections::BTreeMap;
 
-use flash::{Chip, ChipOptions, Full, Geometry, Shape};
+use flash::{Chip, Full};
 use random::SeededRng;
+use testkit::TestFlash;
 
 use super::*;
 use crate::api::hint::Hint;
@@ -95,15 +96,7 @@ struct Model {
 
 impl Model {
     fn new(seed: u64) -> Self {
-        let shape = Shape {
-            channels: 1,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: LOGICAL_PAGES.div_ceil(PAGES) + LOG_BLOCKS + 1,
-            pages_per_block: PAGES,
-            page_size_bytes: 512,
-        };
-        let chip = Chip::new(Geometry::new(shape).expect("a shape"), &ChipOptions::default());
+        let chip = TestFlash::new(LOGICAL_PAGES.div_ceil(PAGES) + LOG_BLOCKS + 1, PAGES).chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, seed);
         let scheme = LogBuffer::format(&layout, &Values::none()).expect("fits");
         let rng = SeededRng::new(seed ^ 0xFF);
