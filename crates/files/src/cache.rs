@@ -136,7 +136,7 @@ impl Cache {
 mod tests {
     use super::*;
 
-    const HOT: Hint = Hint { stream: 1, temperature: 9, file_type: 3 };
+    const HOT: Hint = Hint::new(1, 9, 3);
 
     fn left(cache: &mut Cache) -> Vec<(HostOp, u64, u64, Hint)> {
         let pages = |record: Record| {
@@ -249,7 +249,7 @@ mod tests {
             let (mut cache, mut plain) = (Cache::new(most * PAGE_BYTES), Plain::default());
             for _ in 0..300 {
                 let (first, owner) = (rng.below(500), rng.below(4) as u32);
-                let hint = Hint { temperature: rng.below(3) as u8, ..Hint::NONE };
+                let hint = Hint::new(0, rng.below(3) as u8, 0);
                 let pages = first..first + rng.below(200);
                 match rng.below(8) {
                     0 => {

@@ -40,7 +40,7 @@ fn pages_with_data(records: &[Record]) -> usize {
     for record in records {
         let all = record.offset / PAGE_BYTES..record.end() / PAGE_BYTES;
         match record.op {
-            HostOp::Write => pages.extend(all.map(|page| (page, record.hint.file_type > 0))),
+            HostOp::Write => pages.extend(all.map(|page| (page, record.hint.file_type() > 0))),
             HostOp::Trim => pages.retain(|page, _| !all.contains(page)),
             HostOp::Read | HostOp::Flush => {}
         }
@@ -160,9 +160,9 @@ fn types_that_are_rewritten_more_are_hotter_and_said_so_with_their_data() {
     }
     let writes = records.iter().filter(|record| record.op == HostOp::Write);
     for hint in writes.map(|record| record.hint) {
-        assert_eq!(hint.temperature > 0, hint.file_type > 0, "{hint:?}");
-        assert_eq!(hint.stream > 0, hint.file_type > 0, "{hint:?}");
-        assert!(hint.temperature <= 11 && hint.stream <= 3, "{hint:?}");
+        assert_eq!(hint.temperature() > 0, hint.file_type() > 0, "{hint:?}");
+        assert_eq!(hint.stream() > 0, hint.file_type() > 0, "{hint:?}");
+        assert!(hint.temperature() <= 11 && hint.stream() <= 3, "{hint:?}");
     }
 }
 
@@ -176,7 +176,8 @@ fn tables_have_the_degree_that_they_are_given_and_nothing_else_changes() {
     for (plain, told) in plain.into_iter().zip(told) {
         let is_of_tables = plain.op == HostOp::Write && plain.hint == trace::Hint::NONE;
         tables += usize::from(is_of_tables);
-        let hint = if is_of_tables { trace::Hint { temperature: 5, ..plain.hint } } else { plain.hint };
+        let hint =
+            if is_of_tables { trace::Hint::new(plain.hint.stream(), 5, plain.hint.file_type()) } else { plain.hint };
         assert_eq!(told, Record { hint, ..plain });
     }
     assert!(tables > 600, "{tables}");

@@ -64,7 +64,7 @@ impl Volume {
     /// A volume that has been formatted, and is in use from now on.
     pub(crate) fn new(spec: &FileSpec, analyzer: Analyzer) -> Result<Self, VolumeError> {
         let FileSpec { streams, trims, request_bytes, volume_bytes: bytes, .. } = *spec;
-        let hint = Hint { temperature: spec.table_degree.map_or(0, |degree| degree + 1), ..Hint::NONE };
+        let hint = Hint::new(0, spec.table_degree.map_or(0, |degree| degree + 1), 0);
         let mut disk = Disk::new(bytes, Cache::new(spec.dirty_bytes), hint);
         let make = || {
             fat::format(&mut disk, FormatOptions { bytes, tables: TABLES, serial: SERIAL })?;
@@ -227,7 +227,7 @@ impl Volume {
             0 => 0,
             streams => 1 + (u32::from(degree) * u32::from(streams) / degrees) as u8,
         };
-        Hint { stream, temperature: degree + 1, file_type }
+        Hint::new(stream, degree + 1, file_type)
     }
 
     fn failed(&self, doing: &'static str, entry: &FileEntry, source: FatError) -> VolumeError {

@@ -21,14 +21,14 @@ pub mod write_buffer;
 
 pub use api::access_delays::AccessDelays;
 pub use api::entry::{Capabilities, Entry, PartKind};
-pub use api::hint::Hint;
 pub use api::layout::{Layout, Wear};
-pub use api::mapping::{Asked, FutureRequest, Mapping, Scheme, WearQuery};
+pub use api::mapping::{FutureRequest, Mapping, Scheme, WearQuery};
 pub use api::parameter::{Kind, Parameter, Settings, Values, bytes};
 pub use api::relocate::{Deferred, RelocateOutcome};
 pub use api::report::{Buffered, Footprint, Gauge, Spares, Structure};
 pub use api::request::Request;
 pub use drive::Drive;
+pub use host::{Hint, HostOp};
 pub use memory::prefetch::PrefetchStage;
 pub use memory::ram_pages::{RamPage, RamPages};
 pub use port::cause::{Cause, CauseFacts, Work};

@@ -20,7 +20,7 @@ mod server;
 mod text;
 
 pub use device::{LiveChip, LiveDevice, Prices};
-pub use drive::{Asked, DriveError, DriveOptions, HostCounts, LiveDrive, Piece};
+pub use drive::{DriveError, DriveOptions, HostCounts, LiveDrive, Piece};
 pub use error::LiveError;
 pub use image::{
     CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, Upgraded, check, info, upgrade,

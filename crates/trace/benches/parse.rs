@@ -166,7 +166,7 @@ fn read(text: &Arc<[u8]>, options: &OpenOptions) -> (u64, u64) {
     let mut count = 0;
     for record in trace {
         let Record { time_ns, op, offset, length, device, hint } = record.expect("the bench's own trace can be read");
-        let rest = u64::from(length) << 32 | u64::from(device) << 16 | (op as u64) << 8 | u64::from(hint.stream);
+        let rest = u64::from(length) << 32 | u64::from(device) << 16 | (op as u64) << 8 | u64::from(hint.stream());
         for word in [time_ns, offset, rest] {
             hash = (hash ^ word).wrapping_mul(0x0100_0000_01b3);
         }

@@ -6,10 +6,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use host::HostOp;
 use serde::{Deserialize, Serialize};
 
 use crate::format::TimeUnit;
-use crate::record::HostOp;
 use crate::units::parse_bytes;
 
 /// Bytes of a sector, where a column counts in them.

@@ -9,13 +9,15 @@
 
 use std::path::Path;
 
+use host::HostOp;
+
 use crate::devices::Devices;
 use crate::error::{TraceError, excerpt};
 use crate::format::Format;
 use crate::input::{self, Origin};
 use crate::options::OpenOptions;
 use crate::read::{Parsed, layout, text::is_header, vscsi};
-use crate::record::{HostOp, Record};
+use crate::record::Record;
 use crate::sanity_checks::{Doubt, Other, doubt, doubt_date, extent};
 
 /// Bytes looked at. Enough for the header of an ETW trace, which has some 100 lines.

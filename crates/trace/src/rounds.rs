@@ -43,8 +43,9 @@ impl Rounds {
 
 #[cfg(test)]
 mod tests {
+    use host::{Hint, HostOp};
+
     use super::*;
-    use crate::record::{Hint, HostOp};
 
     /// When the requests of so many rounds arrive.
     fn times(rounds: u64, round_ns: &[u64]) -> Vec<u64> {

@@ -5,8 +5,10 @@
 //! readings. So are times that would be dates of another century. A format that the user names is
 //! never doubted.
 
+use host::HostOp;
+
 use crate::format::{Addresses, Format, Sizes, TimeUnit};
-use crate::record::{HostOp, Record};
+use crate::record::Record;
 
 const SECTOR: u64 = 512;
 
@@ -124,8 +126,9 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use host::Hint;
+
     use super::*;
-    use crate::record::Hint;
 
     fn requests(count: u64, offset: u64, length: u32) -> Vec<Record> {
         let record = |index| Record {

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use host::HostOp;
 use serde::Serialize;
 
 use crate::choices::DeviceChoice;
@@ -18,7 +19,7 @@ use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
-use crate::record::{HostOp, Record};
+use crate::record::Record;
 use crate::trace::{Trace, open_as};
 
 /// Stacked devices start at multiples of this, bytes: of any page or block that is likely to be

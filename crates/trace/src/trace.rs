@@ -204,8 +204,9 @@ impl Source for Generated {
 
 #[cfg(test)]
 mod tests {
+    use host::{Hint, HostOp};
+
     use super::*;
-    use crate::record::{Hint, HostOp};
 
     #[test]
     fn a_generated_workload_is_a_trace() {

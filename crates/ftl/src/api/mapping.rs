@@ -1,6 +1,7 @@
 //! What every mapping is: where logical pages lie on flash, and how room is made for new ones.
 
 use flash::{Lpn, Pbn};
+use host::HostOp;
 
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
@@ -99,22 +100,11 @@ pub trait Mapping<D: Device>: Send {
     }
 }
 
-/// What a host asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// Reads pages.
-    Read,
-    /// To write pages.
-    Write,
-    /// To forget pages.
-    Trim,
-}
-
-/// A call that will come.
+/// A read, write or trim that will come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FutureRequest {
-    /// Which call it is.
-    pub asked: Asked,
+    /// Which of them.
+    pub op: HostOp,
     /// First logical page.
     pub lpn: Lpn,
     /// Logical pages, at least 1.

@@ -2,7 +2,6 @@
 
 pub mod access_delays;
 pub mod entry;
-pub mod hint;
 pub mod layout;
 pub mod mapping;
 pub mod parameter;

@@ -1,8 +1,8 @@
 //! Requests of the host, in pages.
 
 use flash::{Geometry, Lbn, Lpn};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::port::timing::Nanos;
 
 /// A host request in pages. Whole, since many schemes classify by size.

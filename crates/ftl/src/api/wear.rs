@@ -12,8 +12,8 @@
 use std::fmt;
 
 use flash::{Lbn, Pbn};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
 use crate::port::event::FileEvent;

@@ -6,8 +6,8 @@
 //! programmed in its place. Blocks come from the owner (`blocks/manager.rs`) and go back to it.
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::report::Spares;
 use crate::api::wear::{AllocRequest, Homes, Purpose};

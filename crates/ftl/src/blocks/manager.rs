@@ -14,8 +14,8 @@
 use std::collections::BTreeSet;
 
 use flash::{Geometry, Lbn, Pbn};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::WearQuery;
 use crate::api::relocate::{Deferred, RelocateOutcome};

@@ -50,9 +50,9 @@
 use std::collections::BTreeSet;
 
 use flash::{Lbn, Lpn, Pbn, Role};
+use host::Hint;
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;

@@ -65,9 +65,9 @@
 //! of the victim policy at the utilisation left after reserves (greedy: Van Houdt 2013 with d → ∞).
 
 use flash::{Lpn, Role, Tag};
+use host::Hint;
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::parameter::joined;
 use crate::api::parameter::{Kind, Parameter, Values};

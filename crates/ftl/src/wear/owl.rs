@@ -52,9 +52,9 @@ pub mod scan;
 mod tests;
 
 use flash::{Geometry, Lbn, Pbn};
+use host::Hint;
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::relocate::RelocateOutcome;

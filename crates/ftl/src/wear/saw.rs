@@ -126,10 +126,10 @@ impl WearPolicy for Saw {
 #[cfg(test)]
 mod tests {
     use flash::{Flash, Pbn};
+    use host::Hint;
     use random::SeededRng;
 
     use super::*;
-    use crate::api::hint::Hint;
     use crate::api::layout::Wear;
     use crate::api::parameter::Settings;
     use crate::api::report::Spares;

@@ -16,7 +16,8 @@
 //! last of a type of file holds for all data of the type, so that a page that is moved long after
 //! it was written has the temperature that its type has now.
 
-use crate::api::hint::Hint;
+use host::Hint;
+
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::wear::{AllocRequest, Order};
 

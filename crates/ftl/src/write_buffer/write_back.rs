@@ -30,8 +30,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use flash::{Geometry, Lpn};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::Mapping;
 use crate::api::report::{Buffered, Footprint, Gauge};

@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate of the workspace with the crates of the workspace that it may depend on.
-const CRATES: [(&str, &[&str]); 14] = [
+const CRATES: [(&str, &[&str]); 15] = [
+    ("crates/host", &[]),
     ("crates/random", &[]),
     ("crates/flash", &[]),
-    ("crates/ftl", &["flash", "random"]),
+    ("crates/ftl", &["flash", "host", "random"]),
     ("crates/testkit", &["flash", "ftl"]),
-    ("crates/trace", &["random"]),
+    ("crates/trace", &["host", "random"]),
     ("crates/analyzer", &[]),
     ("crates/files", &["analyzer", "fat", "random", "trace"]),
     ("crates/check", &["flash", "ftl", "random"]),

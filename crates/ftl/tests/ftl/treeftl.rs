@@ -4,7 +4,7 @@
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, Full, Lpn};
 use ftl::{
-    Asked, Cause, Drive, FlashOp, FlashPort, FutureRequest, Layout, Nanos, Note, Request, Span, Stack, Task, Timing,
+    Cause, Drive, FlashOp, FlashPort, FutureRequest, HostOp, Layout, Nanos, Note, Request, Span, Stack, Task, Timing,
     registry,
 };
 use proptest::prelude::*;
@@ -207,11 +207,10 @@ fn ram_for_less_than_two_pages_is_refused_with_the_least() {
 
 /// Calls on few pages of several groups, so that RAM for a handful of pages is always short.
 fn calls() -> impl Strategy<Value = Vec<FutureRequest>> {
-    let asked = prop_oneof![4 => Just(Asked::Write), 2 => Just(Asked::Read), 1 => Just(Asked::Trim)];
+    let op = prop_oneof![4 => Just(HostOp::Write), 2 => Just(HostOp::Read), 1 => Just(HostOp::Trim)];
     let pages = prop_oneof![6 => 1..4_u32, 1 => 8..11_u32];
-    let call = (asked, 0..5_u32, 0..12_u32, pages);
-    let of =
-        |(asked, group, page, pages)| FutureRequest { asked, lpn: Lpn::new(group * 128 + page * 5 % 60 + 64), pages };
+    let call = (op, 0..5_u32, 0..12_u32, pages);
+    let of = |(op, group, page, pages)| FutureRequest { op, lpn: Lpn::new(group * 128 + page * 5 % 60 + 64), pages };
     prop::collection::vec(call.prop_map(of), 1..250)
 }
 
@@ -219,14 +218,15 @@ impl Bench {
     /// Makes all calls; returns the hits of translation pages and of data pages that are written.
     fn hits(mut self, calls: &[FutureRequest]) -> u64 {
         self.ftl.set_future(calls);
-        for &FutureRequest { asked, lpn, pages } in calls {
+        for &FutureRequest { op, lpn, pages } in calls {
             let request = Request::new(lpn, pages);
-            match asked {
-                Asked::Write => drop(self.write(lpn.get(), pages)),
-                Asked::Read => {
+            match op {
+                HostOp::Write => drop(self.write(lpn.get(), pages)),
+                HostOp::Read => {
                     self.ftl.read(&mut self.flash, &request, &mut vec![0; pages as usize]).expect("read");
                 }
-                Asked::Trim => self.ftl.trim(&mut self.flash, &request).expect("trimmed"),
+                HostOp::Trim => self.ftl.trim(&mut self.flash, &request).expect("trimmed"),
+                HostOp::Flush => unreachable!("what is asked in the future has pages"),
             }
         }
         self.note(Note::MappingHit) + self.note(Note::BufferHit)
@@ -251,8 +251,7 @@ proptest! {
 fn what_comes_is_used_and_makes_a_difference() {
     // Three pages in turn where there is room for two: the page used longest ago is always the one
     // needed next.
-    let calls: Vec<_> =
-        (0..300).map(|i| FutureRequest { asked: Asked::Write, lpn: Lpn::new(i % 3), pages: 1 }).collect();
+    let calls: Vec<_> = (0..300).map(|i| FutureRequest { op: HostOp::Write, lpn: Lpn::new(i % 3), pages: 1 }).collect();
     let hits = |victims| Bench::new(&[("ram", "1536B"), ("victims", victims)]).hits(&calls);
     assert_eq!((hits("page"), hits("group")), (299, 299), "only the translation page is ever hit");
     // Two misses bring pages; from then on every second write hits.
@@ -269,7 +268,7 @@ fn what_is_in_ram_when_the_future_is_told_has_one() {
     for lpn in [1, 0] {
         bench.write(lpn, 1);
     }
-    let calls = [2, 1].map(|lpn| FutureRequest { asked: Asked::Write, lpn: Lpn::new(lpn), pages: 1 });
+    let calls = [2, 1].map(|lpn| FutureRequest { op: HostOp::Write, lpn: Lpn::new(lpn), pages: 1 });
     bench.ftl.set_future(&calls);
     for FutureRequest { lpn, .. } in calls {
         bench.write(lpn.get(), 1);
@@ -288,15 +287,15 @@ fn what_is_in_ram_when_the_future_is_told_has_one() {
 
 #[test]
 fn of_pages_that_are_not_written_again_the_one_that_is_read_stays() {
-    let call = |asked, lpn| FutureRequest { asked, lpn: Lpn::new(lpn), pages: 1 };
+    let call = |op, lpn| FutureRequest { op, lpn: Lpn::new(lpn), pages: 1 };
     for (first, second) in [(0, 1), (1, 0)] {
-        let mut calls = vec![call(Asked::Write, first), call(Asked::Write, second), call(Asked::Write, 2)];
-        calls.extend([call(Asked::Read, 0); 9]);
+        let mut calls = vec![call(HostOp::Write, first), call(HostOp::Write, second), call(HostOp::Write, 2)];
+        calls.extend([call(HostOp::Read, 0); 9]);
         let mut bench = Bench::new(&[("ram", "1536B"), ("victims", "opt")]);
         bench.ftl.set_future(&calls);
-        for &FutureRequest { asked, lpn, pages } in &calls {
-            match asked {
-                Asked::Write => drop(bench.write(lpn.get(), pages)),
+        for &FutureRequest { op, lpn, pages } in &calls {
+            match op {
+                HostOp::Write => drop(bench.write(lpn.get(), pages)),
                 _ => bench.ftl.read(&mut bench.flash, &Request::new(lpn, pages), &mut [0]).expect("read"),
             }
         }

@@ -23,19 +23,6 @@ pub struct HostCounts {
     pub pages_written: u64,
 }
 
-/// What a request asks for, as it is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// Reads bytes.
-    Read,
-    /// A write, or zeros that become one.
-    Write,
-    /// A trim, or zeros that become one.
-    Trim,
-    /// Something that is counted elsewhere or not at all.
-    Other,
-}
-
 impl Add for HostCounts {
     type Output = Self;
 

@@ -1,20 +1,21 @@
 //! Counting what hosts ask for, and everything over the device's life.
 
-use ftl::{Cause, FlashOp, FlashPort, Note};
+use ftl::{Cause, FlashOp, FlashPort, HostOp, Note};
 
 use super::LiveDrive;
-use super::counts::{Asked, HostCounts};
+use super::counts::HostCounts;
 use crate::device::LiveDevice;
 use crate::image::Counters;
 
 impl LiveDrive {
-    /// A request begins. It may be served in several pieces; what these move is counted with them.
-    pub fn count(&mut self, asked: Asked) {
-        match asked {
-            Asked::Read => self.counts.reads += 1,
-            Asked::Write => self.counts.writes += 1,
-            Asked::Trim => self.counts.trims += 1,
-            Asked::Other => {}
+    /// A request begins, which asks for this, if for anything that is counted. It may be served in
+    /// several pieces; what these move is counted with them, as flushes are.
+    pub fn count(&mut self, op: Option<HostOp>) {
+        match op {
+            Some(HostOp::Read) => self.counts.reads += 1,
+            Some(HostOp::Write) => self.counts.writes += 1,
+            Some(HostOp::Trim) => self.counts.trims += 1,
+            Some(HostOp::Flush) | None => {}
         }
     }
 

@@ -28,7 +28,7 @@ use ftl::{Drive, FlashPort, FtlError, Nanos};
 use crate::device::LiveDevice;
 use crate::image::{Counters, Description, Findings};
 
-pub use counts::{Asked, HostCounts};
+pub use counts::HostCounts;
 pub use error::DriveError;
 pub use piece::Piece;
 

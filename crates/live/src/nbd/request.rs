@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use ftl::HostOp;
+
 use super::export::{Export, MAX_PAYLOAD_BYTES};
 use super::handshake::Agreed;
 use super::reply::Errno;
@@ -75,6 +77,20 @@ pub enum Command {
         /// Whether one run is enough.
         one_run: bool,
     },
+}
+
+impl Command {
+    /// What it asks of the drive; nothing for a command that a drive has no part in. Zeros are a
+    /// trim where trims will do, and else a write.
+    pub fn host_op(self) -> Option<HostOp> {
+        match self {
+            Self::Read { .. } => Some(HostOp::Read),
+            Self::Write { .. } | Self::WriteZeroes { may_leave_holes: false, .. } => Some(HostOp::Write),
+            Self::Trim { .. } | Self::WriteZeroes { .. } => Some(HostOp::Trim),
+            Self::Flush => Some(HostOp::Flush),
+            Self::Cache | Self::BlockStatus { .. } | Self::Disconnect => None,
+        }
+    }
 }
 
 /// A request that cannot be served, and why.

@@ -143,7 +143,7 @@ impl Engine {
         }
         self.latest = self.latest.max(self.shared.clock());
         self.drive.begin(self.latest);
-        self.drive.count(split::asked(request.command));
+        self.drive.count(request.command.host_op());
         match self.perform_request(request) {
             Ok(read) => {
                 let recorded = self.recorder.as_mut().map_or(Ok(()), |recorder| {

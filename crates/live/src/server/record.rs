@@ -43,21 +43,14 @@ impl Recorder {
         &mut self,
         at: Nanos,
         command: Command,
-        hint: ftl::Hint,
+        hint: Hint,
         (offset, length): (u64, u32),
     ) -> Result<(), LiveError> {
-        let op = match command {
-            Command::Read { .. } => HostOp::Read,
-            Command::Write { .. } | Command::WriteZeroes { may_leave_holes: false, .. } => HostOp::Write,
-            Command::Trim { .. } | Command::WriteZeroes { .. } => HostOp::Trim,
-            Command::Flush => HostOp::Flush,
-            Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => return Ok(()),
-        };
+        let Some(op) = command.host_op() else { return Ok(()) };
         let (offset, length) = if op == HostOp::Flush { (0, 0) } else { (offset, length) };
         if length == 0 && op != HostOp::Flush {
             return Ok(());
         }
-        let hint = Hint { stream: hint.stream(), temperature: hint.temperature(), file_type: hint.file_type() };
         let first = *self.first.get_or_insert(at);
         let record = Record { time_ns: at.since(first).0, op, offset, length, device: 0, hint };
         self.sender.send(record).map_err(|_| {

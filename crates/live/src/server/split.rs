@@ -1,9 +1,9 @@
 //! Long requests in pieces, so that others need not wait for their end.
 
 use bytes::Bytes;
-use ftl::Hint;
+use ftl::{Hint, HostOp};
 
-use crate::drive::{Asked, DriveError, LiveDrive, Piece};
+use crate::drive::{DriveError, LiveDrive, Piece};
 use crate::nbd::Command;
 
 /// Bytes that are read or written at once, if pages are not larger.
@@ -30,13 +30,8 @@ pub(crate) fn next(command: Command, at: u64, left: u32, page_bytes: usize) -> u
 }
 
 /// As what a command is counted.
-pub(crate) fn asked(command: Command) -> Asked {
-    match command {
-        Command::Read { .. } => Asked::Read,
-        Command::Write { .. } | Command::WriteZeroes { may_leave_holes: false, .. } => Asked::Write,
-        Command::Trim { .. } | Command::WriteZeroes { .. } => Asked::Trim,
-        Command::Flush | Command::Cache | Command::BlockStatus { .. } | Command::Disconnect => Asked::Other,
-    }
+pub(crate) fn asked(command: Command) -> Option<HostOp> {
+    command.host_op()
 }
 
 /// Does a piece of what is asked, so many bytes from one of the device on; what is read is added to

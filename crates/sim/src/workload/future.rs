@@ -1,7 +1,7 @@
 //! What a workload will ask of a translation layer, call by call as the host makes them when it
 //! serves it (`Host::serve`), for one that looks ahead.
 
-use ftl::{Asked, FutureRequest};
+use ftl::FutureRequest;
 use trace::HostOp;
 
 use crate::SimError;
@@ -18,14 +18,9 @@ pub(crate) fn all_calls(mut requests: Requests) -> Result<Vec<FutureRequest>, Si
 }
 
 fn add_calls(request: &PageRequest, calls: &mut Vec<FutureRequest>) {
-    let asked = match request.op {
-        HostOp::Read => Asked::Read,
-        HostOp::Write => Asked::Write,
-        HostOp::Trim => Asked::Trim,
-        HostOp::Flush => return,
-    };
-    if asked == Asked::Write {
-        calls.extend(request.partial_pages().map(|lpn| FutureRequest { asked: Asked::Read, lpn, pages: 1 }));
+    let op = request.op;
+    if op == HostOp::Write {
+        calls.extend(request.partial_pages().map(|lpn| FutureRequest { op: HostOp::Read, lpn, pages: 1 }));
     }
-    calls.extend(request.extents.iter().map(|extent| FutureRequest { asked, lpn: extent.lpn, pages: extent.pages }));
+    calls.extend(request.extents.iter().map(|extent| FutureRequest { op, lpn: extent.lpn, pages: extent.pages }));
 }

@@ -135,8 +135,7 @@ impl Pager {
         let span = span_of(record, self.page_bytes);
         into.op = record.op;
         into.bytes = record.length;
-        let trace::Hint { stream, temperature, file_type } = record.hint;
-        into.hint = Hint::new(stream, temperature, file_type);
+        into.hint = record.hint;
         into.extents.clear();
         let write = record.op == HostOp::Write;
         into.partial_first = write && span.is_first_partial();

@@ -6,6 +6,7 @@
 //! record of written units that trims need. It yields exactly `requests` records and never fails:
 //! all that could be wrong was refused when it was built.
 
+use host::{Hint, HostOp};
 use random::SeededRng;
 
 use super::addresses::Places;
@@ -18,7 +19,7 @@ use super::chance::Chance;
 use super::sizes::SizeSampler;
 use super::spec::GeneratorSpec;
 use super::weighted::Weighted;
-use crate::record::{Hint, HostOp, Record};
+use crate::record::Record;
 
 /// A generated workload: yields the records of a [`GeneratorSpec`] in order of arrival, always the
 /// same for the same seed. A clone goes on from the same point, independently.

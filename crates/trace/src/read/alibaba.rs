@@ -39,9 +39,11 @@ impl Layout for Alibaba {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records};
     use crate::format::Format::Alibaba;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     #[test]
     fn bytes_and_microseconds() {

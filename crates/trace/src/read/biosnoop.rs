@@ -79,9 +79,11 @@ impl Layout for Biosnoop {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records};
     use crate::format::Format::Biosnoop;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     #[test]
     fn seconds_sectors_bytes_and_disks() {

@@ -14,6 +14,8 @@
 //!
 //! The summary at the end of the file is left out.
 
+use host::HostOp;
+
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};
 use super::layout::{Layout, Parsed, device};
@@ -21,7 +23,6 @@ use super::number;
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::HostOp;
 
 /// Times from here on are a wall clock's where earlier ones were not: 10⁹ s is the year 2001, and
 /// no trace runs for 30 years.
@@ -142,10 +143,11 @@ fn operation(rwbs: &[u8]) -> Result<Option<HostOp>, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::Blkparse;
     use crate::options::OpenOptions;
-    use crate::record::HostOp;
     use crate::trace::open_bytes;
 
     const TEXT: &str = "\

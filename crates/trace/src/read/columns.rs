@@ -4,6 +4,8 @@
 //! Reads and writes are known by their usual words (`R`, `W`, `read`, `write`, and the like) and by
 //! those that the user names. A digit alone is never taken for one or the other.
 
+use host::HostOp;
+
 use super::fault::Fault;
 use super::fields::trim;
 use super::filter::blanks;
@@ -13,7 +15,6 @@ use super::source::Raw;
 use crate::columns::{Column, Columns};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::HostOp;
 
 pub(super) struct Named {
     columns: Columns,
@@ -141,8 +142,10 @@ fn op(words: &[(String, HostOp)], field: &[u8]) -> Result<HostOp, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use host::{Hint, HostOp};
+
     use crate::options::OpenOptions;
-    use crate::record::{Hint, HostOp, Record};
+    use crate::record::Record;
     use crate::trace::open_bytes;
 
     fn read(columns: &str, text: &str) -> Result<(Vec<Record>, Vec<String>), String> {

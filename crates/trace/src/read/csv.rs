@@ -5,13 +5,14 @@
 //! name, which stands last because it may hold commas; then it is in double quotes, and a double
 //! quote in it is doubled. Without that header there is but one hint, the stream.
 
+use host::{Hint, HostOp};
+
 use super::fault::Fault;
 use super::fields::Commas;
 use super::layout::{Layout, Parsed};
 use super::source::Raw;
 use crate::devices::{Devices, plain};
 use crate::format::{Format, TimeUnit};
-use crate::record::{Hint, HostOp};
 
 /// The header of a file with all hints.
 pub(crate) const HEADER: &str = "time_ns,op,offset,length,stream,temperature,file_type,device";
@@ -43,11 +44,12 @@ impl Layout for Csv {
         };
         let offset = fields.whole("the offset")?;
         let length = fields.whole("the length")?;
-        let mut hint = Hint::of_stream(byte(&mut fields, "the stream")?);
-        if self.has_all_hints {
-            hint.temperature = byte(&mut fields, "the temperature")?;
-            hint.file_type = byte(&mut fields, "the file type")?;
-        }
+        let stream = byte(&mut fields, "the stream")?;
+        let hint = if self.has_all_hints {
+            Hint::new(stream, byte(&mut fields, "the temperature")?, byte(&mut fields, "the file type")?)
+        } else {
+            Hint::of_stream(stream)
+        };
         let written = fields.rest("the device")?;
         let device =
             devices.number(written, |written| plain(&unquoted(written))).ok_or_else(super::layout::too_many_devices)?;
@@ -109,7 +111,7 @@ mod tests {
     #[test]
     fn a_header_with_all_hints_is_followed() {
         let (found, devices) = records(Format::Csv, &format!("{HEADER}\n5,write,0,4096,3,7,9,a\n"));
-        let hint = Hint { stream: 3, temperature: 7, file_type: 9 };
+        let hint = Hint::new(3, 7, 9);
         assert_eq!((found[0], &devices[0][..]), (Record { hint, ..record(0, HostOp::Write, 0, 4096) }, "a"));
         assert!(error(Format::Csv, &format!("{HEADER}\n5,write,0,4096,0,256,0,a")).contains("the temperature is 256"));
     }

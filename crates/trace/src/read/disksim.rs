@@ -3,6 +3,8 @@
 //! Milliseconds with a fraction, blocks of 512 B, flags in hexadecimal of which bit 0 set is a
 //! **read**; the other bits (synchronous, time-critical, …) do not matter here.
 
+use host::HostOp;
+
 use super::fault::Fault;
 use super::fields::{Blanks, sectors};
 use super::layout::{Layout, Parsed, device};
@@ -10,7 +12,6 @@ use super::number;
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::HostOp;
 
 /// The layout, counting time in a given unit.
 pub(super) struct Disksim {
@@ -39,9 +40,11 @@ impl Layout for Disksim {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records};
     use crate::format::Format::Disksim;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     #[test]
     fn milliseconds_blocks_and_flags() {

@@ -6,6 +6,8 @@
 //! `FileIoRead`, …) is left out: the same request appears in several of them. Process names may
 //! contain commas; the field ends with the process number in parentheses.
 
+use host::HostOp;
+
 use super::fault::Fault;
 use super::fields::{Commas, trim};
 use super::layout::{Layout, Parsed, device};
@@ -13,7 +15,6 @@ use super::number;
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::HostOp;
 
 /// Where in the file.
 #[derive(PartialEq)]
@@ -101,9 +102,11 @@ impl Layout for Etw {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::Etw;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     const TEXT: &str = "BeginHeader\n  DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID\nEndHeader\n\
         OS Version: 6.0.6001, Trace Size: 1024KB\n\

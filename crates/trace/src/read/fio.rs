@@ -7,13 +7,14 @@
 //! bytes. `sync` and `datasync` become flushes; `add`, `open` and `close` are no requests. The file
 //! is the device.
 
+use host::HostOp;
+
 use super::fault::Fault;
 use super::fields::{Blanks, trim};
 use super::layout::{Layout, Parsed, device};
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
-use crate::record::HostOp;
 
 /// What the first line said.
 #[derive(Clone, Copy)]
@@ -100,9 +101,11 @@ impl Layout for Fio {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::Fio;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     #[test]
     fn version_two_has_waits() {

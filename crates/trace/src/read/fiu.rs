@@ -61,9 +61,11 @@ impl Layout for Fiu {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records};
     use crate::format::Format::Fiu;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     const MD5: &str = "0fe9e2a1b9d6ae0d42c8d4a7a5b4b1a3";
 

@@ -1,9 +1,10 @@
 //! What one line of a text format says, and the fields that many formats write alike.
 
+use host::HostOp;
+
 use super::fault::Fault;
 use super::source::Raw;
 use crate::devices::{Devices, plain};
-use crate::record::HostOp;
 
 /// What a line of a text format says.
 pub(crate) enum Parsed {

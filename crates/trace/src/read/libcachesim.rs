@@ -4,6 +4,8 @@
 //! Time in seconds (usually whole), the SCSI operation code in hexadecimal, size in bytes, lbn in
 //! 512 B sectors. One device.
 
+use host::HostOp;
+
 use super::fault::Fault;
 use super::fields::{Commas, sectors};
 use super::layout::{Layout, Parsed, device};
@@ -11,7 +13,6 @@ use super::scsi;
 use super::source::Raw;
 use crate::devices::Devices;
 use crate::format::{Format, TimeUnit};
-use crate::record::HostOp;
 
 /// The layout, counting time in a given unit.
 pub(super) struct LibcachesimCsv {
@@ -51,9 +52,10 @@ impl Layout for LibcachesimCsv {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::LibcachesimCsv;
-    use crate::record::HostOp;
 
     const TEXT: &str = "version,time,op,size,lbn\n1,500,2a,512,1000\n1,500,12,36,0\n1,502,28,4096,2000\n1,503,35,0,0\n";
 

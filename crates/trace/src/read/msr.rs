@@ -45,9 +45,11 @@ impl Layout for Msr {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records};
     use crate::format::Format::Msr;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     #[test]
     fn file_times_bytes_and_disks() {

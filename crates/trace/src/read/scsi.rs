@@ -1,6 +1,6 @@
 //! SCSI operation codes, as far as they move data.
 
-use crate::record::HostOp;
+use host::HostOp;
 
 /// What a command does to the medium; none for those that neither read, write nor flush it
 /// (inquiries, reservations, …). An UNMAP names its ranges in data that traces do not carry, so it

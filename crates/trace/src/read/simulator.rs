@@ -46,9 +46,11 @@ impl Layout for Simulator {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records};
     use crate::format::Format::{Mqsim, Ssdsim};
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     #[test]
     fn nanoseconds_sectors_and_one_for_read() {

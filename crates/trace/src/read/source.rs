@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use host::{Hint, HostOp};
+
 use super::fault::Fault;
 use crate::error::{Place, TraceError};
-use crate::record::{Hint, HostOp, Record};
+use crate::record::Record;
 
 /// A request as a trace states it, not yet checked. Its time is absolute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

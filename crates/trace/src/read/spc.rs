@@ -44,9 +44,11 @@ impl Layout for Spc {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records};
     use crate::format::Format::Spc;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     #[test]
     fn sectors_bytes_seconds_and_optional_fields() {

@@ -50,9 +50,11 @@ impl Layout for Systor17 {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records, trace};
     use crate::format::Format::Systor17;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     const TEXT: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n\
         1455592511.002033000,0.000422000,W,2,25770000384,4096\n\

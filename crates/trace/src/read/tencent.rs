@@ -40,9 +40,11 @@ impl Layout for Tencent {
 
 #[cfg(test)]
 mod tests {
+    use host::HostOp;
+
     use super::super::testing::{error, record, records};
     use crate::format::Format::Tencent;
-    use crate::record::{HostOp, Record};
+    use crate::record::Record;
 
     #[test]
     fn seconds_sectors_and_zero_for_read() {

@@ -1,8 +1,10 @@
 //! What the tests of all readers share: lines in, records out.
 
+use host::{Hint, HostOp};
+
 use crate::format::Format;
 use crate::options::OpenOptions;
-use crate::record::{Hint, HostOp, Record};
+use crate::record::Record;
 use crate::trace::{Trace, open_bytes};
 
 /// What a trace of these bytes holds, read as `format`.

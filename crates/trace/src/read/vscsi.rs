@@ -11,6 +11,8 @@
 
 use std::path::PathBuf;
 
+use host::HostOp;
+
 use super::fault::Fault;
 use super::fields::sectors;
 use super::scsi;
@@ -20,7 +22,7 @@ use crate::error::{BadRecord, Place, TraceError};
 use crate::format::{Format, TimeUnit};
 use crate::input::{Input, Origin};
 use crate::options::OpenOptions;
-use crate::record::{HostOp, Record};
+use crate::record::Record;
 
 /// How many records the guess looks at.
 const SAMPLE: usize = 64;

@@ -107,8 +107,9 @@ impl Observer {
 
 #[cfg(test)]
 mod tests {
+    use host::{Hint, HostOp};
+
     use super::*;
-    use crate::record::{Hint, HostOp};
 
     fn record(time_ns: u64, op: HostOp, offset: u64, length: u32, device: u32) -> Record {
         Record { time_ns, op, offset, length, device, hint: Hint::NONE }

@@ -2,10 +2,11 @@
 
 use std::ops::AddAssign;
 
+use host::HostOp;
 use roaring::RoaringTreemap;
 
 use super::profile::{Alignment, Footprint, Profile, SizeClasses};
-use crate::record::{HostOp, Record};
+use crate::record::Record;
 
 /// Bytes in a page of footprints. The papers count 4 KiB whatever the device's pages are.
 const PAGE: u64 = 4096;

@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
+use host::HostOp;
+
 use super::sink::Sink;
 use crate::read::csv::{HEADER, quoted};
-use crate::record::{Hint, HostOp, Record};
+use crate::record::Record;
 
 pub(super) struct CsvSink {
     writer: BufWriter<File>,
@@ -35,7 +37,7 @@ impl Sink for CsvSink {
             HostOp::Flush => "flush",
         };
         let Record { time_ns, offset, length, hint, .. } = *record;
-        let Hint { stream, temperature, file_type } = hint;
+        let (stream, temperature, file_type) = (hint.stream(), hint.temperature(), hint.file_type());
         let name = &self.names[device];
         writeln!(self.writer, "{time_ns},{op},{offset},{length},{stream},{temperature},{file_type},{name}")
     }

@@ -61,9 +61,9 @@ impl Group {
         self.offsets.push(record.offset.cast_signed());
         self.lengths.push(record.length.cast_signed());
         self.devices.push(record.device.cast_signed());
-        self.streams.push(record.hint.stream.into());
-        self.temperatures.push(record.hint.temperature.into());
-        self.file_types.push(record.hint.file_type.into());
+        self.streams.push(record.hint.stream().into());
+        self.temperatures.push(record.hint.temperature().into());
+        self.file_types.push(record.hint.file_type().into());
     }
 
     fn clear(&mut self) {

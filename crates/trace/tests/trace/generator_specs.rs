@@ -178,7 +178,7 @@ fn equal_seeds_give_equal_records_and_others_do_not() {
 fn fingerprint(records: impl Iterator<Item = Record>) -> u64 {
     let bytes = records.flat_map(|r| {
         let words =
-            [r.time_ns, r.op as u64, r.offset, u64::from(r.length), u64::from(r.device), u64::from(r.hint.stream)];
+            [r.time_ns, r.op as u64, r.offset, u64::from(r.length), u64::from(r.device), u64::from(r.hint.stream())];
         words.into_iter().flat_map(u64::to_le_bytes)
     });
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))

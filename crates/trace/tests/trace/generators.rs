@@ -373,7 +373,7 @@ fn mixtures_keep_their_weights_and_each_part_its_own_ways() {
             { weight = 1, pattern = 'sequential', region = [0.5, 1], sizes = '16KiB', write_share = 1, stream = 2 },
         ] }";
     let made = records(toml, 16);
-    let (first, second): (Vec<Record>, Vec<Record>) = made.iter().partition(|record| record.hint.stream == 1);
+    let (first, second): (Vec<Record>, Vec<Record>) = made.iter().partition(|record| record.hint.stream() == 1);
     assert_share(first.len() as f64 / made.len() as f64, 0.75, made.len(), "weight");
     assert_share(share(&first, |record| record.op == HostOp::Write), 0.25, first.len(), "inherited write share");
     assert!(first.iter().all(|record| record.end() <= 32 << 20 && record.length == 4096));

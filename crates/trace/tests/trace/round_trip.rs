@@ -30,7 +30,7 @@ fn workload() -> impl Strategy<Value = Vec<Record>> {
             time_ns += if index == 0 { 0 } else { gap };
             let op = [HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::Flush][usize::from(op)];
             let (offset, length) = if op == HostOp::Flush { (0, 0) } else { (offset, length) };
-            Record { time_ns, op, offset, length, device, hint: Hint { stream, temperature, file_type } }
+            Record { time_ns, op, offset, length, device, hint: Hint::new(stream, temperature, file_type) }
         };
         requests.into_iter().enumerate().map(record).collect()
     })
@@ -83,7 +83,7 @@ fn many_row_groups_and_device_names_survive() {
     assert_eq!(records.len(), 300_000);
     assert!(records.iter().zip(0..).all(|(record, n)| record.time_ns == n * 1000
         && record.offset == n * 512
-        && u64::from(record.hint.stream) == n % 256
+        && u64::from(record.hint.stream()) == n % 256
         && u64::from(record.device) == n % 3));
 }
 

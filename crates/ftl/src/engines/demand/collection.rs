@@ -17,8 +17,8 @@
 //! then a collection writes no translation pages, and gains room each time.
 
 use flash::{Lpn, Pbn, Ppn, Role, Tag};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::manager::BlockManager;
 use crate::engines::demand::foreign_pages::ForeignPages;

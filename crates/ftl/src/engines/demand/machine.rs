@@ -21,10 +21,10 @@
 //! themselves what leaves.
 
 use flash::{Lpn, Pbn, Ppn, Role};
+use host::Hint;
 
 use crate::api::access_delays::AccessDelays;
 use crate::api::entry::Entry;
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::{Kind, Parameter, Values, joined};

@@ -6,8 +6,8 @@
 //! that a controller would need.
 
 use flash::{Lpn, Ppn, Role};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::engines::demand::machine::{DemandPaged, TRANSLATION};
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::port::error::FtlError;

@@ -28,9 +28,9 @@
 use std::collections::BTreeMap;
 
 use flash::{Lbn, Lpn, Pbn, Role};
+use host::Hint;
 
 use crate::api::entry::Entry;
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;

@@ -18,9 +18,9 @@
 //! Elsewhere a flush merges every log block with a copy of a trimmed page.
 
 use flash::{Lbn, Lpn};
+use host::Hint;
 
 use crate::api::entry::Entry;
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;

@@ -9,9 +9,9 @@
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 
 use flash::{Lpn, Pbn, Ppn, Role, Tag, long_array};
+use host::Hint;
 
 use crate::api::entry::Entry;
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;

@@ -16,8 +16,8 @@
 //! than they could.
 
 use flash::{Lpn, Pbn, Ppn, Role, Tag};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
 use crate::api::relocate::{Deferred, RelocateOutcome};

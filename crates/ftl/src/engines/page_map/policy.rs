@@ -7,9 +7,9 @@
 //! collection.
 
 use flash::{Lpn, Role, Tag};
+use host::Hint;
 
 use crate::api::entry::Entry;
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;

@@ -8,8 +8,8 @@
 use std::num::NonZeroU32;
 
 use flash::{Lpn, long_array};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::memory::prefetch::prefetch;
 use crate::memory::ram_pages::RamPage;
 

@@ -1,7 +1,7 @@
+use host::Hint;
 use random::SeededRng;
 
 use super::*;
-use crate::api::hint::Hint;
 use crate::engines::shared_ram::data_cache::Held;
 use crate::memory::ram_pages::RamPages;
 use crate::testing::layout;

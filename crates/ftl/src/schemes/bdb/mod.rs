@@ -76,10 +76,10 @@ mod channel_status;
 pub(crate) mod write_buffer;
 
 use flash::{Lpn, Pbn};
+use host::Hint;
 
 use crate::api::access_delays::AccessDelays;
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;

@@ -14,8 +14,8 @@
 use std::ops::Range;
 
 use flash::{Geometry, Lbn, Lpn, Pbn, Ppn};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::report::Spares;
 use crate::api::wear::{AllocRequest, Purpose};

@@ -71,9 +71,9 @@ mod page_table;
 mod spare_map;
 
 use flash::{Geometry, Lpn, Pbn, Ppn, Role, Tag};
+use host::Hint;
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::{Kind, Parameter, Values};

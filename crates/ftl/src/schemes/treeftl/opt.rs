@@ -13,9 +13,10 @@
 use std::collections::BTreeSet;
 
 use flash::Lpn;
+use host::HostOp;
 
 use super::victims::Order;
-use crate::api::mapping::{Asked, FutureRequest};
+use crate::api::mapping::FutureRequest;
 use crate::api::request::Request;
 use crate::engines::shared_ram::data_cache::DataCache;
 use crate::engines::shared_ram::policy::{Evict, Victim};
@@ -115,18 +116,18 @@ impl Opt {
 }
 
 impl Order for Opt {
-    fn set_future(&mut self, held: &DataCache, asked: &[FutureRequest]) {
+    fn set_future(&mut self, held: &DataCache, future: &[FutureRequest]) {
         (self.number, self.group_uses, self.changes, self.reads) = (0, Vec::new(), Vec::new(), Vec::new());
-        for (number, &FutureRequest { asked, lpn, pages }) in (1..).zip(asked) {
+        for (number, &FutureRequest { op, lpn, pages }) in (1..).zip(future) {
             let (first, end) = (lpn.get(), lpn.get() + pages);
             for group in first / self.group_pages..=(end - 1) / self.group_pages {
                 let position = (group * self.group_pages).max(first) - first;
                 self.group_uses.push((group, moment(number, position) - 1));
             }
-            if asked == Asked::Read {
+            if op == HostOp::Read {
                 self.reads.extend((first..end).map(|lpn| (Lpn::new(lpn), moment(number, lpn - first))));
             } else {
-                let is_held = asked == Asked::Write && pages <= self.most_at_once;
+                let is_held = op == HostOp::Write && pages <= self.most_at_once;
                 self.changes.extend((first..end).map(|lpn| (Lpn::new(lpn), moment(number, lpn - first), is_held)));
             }
         }

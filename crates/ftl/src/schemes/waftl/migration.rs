@@ -6,9 +6,9 @@
 //! or that a power cut interrupts, is given up, and nothing has to be undone.
 
 use flash::{Flash, Lbn, Lpn, Page, Pbn, Ppn, Role};
+use host::Hint;
 
 use super::Waftl;
-use crate::api::hint::Hint;
 use crate::api::request::Request;
 use crate::api::wear::{AllocRequest, Purpose};
 use crate::engines::demand::machine::{COLLECTED, DemandPaged};

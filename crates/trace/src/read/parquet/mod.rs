@@ -23,6 +23,7 @@ mod pages;
 
 use std::path::PathBuf;
 
+use host::{Hint, HostOp};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 
@@ -32,7 +33,7 @@ use crate::error::{BadRecord, Place, TraceError, excerpt, printable};
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
-use crate::record::{Hint, HostOp, Record};
+use crate::record::Record;
 use chunk::Chunk;
 use column::Column;
 use pages::{CheckedPages, guarded};
@@ -239,11 +240,7 @@ impl ParquetSource {
         if device >= MAX_DEVICES {
             return Err(Fault::with_cause(format!("device is {device}; expected a number below {MAX_DEVICES}")));
         }
-        let hint = Hint {
-            stream: byte("stream", stream)?,
-            temperature: byte("temperature", temperature)?,
-            file_type: byte("file_type", file_type)?,
-        };
+        let hint = Hint::new(byte("stream", stream)?, byte("temperature", temperature)?, byte("file_type", file_type)?);
         while self.names.len() as u64 <= device {
             self.names.push(self.names.len().to_string());
         }

@@ -5,11 +5,11 @@ use crate::api::entry::Capabilities;
 use std::collections::BTreeMap;
 
 use flash::{Chip, Full};
+use host::Hint;
 use random::SeededRng;
 use testkit::TestFlash;
 
 use super::*;
-use crate::api::hint::Hint;
 use crate::engines::log_buffer::policy::LogNeeds;
 use crate::port::timing::{Timed, Untimed};
 

@@ -1,10 +1,10 @@
 //! The sequential area against a list of its blocks, the least recently written first.
 
 use flash::{Lpn, Role};
+use host::Hint;
 use random::SeededRng;
 
 use super::*;
-use crate::api::hint::Hint;
 use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::data_blocks::DataBlocks;
 use crate::blocks::manager::BlockManager;

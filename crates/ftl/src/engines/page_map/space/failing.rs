@@ -4,9 +4,9 @@
 use std::cmp::Reverse;
 
 use flash::{Pbn, Ppn};
+use host::Hint;
 
 use super::{PageSpace, Stream};
-use crate::api::hint::Hint;
 use crate::api::report::Spares;
 use crate::blocks::manager::BlockManager;
 use crate::port::error::FtlError;

@@ -28,8 +28,8 @@ mod failing;
 use std::collections::BTreeSet;
 
 use flash::{Geometry, Pbn, Ppn};
+use host::Hint;
 
-use crate::api::hint::Hint;
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
 use crate::api::report::Spares;

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
+use host::Hint;
 use random::SeededRng;
 
 use super::*;
-use crate::api::hint::Hint;
 use crate::engines::shared_ram::data_cache::Held;
 use crate::memory::ram_pages::RamPages;
 

@@ -1,10 +1,9 @@
 //! What the host says of the data that it writes, beside where they go.
 //!
-//! A hint comes with a request, from a trace's columns or over the wire, and reaches the scheme as
-//! it is. What of it lasts is the scheme's choice: one byte of a page's tag
-//! ([`Content::Hinted`](crate::port::label::Content::Hinted)), which then travels with every copy,
-//! so that collections, merges and recoveries still know it. No hint may change what a page holds:
-//! the suite draws them at random.
+//! A hint comes with a request, from a trace's columns or over the wire, and reaches the mapping as
+//! it is. What of it lasts is the mapping's choice: one byte of a page's tag (`Content::Hinted` in
+//! ftl), which then travels with every copy, so that collections, merges and recoveries still know
+//! it. No hint may change what a page holds: the suite draws them at random.
 
 use std::fmt;
 
