@@ -37,6 +37,6 @@ pub use inject::fault::InjectedFault;
 pub use inject::schedule::FaultSchedule;
 pub use oracle::exact::{ExactOracle, Mismatch, Nature, Stamp};
 pub use report::coverage::StateCoverage;
-pub use report::failure::{Failure, Fault, Place, Promise};
+pub use report::failure::{Failure, FailurePoint, Fault, Promise};
 pub use report::outcome::Outcome;
 pub use torture::shrink::{shrink, smallest};

@@ -7,7 +7,7 @@ use crate::code_page::CodePage;
 use crate::disk::{self, Disk, PAGE_BYTES};
 use crate::names::{self, Fit, Wanted};
 use crate::shape::{Kind, SLOT_BYTES};
-use crate::slots::{self, Entry, Folder, Is, LongName, Place, Short, Slot};
+use crate::slots::{self, Entry, Folder, Is, LongName, Short, Slot, SlotRange};
 
 /// Slots of a folder at most: DOS counts them with 16 bits.
 pub(crate) const MOST_SLOTS: u32 = 1 << 16;
@@ -93,7 +93,7 @@ impl Seen<'_> {
     /// The entry whose last slot this is.
     pub(crate) fn entry(&self, look: &Look<'_>) -> Entry {
         let first = self.long.map_or(self.at, |(_, first)| first);
-        let place = Place { folder: look.folder, first, count: self.at - first + 1, offset: self.offset };
+        let place = SlotRange { folder: look.folder, first, count: self.at - first + 1, offset: self.offset };
         let name = match self.long {
             Some((units, _)) => names::long_letters(units).collect(),
             None => slots::short_letters(self.slot, look.code_page).collect(),

@@ -50,7 +50,7 @@ impl Folder {
 
 /// Where the slots of an entry are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SlotRange {
     /// In which folder.
     pub(crate) folder: Folder,
     /// The first slot, of the long name if there is one.
@@ -75,7 +75,7 @@ pub struct Entry {
     /// Its first cluster; 0 if it has none.
     pub(crate) cluster: u32,
     pub(crate) attributes: u8,
-    pub(crate) place: Place,
+    pub(crate) place: SlotRange,
     /// The slot as it was read, with what is not in any other field.
     pub(crate) slot: Slot,
 }
@@ -109,7 +109,7 @@ impl Entry {
     }
 
     /// What the slot of an entry of this name says.
-    pub(crate) fn decode(slot: &Slot, kind: Kind, name: String, place: Place) -> Self {
+    pub(crate) fn decode(slot: &Slot, kind: Kind, name: String, place: SlotRange) -> Self {
         let attributes = slot[ATTRIBUTES];
         let number = |at: usize| u16::from_le_bytes([slot[at], slot[at + 1]]);
         let high = if kind == Kind::Fat32 { u32::from(number(20)) << 16 } else { 0 };

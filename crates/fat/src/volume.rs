@@ -7,7 +7,7 @@ use crate::error::FatError;
 use crate::folder::{self, Look, MOST_SLOTS, Pieces};
 use crate::names::{self, Wanted};
 use crate::shape::{Root, Shape};
-use crate::slots::{self, Entry, Folder, Place, Slot};
+use crate::slots::{self, Entry, Folder, Slot, SlotRange};
 use crate::stamp::Stamp;
 use crate::table::{Chain, Table};
 
@@ -273,7 +273,7 @@ impl<D: Disk> Volume<D> {
         for (at, slot) in (first..).zip(all) {
             disk::write(&mut self.disk, pieces.offset(at), &slot)?;
         }
-        let place = Place { folder, first, count: end - first, offset: pieces.offset(end - 1) };
+        let place = SlotRange { folder, first, count: end - first, offset: pieces.offset(end - 1) };
         Ok(Entry::decode(&slot, kind, name.into(), place))
     }
 
@@ -295,7 +295,7 @@ impl<D: Disk> Volume<D> {
         Ok(())
     }
 
-    fn erase(&mut self, place: &Place) -> Result<(), FatError> {
+    fn erase(&mut self, place: &SlotRange) -> Result<(), FatError> {
         let pieces = self.pieces(place.folder)?;
         for at in place.first..place.first + place.count {
             disk::write(&mut self.disk, pieces.offset(at), &[slots::GONE])?;

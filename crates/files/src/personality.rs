@@ -4,7 +4,7 @@ use random::SeededRng;
 
 use crate::population::{For, Population};
 use crate::spec::{FileSpec, Personality};
-use crate::volume::{Place, Volume, VolumeError};
+use crate::volume::{Volume, VolumeError, WritePosition};
 
 /// Sizes of postmark's files in bytes, and the most that one grows to (Katcher 1997, the defaults).
 const POSTMARK_BYTES: (u32, u32) = (500, 10_000);
@@ -104,7 +104,7 @@ impl Programs {
         let Some(entry) = self.files.arrive(&mut self.rng) else { return Ok(()) };
         entry.bytes = bytes;
         self.volume.create(entry)?;
-        self.volume.write(entry, Place::End, bytes)?;
+        self.volume.write(entry, WritePosition::End, bytes)?;
         if safe {
             self.volume.sync(entry);
         }
@@ -131,9 +131,9 @@ impl Programs {
         if entry.kind.rewritten && entry.bytes > 0 {
             let bytes = bytes.min(entry.bytes);
             let at = self.rng.below(u64::from(entry.bytes - bytes) + 1) as u32;
-            self.volume.write(entry, Place::At(at), bytes)?;
+            self.volume.write(entry, WritePosition::At(at), bytes)?;
         } else {
-            self.volume.write(entry, Place::End, bytes)?;
+            self.volume.write(entry, WritePosition::End, bytes)?;
             entry.bytes = entry.bytes.saturating_add(bytes);
         }
         if safe {

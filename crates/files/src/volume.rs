@@ -55,7 +55,7 @@ struct Node {
 
 /// Where a write goes in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum WritePosition {
     End,
     At(u32),
 }
@@ -105,11 +105,11 @@ impl Volume {
     }
 
     /// Writes so many bytes to a file, in requests of the description's size.
-    pub(crate) fn write(&mut self, entry: &FileEntry, place: Place, bytes: u32) -> Result<(), VolumeError> {
+    pub(crate) fn write(&mut self, entry: &FileEntry, place: WritePosition, bytes: u32) -> Result<(), VolumeError> {
         let mut done = 0;
         while done < bytes {
             let part = (bytes - done).min(self.request_bytes);
-            let event = if place == Place::End { Event::Append } else { Event::Rewrite };
+            let event = if place == WritePosition::End { Event::Append } else { Event::Rewrite };
             self.tell(event, entry);
             self.write_part(entry, place, done, part).map_err(|source| self.failed("writing", entry, source))?;
             done += part;
@@ -191,12 +191,12 @@ impl Volume {
     }
 
     /// Serves a write request, of which `done` bytes were written by the requests before it.
-    fn write_part(&mut self, file: &FileEntry, place: Place, done: u32, bytes: u32) -> Result<(), FatError> {
+    fn write_part(&mut self, file: &FileEntry, place: WritePosition, done: u32, bytes: u32) -> Result<(), FatError> {
         let hint = self.hint(file);
         let Node { entry, chain } = node(&mut self.nodes, file);
         let from = match place {
-            Place::End => u64::from(entry.bytes),
-            Place::At(at) => u64::from(at + done),
+            WritePosition::End => u64::from(entry.bytes),
+            WritePosition::At(at) => u64::from(at + done),
         };
         let (end, page) = (from + u64::from(bytes), u64::from(PAGE));
         let old_bytes = entry.bytes;

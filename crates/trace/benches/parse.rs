@@ -50,7 +50,7 @@ impl std::fmt::Display for Case {
 
 /// One request of a busy server with a few devices: a line or a record of each format is made from
 /// it.
-struct Request {
+struct SampleRequest {
     number: u64,
     /// Hundreds of nanoseconds since the start.
     ticks: u64,
@@ -61,8 +61,8 @@ struct Request {
 }
 
 /// Adds a line of a format, if there is one here.
-fn line(format: Format, request: &Request, out: &mut Vec<u8>) {
-    let Request { number, ticks, is_read, sector, sectors, device } = *request;
+fn line(format: Format, request: &SampleRequest, out: &mut Vec<u8>) {
+    let SampleRequest { number, ticks, is_read, sector, sectors, device } = *request;
     let (offset, size) = (sector * 512, sectors * 512);
     let letter = if is_read { "R" } else { "W" };
     let word = if is_read { "Read" } else { "Write" };
@@ -120,7 +120,7 @@ fn text(format: Format, size: usize) -> Vec<u8> {
     let (mut ticks, mut number) = (0, 0);
     while out.len() < size {
         ticks += rng.below(20_000);
-        let request = Request {
+        let request = SampleRequest {
             number,
             ticks,
             is_read: rng.below(3) == 0,
@@ -142,7 +142,7 @@ fn text(format: Format, size: usize) -> Vec<u8> {
     out
 }
 
-fn vscsi(request: &Request, out: &mut Vec<u8>) {
+fn vscsi(request: &SampleRequest, out: &mut Vec<u8>) {
     let command = if request.is_read { 0x28_u16 } else { 0x2a };
     out.extend([request.number as u32, request.sectors as u32 * 512, 1].map(u32::to_le_bytes).concat());
     out.extend([command, 0x0100].map(u16::to_le_bytes).concat());

@@ -54,7 +54,7 @@ impl Sample {
                 // What was read so far is enough to guess from, and the reader will come to the
                 // damage itself.
                 Err(_) if end > 0 => break,
-                Err(error) => return Err(input.error(crate::error::Place::Byte(0), error)),
+                Err(error) => return Err(input.error(crate::error::TracePosition::Byte(0), error)),
             }
         }
         if end == 0 {

@@ -23,7 +23,7 @@ const LISTED_DEVICES: usize = 24;
 
 /// Where in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TracePosition {
     /// Line number, from 1.
     Line(u64),
     /// Byte offset, from 0, after decompression.
@@ -32,7 +32,7 @@ pub enum Place {
     Row(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TracePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
@@ -48,7 +48,7 @@ pub struct BadRecord {
     /// Path of the trace.
     pub path: PathBuf,
     /// The line or byte of the record.
-    pub place: Place,
+    pub place: TracePosition,
     /// What the trace was read as.
     pub format: Format,
     /// What is wrong: field, value found, value expected.
@@ -79,7 +79,7 @@ pub struct Backwards {
     /// Path of the trace.
     pub path: PathBuf,
     /// The line or byte of the record.
-    pub place: Place,
+    pub place: TracePosition,
     /// How far back it goes, nanoseconds.
     pub by_ns: u64,
     /// The record as text.
@@ -143,7 +143,7 @@ pub enum TraceError {
         /// Path of the trace.
         path: PathBuf,
         /// How far it was read.
-        place: Place,
+        place: TracePosition,
         /// The system's or the decompressor's error.
         source: io::Error,
         /// The next step for the user.

@@ -9,7 +9,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Place, TraceError};
+use crate::error::{TraceError, TracePosition};
 
 /// What the decoder of an xz stream may allocate, bytes. `xz -9` needs 65 MiB; a stream that asks
 /// for more than this is not an archive of a trace but an attack on the memory.
@@ -152,7 +152,7 @@ impl Input {
     }
 
     /// The error of a read that failed at `place`.
-    pub(crate) fn error(&self, place: Place, source: io::Error) -> TraceError {
+    pub(crate) fn error(&self, place: TracePosition, source: io::Error) -> TraceError {
         let advice = match self.compression {
             Some(kind) => format!(
                 "The {0} stream is cut short or damaged; copy the file again, or keep what `{0} -dc` still gives and read that",

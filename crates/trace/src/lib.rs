@@ -34,7 +34,7 @@ mod write;
 pub use choices::{DeviceChoice, MAX_WINDOW, TimeBackwards};
 pub use columns::Columns;
 pub use conditions::Conditions;
-pub use error::{Backwards, BadRecord, Place, TraceError};
+pub use error::{Backwards, BadRecord, TraceError, TracePosition};
 pub use format::{Format, TimeUnit};
 pub use host::{Hint, HostOp};
 pub use options::OpenOptions;

@@ -5,7 +5,7 @@
 
 use memchr::memchr;
 
-use crate::error::{Place, TraceError};
+use crate::error::{TraceError, TracePosition};
 use crate::input::Input;
 
 /// Bytes read ahead.
@@ -74,7 +74,7 @@ impl Lines {
     /// Reads more behind what is there; returns by how much what is there moved towards the front.
     #[cold]
     fn refill(&mut self) -> Result<usize, TraceError> {
-        let place = Place::Line(self.number + 1);
+        let place = TracePosition::Line(self.number + 1);
         if self.end - self.start > MAX_LINE {
             return Err(self.too_long(place));
         }
@@ -90,7 +90,7 @@ impl Lines {
         Ok(moved)
     }
 
-    fn too_long(&self, place: Place) -> TraceError {
+    fn too_long(&self, place: TracePosition) -> TraceError {
         let source = std::io::Error::other(format!(
             "the line is longer than {MAX_LINE} bytes and starts with {}",
             crate::error::excerpt(&self.buffer[self.start..self.end])

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::choices::TimeBackwards;
 use crate::detect_format::{self, Sample};
-use crate::error::{Place, TraceError};
+use crate::error::{TraceError, TracePosition};
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
@@ -197,8 +197,8 @@ impl Source for Generated {
         &self.left_out
     }
 
-    fn place(&self) -> (Place, String) {
-        (Place::Row(self.row.saturating_sub(1)), "a generated request".to_owned())
+    fn place(&self) -> (TracePosition, String) {
+        (TracePosition::Row(self.row.saturating_sub(1)), "a generated request".to_owned())
     }
 }
 

@@ -19,14 +19,14 @@ impl Canary {
     /// Has the pages of a write wait.
     pub(super) fn buffer<D: Device<Data = Stamp>>(
         &mut self,
-        media: &mut FlashPort<D>,
+        flash: &mut FlashPort<D>,
         request: &Request,
         data: &[Stamp],
     ) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             self.waiting.retain(|&(waiting, _)| waiting != lpn);
             if self.waiting.len() == self.room {
-                self.write_down(media, 0)?;
+                self.write_down(flash, 0)?;
             }
             self.waiting.push((lpn, data[i]));
         }
@@ -36,13 +36,13 @@ impl Canary {
     /// Writes what waits, but for so many pages that came last.
     pub(super) fn write_down<D: Device<Data = Stamp>>(
         &mut self,
-        media: &mut FlashPort<D>,
+        flash: &mut FlashPort<D>,
         spared: usize,
     ) -> Result<(), FtlError> {
         let until = self.waiting.len().saturating_sub(spared);
         for (lpn, stamp) in self.waiting.drain(..until).collect::<Vec<_>>() {
-            let to = self.place(media)?;
-            media.program(to, label(lpn.get(), Role::Data), stamp)?;
+            let to = self.place(flash)?;
+            flash.program(to, label(lpn.get(), Role::Data), stamp)?;
             self.map(lpn, Some(to));
         }
         Ok(())

@@ -12,10 +12,10 @@ impl Canary {
     /// Moves what a block holds, and erases it.
     pub(super) fn empty<D: Device<Data = Stamp>>(
         &mut self,
-        media: &mut FlashPort<D>,
+        flash: &mut FlashPort<D>,
         pbn: Pbn,
     ) -> Result<RelocateOutcome, FtlError> {
-        if media.device().is_bad(pbn) {
+        if flash.device().is_bad(pbn) {
             return Ok(RelocateOutcome::Deferred(Deferred::IsBad));
         }
         if self.free.contains(&pbn) {
@@ -37,16 +37,16 @@ impl Canary {
         for from in pages {
             if self.open.is_none_or(|(_, next)| next == self.geometry.pages_per_block()) {
                 self.closed.extend(self.open.take().map(|(full, _)| full));
-                self.open_block(media)?;
+                self.open_block(flash)?;
             }
-            let page = media.read(from)?;
+            let page = flash.read(from)?;
             if last == Some(from) {
-                self.erase(media, pbn)?;
+                self.erase(flash, pbn)?;
             }
-            self.move_page(media, from, page)?;
+            self.move_page(flash, from, page)?;
         }
         if last.is_none() {
-            self.erase(media, pbn)?;
+            self.erase(flash, pbn)?;
         }
         self.free.push_back(pbn);
         Ok(RelocateOutcome::Done)

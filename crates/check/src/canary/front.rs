@@ -129,37 +129,37 @@ struct Broken<D: Device> {
 }
 
 impl<D: Device> Mapping<D> for Broken<D> {
-    fn read(&mut self, media: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        self.drive.read(media, request, out)
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        self.drive.read(flash, request, out)
     }
 
-    fn write(&mut self, media: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
-        self.drive.write(media, request, data)
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.drive.write(flash, request, data)
     }
 
-    fn trim(&mut self, media: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         let spared = self.bug == BufferBug::SparedTrim && self.drive.buffered().pages > 0;
-        if spared { Ok(()) } else { self.drive.trim(media, request) }
+        if spared { Ok(()) } else { self.drive.trim(flash, request) }
     }
 
-    fn flush(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
-        if self.bug == BufferBug::Unflushed { Ok(()) } else { self.drive.flush(media) }
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        if self.bug == BufferBug::Unflushed { Ok(()) } else { self.drive.flush(flash) }
     }
 
-    fn idle(&mut self, media: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
-        self.drive.idle(media, budget)
+    fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
+        self.drive.idle(flash, budget)
     }
 
-    fn relocate_block(&mut self, media: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        self.drive.relocate_block(media, pbn)
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        self.drive.relocate_block(flash, pbn)
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         self.drive.with_wear_policy(query);
     }
 
-    fn check(&self, media: &FlashPort<D>) -> Result<(), BrokenInvariant> {
-        self.drive.check(media)
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+        self.drive.check(flash)
     }
 
     fn footprint(&self) -> Footprint {

@@ -11,7 +11,7 @@ impl Canary {
     /// Collects one block, if that gains anything and is done in time.
     pub(super) fn use_idle_time<D: Device<Data = Stamp>>(
         &mut self,
-        media: &mut FlashPort<D>,
+        flash: &mut FlashPort<D>,
         budget: Nanos,
     ) -> Result<(), FtlError> {
         // A free block is left for the next collection. The other bugs are to be found without
@@ -20,7 +20,7 @@ impl Canary {
         let Some(victim) = (uses_it && self.free.len() > 1).then(|| self.take_victim()).flatten() else {
             return Ok(());
         };
-        if self.cost(media, victim) > budget && self.bug != Bug::IdleOverruns {
+        if self.cost(flash, victim) > budget && self.bug != Bug::IdleOverruns {
             self.closed.push(victim);
             return Ok(());
         }
@@ -29,11 +29,11 @@ impl Canary {
         {
             self.forget(lost);
         }
-        media.with_cause(Cause::Collection, |media| self.empty(media, victim)).map(drop)
+        flash.with_cause(Cause::Collection, |flash| self.empty(flash, victim)).map(drop)
     }
 
-    fn cost<D: Device>(&self, media: &mut FlashPort<D>, victim: Pbn) -> Nanos {
-        let [read, program, erase] = FlashOp::ALL.map(|op| media.estimate(op, victim).0);
+    fn cost<D: Device>(&self, flash: &mut FlashPort<D>, victim: Pbn) -> Nanos {
+        let [read, program, erase] = FlashOp::ALL.map(|op| flash.estimate(op, victim).0);
         Nanos(self.valid_in(victim).len() as u64 * (read + program) + erase)
     }
 }

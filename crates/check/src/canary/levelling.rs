@@ -13,32 +13,32 @@ use crate::Stamp;
 
 impl Canary {
     /// Levels wear if it is time for that.
-    pub(super) fn level<D: Device<Data = Stamp>>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
+    pub(super) fn level<D: Device<Data = Stamp>>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         self.writes += 1;
         if self.level_every == 0 || !self.writes.is_multiple_of(self.level_every) {
             return Ok(());
         }
         self.is_levelling = true;
-        let result = media.with_cause(Cause::WearLeveling, |media| self.move_blocks(media));
+        let result = flash.with_cause(Cause::WearLeveling, |flash| self.move_blocks(flash));
         self.is_levelling = false;
         result
     }
 
-    fn move_blocks<D: Device<Data = Stamp>>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn move_blocks<D: Device<Data = Stamp>>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         if let Some((open, next)) = self.open.filter(|_| self.bug == Bug::LevellerMovesOpenBlock) {
-            self.empty(media, open)?;
+            self.empty(flash, open)?;
             self.open = Some((open, next));
             return Ok(());
         }
         let wear = |pbn: &&Pbn| (self.erases[pbn.index()], **pbn);
         let (worn, young) = (self.closed.iter().max_by_key(wear), self.closed.iter().min_by_key(wear));
         let pair = [worn.copied(), young.copied().filter(|young| worn != Some(young))];
-        pair.into_iter().flatten().try_for_each(|pbn| self.empty(media, pbn).map(drop))
+        pair.into_iter().flatten().try_for_each(|pbn| self.empty(flash, pbn).map(drop))
     }
 
     /// Erases a block, and counts it.
-    pub(super) fn erase<D: Device>(&mut self, media: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
-        media.erase(pbn)?;
+    pub(super) fn erase<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+        flash.erase(pbn)?;
         self.erases[pbn.index()] += u32::from(!self.has(Bug::LevellerForgetsErase));
         Ok(())
     }

@@ -74,10 +74,10 @@ pub fn create<D: Device<Data = Stamp>>(settings: &Settings, layout: &Layout) -> 
 pub fn recover<D: Device<Data = Stamp>>(
     settings: &Settings,
     layout: &Layout,
-    media: &mut FlashPort<D>,
+    flash: &mut FlashPort<D>,
 ) -> Result<Drive<D>, RecoverError> {
     let mut canary = Canary::format(layout, settings)?;
-    media.with_cause(Cause::Recovery, |media| canary.restore(layout, media))?;
+    flash.with_cause(Cause::Recovery, |flash| canary.restore(layout, flash))?;
     Ok(Drive::new(Box::new(canary), layout))
 }
 
@@ -182,33 +182,33 @@ impl Canary {
         Some(self.geometry.page(block, offset))
     }
 
-    fn open_block<D: Device>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn open_block<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let block = self.free.pop_front().ok_or(FtlError::OutOfSpace { wanted: "the open block" })?;
-        if self.bug == Bug::DirtyFreeBlock && media.device().next_page(block) > 0 {
-            media.with_cause(Cause::Collection, |media| self.erase(media, block))?;
+        if self.bug == Bug::DirtyFreeBlock && flash.device().next_page(block) > 0 {
+            flash.with_cause(Cause::Collection, |flash| self.erase(flash, block))?;
         }
         self.open = Some((block, 0));
         Ok(())
     }
 
-    fn place<D: Device>(&mut self, media: &mut FlashPort<D>) -> Result<Ppn, FtlError> {
+    fn place<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<Ppn, FtlError> {
         loop {
             if let Some(ppn) = self.next_page() {
                 return Ok(ppn);
             }
             if self.free.len() > 1 {
-                self.open_block(media)?;
+                self.open_block(flash)?;
             } else {
-                self.collect(media)?;
+                self.collect(flash)?;
             }
         }
     }
 
-    fn collect<D: Device>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn collect<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let victim = self.take_victim().ok_or(FtlError::OutOfSpace { wanted: "a collection" })?;
-        self.open_block(media)?;
+        self.open_block(flash)?;
         let cause = if self.bug == Bug::MiscountedCollection { Cause::Host } else { Cause::Collection };
-        media.with_cause(cause, |media| self.move_out(media, victim))?;
+        flash.with_cause(cause, |flash| self.move_out(flash, victim))?;
         self.events += 1;
         if self.bug != Bug::LeakedBlock || !self.events.is_multiple_of(4) {
             self.free.push_back(victim);
@@ -235,9 +235,9 @@ impl Canary {
         self.geometry.page_indices(pbn).filter(|&page| self.valid[page]).map(Ppn::at).collect()
     }
 
-    fn move_out<D: Device>(&mut self, media: &mut FlashPort<D>, victim: Pbn) -> Result<(), FtlError> {
+    fn move_out<D: Device>(&mut self, flash: &mut FlashPort<D>, victim: Pbn) -> Result<(), FtlError> {
         if self.bug == Bug::EarlyErase {
-            self.erase(media, victim)?;
+            self.erase(flash, victim)?;
         }
         let mut pages = self.valid_in(victim);
         if self.bug == Bug::LostWrite
@@ -247,35 +247,35 @@ impl Canary {
         }
         let last = pages.len().checked_sub(1).filter(|_| self.bug == Bug::EraseBeforeCopy);
         for (i, from) in pages.into_iter().enumerate() {
-            let page = media.read(from)?;
+            let page = flash.read(from)?;
             if Some(i) == last {
-                self.erase(media, victim)?;
+                self.erase(flash, victim)?;
             }
-            self.move_page(media, from, page)?;
+            self.move_page(flash, from, page)?;
         }
         match self.bug {
             Bug::EarlyErase | Bug::DirtyFreeBlock => Ok(()),
             Bug::EraseBeforeCopy if last.is_some() => Ok(()),
-            _ => self.erase(media, victim),
+            _ => self.erase(flash, victim),
         }
     }
 
     fn move_page<D: Device>(
         &mut self,
-        media: &mut FlashPort<D>,
+        flash: &mut FlashPort<D>,
         from: Ppn,
         page: Page<D::Data>,
     ) -> Result<(), FtlError> {
         let Some(to) = self.next_page() else { return Err(FtlError::OutOfSpace { wanted: "a valid page" }) };
         let logical = page.logical;
         if self.directory.get(logical as usize) == Some(&Some(from)) {
-            media.program_copy(to, label(logical, Role::Translation), page)?;
+            flash.program_copy(to, label(logical, Role::Translation), page)?;
             self.relocate(logical, to);
             return Ok(());
         }
         let lpn = Lpn::new(logical);
         let life = self.life[lpn.index()];
-        media.program_copy(to, label(logical, Role::Collected), page)?;
+        flash.program_copy(to, label(logical, Role::Collected), page)?;
         self.valid[from.index()] = false;
         self.map(lpn, Some(to));
         self.life[lpn.index()] = life;
@@ -302,41 +302,41 @@ impl Canary {
 }
 
 impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
-    fn read(&mut self, media: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             if let Some(stamp) = self.waiting_version(lpn) {
                 out[i] = stamp;
                 continue;
             }
             out[i] = match self.map[lpn.index()] {
-                Some(ppn) if self.life[lpn.index()] == Life::Live => media.read(ppn)?.data,
+                Some(ppn) if self.life[lpn.index()] == Life::Live => flash.read(ppn)?.data,
                 _ => D::Data::default(),
             };
         }
         Ok(())
     }
 
-    fn write(&mut self, media: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         if self.room > 0 {
-            self.buffer(media, request, data)?;
-            return self.level(media);
+            self.buffer(flash, request, data)?;
+            return self.level(flash);
         }
         let mut first = None;
         for (i, lpn) in request.lpns() {
-            let to = self.place(media)?;
+            let to = self.place(flash)?;
             self.events += 1;
             let miscounted = self.bug == Bug::MiscountedHost && self.events.is_multiple_of(3);
             let cause = if miscounted { Cause::Merge } else { Cause::Host };
             let is_repeated = self.bug == Bug::HintedContent && request.hint.stream() != 0;
             let stamp = if is_repeated { data[0] } else { data[i] };
-            media.with_cause(cause, |media| media.program(to, label(lpn.get(), Role::Data), stamp))?;
+            flash.with_cause(cause, |flash| flash.program(to, label(lpn.get(), Role::Data), stamp))?;
             let reaches_beyond = self.bug == Bug::Panic && self.map[lpn.index()].is_some();
             let lpn = if reaches_beyond && lpn.index() + 1 == self.map.len() { Lpn::at(self.map.len()) } else { lpn };
             let doubled = first.filter(|_| self.bug == Bug::DoubleMap && i == 1);
             self.map(lpn, doubled.or(Some(to)));
             first = first.or(Some(to));
         }
-        self.level(media)
+        self.level(flash)
     }
 
     fn trim(&mut self, _media: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
@@ -345,9 +345,9 @@ impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
         Ok(())
     }
 
-    fn flush(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
-        self.write_down(media, usize::from(self.bug == Bug::UnflushedPage))?;
-        media.with_cause(Cause::Mapping, |media| self.write_trims_down(media))
+    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        self.write_down(flash, usize::from(self.bug == Bug::UnflushedPage))?;
+        flash.with_cause(Cause::Mapping, |flash| self.write_trims_down(flash))
     }
 
     fn on_file_event(&mut self, event: FileEvent, of: &Request) {
@@ -356,21 +356,21 @@ impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
         }
     }
 
-    fn idle(&mut self, media: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
-        self.use_idle_time(media, budget)
+    fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
+        self.use_idle_time(flash, budget)
     }
 
-    fn relocate_block(&mut self, media: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        media.with_cause(Cause::WearLeveling, |media| self.empty(media, pbn))
+    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        flash.with_cause(Cause::WearLeveling, |flash| self.empty(flash, pbn))
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         self.tell(query);
     }
 
-    fn check(&self, media: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         self.free.iter().try_for_each(|&pbn| {
-            BrokenInvariant::unless(media.device().next_page(pbn) == 0, "I1", || {
+            BrokenInvariant::unless(flash.device().next_page(pbn) == 0, "I1", || {
                 format!("{pbn} is free but not erased")
             })
         })

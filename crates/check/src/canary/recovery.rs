@@ -33,7 +33,7 @@ struct Found {
 impl Found {
     /// Reads what lies twice of the newest data, and forgets what of that cannot be read, if one of
     /// the two can.
-    fn leave_unreadable_twins<D: Device<Data = Stamp>>(&mut self, media: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn leave_unreadable_twins<D: Device<Data = Stamp>>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let mut newest: BTreeMap<u32, (u64, Vec<Ppn>)> = BTreeMap::new();
         for &(ppn, tag) in &self.data {
             let (version, places) = newest.entry(tag.logical).or_default();
@@ -47,7 +47,7 @@ impl Found {
         for (_, places) in newest.into_values().filter(|(_, places)| places.len() > 1) {
             let mut lost = Vec::new();
             for &ppn in &places {
-                if media.read_to_move(ppn)?.is_none() {
+                if flash.read_to_move(ppn)?.is_none() {
                     lost.push(ppn);
                 }
             }
@@ -64,40 +64,40 @@ impl Canary {
     pub(super) fn restore<D: Device<Data = Stamp>>(
         &mut self,
         layout: &Layout,
-        media: &mut FlashPort<D>,
+        flash: &mut FlashPort<D>,
     ) -> Result<(), FtlError> {
         let blocks = if self.bug == Bug::LostBadBlockTable {
             (0..layout.geometry.blocks()).map(Pbn::new).collect()
         } else {
             layout.good_blocks.clone()
         };
-        let mut found = self.scan(&blocks, media)?;
+        let mut found = self.scan(&blocks, flash)?;
         if self.bug != Bug::UnreadTwin {
-            found.leave_unreadable_twins(media)?;
+            found.leave_unreadable_twins(flash)?;
         }
         let mut mapped = BTreeMap::new();
         for (&page, &(ppn, _)) in &found.translation {
             self.relocate(page, ppn);
-            mapped.extend(entries(page, media.read(ppn)?.data));
+            mapped.extend(entries(page, flash.read(ppn)?.data));
         }
         for (lpn, (ppn, _)) in self.truth(&found, &mapped) {
             self.map[lpn as usize] = Some(ppn);
             self.valid[ppn.index()] = true;
         }
         let latest = found.data.iter().max_by_key(|(_, tag)| tag.seq).map(|(ppn, _)| self.geometry.block_of(*ppn));
-        self.sort_blocks(&blocks, media, &found.unreadable, latest)?;
-        self.erases = (0..layout.geometry.blocks()).map(|block| media.device().erase_count(Pbn::new(block))).collect();
+        self.sort_blocks(&blocks, flash, &found.unreadable, latest)?;
+        self.erases = (0..layout.geometry.blocks()).map(|block| flash.device().erase_count(Pbn::new(block))).collect();
         Ok(())
     }
 
     /// Reads every tag.
-    fn scan<D: Device>(&self, blocks: &[Pbn], media: &mut FlashPort<D>) -> Result<Found, FtlError> {
+    fn scan<D: Device>(&self, blocks: &[Pbn], flash: &mut FlashPort<D>) -> Result<Found, FtlError> {
         let mut found = Found::default();
         for &block in blocks {
             for ppn in self.geometry.page_indices(block).map(Ppn::at) {
-                match media.scan(ppn)? {
+                match flash.scan(ppn)? {
                     Scan::Programmed(tag) => {
-                        media.continue_after(tag.seq);
+                        flash.continue_after(tag.seq);
                         self.sort_in(&mut found, ppn, tag);
                     }
                     Scan::Unreadable if self.bug == Bug::TornTrusted => {
@@ -152,7 +152,7 @@ impl Canary {
     fn sort_blocks<D: Device>(
         &mut self,
         blocks: &[Pbn],
-        media: &mut FlashPort<D>,
+        flash: &mut FlashPort<D>,
         unreadable: &BTreeSet<Pbn>,
         latest: Option<Pbn>,
     ) -> Result<(), FtlError> {
@@ -160,11 +160,11 @@ impl Canary {
         for &block in blocks {
             let is_used = self.geometry.page_indices(block).any(|page| self.valid[page]);
             if self.bug == Bug::RecoveredBlockProgrammed && latest == Some(block) {
-                self.open = Some((block, self.first_erased(media, block)?));
+                self.open = Some((block, self.first_erased(flash, block)?));
             } else if is_used {
                 self.closed.push(block);
             } else if self.bug != Bug::LeakedByRecovery || !unreadable.contains(&block) {
-                media.erase(block)?;
+                flash.erase(block)?;
                 self.free.push_back(block);
             }
         }
@@ -172,9 +172,9 @@ impl Canary {
     }
 
     /// Where the pages of a block begin to read as erased.
-    fn first_erased<D: Device>(&self, media: &mut FlashPort<D>, block: Pbn) -> Result<u32, FtlError> {
+    fn first_erased<D: Device>(&self, flash: &mut FlashPort<D>, block: Pbn) -> Result<u32, FtlError> {
         for offset in 0..self.geometry.pages_per_block() {
-            if media.scan(self.geometry.page(block, offset))? == Scan::Erased {
+            if flash.scan(self.geometry.page(block, offset))? == Scan::Erased {
                 return Ok(offset);
             }
         }

@@ -14,13 +14,13 @@ impl Canary {
     /// Writes down which pages are trimmed.
     pub(super) fn write_trims_down<D: Device<Data = Stamp>>(
         &mut self,
-        media: &mut FlashPort<D>,
+        flash: &mut FlashPort<D>,
     ) -> Result<(), FtlError> {
         for page in 0..self.directory.len() as u32 {
             if self.pages_of(page).any(|lpn| self.life[lpn.index()] == Life::Pending) {
-                let to = self.place(media)?;
+                let to = self.place(flash)?;
                 // Making room may have moved what the entries say.
-                media.program(to, label(page, Role::Translation), self.content(page))?;
+                flash.program(to, label(page, Role::Translation), self.content(page))?;
                 self.relocate(page, to);
                 for lpn in self.pages_of(page) {
                     if self.life[lpn.index()] == Life::Pending {

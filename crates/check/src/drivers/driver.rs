@@ -29,7 +29,7 @@ const IDLE_BUDGET: Nanos = Nanos(10_000_000);
 pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
     scheme: Drive<D>,
     /// None only while the device moves from its old flash port to a new one.
-    media: Option<FlashPort<D>>,
+    flash: Option<FlashPort<D>>,
     pub(crate) oracle: B,
     at_power_on: Operations,
     /// Whether the scheme that stands now was recovered.
@@ -78,13 +78,13 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         oracle: impl FnOnce(&Drive<D>) -> B,
     ) -> Result<Self, Fault> {
         let at_power_on = device.operations();
-        let mut media = FlashPort::new(device);
-        let scheme = start(&mut media)?;
+        let mut flash = FlashPort::new(device);
+        let scheme = start(&mut flash)?;
         let oracle = oracle(&scheme);
         let was_recovered = at_power_on != Operations::default();
         Ok(Self {
             scheme,
-            media: Some(media),
+            flash: Some(flash),
             oracle,
             at_power_on,
             was_recovered,
@@ -98,11 +98,11 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     /// The power comes back: the device gets a new flash port. Only [`recover`](Self::recover) may
     /// follow.
     pub(crate) fn power_on(&mut self, turn_on: impl FnOnce(&mut D)) {
-        if let Some(media) = self.media.take() {
-            let mut device = media.into_device();
+        if let Some(flash) = self.flash.take() {
+            let mut device = flash.into_device();
             turn_on(&mut device);
             self.at_power_on = device.operations();
-            self.media = Some(FlashPort::new(device));
+            self.flash = Some(FlashPort::new(device));
         }
     }
 
@@ -122,22 +122,22 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     }
 
     /// The flash port, for reading its counts.
-    pub(crate) fn media(&self) -> &FlashPort<D> {
-        self.media.as_ref().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
+    pub(crate) fn flash(&self) -> &FlashPort<D> {
+        self.flash.as_ref().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
     }
 
     fn media_mut(&mut self) -> &mut FlashPort<D> {
-        self.media.as_mut().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
+        self.flash.as_mut().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
     }
 
     /// The device, without its flash port.
     pub(crate) fn into_device(self) -> Option<D> {
-        self.media.map(FlashPort::into_device)
+        self.flash.map(FlashPort::into_device)
     }
 
     /// What has been done since the power came on.
     pub(crate) fn outcome(&self) -> Outcome {
-        let (event_hash, tally) = (self.media().event_hash(), *self.media().tally());
+        let (event_hash, tally) = (self.flash().event_hash(), *self.flash().tally());
         Outcome { event_hash, tally, pages_written: self.pages_written }
     }
 
@@ -154,14 +154,14 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         let at = Nanos(self.requests);
         self.requests += 1;
         self.media_mut().begin(at);
-        let Some(media) = self.media.as_mut() else { return Ok(()) };
+        let Some(flash) = self.flash.as_mut() else { return Ok(()) };
         let hint = self.hints.at(at.0);
         let request = |extent: Extent| Request { arrival: at, hint, ..request(extent) };
         match operation {
-            Operation::Write(extent) => self.scheme.write(media, &request(extent), &stamps),
-            Operation::Trim(extent) => self.scheme.trim(media, &request(extent)),
-            Operation::Flush => self.scheme.flush(media),
-            Operation::Idle => self.scheme.idle(media, IDLE_BUDGET),
+            Operation::Write(extent) => self.scheme.write(flash, &request(extent), &stamps),
+            Operation::Trim(extent) => self.scheme.trim(flash, &request(extent)),
+            Operation::Flush => self.scheme.flush(flash),
+            Operation::Idle => self.scheme.idle(flash, IDLE_BUDGET),
             Operation::Read(extent) => return self.compare(extent),
             Operation::Evacuate(block) => return self.relocate_block(Pbn::new(block)),
             Operation::Tell(event, extent) => {
@@ -174,12 +174,12 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
 
     /// Has the scheme empty a block, and compares what it says of that with what the flash shows.
     fn relocate_block(&mut self, pbn: Pbn) -> Result<(), Fault> {
-        let Some(media) = self.media.as_mut() else { return Ok(()) };
-        let look = |media: &FlashPort<D>| (media.device().is_bad(pbn), media.device().erase_count(pbn));
-        let (was_bad, erases) = look(media);
-        let how = self.scheme.relocate_block(media, pbn).map_err(Fault::Stopped)?;
-        let (is_bad, erases_now) = look(media);
-        let is_empty = media.device().next_page(pbn) == 0 || erases_now > erases;
+        let Some(flash) = self.flash.as_mut() else { return Ok(()) };
+        let look = |flash: &FlashPort<D>| (flash.device().is_bad(pbn), flash.device().erase_count(pbn));
+        let (was_bad, erases) = look(flash);
+        let how = self.scheme.relocate_block(flash, pbn).map_err(Fault::Stopped)?;
+        let (is_bad, erases_now) = look(flash);
+        let is_empty = flash.device().next_page(pbn) == 0 || erases_now > erases;
         let spares = self.scheme.spares();
         let is_so = match how {
             RelocateOutcome::Done => !is_bad && is_empty,
@@ -188,7 +188,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
             RelocateOutcome::Deferred(Deferred::ReadOnly) => spares.admit().is_err(),
             RelocateOutcome::Deferred(Deferred::NoRoom) => spares.used > 0 || self.was_recovered,
         };
-        let state = || format!("bad {is_bad}, {} pages programmed", self.media().device().next_page(pbn));
+        let state = || format!("bad {is_bad}, {} pages programmed", self.flash().device().next_page(pbn));
         if is_so { Ok(()) } else { Err(Fault::Evacuation(format!("{pbn} is said to be {how:?}, but: {}", state()))) }
     }
 
@@ -200,9 +200,9 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
 
     /// Offers idle time from a moment on.
     pub(crate) fn idle(&mut self, from: Nanos, budget: Nanos) -> Result<(), Fault> {
-        let Some(media) = self.media.as_mut() else { return Ok(()) };
-        media.begin(from);
-        self.scheme.idle(media, budget).map_err(Fault::Stopped)?;
+        let Some(flash) = self.flash.as_mut() else { return Ok(()) };
+        flash.begin(from);
+        self.scheme.idle(flash, budget).map_err(Fault::Stopped)?;
         self.audit()
     }
 
@@ -216,8 +216,8 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     pub(crate) fn read(&mut self, extent: Extent) -> Result<&[Stamp], FtlError> {
         self.content.clear();
         self.content.resize(extent.pages as usize, UNFILLED);
-        let Some(media) = self.media.as_mut() else { return Ok(&[]) };
-        self.scheme.read(media, &request(extent), &mut self.content)?;
+        let Some(flash) = self.flash.as_mut() else { return Ok(&[]) };
+        self.scheme.read(flash, &request(extent), &mut self.content)?;
         Ok(&self.content)
     }
 
@@ -230,14 +230,14 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
 
     /// Asks the scheme for its invariants and for what it knows of blocks, and audits the counts.
     pub(crate) fn check(&mut self) -> Result<(), Fault> {
-        self.scheme.check(self.media()).map_err(Fault::Invariant)?;
+        self.scheme.check(self.flash()).map_err(Fault::Invariant)?;
         self.compare_facts()?;
         self.audit()
     }
 
     /// Compares what a wear policy is told of blocks with what the flash shows.
     fn compare_facts(&mut self) -> Result<(), Fault> {
-        let Some(device) = self.media.as_ref().map(FlashPort::device) else { return Ok(()) };
+        let Some(device) = self.flash.as_ref().map(FlashPort::device) else { return Ok(()) };
         let mut wrong = None;
         self.scheme.with_wear_policy(&mut |_, facts| {
             let is_so = |pbn: Pbn| match facts.use_of(pbn) {
@@ -259,14 +259,14 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
 
     /// Compares what was charged since the power came on with what the flash counted.
     pub(crate) fn audit(&self) -> Result<(), Fault> {
-        let (now, then) = (self.media().device().operations(), self.at_power_on);
+        let (now, then) = (self.flash().device().operations(), self.at_power_on);
         let counted = [
             (FlashOp::Read, now.reads - then.reads),
             (FlashOp::Program, now.programs - then.programs),
             (FlashOp::Erase, now.erases - then.erases),
         ];
         for (op, counted) in counted {
-            let charged = self.media().tally().total(op);
+            let charged = self.flash().tally().total(op);
             if charged != counted {
                 let name = op.name();
                 return Err(Fault::Accounts(format!("{charged} {name}s are charged, but the flash counted {counted}")));

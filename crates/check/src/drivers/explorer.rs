@@ -35,7 +35,7 @@ use crate::inject::schedule::FaultSchedule;
 use crate::oracle::crash_oracle::CrashOracle;
 use crate::oracle::exact::Stamp;
 use crate::report::coverage::{Phase, StateCoverage};
-use crate::report::failure::{Failure, Fault, Place};
+use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::outcome::Outcome;
 use crate::report::recorder::{Recorder, Step, Tape};
 
@@ -102,13 +102,13 @@ enum Choice<'a> {
 
 /// Where the exploration stands, known even when a scheme panics.
 struct Trail {
-    place: Cell<Place>,
+    place: Cell<FailurePoint>,
     cuts: RefCell<Vec<Cut>>,
 }
 
 fn run(case: &Case, choice: Choice<'_>, operations: u64) -> Result<(Explored, Outcome), Failure> {
-    case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
-    let trail = Trail { place: Cell::new(Place::Format), cuts: RefCell::default() };
+    case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
+    let trail = Trail { place: Cell::new(FailurePoint::Format), cuts: RefCell::default() };
     let whole = AssertUnwindSafe(|| Explorer::new(case, choice, &trail)?.explore(operations));
     let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
@@ -143,12 +143,12 @@ impl<'a> Explorer<'a> {
         let chip = case.device.chip(ENDURANCE).map_err(Fault::ImpossibleCase)?;
         let mut session = Session::format(case, &self.layout, chip, &tape)?;
         for operation in case.prefill_operations() {
-            self.trail.place.set(Place::Prefill(operation));
+            self.trail.place.set(FailurePoint::Prefill(operation));
             session.apply(operation)?;
         }
         tape.rewind();
         for (number, operation) in (0..).zip(case.operations()) {
-            let place = Place::Request(number, operation);
+            let place = FailurePoint::Request(number, operation);
             self.trail.place.set(place);
             self.allowed = (operations / u64::from(case.requests.max(1))).saturating_mul(u64::from(number) + 1);
             session.begin(operation)?;
@@ -291,8 +291,8 @@ impl<'a> Explorer<'a> {
 
     fn at(&self, step: &'static str) {
         let place = match self.trail.place.get() {
-            Place::Request(number, operation) | Place::AfterCut(number, operation, _) => {
-                Place::AfterCut(number, operation, step)
+            FailurePoint::Request(number, operation) | FailurePoint::AfterCut(number, operation, _) => {
+                FailurePoint::AfterCut(number, operation, step)
             }
             place => place,
         };

@@ -56,7 +56,7 @@ impl Host {
 
     /// Hash of all flash operations so far.
     pub(crate) fn event_hash(&self) -> u64 {
-        self.driver.media().event_hash()
+        self.driver.flash().event_hash()
     }
 
     /// What has been done so far.
@@ -67,7 +67,7 @@ impl Host {
     /// Does one operation; reads are compared with the oracle, what it cost with what it may cost.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
         let expected = self.expected(operation);
-        let before = Before { tally: *self.driver.media().tally(), buffered: self.driver.scheme().buffered() };
+        let before = Before { tally: *self.driver.flash().tally(), buffered: self.driver.scheme().buffered() };
         self.driver.apply(operation)?;
         self.audit(&before, expected)?;
         match self.driver.scheme().buffered().pages {
@@ -138,7 +138,7 @@ impl Host {
 
     /// Compares what was charged to the host with what its request may cost.
     fn audit(&self, before: &Before, expected: Expected) -> Result<(), Fault> {
-        let done = self.driver.media().tally().since(&before.tally);
+        let done = self.driver.flash().tally().since(&before.tally);
         for (op, allowed) in (FlashOp::ALL.into_iter()).zip(expected.of(before, self.driver.scheme().buffered())?) {
             let charged = done.count(Cause::Host, op);
             if !allowed.contains(&charged) {

@@ -19,7 +19,7 @@ use crate::drivers::driver::{Driver, Hints};
 use crate::drivers::session::create;
 use crate::inject::schedule::FaultSchedule;
 use crate::oracle::exact::ExactOracle;
-use crate::report::failure::{Failure, Fault, Place};
+use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::outcome::Outcome;
 
 /// What reads, programs and erases take, in nanoseconds.
@@ -50,8 +50,8 @@ pub(crate) fn replay(case: &Case) -> Result<Outcome, Failure> {
 }
 
 fn run(case: &Case) -> Result<(Idled, Outcome), Failure> {
-    case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
-    let place = Cell::new(Place::Format);
+    case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
+    let place = Cell::new(FailurePoint::Format);
     let run = AssertUnwindSafe(|| Trial::new(case, &place)?.all());
     let result = catch_unwind(run).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
@@ -62,14 +62,14 @@ fn run(case: &Case) -> Result<(Idled, Outcome), Failure> {
 
 struct Trial<'a> {
     case: &'a Case,
-    place: &'a Cell<Place>,
+    place: &'a Cell<FailurePoint>,
     driver: Driver<CheckedDevice, ExactOracle>,
     rng: SeededRng,
     idled: Idled,
 }
 
 impl<'a> Trial<'a> {
-    fn new(case: &'a Case, place: &'a Cell<Place>) -> Result<Self, Fault> {
+    fn new(case: &'a Case, place: &'a Cell<FailurePoint>) -> Result<Self, Fault> {
         let chip = case.device.chip(u32::MAX).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let device = Timed { chip: chip.into(), timing: FixedTimes::new(TAKES) };
@@ -81,17 +81,17 @@ impl<'a> Trial<'a> {
     fn all(mut self) -> Result<(Idled, Outcome), Fault> {
         let case = self.case;
         for operation in case.prefill_operations() {
-            self.place.set(Place::Prefill(operation));
+            self.place.set(FailurePoint::Prefill(operation));
             self.driver.apply(operation)?;
         }
         for (number, operation) in (0..).zip(case.operations()) {
-            self.place.set(Place::Request(number, operation));
+            self.place.set(FailurePoint::Request(number, operation));
             self.driver.apply(operation)?;
             self.offer()?;
             let lpn = self.rng.below_u32(case.logical_pages);
             self.driver.compare(Extent { first: lpn, pages: 1 })?;
         }
-        self.place.set(Place::Aftermath("reading everything"));
+        self.place.set(FailurePoint::Aftermath("reading everything"));
         self.driver.compare(Extent::whole(case.logical_pages))?;
         self.driver.check()?;
         Ok((self.idled, self.driver.outcome()))
@@ -100,11 +100,11 @@ impl<'a> Trial<'a> {
     /// Offers idle time when the device has nothing to do any more.
     fn offer(&mut self) -> Result<(), Fault> {
         let budget = Nanos(self.rng.below_u32(LONGEST).into());
-        let last_end = || self.driver.media().device().timing.last_end();
+        let last_end = || self.driver.flash().device().timing.last_end();
         let (before, from) = (self.driver.outcome().flash_operations(), last_end());
         self.driver.idle(from, budget)?;
         let done = self.driver.outcome().flash_operations() - before;
-        let (end, longest) = (self.driver.media().device().timing.last_end(), TAKES[FlashOp::Erase as usize]);
+        let (end, longest) = (self.driver.flash().device().timing.last_end(), TAKES[FlashOp::Erase as usize]);
         self.idled.offered += 1;
         self.idled.used += u64::from(done > 0);
         self.idled.operations += done;

@@ -36,14 +36,14 @@ pub fn create(stack: &Stack, layout: &Layout) -> Result<CheckedFtl, ConfigError>
 pub fn recover(
     stack: &Stack,
     layout: &Layout,
-    media: &mut FlashPort<CheckedDevice>,
+    flash: &mut FlashPort<CheckedDevice>,
 ) -> Result<CheckedFtl, RecoverError> {
     if let Some((rest, front)) = canary::taken_off(stack)? {
-        return Ok(front.before(recover(&rest, layout, media)?, layout));
+        return Ok(front.before(recover(&rest, layout, flash)?, layout));
     }
     match canary::settings_in(stack)? {
-        Some(settings) => canary::recover(settings, layout, media),
-        None => registry::recover(stack, layout, media),
+        Some(settings) => canary::recover(settings, layout, flash),
+        None => registry::recover(stack, layout, flash),
     }
 }
 
@@ -66,7 +66,7 @@ impl Session {
         allowed: CrashOracle,
     ) -> Result<Self, Fault> {
         let device = Timed { chip: recorder.into(), timing: FixedTimes::default() };
-        let start = |media: &mut FlashPort<_>| recover(&case.stack, layout, media);
+        let start = |flash: &mut FlashPort<_>| recover(&case.stack, layout, flash);
         Ok(Self(Driver::start(device, Hints::of(case), start, |_| allowed)?))
     }
 
@@ -82,7 +82,7 @@ impl Session {
 
     /// The flash as a power cut between two operations leaves it.
     pub(crate) fn flash(&self) -> Faulty<Stamp> {
-        self.0.media().device().chip.recorder().flash().clone()
+        self.0.flash().device().chip.recorder().flash().clone()
     }
 
     /// Has the scheme serve a request that the host does not hear of yet.

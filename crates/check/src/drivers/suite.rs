@@ -23,7 +23,7 @@ use crate::drivers::host::{CheckedFtl, Host};
 use crate::drivers::idle;
 use crate::drivers::session::create;
 use crate::inject::schedule::FaultSchedule;
-use crate::report::failure::{Failure, Fault, Place};
+use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::outcome::Outcome;
 
 /// Runs a case of a registered scheme, or of the canary, with its schedule of faults.
@@ -39,7 +39,7 @@ pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
 /// Runs a case of any scheme that `build` makes; it is asked twice, for two runs that must be the
 /// same.
 pub fn run_with(case: &Case, build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>) -> Result<Outcome, Failure> {
-    case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
+    case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
     let mut hashes = Vec::new();
     let outcome = guarded(case, &build, &mut |_, hash| {
         hashes.push(hash);
@@ -51,7 +51,7 @@ pub fn run_with(case: &Case, build: impl Fn(&Layout) -> Result<CheckedFtl, Confi
     })?;
     if outcome != repeated {
         let message = "a second run with the same seed ends with other operations or counts".into();
-        return Err(Failure::new(case, Place::Aftermath("the end"), Fault::Unrepeatable(message)));
+        return Err(Failure::new(case, FailurePoint::Aftermath("the end"), Fault::Unrepeatable(message)));
     }
     Ok(outcome)
 }
@@ -65,7 +65,7 @@ fn guarded(
     build: &impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>,
     watch: Watch<'_>,
 ) -> Result<Outcome, Failure> {
-    let place = Cell::new(Place::Format);
+    let place = Cell::new(FailurePoint::Format);
     let run = AssertUnwindSafe(|| {
         let host = format(case, build)?;
         Run { host, case, place: &place, watch, step: 0 }.all()
@@ -96,7 +96,7 @@ const REFILLS: u32 = 3;
 struct Run<'a> {
     host: Host,
     case: &'a Case,
-    place: &'a Cell<Place>,
+    place: &'a Cell<FailurePoint>,
     watch: Watch<'a>,
     step: usize,
 }
@@ -119,7 +119,7 @@ impl Run<'_> {
 
     fn prefill(&mut self) -> Result<(), Fault> {
         for operation in self.case.prefill_operations() {
-            self.place.set(Place::Prefill(operation));
+            self.place.set(FailurePoint::Prefill(operation));
             self.apply(operation)?;
         }
         Ok(())
@@ -128,7 +128,7 @@ impl Run<'_> {
     fn workload(&mut self) -> Result<(), Fault> {
         let case = self.case;
         for (number, operation) in (0..).zip(case.operations()) {
-            self.place.set(Place::Request(number, operation));
+            self.place.set(FailurePoint::Request(number, operation));
             self.apply(operation)?;
             if is_due(number, case.readback_every) {
                 self.host.read_back(operation)?;
@@ -143,13 +143,13 @@ impl Run<'_> {
     fn aftermath(&mut self) -> Result<(), Fault> {
         self.settle("reading everything")?;
         for round in 0..REFILLS {
-            self.place.set(Place::Aftermath("forgetting everything"));
+            self.place.set(FailurePoint::Aftermath("forgetting everything"));
             self.forget(round)?;
             self.settle("reading the empty device")?;
-            self.place.set(Place::Aftermath("refilling everything"));
+            self.place.set(FailurePoint::Aftermath("refilling everything"));
             self.refill(round)?;
             self.settle("reading the refilled device")?;
-            self.place.set(Place::Aftermath("overwriting everything"));
+            self.place.set(FailurePoint::Aftermath("overwriting everything"));
             self.refill(round + 1)?;
             self.settle("reading the overwritten device")?;
         }
@@ -157,7 +157,7 @@ impl Run<'_> {
     }
 
     fn settle(&mut self, step: &'static str) -> Result<(), Fault> {
-        self.place.set(Place::Aftermath(step));
+        self.place.set(FailurePoint::Aftermath(step));
         self.host.read_everything()?;
         self.host.check()
     }

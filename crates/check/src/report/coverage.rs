@@ -112,16 +112,16 @@ mod tests {
     #[test]
     fn each_event_in_each_amount_and_stretch_is_a_state_of_its_own() {
         let device = DeviceSpec::new(1, 1, 1, 3, 2);
-        let mut media = FlashPort::new(Timed { chip: device.chip(u32::MAX).expect("a chip"), timing: Untimed });
+        let mut flash = FlashPort::new(Timed { chip: device.chip(u32::MAX).expect("a chip"), timing: Untimed });
         let mut states = StateCoverage::default();
         for (times, reached) in [(1, 1), (2, 2), (3, 2), (4, 3), (15, 3), (16, 4), (17, 4)] {
-            while media.tally().note(Note::FullMerge) < times {
-                media.note(Note::FullMerge);
+            while flash.tally().note(Note::FullMerge) < times {
+                flash.note(Note::FullMerge);
             }
-            states.record(Phase::Fresh, media.tally());
+            states.record(Phase::Fresh, flash.tally());
             assert_eq!(states.reached(), reached, "{times}");
         }
-        states.record(Phase::AfterCut, media.tally());
+        states.record(Phase::AfterCut, flash.tally());
         assert_eq!(states.reached(), 5);
         let mut flash = Faulty::new(device.chip(u32::MAX).expect("a chip"), FaultPlan::default());
         states.found(1, &flash);

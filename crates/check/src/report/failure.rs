@@ -83,7 +83,7 @@ pub enum Fault {
 
 /// Where in a run something went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FailurePoint {
     /// While the scheme was built.
     Format,
     /// While the device was filled beforehand, at this operation.
@@ -103,7 +103,7 @@ pub struct Failure {
     /// The case, cut off after the request that failed.
     pub case: Box<Case>,
     /// Where in the run it happened.
-    pub place: Place,
+    pub place: FailurePoint,
     /// The broken promise.
     pub fault: Fault,
 }
@@ -127,11 +127,11 @@ impl From<RecoverError> for Fault {
 
 impl Failure {
     /// A failure of a case, with the requests after the place cut off.
-    pub(crate) fn new(case: &Case, place: Place, fault: Fault) -> Self {
+    pub(crate) fn new(case: &Case, place: FailurePoint, fault: Fault) -> Self {
         let requests = match place {
-            Place::Format | Place::Prefill(_) => 0,
-            Place::Request(number, _) | Place::AfterCut(number, _, _) => number + 1,
-            Place::Aftermath(_) => case.requests,
+            FailurePoint::Format | FailurePoint::Prefill(_) => 0,
+            FailurePoint::Request(number, _) | FailurePoint::AfterCut(number, _, _) => number + 1,
+            FailurePoint::Aftermath(_) => case.requests,
         };
         Self { case: Box::new(case.cut_off(requests)), place, fault }
     }
@@ -147,7 +147,7 @@ impl Failure {
 
     /// The broken promise; none when the case itself could not be run.
     pub fn promise(&self) -> Option<Promise> {
-        let is_after_cut = matches!(self.place, Place::AfterCut(..));
+        let is_after_cut = matches!(self.place, FailurePoint::AfterCut(..));
         let has_faults = !self.case.schedule.faults().is_empty();
         match &self.fault {
             Fault::WrongContent(_)
@@ -224,7 +224,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FailurePoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Format => f.write_str("while it was built"),

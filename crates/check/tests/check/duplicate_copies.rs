@@ -23,13 +23,13 @@ fn device((channels, blocks): Size, plan: FaultPlan) -> CheckedDevice {
 /// is in doubt.
 fn run(
     ftl: &mut Drive<CheckedDevice>,
-    media: &mut FlashPort<CheckedDevice>,
+    flash: &mut FlashPort<CheckedDevice>,
 ) -> Result<(BTreeMap<u32, u64>, Option<u32>), FtlError> {
     let (mut held, mut next) = (BTreeMap::new(), 7_u64);
     for stamp in 1..=REQUESTS {
         next = next * 48_271 % 2_147_483_647;
         let lpn = if stamp % 3 == 0 { next % 6 } else { next % u64::from(PAGES) } as u32;
-        let done = ftl.write(media, &Request::new(Lpn::new(lpn), 1), &[stamp]).and_then(|()| ftl.flush(media));
+        let done = ftl.write(flash, &Request::new(Lpn::new(lpn), 1), &[stamp]).and_then(|()| ftl.flush(flash));
         match done {
             Ok(()) => held.insert(lpn, stamp),
             Err(error) if error.is_power_cut() => return Ok((held, Some(lpn))),
@@ -59,28 +59,28 @@ fn twins(chip: &Chip<Full<u64>>) -> u64 {
 /// Recovers from a cut, with one of the reads failing that come after the scan; whether it was of a
 /// twin, and what was lost.
 fn recover(stack: &Stack, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<u32>)> {
-    let mut media = FlashPort::new(device(size, FaultPlan::cut(cut, Tear::Before)));
-    let layout = Layout::of(&media.device().chip, PAGES, 1);
+    let mut flash = FlashPort::new(device(size, FaultPlan::cut(cut, Tear::Before)));
+    let layout = Layout::of(&flash.device().chip, PAGES, 1);
     let mut ftl = check::create(stack, &layout).expect("fits");
-    let (held, in_doubt) = run(&mut ftl, &mut media).expect("no other error");
+    let (held, in_doubt) = run(&mut ftl, &mut flash).expect("no other error");
     in_doubt?;
-    let mut device = media.into_device();
+    let mut device = flash.into_device();
     // All tags are scanned; then twins are read, and nothing else before them.
     let flash = device.chip.injector().expect("a plan of faults");
     let is_twin = read < twins(flash.chip());
     let fails = u64::from(flash.geometry().pages()) + read;
     flash.restore_power(FaultPlan { at: BTreeMap::from([(fails, Fault::ReadFails)]) });
-    let mut media = FlashPort::new(device);
-    let mut ftl = check::recover(stack, &layout.in_use(), &mut media).expect("recovered");
+    let mut flash = FlashPort::new(device);
+    let mut ftl = check::recover(stack, &layout.in_use(), &mut flash).expect("recovered");
     let mut lost = Vec::new();
     for (&lpn, &stamp) in held.iter().filter(|(lpn, _)| Some(**lpn) != in_doubt) {
         let mut out = [0];
-        let read = ftl.read(&mut media, &Request::new(Lpn::new(lpn), 1), &mut out);
+        let read = ftl.read(&mut flash, &Request::new(Lpn::new(lpn), 1), &mut out);
         if read.is_err() || out[0] != stamp {
             lost.push(lpn);
         }
     }
-    ftl.check(&media).expect("invariants");
+    ftl.check(&flash).expect("invariants");
     Some((is_twin, lost))
 }
 

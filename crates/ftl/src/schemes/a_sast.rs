@@ -80,7 +80,7 @@ use crate::api::report::Gauge;
 use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::policy::log_blocks;
 use crate::engines::log_buffer::policy::{
-    GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place,
+    GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget,
 };
 use crate::engines::log_buffer::regrouping::Rules;
 use crate::engines::log_buffer::sets::LogSets;
@@ -198,9 +198,9 @@ pub struct AdaptiveSets {
 impl LogPolicy for AdaptiveSets {
     const TRACKS: Tracked = Tracked::Associativity;
 
-    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place {
+    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> LogTarget {
         let place = self.sets.place(log, page);
-        let Place::New(group) = place else {
+        let LogTarget::New(group) = place else {
             // What a group asked for may have come by a join instead of a new block.
             self.asking = false;
             return place;
@@ -252,7 +252,7 @@ impl LogPolicy for AdaptiveSets {
         self.sets.recovered_group(lbn)
     }
 
-    fn place_of_trims(&self, log: &LogSpace) -> Option<Place> {
+    fn place_of_trims(&self, log: &LogSpace) -> Option<LogTarget> {
         if self.rules.is_some() || self.by_block { None } else { self.sets.place_of_trims(log) }
     }
 

@@ -74,7 +74,7 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::engines::log_buffer::policy::log_blocks;
-use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, Place};
+use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget};
 use crate::engines::log_buffer::sequential::{Admits, SequentialArea};
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
 use crate::port::error::ConfigError;
@@ -180,14 +180,14 @@ impl LogPolicy for ThreeAreas {
         self.sequential.request(request.pages);
     }
 
-    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place {
+    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> LogTarget {
         if let Some(place) = self.sequential.place(log, page) {
             return place;
         }
         let last = self.written[page.lpn.index()];
         let is_hot = last > 0 && self.writes - last < self.hot_window;
         let open = self.open[usize::from(is_hot)].filter(|&slot| log.has_room(slot));
-        open.map_or(Place::New(self.cold + u32::from(is_hot)), Place::In)
+        open.map_or(LogTarget::New(self.cold + u32::from(is_hot)), LogTarget::In)
     }
 
     fn victim(&mut self, log: &mut LogSpace, group: u32) -> Option<Slot> {
@@ -234,7 +234,7 @@ impl LogPolicy for ThreeAreas {
         self.cold
     }
 
-    fn place_of_trims(&self, _log: &LogSpace) -> Option<Place> {
+    fn place_of_trims(&self, _log: &LogSpace) -> Option<LogTarget> {
         None
     }
 

@@ -22,7 +22,7 @@ impl LiveDrive {
     /// Counts over the device's life, up to now.
     pub fn life(&self) -> Counters {
         let mut life = self.before.clone();
-        add(&mut life, &tallied(self.media()));
+        add(&mut life, &tallied(self.flash()));
         let HostCounts { reads, writes, trims, flushes, bytes_read, bytes_written, pages_written } = self.counts;
         let host = [
             ("host_reads", reads),
@@ -39,8 +39,8 @@ impl LiveDrive {
 }
 
 /// Operations by cause and events, by the names that results have.
-fn tallied(media: &FlashPort<LiveDevice>) -> Counters {
-    let tally = media.tally();
+fn tallied(flash: &FlashPort<LiveDevice>) -> Counters {
+    let tally = flash.tally();
     let operations = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));
     let operations = operations.map(|(cause, op)| (format!("{}_{}s", cause.name(), op.name()), tally.count(cause, op)));
     let notes = Note::ALL.iter().map(|&note| (note.name().to_owned(), tally.note(note)));

@@ -47,7 +47,7 @@ pub struct DriveOptions {
 pub struct LiveDrive {
     description: Description,
     /// None only while the power is being restored.
-    media: Option<FlashPort<LiveDevice>>,
+    flash: Option<FlashPort<LiveDevice>>,
     /// None only while it is brought back.
     ftl: Option<Drive<LiveDevice>>,
     page_bytes: usize,
@@ -108,8 +108,8 @@ impl LiveDrive {
     }
 
     /// The flash port, for reading its counts.
-    pub fn media(&self) -> &FlashPort<LiveDevice> {
-        self.media.as_ref().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
+    pub fn flash(&self) -> &FlashPort<LiveDevice> {
+        self.flash.as_ref().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
     }
 
     /// The translation layer, to look at.
@@ -118,8 +118,8 @@ impl LiveDrive {
     }
 
     fn parts(&mut self) -> (&mut FlashPort<LiveDevice>, &mut Drive<LiveDevice>) {
-        match (&mut self.media, &mut self.ftl) {
-            (Some(media), Some(ftl)) => (media, ftl),
+        match (&mut self.flash, &mut self.ftl) {
+            (Some(flash), Some(ftl)) => (flash, ftl),
             _ => unreachable!("the device has a flash port between requests"),
         }
     }
@@ -132,7 +132,7 @@ impl LiveDrive {
     /// When the request's last operation was done, or the recovery's, in the modelled device's
     /// time.
     pub fn now(&self) -> Nanos {
-        self.media().now()
+        self.flash().now()
     }
 
     /// Everything acknowledged so far survives: the translation layer's buffers are written, and
@@ -144,14 +144,14 @@ impl LiveDrive {
 
     fn sync(&mut self) -> Result<(), DriveError> {
         let counters = self.life();
-        let (media, ftl) = self.parts();
-        match ftl.flush(media) {
+        let (flash, ftl) = self.parts();
+        match ftl.flush(flash) {
             Ok(()) | Err(FtlError::ReadOnly { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         // On a read-only device the trims need not last, but what was written must, and cannot.
         let is_left = ftl.buffered().pages > 0;
-        let store = media.device_mut().chip.chip_mut().store_mut();
+        let store = flash.device_mut().chip.chip_mut().store_mut();
         store.sync(counters);
         match store.failure() {
             Some(_) => Err(DriveError::NoPower),
@@ -169,7 +169,7 @@ impl LiveDrive {
     /// Whether the image is only read: what happens to the device happens in memory, and nothing
     /// outlives it.
     pub fn is_read_only(&self) -> bool {
-        self.media().device().chip.chip().store().is_read_only()
+        self.flash().device().chip.chip().store().is_read_only()
     }
 
     /// Offers idle time; returns whether anything was done with it. On an image that is only read
@@ -178,10 +178,10 @@ impl LiveDrive {
         if self.is_read_only() {
             return Ok(false);
         }
-        let (media, ftl) = self.parts();
-        let before = media.event_hash();
-        ftl.idle(media, budget)?;
-        Ok(media.event_hash() != before)
+        let (flash, ftl) = self.parts();
+        let before = flash.event_hash();
+        ftl.idle(flash, budget)?;
+        Ok(flash.event_hash() != before)
     }
 
     /// Switches off in good order.
@@ -206,18 +206,18 @@ impl LiveDrive {
 
     /// Whether the flash has power.
     pub fn is_powered(&self) -> bool {
-        let chip = &self.media().device().chip;
+        let chip = &self.flash().device().chip;
         chip.is_powered() && chip.chip().store().failure().is_none()
     }
 
     /// Why the disk under the image can keep nothing more, if that is so.
     pub fn disk_failure(&self) -> Option<&str> {
-        self.media().device().chip.chip().store().failure()
+        self.flash().device().chip.chip().store().failure()
     }
 
     /// Erases of each good block.
     pub fn erase_counts(&self) -> Vec<u32> {
-        let chip = &self.media().device().chip;
+        let chip = &self.flash().device().chip;
         let good = |pbn: &Pbn| !chip.is_bad(*pbn);
         (0..chip.geometry().blocks()).map(Pbn::new).filter(good).map(|pbn| chip.erase_count(pbn)).collect()
     }

@@ -17,7 +17,7 @@ impl LiveDrive {
         let page_bytes = geometry.page_size_bytes() as usize;
         let mut drive = Self {
             description,
-            media: Some(FlashPort::new(device)),
+            flash: Some(FlashPort::new(device)),
             ftl: None,
             page_bytes,
             may_hold: Vec::new(),
@@ -30,7 +30,7 @@ impl LiveDrive {
             findings,
         };
         if is_new {
-            let layout = drive.description.layout(&drive.media().device().chip);
+            let layout = drive.description.layout(&drive.flash().device().chip);
             drive.ftl = Some(registry::create(&drive.description.stack, &layout)?);
             drive.forget_what_is_held();
         } else {
@@ -50,15 +50,15 @@ impl LiveDrive {
         self.before = self.life();
         self.earlier = self.served();
         self.counts = HostCounts::default();
-        let media = self.media.take().unwrap_or_else(|| unreachable!("the device has a flash port between requests"));
-        let mut device = media.into_device();
+        let flash = self.flash.take().unwrap_or_else(|| unreachable!("the device has a flash port between requests"));
+        let mut device = flash.into_device();
         self.operations_before += device.chip.operation();
         let before = self.operations_before;
         let rest = self.plan.at.range(before..).map(|(&at, &fault)| (at - before, fault)).collect();
         device.chip.restore_power(FaultPlan { at: rest });
-        let mut media = FlashPort::new(device);
-        media.begin(at);
-        self.media = Some(media);
+        let mut flash = FlashPort::new(device);
+        flash.begin(at);
+        self.flash = Some(flash);
     }
 
     /// Brings the translation layer back. A planned cut may fall into that as well: then the power
@@ -66,9 +66,9 @@ impl LiveDrive {
     fn recover(&mut self) -> Result<(), LiveError> {
         self.ftl = None;
         loop {
-            let layout = self.description.layout(&self.media().device().chip).in_use();
-            let Some(media) = &mut self.media else { unreachable!("the device has a flash port between requests") };
-            match registry::recover(&self.description.stack, &layout, media) {
+            let layout = self.description.layout(&self.flash().device().chip).in_use();
+            let Some(flash) = &mut self.flash else { unreachable!("the device has a flash port between requests") };
+            match registry::recover(&self.description.stack, &layout, flash) {
                 Ok(ftl) => {
                     self.ftl = Some(ftl);
                     self.forget_what_is_held();
@@ -85,7 +85,7 @@ impl LiveDrive {
     fn forget_what_is_held(&mut self) {
         let logical_pages = self.description.logical_pages;
         let mut may_hold = vec![0_u64; (logical_pages as usize).div_ceil(64)];
-        let store = self.media().device().chip.chip().store();
+        let store = self.flash().device().chip.chip().store();
         for lpn in store.logical_numbers().filter(|&lpn| lpn < logical_pages) {
             may_hold[lpn as usize / 64] |= 1 << (lpn % 64);
         }

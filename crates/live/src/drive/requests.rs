@@ -43,9 +43,9 @@ impl LiveDrive {
         let mut pages: Vec<_> = (0..span.pages()).map(|i| data.slice(span.bytes_of(i))).collect();
         self.complete(&span, &mut pages)?;
         let first = span.first as u32;
-        let (media, ftl) = self.parts();
-        let request = Request { hint, ..request(media.now(), first, pages.len() as u32) };
-        ftl.write(media, &request, &pages)?;
+        let (flash, ftl) = self.parts();
+        let request = Request { hint, ..request(flash.now(), first, pages.len() as u32) };
+        ftl.write(flash, &request, &pages)?;
         self.mark(first, pages.len() as u32, true);
         Ok(())
     }
@@ -72,8 +72,8 @@ impl LiveDrive {
             self.write(end, &self.zeros_of(after))?;
         }
         self.trim_pages(first, pages)?;
-        let (media, ftl) = self.parts();
-        Ok(ftl.flush(media)?)
+        let (flash, ftl) = self.parts();
+        Ok(ftl.flush(flash)?)
     }
 
     /// Whether pages surely read as zeros: runs of (bytes, whether they do) that cover the range,
@@ -100,8 +100,8 @@ impl LiveDrive {
 
     fn read_pages(&mut self, first: u32, pages: u32) -> Result<Vec<Bytes>, DriveError> {
         let mut out = vec![Bytes::new(); pages as usize];
-        let (media, ftl) = self.parts();
-        ftl.read(media, &request(media.now(), first, pages), &mut out)?;
+        let (flash, ftl) = self.parts();
+        ftl.read(flash, &request(flash.now(), first, pages), &mut out)?;
         for (lpn, _) in (first..).zip(&out).filter(|(_, page)| page.is_empty()) {
             self.may_hold[lpn as usize / 64] &= !(1 << (lpn % 64));
         }
@@ -114,10 +114,10 @@ impl LiveDrive {
         let partial = [(0, span.is_first_partial()), (last, span.is_last_partial())];
         let partial = partial.into_iter().filter(|&(_, is_partial)| is_partial).map(|(i, _)| i);
         let (page_bytes, first) = (self.page_bytes, span.first as u32);
-        let (media, ftl) = self.parts();
-        read_rest(media, partial, |media, i| {
+        let (flash, ftl) = self.parts();
+        read_rest(flash, partial, |flash, i| {
             let mut old = [Bytes::new()];
-            ftl.read(media, &request(media.now(), first + i as u32, 1), &mut old)?;
+            ftl.read(flash, &request(flash.now(), first + i as u32, 1), &mut old)?;
             let [old] = old;
             let mut page = if old.is_empty() { vec![0; page_bytes] } else { old.to_vec() };
             page[span.covered(i as u64)].copy_from_slice(&pages[i]);
@@ -128,8 +128,8 @@ impl LiveDrive {
 
     fn trim_pages(&mut self, first: u32, pages: u32) -> Result<(), DriveError> {
         if pages > 0 {
-            let (media, ftl) = self.parts();
-            ftl.trim(media, &request(media.now(), first, pages))?;
+            let (flash, ftl) = self.parts();
+            ftl.trim(flash, &request(flash.now(), first, pages))?;
             self.mark(first, pages, false);
         }
         Ok(())

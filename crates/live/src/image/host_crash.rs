@@ -66,7 +66,7 @@ impl Run {
         let mut drive = LiveDrive::start(opened, crate::DriveOptions::default())
             .map_err(|error| format!("not started: {error}"))?;
         let recovery = tape(&drive).to_vec();
-        drive.ftl().check(drive.media()).map_err(|broken| broken.to_string())?;
+        drive.ftl().check(drive.flash()).map_err(|broken| broken.to_string())?;
         for page in 0..PAGES {
             let allowed = self.allowed(page, stopped);
             let found = read(&mut drive, page).map_err(|error| format!("page {page}: {error:?}"))?;

@@ -21,7 +21,7 @@ const ONE_IN: usize = 37;
 
 /// The writes so far, and what had been answered when each number of them was done.
 fn written(drive: &LiveDrive) -> usize {
-    drive.media().device().chip.chip().store().file.tape.len()
+    drive.flash().device().chip.chip().store().file.tape.len()
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn killed_between_any_two_writes_everything_answered_is_there() {
         }
         let erases: u32 = drive.erase_counts().iter().sum();
         assert!(erases > 10, "{stack}: {erases} erases prove nothing");
-        let tape = drive.media().device().chip.chip().store().file.tape.clone();
+        let tape = drive.flash().device().chip.chip().store().file.tape.clone();
         drop(drive);
         for killed_after in (0..=tape.len()).step_by(ONE_IN).chain([tape.len()]) {
             check_after(
@@ -81,7 +81,7 @@ fn check_after(path: &Path, started: &[u8], tape: &[Taped], answers: &[(usize, u
     drop(file);
     let mut drive = start(path);
     assert!(drive.findings().count() == 0, "{scheme}: {:?}", drive.findings().sentences());
-    drive.ftl().check(drive.media()).expect("invariants");
+    drive.ftl().check(drive.flash()).expect("invariants");
     for page in 0..PAGES {
         let of_page = || answers.iter().enumerate().filter(move |(_, (_, written, _))| *written == page);
         // The last write that was answered, its partner's answer counting for both; anything later

@@ -140,20 +140,20 @@ impl CheckReport {
         let copy = copy_of(&loaded.store, &loaded.decayed_pages);
         let chip = Chip::resume(geometry, &description.chip_options(), copy, loaded.blocks);
         let layout = description.layout(&chip).in_use();
-        let mut media: FlashPort<CopyDevice> = FlashPort::new(Timed { chip, timing: Untimed });
-        let ftl = match registry::recover(&description.stack, &layout, &mut media) {
+        let mut flash: FlashPort<CopyDevice> = FlashPort::new(Timed { chip, timing: Untimed });
+        let ftl = match registry::recover(&description.stack, &layout, &mut flash) {
             Ok(ftl) => ftl,
             Err(error) => {
                 self.problems.push(format!("{} cannot be recovered: {error}", description.stack.names()));
                 return;
             }
         };
-        if let Err(broken) = ftl.check(&media) {
+        if let Err(broken) = ftl.check(&flash) {
             self.problems.push(format!("after recovery {broken}"));
         }
         let mut ftl = ftl;
         for lpn in 0..description.logical_pages {
-            if ftl.read(&mut media, &Request::new(Lpn::new(lpn), 1), &mut [Bytes::new()]).is_err() {
+            if ftl.read(&mut flash, &Request::new(Lpn::new(lpn), 1), &mut [Bytes::new()]).is_err() {
                 self.unreadable_count += 1;
                 if self.unreadable_pages.len() < TOLD_PAGES {
                     self.unreadable_pages.push(lpn);

@@ -159,7 +159,7 @@ fn roll_back(stack: &Stack, size: (u64, usize), left: Left, between: u64) -> See
         device.write(&mut drive, between / 4);
         device.flush(&mut drive);
     }
-    let places = ImageLayout::of(flash::Flash::geometry(&drive.media().device().chip));
+    let places = ImageLayout::of(flash::Flash::geometry(&drive.flash().device().chip));
     let newer = device.leave(drive, left, &path);
     let mut seen = Seen::default();
     for part in parts(&places, newer.len()) {
@@ -228,7 +228,7 @@ fn an_image_of_an_earlier_ftlkit_is_sound_and_served() {
         let _ = std::fs::remove_file(&path);
         let mut device = Device::new(&path, &Stack::of("page"), SIZES[1]);
         let mut drive = start(&path);
-        let geometry = *flash::Flash::geometry(&drive.media().device().chip);
+        let geometry = *flash::Flash::geometry(&drive.flash().device().chip);
         device.write(&mut drive, 600);
         device.leave(drive, left, &path);
         as_before(&path, &ImageLayout::of(&geometry), geometry.blocks() as usize);

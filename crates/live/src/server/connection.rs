@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::client::Connection;
-use super::shared::{Place, Shared};
+use super::shared::{ClientReservation, Shared};
 use super::socket::{Socket, precise_timers};
 use super::stream::Line;
 use super::task::{Request, Task};
@@ -48,7 +48,7 @@ pub(crate) fn serve(socket: &Arc<Socket>, shared: &Arc<Shared>) {
     shared.leave(&connection);
 }
 
-fn negotiate<'a>(socket: &Arc<Socket>, shared: &'a Shared) -> Result<(Line, Agreed, Place<'a>), Ended> {
+fn negotiate<'a>(socket: &Arc<Socket>, shared: &'a Shared) -> Result<(Line, Agreed, ClientReservation<'a>), Ended> {
     let mut place = None;
     let mut admit = || shared.reserve(socket).map(|reserved| place = Some(reserved));
     let plain = &mut &**socket;

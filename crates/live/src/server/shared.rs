@@ -57,11 +57,11 @@ struct Clients {
 
 /// A place for a client; free again when it is dropped without having been taken.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ClientReservation<'a> {
     shared: &'a Shared,
 }
 
-impl Drop for Place<'_> {
+impl Drop for ClientReservation<'_> {
     fn drop(&mut self) {
         self.shared.clients().reserved -= 1;
     }
@@ -141,7 +141,7 @@ impl Shared {
 
     /// A client asks to be served: a place, or why there is none. Waits for a recovery to end, for
     /// half of the time that the client has left to shake hands.
-    pub(crate) fn reserve(&self, socket: &Socket) -> Result<Place<'_>, Refusal> {
+    pub(crate) fn reserve(&self, socket: &Socket) -> Result<ClientReservation<'_>, Refusal> {
         let power = self.power.lock().unwrap_or_else(PoisonError::into_inner);
         let is_returning = |power: &mut Power| *power == Power::Returning;
         let waited = self.power_changed.wait_timeout_while(power, socket.time_left() / 2, is_returning);
@@ -168,11 +168,11 @@ impl Shared {
             )));
         }
         clients.reserved += 1;
-        Ok(Place { shared: self })
+        Ok(ClientReservation { shared: self })
     }
 
     /// A client takes its place; false if the server is stopping.
-    pub(crate) fn enter(&self, connection: &Arc<Connection>, place: Place<'_>) -> bool {
+    pub(crate) fn enter(&self, connection: &Arc<Connection>, place: ClientReservation<'_>) -> bool {
         let mut clients = self.clients();
         if self.is_stopping.load(Ordering::SeqCst) {
             drop(clients);

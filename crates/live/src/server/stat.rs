@@ -105,8 +105,8 @@ pub struct CausedOperations {
 impl Stat {
     pub(crate) fn of(drive: &LiveDrive, shared: &Shared, is_dark: bool, turns: [u64; 2]) -> Self {
         let [turns, turns_waited_max] = turns;
-        let (media, chip) = (drive.media(), &drive.media().device().chip);
-        let tally = media.tally();
+        let (flash, chip) = (drive.flash(), &drive.flash().device().chip);
+        let tally = flash.tally();
         let (programs, counts) = (tally.total(FlashOp::Program), drive.erase_counts());
         let erases = sim::erases(&vec![0; counts.len()], &counts);
         let every = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));

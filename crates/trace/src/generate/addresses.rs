@@ -4,14 +4,14 @@
 use random::{SeededRng, derive, mix};
 
 use super::permutation::Permutation;
-use super::plan::{ExtentsPlan, PartPlan, PlacesPlan};
+use super::plan::{AddressPlan, ExtentsPlan, PartPlan};
 
 use super::chance::Chance;
 use super::zipf::ZipfRanks;
 
 /// Draws the first unit of a request.
 #[derive(Clone, Debug)]
-pub(crate) enum Places {
+pub(crate) enum AddressSampler {
     /// Every unit alike, with replacement.
     Uniform { units: u64 },
     /// Every unit once per pass.
@@ -25,29 +25,29 @@ pub(crate) enum Places {
     Sequential,
 }
 
-impl Places {
+impl AddressSampler {
     /// For one part; `master` is the workload's seed, `name` the part's, for what is the part's
     /// alone.
     pub(crate) fn new(plan: &PartPlan, master: u64, name: &str) -> Self {
         match &plan.places {
-            PlacesPlan::Uniform => Self::Uniform { units: plan.units },
-            PlacesPlan::Permutation { same } => {
+            AddressPlan::Uniform => Self::Uniform { units: plan.units },
+            AddressPlan::Permutation { same } => {
                 Self::Permutation(Passes::new(plan.units, *same, derive(master, &format!("{name}/permutation"))))
             }
-            PlacesPlan::Zipf { theta, extents } => Self::Zipf {
+            AddressPlan::Zipf { theta, extents } => Self::Zipf {
                 ranks: ZipfRanks::new(extents.count, *theta),
                 extents: Extents::new(extents, plan.units, master),
             },
-            PlacesPlan::HotCold { hot_extents, hot_request_share, extents } => Self::HotCold {
+            AddressPlan::HotCold { hot_extents, hot_request_share, extents } => Self::HotCold {
                 hot: *hot_extents,
                 hot_chance: Chance::of(*hot_request_share),
                 extents: Extents::new(extents, plan.units, master),
             },
-            PlacesPlan::Sequential => Self::Sequential,
+            AddressPlan::Sequential => Self::Sequential,
         }
     }
 
-    /// Draws a unit. [`Places::Sequential`] answers 0, where it starts and wraps to.
+    /// Draws a unit. [`AddressSampler::Sequential`] answers 0, where it starts and wraps to.
     #[inline]
     pub(crate) fn draw(&mut self, stream: &mut SeededRng) -> u64 {
         match self {

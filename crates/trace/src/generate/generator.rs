@@ -9,7 +9,7 @@
 use host::{Hint, HostOp};
 use random::SeededRng;
 
-use super::addresses::Places;
+use super::addresses::AddressSampler;
 use super::arrivals::{Clock, GapSampler};
 use super::error::SpecError;
 use super::footprint::InUse;
@@ -60,7 +60,7 @@ struct PartState {
     size_stream: SeededRng,
     runs: Chance,
     run_stream: SeededRng,
-    places: Places,
+    places: AddressSampler,
     place_stream: SeededRng,
     trim_stream: SeededRng,
     /// Its region: the first byte and the one past the last.
@@ -167,13 +167,13 @@ impl PartState {
             sizes: SizeSampler::new(&plan.sizes),
             size_stream: stream("sizes"),
             // A sequential part is one run that never chooses to jump.
-            runs: if matches!(plan.places, super::plan::PlacesPlan::Sequential) {
+            runs: if matches!(plan.places, super::plan::AddressPlan::Sequential) {
                 Chance::Always
             } else {
                 Chance::of(plan.sequential_share)
             },
             run_stream: stream("runs"),
-            places: Places::new(plan, seed, name),
+            places: AddressSampler::new(plan, seed, name),
             place_stream: stream("places"),
             trim_stream: stream("trims"),
             region: (first, first + plan.units * range.unit),

@@ -42,7 +42,7 @@ pub(crate) struct PhasePlan {
 /// One part; a phase without a mixture has one of weight 1.
 pub(crate) struct PartPlan {
     pub(crate) weight: f64,
-    pub(crate) places: PlacesPlan,
+    pub(crate) places: AddressPlan,
     /// First unit of its region, relative to the range.
     pub(crate) first_unit: u64,
     /// Units in its region, 1 or more.
@@ -56,7 +56,7 @@ pub(crate) struct PartPlan {
 }
 
 /// Where a part's requests go, in units and extents of its region.
-pub(crate) enum PlacesPlan {
+pub(crate) enum AddressPlan {
     Uniform,
     Permutation { same: bool },
     Zipf { theta: f64, extents: ExtentsPlan },
@@ -237,12 +237,12 @@ fn plan_part(
     })
 }
 
-fn plan_places(pattern: &Pattern, key: &str, unit: u64, units: u64) -> Result<PlacesPlan, SpecError> {
+fn plan_places(pattern: &Pattern, key: &str, unit: u64, units: u64) -> Result<AddressPlan, SpecError> {
     match pattern {
-        Pattern::Uniform => Ok(PlacesPlan::Uniform),
-        Pattern::Permutation => Ok(PlacesPlan::Permutation { same: false }),
-        Pattern::SamePermutation => Ok(PlacesPlan::Permutation { same: true }),
-        Pattern::Sequential => Ok(PlacesPlan::Sequential),
+        Pattern::Uniform => Ok(AddressPlan::Uniform),
+        Pattern::Permutation => Ok(AddressPlan::Permutation { same: false }),
+        Pattern::SamePermutation => Ok(AddressPlan::Permutation { same: true }),
+        Pattern::Sequential => Ok(AddressPlan::Sequential),
         Pattern::Zipf(zipf) => plan_zipf(zipf, key, unit, units),
         Pattern::HotCold(hot_cold) => plan_hot_cold(hot_cold, key, unit, units),
         Pattern::Mixed(_) => {
@@ -256,17 +256,17 @@ fn plan_places(pattern: &Pattern, key: &str, unit: u64, units: u64) -> Result<Pl
     }
 }
 
-fn plan_zipf(zipf: &Zipf, key: &str, unit: u64, units: u64) -> Result<PlacesPlan, SpecError> {
+fn plan_zipf(zipf: &Zipf, key: &str, unit: u64, units: u64) -> Result<AddressPlan, SpecError> {
     let key = format!("{key}.zipf");
     if !(0.0..=MAX_THETA).contains(&zipf.theta) {
         let rule = "must be 0 to 16; 0 is uniform, disks usually show 0.6 to 1.2";
         return Err(SpecError::field(format!("{key}.theta"), zipf.theta, rule));
     }
     let extents = plan_extents(&key, zipf.extent, zipf.scatter.then_some(zipf.hot_set), zipf.drift, unit, units)?;
-    Ok(PlacesPlan::Zipf { theta: zipf.theta, extents })
+    Ok(AddressPlan::Zipf { theta: zipf.theta, extents })
 }
 
-fn plan_hot_cold(hot_cold: &HotCold, key: &str, unit: u64, units: u64) -> Result<PlacesPlan, SpecError> {
+fn plan_hot_cold(hot_cold: &HotCold, key: &str, unit: u64, units: u64) -> Result<AddressPlan, SpecError> {
     let key = format!("{key}.hot_cold");
     let data_share = hot_cold.hot_data_share;
     if !(data_share > 0.0 && data_share < 1.0) {
@@ -281,7 +281,7 @@ fn plan_hot_cold(hot_cold: &HotCold, key: &str, unit: u64, units: u64) -> Result
     }
     let hot_extents = ((data_share * extents.count as f64).round() as u64).clamp(1, extents.count - 1);
     let hot_request_share = check_share(&format!("{key}.hot_request_share"), hot_cold.hot_request_share)?;
-    Ok(PlacesPlan::HotCold { hot_extents, hot_request_share, extents })
+    Ok(AddressPlan::HotCold { hot_extents, hot_request_share, extents })
 }
 
 fn plan_extents(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use host::{Hint, HostOp};
 
 use super::fault::Fault;
-use crate::error::{Place, TraceError};
+use crate::error::{TraceError, TracePosition};
 use crate::record::Record;
 
 /// A request as a trace states it, not yet checked. Its time is absolute.
@@ -98,7 +98,7 @@ pub(crate) trait Source: Send {
     fn left_out(&self) -> &LeftOut;
 
     /// Where the request last handed out is, and how it reads.
-    fn place(&self) -> (Place, String);
+    fn place(&self) -> (TracePosition, String);
 
     /// Why there may have been no request, starting with punctuation.
     fn remark(&self) -> Option<String> {

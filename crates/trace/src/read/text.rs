@@ -6,7 +6,7 @@ use super::filter::Filter;
 use super::layout::{Layout, Parsed};
 use super::source::{LeftOut, Source};
 use crate::devices::Devices;
-use crate::error::{BadRecord, Place, TraceError, excerpt};
+use crate::error::{BadRecord, TraceError, TracePosition, excerpt};
 use crate::format::Format;
 use crate::input::Origin;
 use crate::line_reader::Lines;
@@ -113,8 +113,8 @@ impl Source for TextSource {
         &self.left_out
     }
 
-    fn place(&self) -> (Place, String) {
-        (Place::Line(self.lines.number()), excerpt(self.lines.line()))
+    fn place(&self) -> (TracePosition, String) {
+        (TracePosition::Line(self.lines.number()), excerpt(self.lines.line()))
     }
 
     fn remark(&self) -> Option<String> {

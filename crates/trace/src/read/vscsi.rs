@@ -18,7 +18,7 @@ use super::fields::sectors;
 use super::scsi;
 use super::source::{LeftOut, Raw, Source};
 use crate::devices::Devices;
-use crate::error::{BadRecord, Place, TraceError};
+use crate::error::{BadRecord, TraceError, TracePosition};
 use crate::format::{Format, TimeUnit};
 use crate::input::{Input, Origin};
 use crate::options::OpenOptions;
@@ -153,7 +153,7 @@ impl VscsiSource {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         while self.end < wanted {
-            let place = Place::Byte(self.next_place + self.end as u64);
+            let place = TracePosition::Byte(self.next_place + self.end as u64);
             match self.input.read(&mut self.buffer[self.end..]) {
                 Ok(0) => break,
                 Ok(count) => self.end += count,
@@ -248,12 +248,12 @@ impl Source for VscsiSource {
         &self.left_out
     }
 
-    fn place(&self) -> (Place, String) {
+    fn place(&self) -> (TracePosition, String) {
         let length = (self.next_place - self.place) as usize;
         let bytes = if length == 0 { self.start..self.end } else { self.start - length..self.start };
         let shown = &self.buffer[bytes];
         let text: Vec<String> = shown.iter().take(Version::Two.size()).map(|byte| format!("{byte:02x}")).collect();
-        (Place::Byte(self.place), text.join(" "))
+        (TracePosition::Byte(self.place), text.join(" "))
     }
 }
 

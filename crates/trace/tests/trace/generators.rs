@@ -146,7 +146,7 @@ fn popular_places_drift_one_by_one() {
     let drawn = units(&records(&toml(50), 4));
     let windows: Vec<_> = drawn.chunks(50).map(window).collect();
     assert!(windows.iter().all(|window| window.len() <= 10));
-    // Places that are hot in one window or the next: one new in each step, and all the first ones
+    // AddressSampler that are hot in one window or the next: one new in each step, and all the first ones
     // gone after ten.
     let both = |first: usize, second: usize| windows[first].union(&windows[second]).count();
     assert!((0..windows.len() - 1).all(|step| both(step, step + 1) <= 11));

@@ -40,7 +40,7 @@ use crate::oracle::exact::Stamp;
 use crate::oracle::fault_oracle::FaultOracle;
 use crate::oracle::rules::Oracle;
 use crate::report::coverage::Phase;
-use crate::report::failure::{Failure, Fault, Place};
+use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::outcome::Outcome;
 
 /// Runs a case on flash that fails; `Err` has the strikes that took effect in its replay line.
@@ -56,7 +56,7 @@ pub(crate) fn replay(case: &Case, faults: &[InjectedFault]) -> Result<Outcome, F
 
 /// Where a run stands, known even when a scheme panics.
 struct Trail {
-    place: Cell<Place>,
+    place: Cell<FailurePoint>,
     hits: Hits,
 }
 
@@ -68,8 +68,8 @@ impl Trail {
 }
 
 fn run(case: &Case, ordeal: &FaultRun) -> Result<(FaultRunReport, Outcome), Failure> {
-    case.validate().map_err(|why| Failure::new(case, Place::Format, Fault::ImpossibleCase(why)))?;
-    let trail = Trail { place: Cell::new(Place::Format), hits: Hits::default() };
+    case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
+    let trail = Trail { place: Cell::new(FailurePoint::Format), hits: Hits::default() };
     let whole = AssertUnwindSafe(|| Trial::new(case, ordeal, &trail)?.all());
     let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
@@ -104,20 +104,20 @@ impl<'a> Trial<'a> {
     }
 
     fn frail(&self) -> &FaultTracingChip {
-        self.driver.media().device().chip.frail()
+        self.driver.flash().device().chip.frail()
     }
 
     fn all(mut self) -> Result<(FaultRunReport, Outcome), Fault> {
         let case = self.case;
         for operation in case.prefill_operations() {
-            self.trail.place.set(Place::Prefill(operation));
+            self.trail.place.set(FailurePoint::Prefill(operation));
             self.request(operation)?;
         }
         for (number, operation) in (0..).zip(case.operations()) {
-            self.trail.place.set(Place::Request(number, operation));
+            self.trail.place.set(FailurePoint::Request(number, operation));
             self.request(operation)?;
         }
-        self.trail.place.set(Place::Aftermath("reading everything"));
+        self.trail.place.set(FailurePoint::Aftermath("reading everything"));
         self.read_everything()?;
         self.check()?;
         self.count();
@@ -195,12 +195,12 @@ impl<'a> Trial<'a> {
         loop {
             self.keep_books();
             self.driver.power_on(|device| device.chip.frail_mut().restore_power());
-            let (case, frail) = (self.case, self.driver.media().device().chip.frail());
+            let (case, frail) = (self.case, self.driver.flash().device().chip.frail());
             let layout = Layout::of(frail, case.logical_pages, derive(case.seed, "scheme"));
             let fresh = create(&case.stack, &layout);
             let marked = self.driver.oracle.failed_blocks.iter().filter(|&&pbn| frail.is_bad(pbn)).copied().collect();
             self.driver.oracle.power_on(marked, fresh.is_err());
-            match self.driver.recover(|media| recover(&case.stack, &layout, media)) {
+            match self.driver.recover(|flash| recover(&case.stack, &layout, flash)) {
                 Ok(()) => break,
                 Err(RecoverError::Ftl(error)) if error.is_power_cut() => {}
                 Err(error) => return Err(error.into()),

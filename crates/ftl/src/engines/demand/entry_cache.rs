@@ -16,7 +16,7 @@ use crate::memory::prefetch::prefetch;
 
 /// The place of a cached entry, good until it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(pub u32);
+pub struct EntrySlot(pub u32);
 
 /// Cached entries.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl EntryCache {
     }
 
     /// The logical page of the entry at a place.
-    pub fn lpn(&self, Place(place): Place) -> Lpn {
+    pub fn lpn(&self, EntrySlot(place): EntrySlot) -> Lpn {
         self.entries[place as usize].0
     }
 
@@ -65,14 +65,14 @@ impl EntryCache {
 }
 
 impl MapCache for EntryCache {
-    type Slot = Place;
+    type Slot = EntrySlot;
 
     #[inline]
-    fn find(&self, lpn: Lpn) -> Option<Place> {
-        self.place_of[lpn.index()].map(|place| Place(place.get() - 1))
+    fn find(&self, lpn: Lpn) -> Option<EntrySlot> {
+        self.place_of[lpn.index()].map(|place| EntrySlot(place.get() - 1))
     }
 
-    fn touch(&mut self, place: Place) -> Place {
+    fn touch(&mut self, place: EntrySlot) -> EntrySlot {
         place
     }
 
@@ -84,7 +84,7 @@ impl MapCache for EntryCache {
         None
     }
 
-    fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Place {
+    fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> EntrySlot {
         let entry = (lpn, table.entry(lpn));
         let place = if let Some(place) = self.free.pop() {
             self.entries[place as usize] = entry;
@@ -94,16 +94,16 @@ impl MapCache for EntryCache {
             self.entries.len() as u32 - 1
         };
         self.place_of[lpn.index()] = NonZeroU32::new(place + 1);
-        Place(place)
+        EntrySlot(place)
     }
 
     #[inline]
-    fn ppn(&self, Place(place): Place, _table: &TranslationTable) -> Option<Ppn> {
+    fn ppn(&self, EntrySlot(place): EntrySlot, _table: &TranslationTable) -> Option<Ppn> {
         self.entries[place as usize].1
     }
 
     #[inline]
-    fn set(&mut self, Place(place): Place, ppn: Option<Ppn>) {
+    fn set(&mut self, EntrySlot(place): EntrySlot, ppn: Option<Ppn>) {
         let entry = &mut self.entries[place as usize];
         entry.1 = ppn;
         self.newer.insert(entry.0);
@@ -132,13 +132,13 @@ impl MapCache for EntryCache {
     }
 
     #[inline]
-    fn prefetch_change(&self, lpn: Lpn, place: Place) {
+    fn prefetch_change(&self, lpn: Lpn, place: EntrySlot) {
         prefetch(&self.entries, place.0 as usize);
         self.newer.prefetch(lpn);
     }
 
     #[inline]
-    fn prefetch_use(&self, Place(place): Place, _table: &TranslationTable) {
+    fn prefetch_use(&self, EntrySlot(place): EntrySlot, _table: &TranslationTable) {
         prefetch(&self.entries, place as usize);
     }
 }

@@ -16,7 +16,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, Merged, Place, log_blocks};
+use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogTarget, Merged, log_blocks};
 use crate::engines::log_buffer::sequential::{Admits, SequentialArea};
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
 use crate::port::error::ConfigError;
@@ -179,11 +179,13 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
         first
     }
 
-    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place {
+    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> LogTarget {
         self.sharing.comes(log, page);
         let sequential = self.sequential.place(log, page);
         let youngest = self.queue.back().copied();
-        sequential.unwrap_or_else(|| self.sharing.place(log, youngest, page).map_or(Place::New(self.shared), Place::In))
+        sequential.unwrap_or_else(|| {
+            self.sharing.place(log, youngest, page).map_or(LogTarget::New(self.shared), LogTarget::In)
+        })
     }
 
     fn victim(&mut self, log: &mut LogSpace, group: u32) -> Option<Slot> {
@@ -246,9 +248,9 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
         self.shared
     }
 
-    fn place_of_trims(&self, log: &LogSpace) -> Option<Place> {
+    fn place_of_trims(&self, log: &LogSpace) -> Option<LogTarget> {
         let youngest = self.queue.back().copied().filter(|&slot| log.has_room(slot));
-        Some(youngest.map_or(Place::New(self.shared), Place::In))
+        Some(youngest.map_or(LogTarget::New(self.shared), LogTarget::In))
     }
 
     fn gauges(&self, _log: &LogSpace) -> Vec<Gauge> {

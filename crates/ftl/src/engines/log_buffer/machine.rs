@@ -42,7 +42,7 @@ use crate::blocks::data_blocks::{DataBlocks, data_label};
 use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::merge;
 use crate::engines::log_buffer::merge::MergeCounts;
-use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, Merged, Place};
+use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget, Merged};
 use crate::engines::log_buffer::space::{LogBlock, LogSpace, Slot};
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
@@ -255,8 +255,8 @@ impl<S: LogScheme> LogBuffer<S> {
     fn slot_for<D: Device>(&mut self, flash: &mut FlashPort<D>, page: LogPage) -> Result<Slot, FtlError> {
         loop {
             match self.policy.place(&mut self.log, page) {
-                Place::In(slot) => return Ok(slot),
-                Place::New(group) => self.make_room(flash, group, page.hint)?,
+                LogTarget::In(slot) => return Ok(slot),
+                LogTarget::New(group) => self.make_room(flash, group, page.hint)?,
             }
         }
     }
@@ -377,8 +377,8 @@ impl<S: LogScheme> LogBuffer<S> {
         let page = LogPage { lpn, lbn, offset, moved: true, hint: self.blocks.hint_of(content.stored_hint()) };
         let slot = loop {
             match self.policy.place(&mut self.log, page) {
-                Place::In(slot) => break slot,
-                Place::New(group) => self.open(group, page.hint)?,
+                LogTarget::In(slot) => break slot,
+                LogTarget::New(group) => self.open(group, page.hint)?,
             }
         };
         self.append(flash, slot, page, (role, &content))?;
@@ -499,8 +499,8 @@ impl<S: LogScheme> LogBuffer<S> {
     fn append_trim<D: Device>(&mut self, flash: &mut FlashPort<D>, first: u32, extent: u32) -> Result<(), FtlError> {
         while let Some(place) = self.policy.place_of_trims(&self.log) {
             match place {
-                Place::New(group) => self.make_room(flash, group, Hint::NONE)?,
-                Place::In(slot) => {
+                LogTarget::New(group) => self.make_room(flash, group, Hint::NONE)?,
+                LogTarget::In(slot) => {
                     let (label, content) = (Trims::label(first, extent), Content::New(D::Data::default()));
                     let spaces = (&mut self.data, &mut self.blocks);
                     self.log.program(flash, spaces, slot, label, &content, None)?;

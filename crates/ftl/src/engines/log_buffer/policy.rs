@@ -61,7 +61,7 @@ pub struct LogPage {
 
 /// Where a page of the log goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LogTarget {
     /// To the end of a log block, which has room.
     In(Slot),
     /// To a log block that has yet to be opened for a group.
@@ -104,7 +104,7 @@ pub trait LogPolicy {
 
     /// Where the newest copy of a page goes that cannot go into its data block. May be asked again
     /// for the same page after a block has been opened.
-    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place;
+    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> LogTarget;
 
     /// A log block that has to leave before one may be opened for this group.
     fn victim(&mut self, log: &mut LogSpace, group: u32) -> Option<Slot>;
@@ -147,7 +147,7 @@ pub trait LogPolicy {
     fn recovered_group(&self, lbn: Option<Lbn>) -> u32;
 
     /// Where a page that says what was trimmed goes, if that is how trims survive.
-    fn place_of_trims(&self, log: &LogSpace) -> Option<Place>;
+    fn place_of_trims(&self, log: &LogSpace) -> Option<LogTarget>;
 
     /// Numbers of its own.
     fn gauges(&self, _log: &LogSpace) -> Vec<Gauge> {

@@ -11,7 +11,7 @@ use flash::Lbn;
 
 use crate::api::layout::Layout;
 use crate::engines::log_buffer::groups::LogGroups;
-use crate::engines::log_buffer::policy::{LogPage, LogPolicy, Place};
+use crate::engines::log_buffer::policy::{LogPage, LogPolicy, LogTarget};
 use crate::engines::log_buffer::sets::LogSets;
 use crate::engines::log_buffer::space::{LogSpace, Slot};
 
@@ -79,14 +79,14 @@ impl SequentialArea {
 
     /// Where a page goes, if it is for this area. Groups are named by their logical blocks.
     #[inline]
-    pub fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Option<Place> {
+    pub fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Option<LogTarget> {
         if !self.is_sequential || page.moved {
             return None;
         }
         match (self.admits, self.sets.place(log, page)) {
             (Admits::AnyPage, place) => Some(place),
-            (Admits::InPlace, Place::In(slot)) if continues(log, slot, page) => Some(Place::In(slot)),
-            (Admits::InPlace, _) => (page.offset == 0).then(|| Place::New(self.sets.groups.of(page.lbn))),
+            (Admits::InPlace, LogTarget::In(slot)) if continues(log, slot, page) => Some(LogTarget::In(slot)),
+            (Admits::InPlace, _) => (page.offset == 0).then(|| LogTarget::New(self.sets.groups.of(page.lbn))),
         }
     }
 

@@ -8,7 +8,7 @@ use flash::Lbn;
 
 use crate::api::report::Gauge;
 use crate::engines::log_buffer::groups::LogGroups;
-use crate::engines::log_buffer::policy::{LogPage, LogPolicy, Place};
+use crate::engines::log_buffer::policy::{LogPage, LogPolicy, LogTarget};
 use crate::engines::log_buffer::space::{LogSpace, Slot};
 
 /// Gauges of how many groups there are of 1, 2 to 3, 4 to 7 … logical blocks; the last takes all
@@ -64,9 +64,9 @@ impl LogSets {
 }
 
 impl LogPolicy for LogSets {
-    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> Place {
+    fn place(&mut self, log: &mut LogSpace, page: LogPage) -> LogTarget {
         let group = self.groups.of(page.lbn);
-        self.groups.youngest(group).filter(|&slot| log.has_room(slot)).map_or(Place::New(group), Place::In)
+        self.groups.youngest(group).filter(|&slot| log.has_room(slot)).map_or(LogTarget::New(group), LogTarget::In)
     }
 
     fn victim(&mut self, _log: &mut LogSpace, group: u32) -> Option<Slot> {
@@ -101,9 +101,9 @@ impl LogPolicy for LogSets {
     }
 
     /// Only where all log blocks are one queue.
-    fn place_of_trims(&self, log: &LogSpace) -> Option<Place> {
+    fn place_of_trims(&self, log: &LogSpace) -> Option<LogTarget> {
         let youngest = || self.groups.youngest(0).filter(|&slot| log.has_room(slot));
-        self.groups.right_of(0).is_none().then(|| youngest().map_or(Place::New(0), Place::In))
+        self.groups.right_of(0).is_none().then(|| youngest().map_or(LogTarget::New(0), LogTarget::In))
     }
 
     fn gauges(&self, _log: &LogSpace) -> Vec<Gauge> {

@@ -84,7 +84,7 @@ use crate::api::parameter::Values;
 use crate::api::parameter::joined;
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::engines::demand::entry_cache::{EntryCache, Place};
+use crate::engines::demand::entry_cache::{EntryCache, EntrySlot};
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::translation::TranslationTable;
@@ -182,7 +182,7 @@ impl Aps {
             self.next_victim = Some(lpn);
             return Some(Victim { what: Evict::Data(lpn), among: ram.held.pages() as u64 });
         }
-        let lpn = ram.cache.lpn(Place(self.entries.front(0)?));
+        let lpn = ram.cache.lpn(EntrySlot(self.entries.front(0)?));
         self.left_newer = ram.cache.is_newer(lpn);
         Some(Victim { what: Evict::Entry(lpn), among: ram.cache.entries() as u64 })
     }
@@ -252,7 +252,7 @@ impl SharedRamPolicy for Aps {
 
     fn looked_up(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
         // On a read-only device it may not have come.
-        let Some(Place(place)) = ram.cache.find(lpn) else { return };
+        let Some(EntrySlot(place)) = ram.cache.find(lpn) else { return };
         if self.entries.chain_of(place).is_some() {
             self.entries.move_back(0, place);
             return;
@@ -296,7 +296,7 @@ impl SharedRamPolicy for Aps {
 
     fn let_go(&mut self, cache: &mut EntryCache, what: Evict) {
         if let Evict::Entry(lpn) = what
-            && let Some(Place(place)) = cache.find(lpn)
+            && let Some(EntrySlot(place)) = cache.find(lpn)
         {
             self.entries.remove(place);
             cache.let_go(lpn);

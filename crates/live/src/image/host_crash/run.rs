@@ -60,7 +60,7 @@ fn position(drive: &LiveDrive) -> usize {
 }
 
 pub(super) fn tape(drive: &LiveDrive) -> &[Taped] {
-    &drive.media().device().chip.chip().store().file.tape
+    &drive.flash().device().chip.chip().store().file.tape
 }
 
 /// What goes wrong on the flash while the host still has power.
@@ -275,7 +275,7 @@ pub(super) fn seed() -> u64 {
 }
 
 fn bad_blocks(drive: &LiveDrive) -> usize {
-    let chip = &drive.media().device().chip;
+    let chip = &drive.flash().device().chip;
     (0..chip.geometry().blocks()).filter(|&block| chip.is_bad(Pbn::new(block))).count()
 }
 

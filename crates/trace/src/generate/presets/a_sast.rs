@@ -1,7 +1,7 @@
 //! Look-alikes of A-SAST's workloads, one entry each: figures as printed, and the recipe that meets
 //! them.
 
-use super::personal::{Personal, PersonalPlaces};
+use super::personal::{Personal, PersonalAddresses};
 use super::recipe::{Preset, Published, Recipe};
 
 /// In the order of the section.
@@ -19,7 +19,7 @@ pub(super) const PRESETS: [Preset; 3] = [
             small_percent: 85.0,
             small_kib: &[(1, 1.0), (2, 2.0), (4, 4.0), (8, 1.0)],
             large_kib: &[(16, 1.0), (32, 1.0), (64, 2.0), (128, 1.0)],
-            places: PersonalPlaces::Drifting { hot: (0.1, 0.9), streams: 4, sequential_share: 0.9 },
+            places: PersonalAddresses::Drifting { hot: (0.1, 0.9), streams: 4, sequential_share: 0.9 },
         }),
     },
     Preset {
@@ -33,7 +33,7 @@ pub(super) const PRESETS: [Preset; 3] = [
             small_percent: 100.0,
             small_kib: &[(1, 1.0), (2, 1.0), (4, 1.0)],
             large_kib: &[],
-            places: PersonalPlaces::Files { requests: 100_000 },
+            places: PersonalAddresses::Files { requests: 100_000 },
         }),
     },
     Preset {
@@ -48,7 +48,7 @@ pub(super) const PRESETS: [Preset; 3] = [
             small_percent: 50.0,
             small_kib: &[(2, 1.0), (4, 1.0), (8, 1.0)],
             large_kib: &[(16, 1.0), (32, 1.0), (64, 1.0), (80, 1.0)],
-            places: PersonalPlaces::Files { requests: 50_000 },
+            places: PersonalAddresses::Files { requests: 50_000 },
         }),
     },
 ];

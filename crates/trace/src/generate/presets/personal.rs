@@ -17,12 +17,12 @@ pub(super) struct Personal {
     pub(super) small_kib: &'static [(u64, f64)],
     /// KiB and weight.
     pub(super) large_kib: &'static [(u64, f64)],
-    pub(super) places: PersonalPlaces,
+    pub(super) places: PersonalAddresses,
 }
 
 /// Where its requests go.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum PersonalPlaces {
+pub(super) enum PersonalAddresses {
     /// Small ones to popular places, large ones in streams.
     Drifting {
         /// Share of the data that is popular, and share of the small requests that go there.
@@ -60,10 +60,10 @@ const REQUESTS: u64 = 400_000;
 impl Personal {
     pub(super) fn spec(&self) -> GeneratorSpec {
         let phases = match self.places {
-            PersonalPlaces::Drifting { hot, streams, sequential_share } => {
+            PersonalAddresses::Drifting { hot, streams, sequential_share } => {
                 vec![phase(REQUESTS, self.drifting(hot, streams, sequential_share))]
             }
-            PersonalPlaces::Files { requests } => (0..FILES).map(|file| phase(requests, self.file(file))).collect(),
+            PersonalAddresses::Files { requests } => (0..FILES).map(|file| phase(requests, self.file(file))).collect(),
         };
         GeneratorSpec {
             requests: REQUESTS,
@@ -72,7 +72,7 @@ impl Personal {
             arrivals: Arrivals::AtOnce,
             pattern: Pattern::Phases(phases),
             write_share: Some(self.write_share),
-            aligned: matches!(self.places, PersonalPlaces::Files { .. }),
+            aligned: matches!(self.places, PersonalAddresses::Files { .. }),
             ..GeneratorSpec::default()
         }
     }

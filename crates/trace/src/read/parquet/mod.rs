@@ -29,7 +29,7 @@ use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 
 use super::fault::Fault;
 use super::source::{LeftOut, Raw, Source};
-use crate::error::{BadRecord, Place, TraceError, excerpt, printable};
+use crate::error::{BadRecord, TraceError, TracePosition, excerpt, printable};
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
@@ -87,7 +87,7 @@ impl ParquetSource {
             let problem = format!("it is compressed with {compression} as a whole, but Parquet is read from its end");
             return Err(TraceError::Read {
                 path,
-                place: Place::Byte(0),
+                place: TracePosition::Byte(0),
                 source: std::io::Error::other(problem),
                 advice: format!("Decompress it first (`{compression} -d`); it is compressed inside already"),
             });
@@ -278,10 +278,10 @@ impl Source for ParquetSource {
         &self.left_out
     }
 
-    fn place(&self) -> (Place, String) {
+    fn place(&self) -> (TracePosition, String) {
         let columns = COLUMNS.iter().zip(self.values).zip(self.places).filter(|(_, place)| place.is_some());
         let shown: Vec<String> = columns.map(|((name, value), _)| format!("{name} {value}")).collect();
-        (Place::Row(self.row.saturating_sub(1)), shown.join(", "))
+        (TracePosition::Row(self.row.saturating_sub(1)), shown.join(", "))
     }
 }
 
@@ -294,7 +294,7 @@ fn byte(name: &str, value: u64) -> Result<u8, Fault> {
 fn damaged(path: &std::path::Path, row: u64, error: &ParquetError) -> TraceError {
     TraceError::Read {
         path: path.to_owned(),
-        place: Place::Row(row),
+        place: TracePosition::Row(row),
         source: std::io::Error::other(printable(&error.to_string())),
         advice:
             "It is no Parquet file, or one that is cut short or damaged; copy or convert it again, or name its format \

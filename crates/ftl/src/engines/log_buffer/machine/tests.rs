@@ -34,11 +34,11 @@ impl AtRandom {
 }
 
 impl LogPolicy for AtRandom {
-    fn place(&mut self, log: &mut LogSpace, _page: LogPage) -> Place {
+    fn place(&mut self, log: &mut LogSpace, _page: LogPage) -> LogTarget {
         let with_room: Vec<_> = self.slots.iter().copied().filter(|&slot| log.has_room(slot)).collect();
         match self.any(&with_room) {
-            Some(slot) if !self.rng.bits().is_multiple_of(8) => Place::In(slot),
-            _ => Place::New((self.rng.bits() % 3) as u32),
+            Some(slot) if !self.rng.bits().is_multiple_of(8) => LogTarget::In(slot),
+            _ => LogTarget::New((self.rng.bits() % 3) as u32),
         }
     }
 
@@ -59,7 +59,7 @@ impl LogPolicy for AtRandom {
         0
     }
 
-    fn place_of_trims(&self, _log: &LogSpace) -> Option<Place> {
+    fn place_of_trims(&self, _log: &LogSpace) -> Option<LogTarget> {
         None
     }
 }

@@ -97,11 +97,11 @@ impl Model {
             };
             assert!(is_taken, "{page:?} was taken");
             let slot = match (place, in_block) {
-                (Place::In(slot), Some(expected)) => {
+                (LogTarget::In(slot), Some(expected)) => {
                     assert_eq!(slot, expected);
                     slot
                 }
-                (Place::New(group), None) => self.open(group, lbn),
+                (LogTarget::New(group), None) => self.open(group, lbn),
                 other => panic!("{page:?}: {other:?}"),
             };
             self.append(slot, page);
