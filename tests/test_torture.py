@@ -32,7 +32,7 @@ def test_a_moment_of_torture_finds_nothing_and_counts_what_it_tried() -> None:
     report = fk.torture("page:victim=fifo", minutes=MOMENT, seed=7)
     assert [(scheme["scheme"], scheme["stack"]) for scheme in report["schemes"]] == [("page", "page:victim=fifo")]
     assert not report["cancelled"]
-    assert report["asked"]["seed"] == 7
+    assert report["options"]["seed"] == 7
     for scheme in report["schemes"]:
         assert not scheme["findings"]
         tried = scheme["trials"]
@@ -56,7 +56,7 @@ def test_all_schemes_take_part_by_default(call: Callable[..., Result], tmp_path:
     assert "nothing found" in done.stdout
     report = json.loads((tmp_path / "t.json").read_text())
     assert [scheme["scheme"] for scheme in report["schemes"]] == [scheme["name"] for scheme in fk.schemes()]
-    assert report["asked"]["swarm"]
+    assert report["options"]["swarm"]
 
 
 def test_a_finding_ends_with_a_line_that_fails_again(call: Callable[..., Result], tmp_path: Path) -> None:

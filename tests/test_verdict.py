@@ -220,7 +220,7 @@ def test_runs_that_never_erased_are_told() -> None:
     assert "No block was erased" not in of(document), "who hardly writes does not collect"
     page["requests"]["write"] = some
     assert "Replay more requests, or give" in of(document), "it was preconditioned to a steady state"
-    document["precondition_chosen"] = {"mode": "fill", "asked": "auto", "reason": "it reads what it did not write"}
+    document["precondition_chosen"] = {"mode": "fill", "requested": "auto", "reason": "it reads what it did not write"}
     assert "Precondition the device to a steady state (precondition = steady)" in of(document)
 
 
@@ -338,7 +338,7 @@ def test_the_most_even_wear_policy_is_named_with_its_price() -> None:
     other["ftl"] = "fast+dynamic"
     for each in other["operations"]:
         each["time_ns"] = each["time_ns"] * 110 // 100
-    other["operations"].append({"cause": "wear_leveling", "op": "program", "count": 5, "time_ns": 10**9})
+    other["operations"].append({"cause": "wear_levelling", "op": "program", "count": 5, "time_ns": 10**9})
     text = of(document)
     assert "Over fast, fast+none wears most evenly: σ of the blocks' erases 2.00 against 12.0 for fast, at 10." in text
     assert "% more flash time for each request; moving blocks is" in text

@@ -72,7 +72,7 @@ ROWS: tuple[tuple[str, Callable[[SchemeReport], str]], ...] = (
 
 def table(report: TortureReport) -> str:
     """The command, how long it took, and a column a scheme."""
-    asked, schemes = report["asked"], report["schemes"]
+    asked, schemes = report["options"], report["schemes"]
     swarm = " --swarm" if asked["swarm"] else ""
     command = f"ftlkit torture --ftl all --minutes {asked['seconds'] / 60:g} --seed {asked['seed']}{swarm}"
     ended = ", stopped before its time" if report["cancelled"] else ""

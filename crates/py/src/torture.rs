@@ -18,7 +18,7 @@ use crate::error::{Failure, json, parse};
 /// What is asked for.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct TortureOptions {
     /// Stacks, as `[[ftl]]` tables, with the settings that they keep; empty for all.
     ftl: Vec<FtlText>,
     /// Devices; empty for random ones.
@@ -32,7 +32,7 @@ struct Asked {
 #[derive(Serialize)]
 struct Report<'a> {
     ftlkit: &'static str,
-    asked: &'a Asked,
+    options: &'a TortureOptions,
     threads: usize,
     elapsed_s: f64,
     cancelled: bool,
@@ -60,16 +60,16 @@ const MOST_SECONDS: f64 = 366.0 * 86_400.0;
 fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Option<usize>) -> PyResult<String> {
     let campaign = control.campaign();
     let work = || -> Result<String, Failure> {
-        let asked: Asked = parse("the torture", options_json)?;
-        if !(asked.seconds > 0.0 && asked.seconds <= MOST_SECONDS) {
+        let wanted: TortureOptions = parse("the torture", options_json)?;
+        if !(wanted.seconds > 0.0 && wanted.seconds <= MOST_SECONDS) {
             return Err(Failure::User(format!(
                 "minutes = {}: must be above 0 and at most a year; 5 is a good start",
-                asked.seconds / 60.0
+                wanted.seconds / 60.0
             )));
         }
-        let torture = Mutex::new(Torture::new(options(&asked)?).map_err(Failure::User)?);
+        let torture = Mutex::new(Torture::new(options(&wanted)?).map_err(Failure::User)?);
         let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
-        let clock = Clock { begun: Instant::now(), budget: Duration::from_secs_f64(asked.seconds) };
+        let clock = Clock { begun: Instant::now(), budget: Duration::from_secs_f64(wanted.seconds) };
         thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| work_off(&torture, &clock, &campaign));
@@ -77,7 +77,7 @@ fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Optio
         });
         json(&Report {
             ftlkit: env!("CARGO_PKG_VERSION"),
-            asked: &asked,
+            options: &wanted,
             threads,
             elapsed_s: clock.begun.elapsed().as_secs_f64(),
             cancelled: campaign.is_cancelled(),
@@ -117,14 +117,14 @@ fn replay(py: Python<'_>, line: &str, shrink: bool) -> PyResult<String> {
     Ok(py.detach(work)?)
 }
 
-fn options(asked: &Asked) -> Result<Options, Failure> {
-    let devices: Result<Vec<DeviceSpec>, String> = asked.geometry.iter().map(|text| text.parse()).collect();
-    let stacks: Result<Vec<_>, _> = asked.ftl.iter().map(FtlText::stack).collect();
+fn options(wanted: &TortureOptions) -> Result<Options, Failure> {
+    let devices: Result<Vec<DeviceSpec>, String> = wanted.geometry.iter().map(|text| text.parse()).collect();
+    let stacks: Result<Vec<_>, _> = wanted.ftl.iter().map(FtlText::stack).collect();
     Ok(Options {
         stacks: stacks.map_err(|error| Failure::User(error.to_string()))?,
         devices: devices.map_err(Failure::User)?,
-        seed: asked.seed,
-        swarm: asked.swarm,
+        seed: wanted.seed,
+        swarm: wanted.swarm,
     })
 }
 

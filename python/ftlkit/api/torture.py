@@ -99,7 +99,7 @@ class TortureReport(TypedDict):
     """What was asked, and what came of it, scheme by scheme."""
 
     ftlkit: str
-    asked: Json
+    options: Json
     threads: int
     elapsed_s: float
     cancelled: bool

@@ -111,7 +111,7 @@ def _show(report: TortureReport, console: Console) -> None:
         console.print(table)
     findings = [finding for scheme in report["schemes"] for finding in scheme["findings"]]
     took = units.duration(report["elapsed_s"] * 1e9)
-    how = f"{took}, seed {report['asked']['seed']}{', swarm' if report['asked']['swarm'] else ''}"
+    how = f"{took}, seed {report['options']['seed']}{', swarm' if report['options']['swarm'] else ''}"
     if report["cancelled"]:
         how += ", stopped before its time"
     summary = f"{len(findings)} found" if findings else "nothing found"

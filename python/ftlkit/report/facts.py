@@ -97,7 +97,7 @@ def preparation(document: Document) -> str:
     chosen = document.get("precondition_chosen")
     if chosen is None:
         return f"preconditioning: {document['study'].get('run', {}).get('precondition', 'none')}"
-    why = f" ({chosen['asked']}: {chosen['reason']})" if chosen["reason"] else ""
+    why = f" ({chosen['requested']}: {chosen['reason']})" if chosen["reason"] else ""
     return f"preconditioning: {chosen['mode']}{why}"
 
 

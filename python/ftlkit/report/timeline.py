@@ -79,10 +79,10 @@ def _drawn(results: Outcome, run: Run, window: TimelineFacts, name: str) -> Draw
     label = run["label"]
     frame = _placed(results, label)
     cut = ""
-    if window["to_ns"] < window["asked_to_ns"]:
+    if window["to_ns"] < window["requested_to_ns"]:
         cut = (
             f"The window held more than {units.count(frame.height)} operations: it was cut at "
-            f"{_moment(window['to_ns'])} instead of {_moment(window['asked_to_ns'])}. "
+            f"{_moment(window['to_ns'])} instead of {_moment(window['requested_to_ns'])}. "
             "For what comes later, give a window that begins there."
         )
     if frame.is_empty():

@@ -113,7 +113,7 @@ def waiting(run: Run) -> dict[tuple[str, str], float]:
     return {(kind, cause): time for kind, times in parts for cause, time in (times or {}).items()}
 
 
-_LEVELLING = "wear_leveling"
+_LEVELLING = "wear_levelling"
 
 
 def levelling(op: str) -> Callable[[Run], int]:

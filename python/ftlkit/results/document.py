@@ -89,7 +89,7 @@ class DeviceFacts(TypedDict):
 class PreconditionChosen(TypedDict):
     """How the devices of a study were to be prepared."""
 
-    asked: str
+    requested: str
     """What the study said: `auto`, `none`, `fill`, `steady` or `workload`."""
     mode: str
     """What was done: `none`, `fill`, `steady` or `workload`."""
@@ -328,7 +328,7 @@ class TimelineFacts(TypedDict):
     """Begin of the window."""
     to_ns: int
     """Its end: everything that is ready before it is here."""
-    asked_to_ns: int
+    requested_to_ns: int
     """The end that was asked for; later than `to_ns` where the window held too many operations."""
     die: list[int]
     """The die that was held; 0 with serial pricing, which has one resource."""

@@ -33,9 +33,9 @@ pub enum Bug {
     DirtyFreeBlock,
     /// A block that is to be emptied is said to be so although it is the open one, which stays as
     /// it is.
-    EvacuationForgetsOpenBlock,
+    RelocationForgetsOpenBlock,
     /// When a block is emptied, the last page that it held is forgotten.
-    EvacuationLosesPage,
+    RelocationLosesPage,
     /// A collection in idle time forgets the last page that it should move.
     IdleLosesPage,
     /// A collection in idle time takes as long as it takes.
@@ -59,11 +59,11 @@ pub enum Bug {
     /// A victim is erased while the last page that it held is still in RAM.
     EraseBeforeCopy,
     /// A block that is to be emptied is erased while the last page that it held is still in RAM.
-    EvacuationErasesFirst,
+    RelocationErasesFirst,
     /// When wear is levelled, a block is erased while the last page that it held is still in RAM.
     LevellerErasesFirst,
     /// When a block is emptied, the pages in it that say what was trimmed are not moved.
-    EvacuationLosesTrimPage,
+    RelocationLosesTrimPage,
     /// Recovery overlooks the pages that say what was trimmed: those of the map on flash.
     LostTrimPage,
     /// Recovery believes a translation page although data were written, moved or erased after it.
@@ -101,8 +101,8 @@ impl Bug {
         (Self::MiscountedHost, "miscounted-host"),
         (Self::GrowingFootprint, "growing-footprint"),
         (Self::DirtyFreeBlock, "dirty-free-block"),
-        (Self::EvacuationForgetsOpenBlock, "evacuation-forgets-open-block"),
-        (Self::EvacuationLosesPage, "evacuation-loses-page"),
+        (Self::RelocationForgetsOpenBlock, "relocation-forgets-open-block"),
+        (Self::RelocationLosesPage, "relocation-loses-page"),
         (Self::IdleLosesPage, "idle-loses-page"),
         (Self::IdleOverruns, "idle-overruns"),
         (Self::LevellerLosesPage, "leveller-loses-page"),
@@ -114,9 +114,9 @@ impl Bug {
         (Self::OldestWins, "oldest-wins"),
         (Self::TornTrusted, "torn-trusted"),
         (Self::EraseBeforeCopy, "erase-before-copy"),
-        (Self::EvacuationErasesFirst, "evacuation-erases-first"),
+        (Self::RelocationErasesFirst, "relocation-erases-first"),
         (Self::LevellerErasesFirst, "leveller-erases-first"),
-        (Self::EvacuationLosesTrimPage, "evacuation-loses-trim-page"),
+        (Self::RelocationLosesTrimPage, "relocation-loses-trim-page"),
         (Self::LostTrimPage, "lost-trim-page"),
         (Self::StaleTranslationPage, "stale-translation-page"),
         (Self::LostBadBlockTable, "lost-bad-block-table"),

@@ -19,7 +19,7 @@ impl Canary {
             return Ok(());
         }
         self.is_levelling = true;
-        let result = flash.with_cause(Cause::WearLeveling, |flash| self.move_blocks(flash));
+        let result = flash.with_cause(Cause::WearLevelling, |flash| self.move_blocks(flash));
         self.is_levelling = false;
         result
     }

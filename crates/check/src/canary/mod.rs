@@ -37,12 +37,12 @@ use crate::Stamp;
 
 mod buffer;
 mod bug;
-mod evacuation;
 mod front;
 mod idle;
 mod levelling;
 mod map_page;
 mod recovery;
+mod relocation;
 mod settings;
 mod translation;
 
@@ -361,7 +361,7 @@ impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
     }
 
     fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        flash.with_cause(Cause::WearLeveling, |flash| self.empty(flash, pbn))
+        flash.with_cause(Cause::WearLevelling, |flash| self.empty(flash, pbn))
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {

@@ -32,9 +32,9 @@ pub enum Operation {
     /// Offers idle time.
     Idle,
     /// Asks for an erase block of the device to be emptied, as wear levelling does; by its number.
-    Evacuate(u32),
+    RelocateBlock(u32),
     /// Tells what became of a file whose data lie in these pages.
-    Tell(FileEvent, Extent),
+    FileEvent(FileEvent, Extent),
 }
 
 /// The space that operations are on.
@@ -87,15 +87,15 @@ impl Operation {
     /// The pages that it touches.
     pub fn extent(&self) -> Option<Extent> {
         match self {
-            Self::Write(extent) | Self::Read(extent) | Self::Trim(extent) | Self::Tell(_, extent) => Some(*extent),
-            Self::Flush | Self::Idle | Self::Evacuate(_) => None,
+            Self::Write(extent) | Self::Read(extent) | Self::Trim(extent) | Self::FileEvent(_, extent) => Some(*extent),
+            Self::Flush | Self::Idle | Self::RelocateBlock(_) => None,
         }
     }
 
     /// Whether it lies on a device.
     pub fn fits(&self, space: &Space) -> bool {
         match *self {
-            Self::Evacuate(block) => block < space.physical_blocks,
+            Self::RelocateBlock(block) => block < space.physical_blocks,
             _ => self.extent().is_none_or(|extent| extent.fits(space.logical_pages)),
         }
     }
@@ -115,8 +115,8 @@ impl fmt::Display for Operation {
             Self::Trim(extent) => write!(f, "t{extent}"),
             Self::Flush => f.write_str("f"),
             Self::Idle => f.write_str("i"),
-            Self::Evacuate(block) => write!(f, "e{block}"),
-            Self::Tell(event, extent) => write!(f, "{}{extent}", letter(*event)),
+            Self::RelocateBlock(block) => write!(f, "e{block}"),
+            Self::FileEvent(event, extent) => write!(f, "{}{extent}", letter(*event)),
         }
     }
 }
@@ -157,10 +157,10 @@ impl FromStr for Operation {
             (Some("t"), Some(rest)) => extent(rest).map(Self::Trim),
             (Some("f"), Some("")) => Ok(Self::Flush),
             (Some("i"), Some("")) => Ok(Self::Idle),
-            (Some("e"), Some(block)) => block.parse().map(Self::Evacuate).map_err(|_| advice()),
+            (Some("e"), Some(block)) => block.parse().map(Self::RelocateBlock).map_err(|_| advice()),
             (Some(told), Some(rest)) => {
                 let event = FileEvent::ALL.into_iter().find(|&event| told.starts_with(letter(event)));
-                event.ok_or_else(advice).and_then(|event| Ok(Self::Tell(event, extent(rest)?)))
+                event.ok_or_else(advice).and_then(|event| Ok(Self::FileEvent(event, extent(rest)?)))
             }
             _ => Err(advice()),
         }
@@ -180,11 +180,11 @@ mod tests {
             (Operation::Trim(extent), "t3+2"),
             (Operation::Flush, "f"),
             (Operation::Idle, "i"),
-            (Operation::Evacuate(5), "e5"),
-            (Operation::Tell(FileEvent::Created, extent), "c3+2"),
-            (Operation::Tell(FileEvent::Renamed, extent), "n3+2"),
-            (Operation::Tell(FileEvent::Deleted, extent), "d3+2"),
-            (Operation::Tell(FileEvent::Rated, extent), "h3+2"),
+            (Operation::RelocateBlock(5), "e5"),
+            (Operation::FileEvent(FileEvent::Created, extent), "c3+2"),
+            (Operation::FileEvent(FileEvent::Renamed, extent), "n3+2"),
+            (Operation::FileEvent(FileEvent::Deleted, extent), "d3+2"),
+            (Operation::FileEvent(FileEvent::Rated, extent), "h3+2"),
         ] {
             assert_eq!(operation.to_string(), text);
             assert_eq!(text.parse(), Ok(operation));
@@ -222,6 +222,6 @@ mod tests {
             assert_eq!(Operation::Trim(Extent { first, pages }).fits(&space(10)), fits, "{first}+{pages}");
         }
         assert!(!Operation::Read(Extent { first: u32::MAX, pages: u32::MAX }).fits(&space(u32::MAX)));
-        assert!(Operation::Evacuate(2).fits(&space(10)) && !Operation::Evacuate(3).fits(&space(10)));
+        assert!(Operation::RelocateBlock(2).fits(&space(10)) && !Operation::RelocateBlock(3).fits(&space(10)));
     }
 }

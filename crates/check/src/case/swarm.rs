@@ -20,7 +20,7 @@ use crate::case::operation::{Extent, Operation, Space};
 pub struct Swarm(u16);
 
 /// Features by group. Of each group at least one is on.
-const OPERATIONS: [&str; 7] = ["write", "read", "trim", "flush", "idle", "relocate_block", "tell"];
+const OPERATIONS: [&str; 7] = ["write", "read", "trim", "flush", "idle", "relocate_block", "file_event"];
 const SIZES: [&str; 4] = ["page", "block", "long", "whole"];
 const PLACES: [&str; 4] = ["anywhere", "hot", "onward", "aligned"];
 
@@ -120,8 +120,10 @@ impl Host {
             "trim" => Operation::Trim(extent),
             "flush" => Operation::Flush,
             "idle" => Operation::Idle,
-            "relocate_block" => Operation::Evacuate(self.rng.below_u32(self.space.physical_blocks)),
-            "tell" => Operation::Tell(FileEvent::ALL[self.rng.below_u32(FileEvent::ALL.len() as u32) as usize], extent),
+            "relocate_block" => Operation::RelocateBlock(self.rng.below_u32(self.space.physical_blocks)),
+            "file_event" => {
+                Operation::FileEvent(FileEvent::ALL[self.rng.below_u32(FileEvent::ALL.len() as u32) as usize], extent)
+            }
             _ => Operation::Write(extent),
         }
     }
@@ -175,8 +177,8 @@ mod tests {
                     Operation::Trim(_) => "trim",
                     Operation::Flush => "flush",
                     Operation::Idle => "idle",
-                    Operation::Evacuate(_) => "relocate_block",
-                    Operation::Tell(..) => "tell",
+                    Operation::RelocateBlock(_) => "relocate_block",
+                    Operation::FileEvent(..) => "file_event",
                 };
                 assert!(text.contains(name), "{text}: {operation}");
             }

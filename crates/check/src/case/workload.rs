@@ -61,7 +61,7 @@ pub enum Pattern {
     /// Mostly reads: caches turn over while little changes.
     ReadMostly,
     /// Writes, trims and flushes while blocks of the flash are to be emptied, whatever they hold.
-    Evacuations,
+    BlockRelocations,
 }
 
 impl Pattern {
@@ -88,7 +88,7 @@ impl Pattern {
         (Self::BlockReverse, "block-reverse"),
         (Self::WholeDevice, "whole-device"),
         (Self::ReadMostly, "read-mostly"),
-        (Self::Evacuations, "evacuations"),
+        (Self::BlockRelocations, "block-relocations"),
     ];
 }
 
@@ -162,7 +162,7 @@ impl Generator {
             Pattern::BlockReverse => self.within_blocks(|offset, pages_per_block| pages_per_block - 1 - offset),
             Pattern::WholeDevice => self.whole_device(),
             Pattern::ReadMostly => self.read_mostly(),
-            Pattern::Evacuations => self.evacuations(),
+            Pattern::BlockRelocations => self.block_relocations(),
         }
     }
 
@@ -301,13 +301,13 @@ impl Generator {
         }
     }
 
-    fn evacuations(&mut self) -> Operation {
+    fn block_relocations(&mut self) -> Operation {
         let most = if self.rng.percent(70) { 2 } else { 2 * self.space.pages_per_block };
         match self.rng.below_u32(10) {
             0..=4 => Operation::Write(self.any_extent(most)),
             5 => Operation::Trim(self.any_extent(most)),
             6 => Operation::Flush,
-            _ => Operation::Evacuate(self.rng.below_u32(self.space.physical_blocks)),
+            _ => Operation::RelocateBlock(self.rng.below_u32(self.space.physical_blocks)),
         }
     }
 

@@ -163,8 +163,8 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
             Operation::Flush => self.scheme.flush(flash),
             Operation::Idle => self.scheme.idle(flash, IDLE_BUDGET),
             Operation::Read(extent) => return self.compare(extent),
-            Operation::Evacuate(block) => return self.relocate_block(Pbn::new(block)),
-            Operation::Tell(event, extent) => {
+            Operation::RelocateBlock(block) => return self.relocate_block(Pbn::new(block)),
+            Operation::FileEvent(event, extent) => {
                 self.scheme.on_file_event(event, &request(extent));
                 Ok(())
             }
@@ -189,7 +189,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
             RelocateOutcome::Deferred(Deferred::NoRoom) => spares.used > 0 || self.was_recovered,
         };
         let state = || format!("bad {is_bad}, {} pages programmed", self.flash().device().next_page(pbn));
-        if is_so { Ok(()) } else { Err(Fault::Evacuation(format!("{pbn} is said to be {how:?}, but: {}", state()))) }
+        if is_so { Ok(()) } else { Err(Fault::Relocation(format!("{pbn} is said to be {how:?}, but: {}", state()))) }
     }
 
     /// The host hears of the request.

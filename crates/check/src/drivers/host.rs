@@ -87,7 +87,9 @@ impl Host {
                 Expected { reads: written as u64, ..Expected::default() }
             }
             Operation::Trim(extent) => Expected { replaced: extent.pages, ..Expected::default() },
-            Operation::Flush | Operation::Idle | Operation::Evacuate(_) | Operation::Tell(..) => Expected::default(),
+            Operation::Flush | Operation::Idle | Operation::RelocateBlock(_) | Operation::FileEvent(..) => {
+                Expected::default()
+            }
         }
     }
 

@@ -47,7 +47,7 @@ fn grounds() -> Vec<Ground> {
     let device = DeviceSpec::new;
     let usual = &[Pattern::Mixed, Pattern::TrimFlush, Pattern::Uniform, Pattern::InterruptedRuns];
     let small = &[Pattern::Mixed, Pattern::TrimFlush];
-    let evacuations = &[Pattern::Evacuations];
+    let relocations = &[Pattern::BlockRelocations];
     let ground = |device, patterns, effort| Ground { device, patterns, effort };
     vec![
         ground(device(1, 1, 1, 8, 4), small, THOROUGH),
@@ -58,9 +58,9 @@ fn grounds() -> Vec<Ground> {
         ground(device(1, 1, 1, 9, 3).ordered(ProgramOrder::Any), usual, SAMPLE),
         ground(device(2, 2, 1, 6, 4), small, SAMPLE),
         ground(device(2, 1, 1, 10, 4).ordered(ProgramOrder::Strict), small, SAMPLE),
-        ground(device(1, 1, 1, 8, 4), evacuations, SAMPLE),
-        ground(device(2, 2, 1, 6, 4), evacuations, SAMPLE),
-        ground(device(1, 1, 1, 9, 3).ordered(ProgramOrder::Any), evacuations, SAMPLE),
+        ground(device(1, 1, 1, 8, 4), relocations, SAMPLE),
+        ground(device(2, 2, 1, 6, 4), relocations, SAMPLE),
+        ground(device(1, 1, 1, 9, 3).ordered(ProgramOrder::Any), relocations, SAMPLE),
     ]
 }
 
@@ -75,8 +75,8 @@ fn larger_grounds() -> Vec<Ground> {
         ground(device(1, 1, 1, 14, 5).with_bad([0, 13]), usual, SAMPLE),
         ground(device(3, 1, 1, 10, 3), usual, SAMPLE),
         ground(device(1, 1, 1, 13, 3).ordered(ProgramOrder::Any), usual, SAMPLE),
-        ground(device(1, 1, 1, 12, 4), &[Pattern::Evacuations], SAMPLE),
-        ground(device(2, 2, 1, 9, 4), &[Pattern::Evacuations, Pattern::Mixed], SAMPLE),
+        ground(device(1, 1, 1, 12, 4), &[Pattern::BlockRelocations], SAMPLE),
+        ground(device(2, 2, 1, 9, 4), &[Pattern::BlockRelocations, Pattern::Mixed], SAMPLE),
     ]
 }
 

@@ -165,7 +165,8 @@ impl Oracle for CrashOracle {
             }
             Some(Operation::Trim(extent)) => self.each(extent, Account::trim),
             Some(Operation::Flush) => self.pages.iter_mut().for_each(Account::settle),
-            Some(Operation::Read(_) | Operation::Idle | Operation::Evacuate(_) | Operation::Tell(..)) | None => {}
+            Some(Operation::Read(_) | Operation::Idle | Operation::RelocateBlock(_) | Operation::FileEvent(..))
+            | None => {}
         }
     }
 

@@ -26,9 +26,11 @@ impl Oracle for ExactOracle {
                 extent.lpns().for_each(|lpn| self.trim(lpn));
                 Vec::new()
             }
-            Operation::Read(_) | Operation::Flush | Operation::Idle | Operation::Evacuate(_) | Operation::Tell(..) => {
-                Vec::new()
-            }
+            Operation::Read(_)
+            | Operation::Flush
+            | Operation::Idle
+            | Operation::RelocateBlock(_)
+            | Operation::FileEvent(..) => Vec::new(),
         }
     }
 

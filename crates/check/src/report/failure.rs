@@ -68,7 +68,7 @@ pub enum Fault {
     /// What the scheme says of being read-only, or of its spares, is not so; says what.
     ReadOnly(String),
     /// What the scheme says of a block that was to be emptied is not so; says what.
-    Evacuation(String),
+    Relocation(String),
     /// Counts do not add up; says which.
     Accounts(String),
     /// The second run went another way; says how.
@@ -171,7 +171,7 @@ impl Failure {
             Fault::ReadOnly(_) => Some(Promise::SurvivesFailingFlash),
             Fault::Stopped(FtlError::Flash { .. }) => Some(Promise::RefereeNeverComplains),
             Fault::Invariant(_) => Some(Promise::OwnInvariants),
-            Fault::Evacuation(_) => Some(Promise::EmptiesBlocks),
+            Fault::Relocation(_) => Some(Promise::EmptiesBlocks),
             Fault::Overran { .. } => Some(Promise::KeepsToIdleTime),
             Fault::Accounts(_) => Some(Promise::CountsAddUp),
             Fault::Unrepeatable(_) => Some(Promise::SameSeedSameRun),
@@ -217,7 +217,7 @@ impl fmt::Display for Fault {
             Self::Refused(error) => error.fmt(f),
             Self::ReadOnly(message)
             | Self::Accounts(message)
-            | Self::Evacuation(message)
+            | Self::Relocation(message)
             | Self::Unrepeatable(message)
             | Self::ImpossibleCase(message) => f.write_str(message),
         }

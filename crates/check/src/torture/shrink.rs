@@ -101,7 +101,7 @@ fn with_one_page(case: &Case, index: usize) -> Option<Case> {
         Operation::Write(extent) => Operation::Write(one(extent)),
         Operation::Read(extent) => Operation::Read(one(extent)),
         Operation::Trim(extent) => Operation::Trim(one(extent)),
-        Operation::Tell(event, extent) => Operation::Tell(event, one(extent)),
+        Operation::FileEvent(event, extent) => Operation::FileEvent(event, one(extent)),
         other => other,
     };
     let changed = std::mem::replace(&mut script[index], smaller) != smaller;

@@ -24,10 +24,10 @@ fn broken_by(bug: Bug) -> &'static [Promise] {
         | Bug::LostWrite
         | Bug::ForgottenTrim
         | Bug::LeakedBlock
-        | Bug::EvacuationLosesPage
+        | Bug::RelocationLosesPage
         | Bug::LevellerLosesPage
         | Bug::HintedContent => &[ReadsReturnLastWrite],
-        Bug::EvacuationForgetsOpenBlock => &[EmptiesBlocks],
+        Bug::RelocationForgetsOpenBlock => &[EmptiesBlocks],
         // Releasing the page that two share sometimes erases it before anyone reads it.
         Bug::DoubleMap => &[ReadsReturnLastWrite, RefereeNeverComplains],
         Bug::OutOfOrderProgram | Bug::EarlyErase | Bug::Livelock => &[RefereeNeverComplains],
@@ -48,7 +48,7 @@ fn broken_by(bug: Bug) -> &'static [Promise] {
 fn nature_of(bug: Bug) -> Option<Nature> {
     match bug {
         Bug::StaleRead | Bug::ForgottenTrim => Some(Nature::Stale),
-        Bug::LostWrite | Bug::EvacuationLosesPage | Bug::LevellerLosesPage => Some(Nature::Lost),
+        Bug::LostWrite | Bug::RelocationLosesPage | Bug::LevellerLosesPage => Some(Nature::Lost),
         Bug::DoubleMap | Bug::HintedContent => Some(Nature::Foreign),
         _ => None,
     }

@@ -99,7 +99,7 @@ const PATTERNS: [Pattern; 7] = [
     Pattern::TrimFlush,
     Pattern::Uniform,
     Pattern::InterruptedRuns,
-    Pattern::Evacuations,
+    Pattern::BlockRelocations,
     Pattern::CrossBlock,
     Pattern::HotCold,
 ];

@@ -40,8 +40,8 @@ impl Sketch {
             1 => Operation::Read(extent),
             2 => Operation::Trim(extent),
             3 => Operation::Flush,
-            4 => Operation::Evacuate(scale(self.first, blocks)),
-            5 => Operation::Tell(FileEvent::ALL[usize::from(self.pages) % FileEvent::ALL.len()], extent),
+            4 => Operation::RelocateBlock(scale(self.first, blocks)),
+            5 => Operation::FileEvent(FileEvent::ALL[usize::from(self.pages) % FileEvent::ALL.len()], extent),
             _ => Operation::Idle,
         }
     }

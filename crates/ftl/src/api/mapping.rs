@@ -63,7 +63,7 @@ pub trait Mapping<D: Device>: Send {
     /// erased afterwards, so nothing is lost, whenever the power is cut or whatever fails. On a
     /// device that writes are still accepted by, it can always be asked for;
     /// [`Deferred`](crate::api::relocate::Deferred) says when it is refused. What is done for it
-    /// stands under [`Cause::WearLeveling`](crate::port::cause::Cause::WearLeveling).
+    /// stands under [`Cause::WearLevelling`](crate::port::cause::Cause::WearLevelling).
     fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError>;
 
     /// Whether anything that the mapping itself does depends on hints. If neither it nor the wear

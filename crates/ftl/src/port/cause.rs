@@ -87,7 +87,7 @@ listed! {
         /// Writing down what recovery would otherwise have to gather page by page.
         Checkpoint => CauseFacts::of("checkpoint", "summaries for recovery", Work::Recovery),
         /// Emptying a block because somebody asked for it, as wear levelling does.
-        WearLeveling => CauseFacts::of("wear_leveling", "wear levelling", Work::Moving),
+        WearLevelling => CauseFacts::of("wear_levelling", "wear levelling", Work::Moving),
         /// Writing pages that the host has read to where they are found sooner, or gather with
         /// others.
         Caching => CauseFacts::of("caching", "pages cached on flash", Work::Moving),

@@ -42,7 +42,7 @@ listed! {
         /// A page that waited in a write buffer was replaced or trimmed, and never programmed.
         AbsorbedPage => "absorbed_pages",
         /// A block was emptied because somebody asked for it, as wear levelling does.
-        Evacuation => "evacuations",
+        RelocatedBlock => "relocated_blocks",
         /// A logical block of a log-buffer scheme got a data block, because it had none.
         NewDataBlock => "new_data_blocks",
         /// A page that the host wrote replaced a version of it that waited in a write buffer, or

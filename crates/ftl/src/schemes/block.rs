@@ -191,8 +191,8 @@ impl<D: Device> Mapping<D> for Block {
             return Ok(known);
         }
         let lbn = self.data.owner_of(pbn).unwrap_or_else(|| unreachable!("I3: {pbn} is in use, so it is mapped"));
-        flash.note(Note::Evacuation);
-        flash.with_cause(Cause::WearLeveling, |flash| self.rewrite(flash, pbn, lbn, None, Cause::WearLeveling))?;
+        flash.note(Note::RelocatedBlock);
+        flash.with_cause(Cause::WearLevelling, |flash| self.rewrite(flash, pbn, lbn, None, Cause::WearLevelling))?;
         Ok(self.blocks.fate_of(pbn))
     }
 

@@ -110,7 +110,7 @@ fn without_levelling_wear_parts_without_bound() {
                 device.sigma()
             );
             assert!(device.spread() > 3 * spread && device.sigma() > 3.0 * sigma, "{mapping}+{wear}");
-            assert_eq!(device.flash.tally().note(Note::Evacuation), 0, "{mapping}+{wear}");
+            assert_eq!(device.flash.tally().note(Note::RelocatedBlock), 0, "{mapping}+{wear}");
         }
     }
 }
@@ -140,7 +140,7 @@ fn each_leveller_keeps_its_bound() {
                 device.wear(erases);
                 worst = worst.max(device.spread());
             }
-            let moves = device.flash.tally().note(Note::Evacuation);
+            let moves = device.flash.tally().note(Note::RelocatedBlock);
             println!("{mapping}+{wear} on {dies} dies: at most {worst}, σ {:.1}, {moves} moves", device.sigma());
             let is_page_mapped = ["page", "dftl", "bdb"].contains(&mapping);
             let more = if wear.starts_with("static") && !is_page_mapped { PAGES_PER_BLOCK } else { 0 };
@@ -158,7 +158,7 @@ fn what_is_moved_shares_no_block_with_what_is_collected() {
     let mut device = HotCold::filled("page+static:threshold=4", 1, 58, 3);
     device.wear(10_000);
     let moves =
-        [Cause::Collection, Cause::WearLeveling].map(|cause| device.flash.tally().count(cause, FlashOp::Program));
+        [Cause::Collection, Cause::WearLevelling].map(|cause| device.flash.tally().count(cause, FlashOp::Program));
     assert!(moves.into_iter().all(|moves| moves > 5_000), "{moves:?}");
     let chip = &device.flash.device().chip;
     let is_mixed = |pbn: &Pbn| {
@@ -203,7 +203,7 @@ fn lazy_keeps_all_blocks_within_a_bound_around_the_mean() {
             above = counts.clone().fold(above, |above, count| above.max(count - mean));
             below = counts.fold(below, |below, count| below.max(mean - count));
         }
-        let moves = device.flash.tally().note(Note::Evacuation);
+        let moves = device.flash.tally().note(Note::RelocatedBlock);
         println!("{mapping}, Δ = {delta}: {above:.1} above, {below:.1} below, {moves} moves");
         let bound = 2.0 * delta + 8.0;
         assert!(above <= bound && below <= bound, "{mapping}, Δ = {delta}: {above} above, {below} below");
@@ -220,7 +220,7 @@ fn lazy_tuned_moves_less_and_keeps_wear_together() {
                 device.wear(erases);
                 device.sigma()
             });
-            (device.flash.tally().note(Note::Evacuation), sigmas)
+            (device.flash.tally().note(Note::RelocatedBlock), sigmas)
         });
         println!("{mapping}: {moves_and_sigmas:.1?}");
         let [(fixed, _), (tuned, [sigma, later])] = moves_and_sigmas;

@@ -45,6 +45,15 @@ pub(crate) struct Life {
     pub(crate) counters: Counters,
 }
 
+/// Counts whose names have changed since images were first made: how they began, and begin now.
+const RENAMED: [(&str, &str); 2] = [("evacuations", "relocated_blocks"), ("wear_leveling_", "wear_levelling_")];
+
+/// A count's name of today.
+fn current_name(name: String) -> String {
+    let renamed = RENAMED.iter().find_map(|(old, new)| Some(format!("{new}{}", name.strip_prefix(old)?)));
+    renamed.unwrap_or(name)
+}
+
 /// The two slots of one image.
 #[derive(Debug)]
 pub(crate) struct LifeSlots {
@@ -111,7 +120,8 @@ fn read_slot(file: &impl FileExt, offset: u64) -> Option<(u64, Life)> {
     if checksum(generation, text) != crc || generation == u64::MAX {
         return None;
     }
-    let life: Life = serde_json::from_slice(text).ok()?;
+    let mut life: Life = serde_json::from_slice(text).ok()?;
+    life.counters = life.counters.into_iter().map(|(name, count)| (current_name(name), count)).collect();
     (life.synced_seq <= LAST_SEQ && life.starts < u64::MAX).then_some((generation, life))
 }
 
@@ -153,6 +163,17 @@ mod tests {
         slots.write(&mut file, &life).expect("written");
         let found = LifeSlots::read(&file, OFFSETS).life.expect("whole");
         assert_eq!(found, Life { counters: Counters::new(), ..life });
+    }
+
+    #[test]
+    fn counts_of_earlier_images_go_on_under_their_names_of_today() {
+        let mut file = file();
+        let mut slots = LifeSlots::read(&file, OFFSETS).slots;
+        let counters = |names: [&str; 3]| names.into_iter().map(str::to_owned).zip([7, 8, 9]).collect();
+        let old = counters(["evacuations", "wear_leveling_programs", "host_programs"]);
+        slots.write(&mut file, &Life { counters: old, ..Life::default() }).expect("written");
+        let found = LifeSlots::read(&file, OFFSETS).life.expect("whole");
+        assert_eq!(found.counters, counters(["relocated_blocks", "wear_levelling_programs", "host_programs"]));
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Recorder {
         TimelineFacts {
             from_ns: self.asked.from_ns,
             to_ns: self.to_ns,
-            asked_to_ns: self.asked.to_ns,
+            requested_to_ns: self.asked.to_ns,
             die: placed.iter().map(|placed| placed.die).collect(),
             op: placed.iter().map(|placed| FlashOp::name(placed.task.op)).collect(),
             cause: placed.iter().map(|placed| Cause::name(placed.task.cause)).collect(),
@@ -172,7 +172,7 @@ mod tests {
             recorder.record(read(now + 50_000), now);
         }
         let result = recorder.result();
-        assert_eq!(result.asked_to_ns, 1 << 40);
+        assert_eq!(result.requested_to_ns, 1 << 40);
         assert!((100_000..1 << 20).contains(&result.to_ns), "{}", result.to_ns);
         let expected = |from: u64| (from..result.to_ns).step_by(10);
         let mut all: Vec<_> = expected(100).chain(expected(50_100)).collect();

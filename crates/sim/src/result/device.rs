@@ -39,7 +39,7 @@ pub struct DeviceFacts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PreconditionChosen {
     /// What the study said: `auto`, `none`, `fill`, `steady` or `workload`.
-    pub asked: &'static str,
+    pub requested: &'static str,
     /// What was done: `none`, `fill`, `steady` or `workload`.
     pub mode: &'static str,
     /// Why, in a sentence with its number; null where the study said the mode itself.

@@ -69,7 +69,7 @@ pub struct TimelineFacts {
     /// Its end: everything that is ready before it is here.
     pub to_ns: u64,
     /// The end that was asked for; later than `to_ns` where the window held too many operations.
-    pub asked_to_ns: u64,
+    pub requested_to_ns: u64,
     /// The die that was held; 0 with serial pricing, which has one resource.
     pub die: Vec<u32>,
     /// `read`, `program` or `erase`.

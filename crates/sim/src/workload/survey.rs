@@ -211,5 +211,5 @@ pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Prec
         Precondition::Auto => (Precondition::None, Some("the workload reads no page".to_owned())),
         mode => (mode, None),
     };
-    (mode, PreconditionChosen { asked: asked.name(), mode: mode.name(), reason })
+    (mode, PreconditionChosen { requested: asked.name(), mode: mode.name(), reason })
 }

@@ -169,9 +169,9 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         victim: Pbn,
         why: Cause,
     ) -> Result<(), FtlError> {
-        flash.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
+        flash.note(if why == Cause::WearLevelling { Note::RelocatedBlock } else { Note::Collection });
         // What a collection for its own sake does to the map has a cause of its own.
-        let of_the_map = if why == Cause::WearLeveling { why } else { Cause::MappingCollection };
+        let of_the_map = if why == Cause::WearLevelling { why } else { Cause::MappingCollection };
         if self.space.stream_of(victim) == TRANSLATION {
             let cause = if why == Cause::Collection { of_the_map } else { why };
             return flash.with_cause(cause, |flash| self.collect_translation(flash, victim, |_| die));

@@ -519,8 +519,8 @@ impl<S: LogScheme> LogBuffer<S> {
         if let Some(known) = self.blocks.needs_no_emptying(pbn) {
             return Ok(known);
         }
-        flash.note(Note::Evacuation);
-        flash.with_cause(Cause::WearLeveling, |flash| match (self.data.owner_of(pbn), self.log.slot_of(pbn)) {
+        flash.note(Note::RelocatedBlock);
+        flash.with_cause(Cause::WearLevelling, |flash| match (self.data.owner_of(pbn), self.log.slot_of(pbn)) {
             (Some(lbn), _) => self.merge_block(flash, lbn, None),
             (None, Some(slot)) => self.make_leave(flash, slot),
             (None, None) => unreachable!("I4: {pbn} is in use, so it is a data block or a log block"),

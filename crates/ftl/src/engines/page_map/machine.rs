@@ -285,7 +285,7 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
         victim: Pbn,
         why: Cause,
     ) -> Result<(), FtlError> {
-        flash.note(if why == Cause::WearLeveling { Note::Evacuation } else { Note::Collection });
+        flash.note(if why == Cause::WearLevelling { Note::RelocatedBlock } else { Note::Collection });
         let from = self.space.stream_of(victim);
         self.moving_to = self.space.destination(from, why, self.policy.collected(from));
         let mut moving = std::mem::take(&mut self.moving);

@@ -130,7 +130,7 @@ pub trait PageMapped {
 
     /// Moves what is valid in a block, then gives the block back to the owner. `why` is
     /// [`Cause::Collection`], [`Cause::Relocation`] for a block that fails, or
-    /// [`Cause::WearLeveling`].
+    /// [`Cause::WearLevelling`].
     fn collect<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -170,7 +170,7 @@ pub trait PageMapped {
             return Ok(known);
         }
         let die = self.space().die_of(pbn);
-        flash.with_cause(Cause::WearLeveling, |flash| {
+        flash.with_cause(Cause::WearLevelling, |flash| {
             self.repair_before_write(flash)?;
             // What a collection wrote beside the pages that it moved may have taken the die's last
             // free block.
@@ -191,7 +191,7 @@ pub trait PageMapped {
         match space.withdraw(flash, blocks, pbn) {
             None => return Ok(RelocateOutcome::Deferred(Deferred::NoRoom)),
             Some(false) => return Ok(RelocateOutcome::Done),
-            Some(true) => self.collect_apart(flash, die, pbn, Cause::WearLeveling)?,
+            Some(true) => self.collect_apart(flash, die, pbn, Cause::WearLevelling)?,
         }
         Ok(self.blocks().fate_of(pbn))
     }

@@ -194,8 +194,8 @@ impl<D: Device> Mapping<D> for Superblock {
         }
         self.empty_failing(flash)?;
         if self.blocks.use_of(pbn) != Use::Bad {
-            flash.note(Note::Evacuation);
-            flash.with_cause(Cause::WearLeveling, |flash| self.collect(flash, pbn))?;
+            flash.note(Note::RelocatedBlock);
+            flash.with_cause(Cause::WearLevelling, |flash| self.collect(flash, pbn))?;
         }
         Ok(self.blocks.fate_of(pbn))
     }

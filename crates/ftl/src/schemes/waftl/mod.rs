@@ -286,7 +286,7 @@ impl<D: Device> Mapping<D> for Waftl {
         {
             let die = self.pages.space.die_of(pbn);
             let rewrite = |flash: &mut FlashPort<D>| self.pages.place_block(flash, lbn, Some(die));
-            flash.in_background(|flash| flash.with_cause(Cause::WearLeveling, rewrite))?;
+            flash.in_background(|flash| flash.with_cause(Cause::WearLevelling, rewrite))?;
         }
         self.pages.relocate_block(flash, pbn)
     }

@@ -15,7 +15,7 @@ fn text(pattern: &str, run: &str) -> String {
 fn a_device_is_filled_where_the_workload_reads_what_it_has_not_written() {
     let results = results(&text("write_share = 0.1", ""));
     let chosen = results.precondition_chosen.expect("decided");
-    assert_eq!((chosen.asked, chosen.mode), ("auto", "fill"));
+    assert_eq!((chosen.requested, chosen.mode), ("auto", "fill"));
     let reason = chosen.reason.expect("a reason");
     assert!(reason.contains("page reads") && reason.contains('%'), "{reason}");
     for run in &results.runs {
@@ -30,7 +30,7 @@ fn a_device_is_filled_where_the_workload_reads_what_it_has_not_written() {
 fn an_erased_device_tells_which_reads_were_free() {
     let results = results(&text("write_share = 0.1", "precondition = \"none\""));
     let chosen = results.precondition_chosen.expect("decided");
-    assert_eq!((chosen.asked, chosen.mode, chosen.reason), ("none", "none", None));
+    assert_eq!((chosen.requested, chosen.mode, chosen.reason), ("none", "none", None));
     for run in &results.runs {
         let free = run.reads_without_flash.expect("reads");
         let read = operations(run, "host", "read") as f64 / run.host_pages_read as f64;
@@ -73,7 +73,7 @@ fn what_was_trimmed_reads_free_on_a_filled_device_too() {
 fn a_rehearsed_workload_finds_its_data_and_nothing_else_was_written() {
     let found = results(&text("write_share = 0.1", "precondition = \"workload\"\nverify = true"));
     let (asked, chosen) = (&found.workload, found.precondition_chosen.expect("decided"));
-    assert_eq!((chosen.asked, chosen.mode, chosen.reason), ("workload", "workload", None));
+    assert_eq!((chosen.requested, chosen.mode, chosen.reason), ("workload", "workload", None));
     for run in &found.runs {
         let rehearsed = run.precondition.expect("prepared");
         assert_eq!((rehearsed.mode, rehearsed.settled), ("workload", None));

@@ -129,7 +129,7 @@ fn a_timeline_holds_every_operation_in_its_place() {
     let slow = watched("timeline = \"0ms..1h\"").replace("400us", "50ms");
     for run in &results(&slow).runs {
         let timeline = run.timeline.as_ref().expect("asked for");
-        let complete = timeline.to_ns == timeline.asked_to_ns;
+        let complete = timeline.to_ns == timeline.requested_to_ns;
         let total: u64 = run.operations.iter().map(|found| found.count).sum();
         assert_eq!(complete, timeline.op.len() as u64 == total, "{}: all are there, or it was cut", run.label);
         let dies = held(timeline, |i| Some((timeline.die[i], timeline.start_ns[i], timeline.end_ns[i])));

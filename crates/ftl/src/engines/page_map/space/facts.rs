@@ -29,7 +29,7 @@ impl PageSpace {
     /// stays with its like when it is collected later.
     pub fn destination(&self, from: Stream, why: Cause, usual: Stream) -> Stream {
         let levelled = self.streams.len() - 1;
-        let is_levelled = why == Cause::WearLeveling || from == levelled;
+        let is_levelled = why == Cause::WearLevelling || from == levelled;
         if is_levelled && self.streams[levelled] == Purpose::Levelled { levelled } else { usual }
     }
 

@@ -124,7 +124,7 @@ fn what_levelling_moves_has_an_open_block_more_and_the_refusal_says_for_whom() {
         "{refused}"
     );
     let to = |from, why| space.destination(from, why, COLLECTED);
-    let [levelled, elsewhere] = [Cause::WearLeveling, Cause::Collection].map(|why| to(HOST, why));
+    let [levelled, elsewhere] = [Cause::WearLevelling, Cause::Collection].map(|why| to(HOST, why));
     assert_eq!((levelled, elsewhere, to(levelled, Cause::Collection)), (2, COLLECTED, levelled));
 }
 

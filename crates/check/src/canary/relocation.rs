@@ -22,7 +22,7 @@ impl Canary {
             return Ok(RelocateOutcome::Done);
         }
         if self.open.is_some_and(|(open, _)| open == pbn) {
-            if self.bug == Bug::EvacuationForgetsOpenBlock {
+            if self.bug == Bug::RelocationForgetsOpenBlock {
                 return Ok(RelocateOutcome::Done);
             }
             self.open = None;
@@ -33,7 +33,7 @@ impl Canary {
         let last = pages
             .last()
             .copied()
-            .filter(|_| self.bug == Bug::EvacuationErasesFirst || self.has(Bug::LevellerErasesFirst));
+            .filter(|_| self.bug == Bug::RelocationErasesFirst || self.has(Bug::LevellerErasesFirst));
         for from in pages {
             if self.open.is_none_or(|(_, next)| next == self.geometry.pages_per_block()) {
                 self.closed.extend(self.open.take().map(|(full, _)| full));
@@ -57,12 +57,12 @@ impl Canary {
         let is_translation = |canary: &Self, ppn: Ppn| canary.directory.contains(&Some(ppn));
         match self.bug {
             Bug::LevellerLosesPage if !self.is_levelling => {}
-            Bug::EvacuationLosesPage | Bug::LevellerLosesPage => {
+            Bug::RelocationLosesPage | Bug::LevellerLosesPage => {
                 if let Some(lost) = pages.pop() {
                     self.forget(lost);
                 }
             }
-            Bug::EvacuationLosesTrimPage => {
+            Bug::RelocationLosesTrimPage => {
                 let lost: Vec<_> = pages.extract_if(.., |&mut ppn| is_translation(self, ppn)).collect();
                 for ppn in lost {
                     self.forget(ppn);
