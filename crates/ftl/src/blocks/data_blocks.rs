@@ -10,7 +10,7 @@ use host::Hint;
 
 use crate::api::layout::Layout;
 use crate::api::report::Spares;
-use crate::api::wear::{AllocRequest, Homes, Purpose};
+use crate::api::wear::{AllocRequest, Homes, Purpose, Use};
 use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
@@ -52,6 +52,7 @@ impl DataBlocks {
 
     /// For recovery: a block is a logical block's home, and holds the newest copy of these pages.
     pub fn adopt(&mut self, blocks: &mut BlockManager, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
+        debug_assert!(self.block(lbn).is_none(), "{lbn} has a home already, and {pbn} becomes another");
         blocks.adopt(pbn, AllocRequest::of(Purpose::Merge, lbn));
         self.map[lbn.index()] = Some(pbn);
         self.sealed[pbn.index()] = true;
@@ -95,6 +96,7 @@ impl DataBlocks {
 
     /// Logical pages of a logical block: all but the last have a full block's worth.
     pub fn pages_of(&self, lbn: Lbn) -> impl Iterator<Item = (u32, Lpn)> + use<> {
+        debug_assert!(lbn.index() < self.map.len(), "there is no {lbn}");
         let first = self.geometry.logical_page(lbn, 0).get();
         let pages = self.geometry.pages_per_block().min(self.logical_pages - first);
         (0..pages).map(move |offset| (offset, Lpn::new(first + offset)))
@@ -102,6 +104,7 @@ impl DataBlocks {
 
     /// The logical page at an offset of a logical block; none behind the end of the device.
     pub fn page_at(&self, lbn: Lbn, offset: u32) -> Option<Lpn> {
+        debug_assert!(offset < self.geometry.pages_per_block(), "{lbn} has no page {offset}");
         Some(self.geometry.logical_page(lbn, offset)).filter(|lpn| lpn.get() < self.logical_pages)
     }
 
@@ -123,6 +126,7 @@ impl DataBlocks {
 
     /// Gives a logical block its first block, for a page of which the host says this.
     pub fn begin(&mut self, blocks: &mut BlockManager, lbn: Lbn, said: Hint) -> Result<Pbn, FtlError> {
+        debug_assert!(self.block(lbn).is_none(), "{lbn} has a block already");
         let pbn = blocks.take_or_stop(AllocRequest::of(Purpose::Data, lbn).hinted(said), "a new logical block")?;
         self.remap(lbn, Some(pbn));
         Ok(pbn)
@@ -141,12 +145,14 @@ impl DataBlocks {
     /// Whether the data block holds the newest copy of a page.
     #[inline]
     pub fn is_current(&self, lpn: Lpn) -> bool {
+        debug_assert!(lpn.get() < self.logical_pages, "there is no {lpn}");
         self.current[lpn.index() / 64] >> (lpn.index() % 64) & 1 == 1
     }
 
     /// Says whether the data block holds the newest copy of a page.
     #[inline]
     pub fn set_current(&mut self, lpn: Lpn, current: bool) {
+        debug_assert!(lpn.get() < self.logical_pages, "there is no {lpn}");
         let bit = 1 << (lpn.index() % 64);
         if current {
             self.current[lpn.index() / 64] |= bit;
@@ -158,6 +164,7 @@ impl DataBlocks {
     /// Whether a page of a block can be programmed in its place.
     #[inline]
     pub fn fits_in_place<D: Device>(&self, flash: &FlashPort<D>, pbn: Pbn, offset: u32) -> bool {
+        debug_assert!(offset < self.geometry.pages_per_block(), "{pbn} has no page {offset}");
         if self.sealed[pbn.index()] {
             return false;
         }
@@ -180,6 +187,8 @@ impl DataBlocks {
         content: &Content<D::Data>,
         needed: Needed<'_>,
     ) -> Result<Pbn, FtlError> {
+        debug_assert!(offset < self.geometry.pages_per_block(), "{pbn} has no page {offset}");
+        debug_assert!(matches!(blocks.use_of(pbn), Use::InUse(_)), "{pbn} is programmed and not in use");
         self.unreplaced.clear();
         self.program_or_replace(flash, blocks, (pbn, offset), label, content, needed)
     }
@@ -229,6 +238,7 @@ impl DataBlocks {
         self.unreplaced.push(failing);
         let ask = AllocRequest { lbn: label.owner, ..AllocRequest::new(Purpose::Relocated) };
         let mut to = blocks.take_or_stop(ask, "replacing a failing block")?;
+        debug_assert_ne!(to, failing, "a failing block replaces itself");
         // Where a block of the log has pages of several logical blocks, it has no owner.
         let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
         // Only in free order can there be anything after it.

@@ -48,6 +48,7 @@ impl Ledger {
     #[inline]
     pub fn validate(&mut self, ppn: Ppn, pbn: Pbn) {
         debug_assert!(!self.is_valid(ppn), "{ppn} is valid already");
+        debug_assert_eq!(self.geometry.block_of(ppn), pbn, "{ppn} is counted for another block than its own");
         self.bits[ppn.index() / 64] |= 1 << (ppn.index() % 64);
         self.counts[pbn.index()] += 1;
     }

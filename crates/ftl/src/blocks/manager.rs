@@ -119,6 +119,7 @@ impl BlockManager {
 
     /// A block is used for something else than it was taken for.
     pub fn is_for(&mut self, pbn: Pbn, ask: AllocRequest) {
+        debug_assert_ne!(self.use_of(pbn), Use::Bad, "{pbn} is bad, and used for {:?}", ask.purpose);
         self.uses[pbn.index()] = Use::InUse(ask.purpose);
         self.policy.used(pbn, ask);
     }
@@ -128,6 +129,7 @@ impl BlockManager {
     pub fn take(&mut self, ask: AllocRequest) -> Option<Pbn> {
         let wanted = self.policy.wants(ask).and_then(|pbn| self.pool.take_this(pbn));
         let pbn = wanted.or_else(|| self.pool.take(|free| self.policy.place(ask, free)))?;
+        debug_assert_eq!(self.use_of(pbn), Use::Free, "{pbn} can be taken but is in use");
         self.is_for(pbn, ask);
         Some(pbn)
     }
@@ -138,6 +140,8 @@ impl BlockManager {
         let here = self.policy.wants(ask).filter(|&pbn| self.geometry.die_of(pbn) == die);
         let wanted = here.and_then(|pbn| self.pool.take_this(pbn));
         let pbn = wanted.or_else(|| self.pool.take_on(die, |free| self.policy.place(ask, free)))?;
+        debug_assert_eq!(self.use_of(pbn), Use::Free, "{pbn} can be taken but is in use");
+        debug_assert_eq!(self.geometry.die_of(pbn), die, "{pbn} lies on another die");
         self.is_for(pbn, ask);
         Some(pbn)
     }
@@ -174,6 +178,7 @@ impl BlockManager {
     /// Nobody needs what a block holds: erases it and returns it to the free ones; marks it bad if
     /// that fails, or if a page of it failed. A block that is bad already stays as it is.
     pub fn give_back<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+        debug_assert_ne!(self.use_of(pbn), Use::Free, "{pbn} is free, and given back");
         if flash.device().is_bad(pbn) {
             // It was replaced in the middle of something that then could not be finished.
             return Ok(());
@@ -196,6 +201,7 @@ impl BlockManager {
         let erases = flash.device().erase_count(pbn);
         self.erases[pbn.index()] = erases;
         self.saw(pbn);
+        debug_assert_eq!(flash.device().next_page(pbn), 0, "{pbn} is not erased");
         flash.collected(self.channel_of(pbn));
         self.policy.erased(pbn, erases);
         self.put(pbn);
@@ -203,6 +209,11 @@ impl BlockManager {
 
     /// A block that was taken and never programmed is free again.
     pub fn put(&mut self, pbn: Pbn) {
+        debug_assert!(
+            matches!(self.use_of(pbn), Use::InUse(_)),
+            "{pbn} is {:?}, and put to the free",
+            self.use_of(pbn)
+        );
         self.uses[pbn.index()] = Use::Free;
         self.pool.put(pbn, self.erases[pbn.index()]);
     }
@@ -210,6 +221,7 @@ impl BlockManager {
     /// A page of a block could not be programmed, or the block not be erased. That costs a spare,
     /// but each block only once.
     pub fn has_failed(&mut self, pbn: Pbn) {
+        debug_assert_ne!(self.use_of(pbn), Use::Bad, "{pbn} is bad, and fails again");
         if self.failed.insert(pbn) {
             self.spares.use_one();
         }
@@ -222,6 +234,8 @@ impl BlockManager {
 
     /// Marks a block bad, which holds nothing that is not elsewhere too.
     pub fn mark_bad<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) {
+        debug_assert!(self.is_failed(pbn), "{pbn} is marked bad but has not failed");
+        debug_assert!(matches!(self.use_of(pbn), Use::InUse(_)), "{pbn} is {:?}, and marked bad", self.use_of(pbn));
         flash.retire(pbn);
         self.retired += 1;
         self.uses[pbn.index()] = Use::Bad;
@@ -252,6 +266,7 @@ impl BlockManager {
     /// none when the device is read-only, since what was begun then and could not be finished is
     /// left as it is.
     pub fn accounted_for(&self, good_blocks: usize) -> Option<usize> {
+        debug_assert!(self.retired <= good_blocks, "{} of {good_blocks} blocks are marked bad", self.retired);
         self.spares.admit().ok().map(|()| good_blocks - self.retired)
     }
 

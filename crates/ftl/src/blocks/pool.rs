@@ -96,6 +96,7 @@ impl FreePool {
     /// Returns a block that has been erased so often.
     pub fn put(&mut self, pbn: Pbn, erases: u32) {
         let die = self.geometry.die_of(pbn) as usize;
+        debug_assert!(self.has_good[die], "{pbn} is freed on a die without good blocks");
         let free = Free { pbn, erases, freed: self.freed };
         let blocks = &mut self.dies[die];
         self.emptied -= usize::from(self.has_good[die] && blocks.is_empty());
@@ -148,6 +149,7 @@ impl FreePool {
     /// The die of the block at a place among all free blocks of the device by wear, and its place
     /// there.
     fn by_wear(&self, at: usize) -> (u32, usize) {
+        debug_assert!(at < self.len, "there is no free block at {at} of {}", self.len);
         if let [_] = self.dies[..] {
             return (0, at);
         }
@@ -163,6 +165,7 @@ impl FreePool {
         let die = die as usize;
         let free = self.dies[die].remove(at)?;
         self.len -= 1;
+        debug_assert_eq!(self.len, self.dies.iter().map(VecDeque::len).sum::<usize>(), "free blocks are miscounted");
         self.emptied += usize::from(self.has_good[die] && self.dies[die].is_empty());
         Some(free.pbn)
     }

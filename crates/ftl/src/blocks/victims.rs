@@ -140,6 +140,8 @@ impl Victims {
 
     /// A block has been filled and may be collected from now on.
     pub fn close(&mut self, pbn: Pbn, valid_pages: u32) {
+        debug_assert!(!self.contains(pbn), "{pbn} is closed already");
+        debug_assert!(valid_pages <= self.geometry.pages_per_block(), "{pbn} has {valid_pages} valid pages");
         let die = self.geometry.die_of(pbn);
         self.gainful[die as usize] += u32::from(valid_pages < self.full);
         if self.policy.keeps_array() {
@@ -165,6 +167,7 @@ impl Victims {
     /// ignored.
     #[inline]
     pub fn page_invalidated(&mut self, pbn: Pbn, valid_pages: u32) {
+        debug_assert!(valid_pages < self.geometry.pages_per_block(), "{pbn} has lost no page");
         if valid_pages + 1 == self.full && self.contains(pbn) {
             self.gainful[self.geometry.die_of(pbn) as usize] += 1;
         }
@@ -187,12 +190,14 @@ impl Victims {
             return None;
         }
         let choice = self.choose(die, ledger)?;
+        debug_assert_eq!(self.geometry.die_of(choice), die, "{choice} is chosen for another die");
         self.remove(choice, ledger.valid_pages(choice));
         Some(choice)
     }
 
     /// Takes one certain candidate.
     pub fn remove(&mut self, pbn: Pbn, valid_pages: u32) {
+        debug_assert!(self.contains(pbn), "{pbn} is no candidate");
         if valid_pages < self.full {
             self.gainful[self.geometry.die_of(pbn) as usize] -= 1;
         }

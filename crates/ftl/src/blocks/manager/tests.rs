@@ -240,3 +240,20 @@ fn a_policy_gets_the_very_block_that_it_wants_while_it_is_free() {
     assert_eq!(blocks.take_on(0, AllocRequest::new(Purpose::Data)), Some(Pbn::new(2)));
     assert_eq!(blocks.use_of(Pbn::new(7)), Use::Free);
 }
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "PBN 0 is free, and given back")]
+fn a_free_block_that_is_given_back_is_named() {
+    let mut model = Model::new(None);
+    model.blocks.give_back(&mut model.flash, Pbn::new(0)).expect("flash that does not fail");
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "is marked bad but has not failed")]
+fn a_whole_block_that_is_marked_bad_is_named() {
+    let mut model = Model::new(None);
+    let pbn = model.blocks.take(AllocRequest::new(Purpose::Data)).expect("all are free");
+    model.blocks.mark_bad(&mut model.flash, pbn);
+}

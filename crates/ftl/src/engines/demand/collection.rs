@@ -316,6 +316,7 @@ impl<S: DemandScheme> DemandPaged<S> {
                 break;
             }
         }
+        debug_assert!(self.aside.len() <= self.table.copies() as usize, "too many blocks are set aside");
         let opened = self.aside.pop().map(|block| {
             self.blocks.is_for(block, AllocRequest::new(Purpose::Translation));
             self.space.open_block(block, TRANSLATION)
@@ -356,6 +357,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     }
 
     fn move_translation<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
+        debug_assert!(self.space.is_valid(from), "{from} is moved, but is not valid");
         let (page, content) = match flash.read_to_move(from)? {
             Some(page) => (page.logical, Content::Copy(page)),
             None => (self.table.page_at(from), Content::New(D::Data::default())),

@@ -85,6 +85,7 @@ impl MapCache for EntryCache {
     }
 
     fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> EntrySlot {
+        debug_assert!(self.find(lpn).is_none(), "{lpn} is cached already");
         let entry = (lpn, table.entry(lpn));
         let place = if let Some(place) = self.free.pop() {
             self.entries[place as usize] = entry;
@@ -104,6 +105,7 @@ impl MapCache for EntryCache {
 
     #[inline]
     fn set(&mut self, EntrySlot(place): EntrySlot, ppn: Option<Ppn>) {
+        debug_assert!(self.find(self.entries[place as usize].0).is_some(), "an entry is changed that has left");
         let entry = &mut self.entries[place as usize];
         entry.1 = ppn;
         self.newer.insert(entry.0);

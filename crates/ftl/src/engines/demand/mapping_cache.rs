@@ -144,6 +144,7 @@ impl MapCache for MappingCache {
 
     #[inline]
     fn touch(&mut self, slot: Slot) -> Slot {
+        debug_assert_eq!(self.find(self.lpn(slot)), Some(slot), "an entry is used that has left");
         self.recency.touch(slot.0);
         slot
     }
@@ -160,6 +161,7 @@ impl MapCache for MappingCache {
     }
 
     fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Slot {
+        debug_assert!(self.find(lpn).is_none(), "{lpn} is cached already");
         let ppn = table.entry(lpn);
         let slot = if self.entries.len() < self.capacity {
             self.entries.push(Entry { lpn, ppn });
@@ -185,6 +187,7 @@ impl MapCache for MappingCache {
 
     #[inline]
     fn set(&mut self, slot: Slot, ppn: Option<Ppn>) {
+        debug_assert_eq!(self.find(self.lpn(slot)), Some(slot), "an entry is changed that has left");
         let entry = &mut self.entries[slot.0 as usize];
         entry.ppn = ppn;
         self.newer.insert(entry.lpn);

@@ -87,6 +87,7 @@ impl Recency {
         match self {
             Self::Lists { lists, .. } => lists.push_back(PROBATIONARY, item),
             Self::Clock { hit, items, .. } => {
+                debug_assert!(item <= *items, "item {item} enters before item {items}");
                 *items = (*items).max(item + 1);
                 if let Some(hit) = hit.get_mut(item as usize) {
                     *hit = false;
@@ -106,6 +107,7 @@ impl Recency {
             }
             Self::Lists { lists, limit: 0, .. } => lists.move_back(PROBATIONARY, item),
             Self::Lists { lists, protected, limit } => {
+                debug_assert!(lists.chain_of(item).is_some(), "item {item} is used, but not here");
                 if lists.chain_of(item) == Some(PROBATIONARY) {
                     if protected == limit {
                         if let Some(demoted) = lists.front(PROTECTED) {

@@ -57,6 +57,7 @@ impl TranslationTable {
     /// A table for so many logical pages of which no page has been written; each will have so many
     /// copies, at least one.
     pub fn new(logical_pages: u32, entries_per_page: u32, copies: u32) -> Self {
+        debug_assert!(copies > 0, "a page without copies lies nowhere");
         Self {
             directory: vec![None; (logical_pages.div_ceil(entries_per_page) * copies) as usize],
             copies,
@@ -92,6 +93,7 @@ impl TranslationTable {
 
     /// A copy of a translation page has been programmed somewhere; returns where it lay before.
     pub fn relocate(&mut self, page: u32, copy: u32, to: Ppn) -> Option<Ppn> {
+        debug_assert!(copy < self.copies, "translation page {page} has no copy {copy}");
         self.directory[(page * self.copies + copy) as usize].replace(to)
     }
 
@@ -109,6 +111,7 @@ impl TranslationTable {
 
     /// What a translation page on flash says, entry by entry.
     pub fn entries_of(&self, page: u32) -> &[Option<Ppn>] {
+        debug_assert!(page < self.pages_of_table(), "there is no translation page {page}");
         let first = self.paging.entry_at(page, 0).index();
         &self.content[first..(first + self.paging.entries_per_page() as usize).min(self.content.len())]
     }
@@ -190,6 +193,7 @@ pub struct NewerEntries {
 impl NewerEntries {
     /// None is newer. There are so many entries, a multiple of 64, in a translation page.
     pub fn none(logical_pages: u32, entries_per_page: u32) -> Self {
+        debug_assert!(entries_per_page.is_multiple_of(64), "pages of {entries_per_page} entries share a word");
         let words_per_page = entries_per_page as usize / 64;
         Self {
             words: long_array(0, logical_pages.div_ceil(entries_per_page) as usize * words_per_page),
@@ -274,6 +278,7 @@ impl Paging {
     /// The entry at an offset of a translation page.
     #[inline]
     pub fn entry_at(self, page: u32, offset: u32) -> Lpn {
+        debug_assert!(offset < self.entries_per_page(), "a translation page has no entry {offset}");
         Lpn::new(page * self.0.get() + offset)
     }
 }

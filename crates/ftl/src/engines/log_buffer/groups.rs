@@ -105,6 +105,7 @@ impl LogGroups {
 
     /// A log block was opened for a group.
     pub fn opened(&mut self, group: u32, slot: Slot) {
+        debug_assert!(self.sizes[group as usize] > 0, "there is no group {group}, and slot {slot} is opened for it");
         self.log_blocks.push_back(group, slot);
         self.counts[group as usize] += 1;
         self.total += 1;
@@ -118,6 +119,7 @@ impl LogGroups {
     /// A log block of a group was written.
     #[inline]
     pub fn written(&mut self, group: u32) {
+        debug_assert!(self.counts[group as usize] > 0, "group {group} has no log block, and is written");
         if self.recency.back(0) != Some(group) {
             self.recency.move_back(0, group);
         }
@@ -125,6 +127,7 @@ impl LogGroups {
 
     /// A log block of a group left.
     pub fn left(&mut self, group: u32, slot: Slot) {
+        debug_assert!(self.counts[group as usize] > 0, "slot {slot} leaves group {group}, which has none");
         self.log_blocks.remove(slot);
         self.counts[group as usize] -= 1;
         self.total -= 1;
@@ -137,6 +140,7 @@ impl LogGroups {
     /// those that are moved to it afterwards ([`reassign`](Self::reassign)).
     pub fn join_right(&mut self, group: u32) {
         if let Some(right) = self.right_of(group) {
+            debug_assert!(self.sizes[group as usize] > 0, "there is no group {group} to join another");
             let members = self.members(right);
             self.sizes[right as usize] = 0;
             self.sizes[group as usize] += members.len() as u32;

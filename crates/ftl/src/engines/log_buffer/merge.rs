@@ -118,6 +118,7 @@ fn put_page<D: Device>(
     (to, offset): (Pbn, u32),
     superseded: &[Lpn],
 ) -> Result<Pbn, FtlError> {
+    debug_assert_eq!(data.page_at(lbn, offset), Some(lpn), "{lpn} is put out of its place in {lbn}");
     let label = Label::of(lpn.get(), role, lbn);
     data.program(flash, blocks, (to, offset), label, &content, &|data, offset| {
         data.page_at(lbn, offset).filter(|lpn| !superseded.contains(lpn))
@@ -185,6 +186,7 @@ impl MergeCounts {
 
     /// A logical block was fully merged, perhaps because a log block leaves.
     pub fn merged(&mut self, lbn: Lbn, leaving: bool) {
+        debug_assert!(lbn.get() < self.logical_blocks, "there is no {lbn}");
         let region = u64::from(lbn.get()) * REGIONS.len() as u64 / u64::from(self.logical_blocks);
         self.by_region[region as usize] += 1;
         self.for_leaving += u64::from(leaving);

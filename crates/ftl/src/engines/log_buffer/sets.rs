@@ -75,6 +75,7 @@ impl LogPolicy for LogSets {
     }
 
     fn opened(&mut self, log: &LogSpace, slot: Slot) {
+        debug_assert!(log.block(slot).is_some(), "slot {slot} is free, and was opened");
         if let Some(block) = log.block(slot) {
             self.groups.opened(block.group, slot);
         }
@@ -85,6 +86,7 @@ impl LogPolicy for LogSets {
     }
 
     fn left(&mut self, log: &LogSpace, slot: Slot) {
+        debug_assert!(log.block(slot).is_some(), "slot {slot} is free, and leaves");
         if let Some(block) = log.block(slot) {
             self.groups.left(block.group, slot);
         }

@@ -137,6 +137,7 @@ impl LogSpace {
 
     /// A page of a log block says that this run was trimmed.
     pub fn holds_trim(&mut self, slot: Slot, first: u32, extent: u32) {
+        debug_assert!(self.block(slot).is_some(), "slot {slot} is free, and holds a trim");
         self.trims.entry(slot).or_default().push((first, extent));
     }
 
@@ -188,6 +189,7 @@ impl LogSpace {
     }
 
     fn occupy(&mut self, pbn: Pbn, group: u32, filled: u32) -> Slot {
+        debug_assert!(self.slot_of(pbn).is_none(), "{pbn} is in the log already");
         self.opened += 1;
         let block = LogBlock { pbn, group, filled, in_place: None, opened: self.opened };
         if let Some(slot) = self.vacant.pop() {
@@ -209,6 +211,7 @@ impl LogSpace {
 
     /// A log block serves another group.
     pub fn assign(&mut self, slot: Slot, group: u32) {
+        debug_assert!(self.block(slot).is_some(), "slot {slot} is free, and serves group {group}");
         if let Some(Some(block)) = self.slots.get_mut(slot as usize) {
             block.group = group;
         }
@@ -257,6 +260,7 @@ impl LogSpace {
         let Some(&LogBlock { pbn, filled: offset, .. }) = self.block(slot) else {
             return Err(FtlError::OutOfSpace { wanted: "a log page" });
         };
+        debug_assert!(self.has_room(slot), "{pbn} is full, and another page is appended");
         let held = |_: &DataBlocks, offset: u32| self.lpn_at(self.geometry.page(pbn, offset));
         let to = data.program(flash, blocks, (pbn, offset), label, content, &held)?;
         if to != pbn {
@@ -369,7 +373,9 @@ impl Associativity {
 
     fn removed(&mut self, pbn: Pbn, lbn: Lbn) {
         let owners = &mut self.owners[pbn.index()];
-        let Some(at) = owners.iter().position(|&(owner, _)| owner == lbn) else { return };
+        let at = owners.iter().position(|&(owner, _)| owner == lbn);
+        debug_assert!(at.is_some(), "{pbn} loses a page of {lbn}, of which it has none");
+        let Some(at) = at else { return };
         owners[at].1 -= 1;
         if owners[at].1 == 0 {
             owners.remove(at);

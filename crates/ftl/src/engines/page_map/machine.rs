@@ -266,7 +266,8 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     }
 
     #[inline]
-    fn moved(&mut self, lpn: Lpn, _from: Ppn, to: Ppn) {
+    fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        debug_assert_eq!(self.map[lpn.index()], Some(from), "{lpn} was moved from where it does not lie");
         self.map[lpn.index()] = Some(to);
     }
 
@@ -285,6 +286,7 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
         victim: Pbn,
         why: Cause,
     ) -> Result<(), FtlError> {
+        debug_assert_eq!(self.space.die_of(victim), die, "{victim} is collected on another die");
         flash.note(if why == Cause::WearLevelling { Note::RelocatedBlock } else { Note::Collection });
         let from = self.space.stream_of(victim);
         self.moving_to = self.space.destination(from, why, self.policy.collected(from));

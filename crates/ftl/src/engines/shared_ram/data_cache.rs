@@ -119,6 +119,7 @@ impl DataCache {
         let place = self.place_of[lpn.index()].take()?.get() - 1;
         self.free.push(place);
         let held = self.places[place as usize];
+        debug_assert_eq!(held.lpn, lpn, "another page is held at the place of {lpn}");
         self.newer -= u32::from(held.is_newer);
         Some(held)
     }

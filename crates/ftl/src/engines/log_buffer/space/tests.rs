@@ -167,3 +167,13 @@ fn the_log_knows_of_every_page_which_copy_is_the_newest() {
     }
     assert!(full > 1_000 && placed > 300 && left > 100, "{full} with a full block, {placed} in place, {left} left");
 }
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "is in the log already")]
+fn a_block_that_comes_to_the_log_twice_is_named() {
+    let mut model = Model::new(1);
+    let pbn = model.blocks.take(AllocRequest::new(Purpose::Log)).expect("a free block");
+    model.log.open(pbn, 0);
+    model.log.open(pbn, 0);
+}

@@ -28,6 +28,7 @@ impl PageSpace {
     /// would go to `usual` under a wear policy that moves nothing. What is moved to level wear
     /// stays with its like when it is collected later.
     pub fn destination(&self, from: Stream, why: Cause, usual: Stream) -> Stream {
+        debug_assert!(from < self.streams.len(), "there is no stream {from}");
         let levelled = self.streams.len() - 1;
         let is_levelled = why == Cause::WearLevelling || from == levelled;
         if is_levelled && self.streams[levelled] == Purpose::Levelled { levelled } else { usual }

@@ -159,6 +159,7 @@ impl PageSpace {
             return Err(error);
         }
         let pbn = self.ledger.invalidate(ppn);
+        debug_assert!(!blocks.is_failed(pbn), "{pbn} took a page after it had failed");
         let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
         self.failing.push((pbn, std::mem::take(open)));
         blocks.has_failed(pbn);

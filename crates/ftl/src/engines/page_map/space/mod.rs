@@ -33,7 +33,7 @@ use host::Hint;
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
 use crate::api::report::Spares;
-use crate::api::wear::{AllocRequest, Purpose};
+use crate::api::wear::{AllocRequest, Purpose, Use};
 use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::pool::channels_first;
@@ -148,6 +148,7 @@ impl PageSpace {
         let mut used = vec![false; self.geometry.blocks() as usize];
         for (ppn, stream) in valid {
             let pbn = self.geometry.block_of(ppn);
+            debug_assert!(stream < self.streams.len(), "{ppn} is of stream {stream}, which there is not");
             self.ledger.validate(ppn, pbn);
             self.stream_of[pbn.index()] = stream as u8;
             used[pbn.index()] = true;
@@ -262,6 +263,7 @@ impl PageSpace {
         blocks: &mut BlockManager,
         pbn: Pbn,
     ) -> Result<(), FtlError> {
+        debug_assert!(!self.victims.contains(pbn) && !self.is_kept(pbn), "{pbn} is closed twice");
         match self.summaries.write(flash, pbn) {
             Ok(()) if self.keeps == Some(self.stream_of(pbn)) => self.keep(pbn),
             Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
@@ -279,6 +281,9 @@ impl PageSpace {
     pub fn open_block(&mut self, pbn: Pbn, stream: Stream) -> u32 {
         let next = self.geometry.page(pbn, 0).get();
         let die = self.geometry.die_of(pbn);
+        debug_assert!(!self.has_room(die, stream), "{pbn} is opened on a die with room");
+        debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is opened with valid pages in it");
+        debug_assert!(!self.victims.contains(pbn) && !self.is_kept(pbn), "{pbn} is opened while it is in use");
         self.open[stream * self.order.len() + die as usize] = Open { next, end: next + self.summaries.content_pages() };
         self.stream_of[pbn.index()] = stream as u8;
         die
@@ -378,6 +383,7 @@ impl PageSpace {
     /// Tells whether it holds any page; if not, it is free again. None if it waits to be emptied
     /// because it fails.
     pub fn withdraw<D: Device>(&mut self, flash: &FlashPort<D>, blocks: &mut BlockManager, pbn: Pbn) -> Option<bool> {
+        debug_assert!(matches!(blocks.use_of(pbn), Use::InUse(_)), "{pbn} is withdrawn and not in use");
         if self.victims.contains(pbn) {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
             return Some(true);
@@ -408,6 +414,7 @@ impl PageSpace {
     ) -> Result<(), FtlError> {
         match result {
             Ok(()) => {
+                debug_assert!(!self.victims.contains(pbn), "{pbn} is erased while it can be collected");
                 let is_empty = || moved.into_iter().count() == self.ledger.valid_pages(pbn) as usize;
                 debug_assert!(is_empty(), "{pbn} is erased with valid pages in it");
                 self.ledger.clear_block(pbn);
@@ -480,6 +487,8 @@ impl PageSpace {
         ask: AllocRequest,
     ) -> Option<Pbn> {
         let pbn = blocks.take_on(die, ask)?;
+        debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is taken with valid pages in it");
+        debug_assert!(stream < self.streams.len(), "there is no stream {stream}");
         self.stream_of[pbn.index()] = stream as u8;
         self.kept.insert(pbn);
         Some(pbn)
@@ -496,6 +505,8 @@ impl PageSpace {
         label: Label,
         content: Content<D::Data>,
     ) -> Result<bool, FtlError> {
+        debug_assert!(self.is_kept(self.geometry.block_of(at)), "{at} is in a block that was not taken for this");
+        debug_assert!(!self.ledger.is_valid(at), "{at} is programmed while it is valid");
         match flash.put(at, label, content) {
             Ok(()) => Ok(true),
             Err(error) if error.is_program_failure() => {
@@ -518,6 +529,7 @@ impl PageSpace {
 
     /// Nothing in a kept block is needed any more: it may be collected.
     pub fn void(&mut self, pbn: Pbn) {
+        debug_assert!(self.is_kept(pbn), "{pbn} is void but was not kept");
         self.ledger.clear_block(pbn);
         self.let_go(pbn);
     }

@@ -147,3 +147,13 @@ fn an_empty_block_is_had_without_room_unless_it_holds_a_last_copy_of_a_pending_t
     assert_eq!(model.blocks.free(), free + 1);
     model.holds();
 }
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "is opened on a die with room")]
+fn a_second_open_block_of_a_stream_is_named() {
+    let mut model = Model::new(8, 8, 1, Policy::Fifo);
+    model.write(0);
+    let pbn = model.blocks.take(AllocRequest::new(Purpose::Data)).expect("a free block");
+    model.space.open_block(pbn, HOST);
+}
