@@ -169,6 +169,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         victim: Pbn,
         why: Cause,
     ) -> Result<(), FtlError> {
+        debug_assert_eq!(self.space.die_of(victim), die, "{victim} is collected on another die");
         flash.note(if why == Cause::WearLevelling { Note::RelocatedBlock } else { Note::Collection });
         // What a collection for its own sake does to the map has a cause of its own.
         let of_the_map = if why == Cause::WearLevelling { why } else { Cause::MappingCollection };
@@ -250,6 +251,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         victim: Pbn,
         of_the_map: Cause,
     ) -> Result<(), FtlError> {
+        debug_assert!(self.updates.is_empty(), "a collection begins in the middle of another");
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         let (moved, result) = self.move_pages(flash, die, &moving);
@@ -387,6 +389,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         pages: u32,
     ) -> Result<(), FtlError> {
         let wanted = (pages.div_ceil(self.space.content_pages()) + self.table.copies()) as usize;
+        debug_assert!(!self.rebuilding, "the table is rebuilt twice");
         self.rebuilding = true;
         let mut made = Ok(());
         while made.is_ok() && self.blocks_to_lend() < wanted {

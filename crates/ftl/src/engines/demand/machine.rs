@@ -381,6 +381,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     }
 
     pub(super) fn remap<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
+        debug_assert!(to.is_none_or(|to| self.space.is_valid(to)), "{lpn} is mapped to {to:?}, which is not valid");
         flash.spend(self.delays.write);
         match self.cache.ppn(slot, &self.table) {
             Some(old) => self.space.release(old),
@@ -407,6 +408,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Has the table map a logical page, which it did not, to a place that is valid already.
     pub fn adopt<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
+        debug_assert!(self.space.is_valid(at), "{lpn} is mapped to {at}, which is not valid");
         let slot = self.lookup(flash, lpn, false)?;
         self.cache.set(slot, Some(at));
         Ok(())

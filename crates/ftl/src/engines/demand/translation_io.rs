@@ -25,6 +25,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         content: Option<D::Data>,
         lost: &[u32],
     ) -> Result<(), FtlError> {
+        debug_assert!(lost.len() < self.table.copies() as usize, "no copy of translation page {page} is left");
         let content = content.unwrap_or_default();
         for &copy in lost {
             let repaired = flash.in_background(|flash| {
@@ -70,6 +71,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         updates: &[(u32, Lpn, Ppn)],
         mut place: impl FnMut(&mut Self, &mut FlashPort<D>, &[u32]) -> Result<u32, FtlError>,
     ) -> Result<(), FtlError> {
+        debug_assert!(page < self.table.pages_of_table(), "there is no translation page {page}");
+        debug_assert!(updates.iter().all(|&(of, ..)| of == page), "updates of other pages are written with {page}");
         let mut first = Some(place(self, flash, &[])?);
         // Only now, since finding the place may have moved the page.
         let read = if self.cache.holds_page(page) { None } else { self.read_translation(flash, page)?.0 };

@@ -203,6 +203,7 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
             self.sequential.opened(log, slot);
             self.sharing.allocated();
         } else {
+            debug_assert!(!self.queue.contains(&slot), "slot {slot} is opened twice");
             self.queue.push_back(slot);
             self.sharing.opened(log, slot);
         }
@@ -223,6 +224,7 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
         if self.is_sequential(log, slot) {
             self.sequential.left(log, slot);
         } else {
+            debug_assert!(self.queue.contains(&slot), "slot {slot} leaves, but was never opened");
             self.queue.retain(|&other| other != slot);
             self.sharing.left(slot);
         }

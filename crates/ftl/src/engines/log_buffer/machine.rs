@@ -237,6 +237,7 @@ impl<S: LogScheme> LogBuffer<S> {
         (lpn, lbn, offset): (Lpn, Lbn, u32),
         content: &Content<D::Data>,
     ) -> Result<(), FtlError> {
+        debug_assert_eq!(self.data.block(lbn), Some(home), "{lpn} is written to another block than its own");
         let log = &self.log;
         let current = |data: &DataBlocks, offset| {
             data.page_at(lbn, offset).filter(|&lpn| data.is_current(lpn) && log.newest(lpn).is_none())
@@ -300,6 +301,7 @@ impl<S: LogScheme> LogBuffer<S> {
 impl<S: LogScheme> LogBuffer<S> {
     pub(super) fn evict<D: Device>(&mut self, flash: &mut FlashPort<D>, victim: Slot) -> Result<(), FtlError> {
         flash.note(Note::LogVictim);
+        debug_assert!(self.log.block(victim).is_some(), "slot {victim} is free, and leaves");
         let Some(&LogBlock { pbn, filled, in_place, .. }) = self.log.block(victim) else { return Ok(()) };
         if let Some(lbn) = in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
             merge::in_place(flash, &mut self.blocks, &mut self.data, &mut self.log, (pbn, filled), lbn)?;
@@ -314,6 +316,7 @@ impl<S: LogScheme> LogBuffer<S> {
             };
             self.policy.merged(&self.log, victim, Merged::Fully(pages));
             self.counts.left();
+            debug_assert!(self.log.newest_in(flash, victim).is_empty(), "{pbn} is erased with newest pages in it");
             self.retire(flash, pbn)?;
         }
         self.forget_slot(victim);
@@ -391,6 +394,7 @@ impl<S: LogScheme> LogBuffer<S> {
     pub(super) fn merge_away<D: Device>(&mut self, flash: &mut FlashPort<D>, slot: Slot) -> Result<(), FtlError> {
         let Some(pbn) = self.log.block(slot).map(|block| block.pbn) else { return Ok(()) };
         self.merge_owners(flash, slot)?;
+        debug_assert!(self.log.newest_in(flash, slot).is_empty(), "{pbn} is erased with newest pages in it");
         self.retire(flash, pbn)?;
         self.forget_slot(slot);
         Ok(())
@@ -442,6 +446,7 @@ impl<S: LogScheme> LogBuffer<S> {
         except: Option<Slot>,
     ) -> Result<(), FtlError> {
         while let Some(slot) = self.policy.dedicated(lbn, except) {
+            debug_assert!(self.log.newest_in(flash, slot).is_empty(), "slot {slot} leaves with newest pages in it");
             let pbn = self.log.block(slot).map(|block| block.pbn);
             self.forget_slot(slot);
             pbn.map_or(Ok(()), |pbn| self.retire(flash, pbn))?;

@@ -86,6 +86,7 @@ pub fn in_place<D: Device>(
     (block, filled): (Pbn, u32),
     lbn: Lbn,
 ) -> Result<(), FtlError> {
+    debug_assert_ne!(data.block(lbn), Some(block), "{block} is the data block of {lbn} already");
     let (mut to, mut moved, mut superseded) = (block, Vec::new(), Vec::new());
     for (offset, lpn) in data.pages_of(lbn) {
         if offset < filled {
@@ -140,6 +141,7 @@ fn replace<D: Device>(
     lbn: Lbn,
     to: Option<Pbn>,
 ) -> Result<(), FtlError> {
+    debug_assert!(to.is_none() || to != data.block(lbn), "{lbn} is moved to where it is");
     if let Some(to) = to {
         blocks.is_for(to, AllocRequest::of(Purpose::Merge, lbn));
     }

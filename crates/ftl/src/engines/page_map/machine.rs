@@ -170,6 +170,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 
 impl<S: PageMapScheme> PageMap<S> {
     fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
+        debug_assert!(to.is_none_or(|to| self.space.is_valid(to)), "{lpn} is mapped to {to:?}, which is not valid");
         match std::mem::replace(&mut self.map[lpn.index()], to) {
             Some(old) => {
                 self.space.release(old);

@@ -99,6 +99,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
     fn evict<D: Device>(&mut self, flash: &mut FlashPort<D>, what: Evict) -> Result<(), FtlError> {
         match what {
             Evict::Data(lpn) => {
+                debug_assert!(self.held.find(lpn).is_some(), "{lpn} leaves RAM, where it is not");
                 self.prefetch_evictions(lpn);
                 self.write_down(flash, lpn)?;
                 self.drop_page(flash, lpn);
@@ -210,6 +211,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         self.make_room(flash, EvictionReason::Data(lpn))?;
         let page = flash.ram_mut().put(data);
         let place = self.held.hold(Held { lpn, page, hint: request.hint, is_newer });
+        debug_assert!(self.held.pages() <= self.policy.most_pages() as usize, "RAM has no room for {lpn}");
         let (policy, mut ram) = self.in_ram();
         policy.came(&mut ram, place);
         self.owed += self.page_delay;

@@ -27,6 +27,7 @@ impl PageSpace {
         destinations: &[Stream],
         cost: u32,
     ) -> Option<(u32, Pbn)> {
+        debug_assert_eq!(destinations.len(), self.streams.len(), "a stream has no destination");
         let room = |space: &Self, stream: Stream| -> u32 {
             let open_pages = |die: u32| {
                 let open = space.open[stream * space.order.len() + die as usize];
