@@ -118,9 +118,19 @@ impl<D: Device> Drive<D> {
         self.mapping.on_file_event(event, pages);
     }
 
-    /// Offers `budget` of idle time for background work.
+    /// Whether it decides by how long requests take; see [`Mapping::on_response`].
+    pub fn observes_responses(&self) -> bool {
+        self.mapping.observes_responses()
+    }
+
+    /// A read or write of the host has ended, so long after it began.
+    pub fn on_response(&mut self, request: &Request, response: Nanos) {
+        self.mapping.on_response(request, response);
+    }
+
+    /// Offers `budget` of idle time for background work, which nobody waits for.
     pub fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
-        self.mapping.idle(flash, budget)
+        flash.in_background(|flash| self.mapping.idle(flash, budget))
     }
 
     /// Empties a block; see [`Mapping::relocate_block`].

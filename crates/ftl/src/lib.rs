@@ -37,5 +37,5 @@ pub use port::event::FileEvent;
 pub use port::flash_port::FlashPort;
 pub use port::label::{Content, Label};
 pub use port::tally::{Note, Tally};
-pub use port::timing::{Device, FlashOp, Nanos, Span, Task, Timed, Timing, Untimed};
+pub use port::timing::{Device, FlashOp, Moment, Nanos, Task, Timed, Timing, Untimed};
 pub use stack::{Part, Stack};

@@ -1,60 +1,97 @@
-//! The device below a live translation layer: the image's chip, with a plan of faults, priced or
-//! not.
+//! The device below a live translation layer: the image's chip, with a plan of faults, and what
+//! keeps its time.
 
 use flash::{Chip, FaultPlan, FaultyChip, Geometry};
-use ftl::{Nanos, Span, Task, Timed, Timing, Untimed};
-use sim::Pricing;
+use ftl::{Moment, Nanos, Task, Timed, Timing, Untimed};
+use sim::EventTiming;
 
 use crate::LiveError;
 use crate::image::{Description, FileStore, Findings, Image, Loaded};
 
 /// The chip of an image.
 pub type LiveChip = FaultyChip<FileStore>;
-/// The chip of an image, with prices.
-pub type LiveDevice = Timed<LiveChip, Prices>;
+/// The chip of an image, with what keeps its time.
+pub type LiveDevice = Timed<LiveChip, LiveTiming>;
 
 /// Whether operations take time.
-pub enum Prices {
+pub enum LiveTiming {
     /// They take none beyond what the host's file takes.
     None(Untimed),
-    /// Those of the device that the image was made for.
-    Modelled(Box<Pricing>),
+    /// That of the device that the image was made for.
+    Modelled(Box<EventTiming>),
 }
 
-impl Timing for Prices {
-    fn perform(&mut self, task: Task, at: Nanos) -> Span {
+impl LiveTiming {
+    /// The modelled device, if there is one.
+    pub(crate) fn modelled(&self) -> Option<&EventTiming> {
         match self {
-            Self::None(prices) => prices.perform(task, at),
-            Self::Modelled(prices) => prices.perform(task, at),
+            Self::None(_) => None,
+            Self::Modelled(timing) => Some(timing),
         }
     }
 
-    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
+    /// The modelled device, if there is one.
+    pub(crate) fn modelled_mut(&mut self) -> Option<&mut EventTiming> {
         match self {
-            Self::None(prices) => prices.would_end(task, at),
-            Self::Modelled(prices) => prices.would_end(task, at),
+            Self::None(_) => None,
+            Self::Modelled(timing) => Some(timing),
         }
     }
+}
 
-    fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos {
-        match self {
-            Self::None(prices) => prices.channel_idle_from(channel, at),
-            Self::Modelled(prices) => prices.channel_idle_from(channel, at),
+/// Asks whichever timing there is.
+macro_rules! ask {
+    ($timing:expr, $call:ident($($argument:expr),*)) => {
+        match $timing {
+            LiveTiming::None(timing) => timing.$call($($argument),*),
+            LiveTiming::Modelled(timing) => timing.$call($($argument),*),
         }
+    };
+}
+
+impl Timing for LiveTiming {
+    fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        ask!(self, perform(task, after))
     }
 
-    fn begin(&mut self, at: Nanos) {
-        match self {
-            Self::None(prices) => prices.begin(at),
-            Self::Modelled(prices) => prices.begin(at),
-        }
+    fn join(&mut self, one: Moment, other: Moment) -> Moment {
+        ask!(self, join(one, other))
+    }
+
+    fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
+        ask!(self, delay(after, time))
+    }
+
+    fn is_over(&self, moment: Moment) -> bool {
+        ask!(self, is_over(moment))
+    }
+
+    fn estimate(&self, task: Task, from: Moment) -> Nanos {
+        ask!(self, estimate(task, from))
+    }
+
+    fn busy(&self, channel: u32, from: Moment) -> Nanos {
+        ask!(self, busy(channel, from))
+    }
+
+    fn now(&self) -> Nanos {
+        ask!(self, now())
+    }
+
+    fn end_background(&mut self, chain: u32) {
+        ask!(self, end_background(chain));
+    }
+
+    fn pass_until(&mut self, at: Nanos) {
+        ask!(self, pass_until(at));
+    }
+
+    fn wait(&mut self, moment: Moment) -> Nanos {
+        ask!(self, wait(moment))
     }
 
     fn reset(&mut self) {
-        match self {
-            Self::None(prices) => prices.reset(),
-            Self::Modelled(prices) => prices.reset(),
-        }
+        ask!(self, reset());
     }
 }
 
@@ -79,6 +116,9 @@ pub(crate) fn switch_on(
     let is_new = store.is_untouched();
     store.switched_on();
     let chip = FaultyChip::new(Chip::resume(geometry, &description.chip_options(), store, blocks), plan);
-    let timing = if modelled { Prices::Modelled(Box::new(description.pricing())) } else { Prices::None(Untimed) };
+    let timing = match modelled {
+        true => LiveTiming::Modelled(Box::new(description.timing(&geometry))),
+        false => LiveTiming::None(Untimed),
+    };
     Ok(SwitchedOn { device: Timed { chip, timing }, description, geometry, findings, is_new })
 }

@@ -19,7 +19,7 @@ pub mod nbd;
 mod server;
 mod text;
 
-pub use device::{LiveChip, LiveDevice, Prices};
+pub use device::{LiveChip, LiveDevice, LiveTiming};
 pub use drive::{DriveError, DriveOptions, HostCounts, LiveDrive, Piece};
 pub use error::LiveError;
 pub use image::{

@@ -37,7 +37,7 @@ pub use result::{
     schema,
 };
 pub use study::{Study, parse_json, parse_toml};
+pub use timing::abilities::{Abilities, Suspend};
 pub use timing::device::Device;
+pub use timing::engine::{EventTiming, Model};
 pub use timing::latencies::Latencies;
-pub use timing::model::{Model, Pricing};
-pub use timing::planner::{Abilities, Suspend};

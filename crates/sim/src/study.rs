@@ -83,12 +83,14 @@ pub struct DeviceText {
     pub copy_back: Option<bool>,
     /// Whether planes of a die work side by side at operations of one kind.
     pub multi_plane: Option<bool>,
-    /// Which background operations a read suspends.
+    /// Which operations a read suspends.
     pub suspend: Option<Suspend>,
     /// From the command to suspend until the die can read.
     pub suspend_latency: Option<Nanoseconds>,
     /// What taking up suspended work costs.
     pub resume_latency: Option<Nanoseconds>,
+    /// Whether dies take up reads that the host waits for before anything else.
+    pub reads_first: Option<bool>,
     /// Channels that may collect at the same time, 1 or more.
     pub gc_channels: Option<Count>,
     /// Whether collections let reads pass between their operations.

@@ -4,11 +4,10 @@
 //! scheme is compiled once for each type of device, which takes longer than all else in this crate
 //! together.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use flash::{Chip, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag};
-use ftl::{FlashOp, Nanos, Span, Task, Timed, Timing};
+use ftl::{FlashOp, Moment, Nanos, Task, Timed, Timing};
 
 use crate::Stamp;
 use crate::inject::tracing_chip::FaultTracingChip;
@@ -164,38 +163,60 @@ impl Flash for CheckedFlash {
 #[derive(Default)]
 pub struct FixedTimes {
     takes: [u64; 3],
-    last_end: Cell<Nanos>,
+    now: Nanos,
+    last_end: Nanos,
 }
 
 impl FixedTimes {
     /// What reads, programs and erases take, in nanoseconds. [`default`](Self::default) has them
     /// take none.
     pub(crate) fn new(takes: [u64; 3]) -> Self {
-        Self { takes, last_end: Cell::default() }
+        Self { takes, ..Self::default() }
     }
 
     /// When the last operation ends, those included that nobody waits for.
     pub(crate) fn last_end(&self) -> Nanos {
-        self.last_end.get()
+        self.last_end
     }
 }
 
 impl Timing for FixedTimes {
     #[inline]
-    fn perform(&mut self, task: Task, at: Nanos) -> Span {
-        let end = self.would_end(task, at);
-        self.last_end.set(end.max(self.last_end.get()));
-        Span { start: at, end }
+    fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        let end = after.earliest + self.estimate(task, after);
+        self.last_end = end.max(self.last_end);
+        Moment::at(end)
+    }
+
+    fn is_over(&self, moment: Moment) -> bool {
+        moment.earliest <= self.now
     }
 
     #[inline]
-    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
-        at + Nanos(self.takes[task.op as usize])
+    fn estimate(&self, task: Task, _from: Moment) -> Nanos {
+        Nanos(self.takes[task.op as usize])
     }
 
-    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
-        at
+    fn busy(&self, _channel: u32, _from: Moment) -> Nanos {
+        Nanos::ZERO
     }
 
-    fn reset(&mut self) {}
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    #[inline]
+    fn pass_until(&mut self, at: Nanos) {
+        self.now = at;
+    }
+
+    #[inline]
+    fn wait(&mut self, moment: Moment) -> Nanos {
+        self.now = moment.earliest;
+        self.now
+    }
+
+    fn reset(&mut self) {
+        self.now = Nanos::ZERO;
+    }
 }

@@ -53,6 +53,15 @@ pub trait Mapping<D: Device>: Send {
     /// places pages later.
     fn on_file_event(&mut self, _event: FileEvent, _of: &Request) {}
 
+    /// Whether it decides by how long requests take, as the host sees them.
+    fn observes_responses(&self) -> bool {
+        false
+    }
+
+    /// A read or write of the host has ended, so long after it began. Only a mapping that
+    /// [observes responses](Self::observes_responses) is told.
+    fn on_response(&mut self, _request: &Request, _response: Nanos) {}
+
     /// Offers `budget` of idle time for background work.
     fn idle(&mut self, _media: &mut FlashPort<D>, _budget: Nanos) -> Result<(), FtlError> {
         Ok(())

@@ -17,13 +17,14 @@ use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::label::{Content, Label};
 use crate::port::tally::{Note, Tally};
-use crate::port::timing::{Device, FlashOp, Nanos, Task};
+use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task};
 
 /// A device, and the cursor of the request that is being served.
 pub struct FlashPort<D: Device> {
     device: D,
     ram: RamPages<D::Data>,
-    cursor: Nanos,
+    /// What the next operation follows.
+    cursor: Moment,
     cause: Cause,
     /// Pages of the request in hand that are no news of the host's, in order.
     padding: Vec<Lpn>,
@@ -32,8 +33,8 @@ pub struct FlashPort<D: Device> {
     /// Numbers given so far.
     chains: u32,
     tally: Tally,
-    /// Until when each channel counts as collecting.
-    collecting_until: Box<[Nanos]>,
+    /// Ends of the collections of each channel that may not be over.
+    collections: Box<[Vec<Moment>]>,
     seq: u64,
     hash: u64,
 }
@@ -43,13 +44,13 @@ impl<D: Device> FlashPort<D> {
     pub fn new(device: D) -> Self {
         Self {
             ram: RamPages::default(),
-            cursor: Nanos::ZERO,
+            cursor: Moment::ZERO,
             cause: Cause::Host,
             padding: Vec::new(),
             chain: 0,
             chains: 0,
             tally: Tally::default(),
-            collecting_until: vec![Nanos::ZERO; device.geometry().channels() as usize].into(),
+            collections: vec![Vec::new(); device.geometry().channels() as usize].into(),
             seq: 0,
             hash: 0,
             device,
@@ -231,7 +232,11 @@ impl<D: Device> FlashPort<D> {
         for item in items {
             self.cursor = start;
             each(self, item)?;
-            last = last.max(self.cursor);
+            if self.cursor == start {
+                continue;
+            }
+            // Whatever an item ends with comes after the start.
+            last = if last == start { self.cursor } else { self.device.join(last, self.cursor) };
         }
         self.cursor = last;
         Ok(())
@@ -244,6 +249,7 @@ impl<D: Device> FlashPort<D> {
         self.chains = self.chains.wrapping_add(1).max(1);
         self.chain = self.chains;
         let result = work(self);
+        self.device.end_background(self.chain);
         (self.cursor, self.chain) = (start, chain);
         result
     }
@@ -252,7 +258,7 @@ impl<D: Device> FlashPort<D> {
     /// No flash operation, so it counts as none and holds no resource.
     #[inline]
     pub fn spend(&mut self, time: Nanos) {
-        self.cursor += time;
+        self.cursor = self.device.delay(self.cursor, time);
         self.tally.add_controller_time(time);
     }
 
@@ -285,32 +291,35 @@ impl<D: Device> FlashPort<D> {
         self.tally.add_note(note);
     }
 
-    /// How long a channel stays busy from the cursor on, its bus or a die of it; zero when it is
-    /// idle.
+    /// How long a channel stays busy from the cursor on, its bus or a die of it, by what is queued
+    /// now; zero when it is idle.
     pub fn busy(&self, channel: u32) -> Nanos {
-        self.device.channel_idle_from(channel, self.cursor).since(self.cursor)
+        self.device.busy(channel, self.cursor)
     }
 
-    /// How long reading a page would take from the cursor on, waiting included.
-    pub fn estimate_read(&mut self, ppn: Ppn) -> Nanos {
+    /// How long reading a page would take from the cursor on, waiting included, by what is queued
+    /// now.
+    pub fn estimate_read(&self, ppn: Ppn) -> Nanos {
         self.estimate(FlashOp::Read, self.device.geometry().block_of(ppn))
     }
 
-    /// How long an operation on a block would take from the cursor on, waiting included.
-    pub fn estimate(&mut self, op: FlashOp, pbn: Pbn) -> Nanos {
-        let task = self.task(op, pbn, false);
-        self.device.would_end(task, self.cursor).since(self.cursor)
+    /// How long an operation on a block would take from the cursor on, waiting included, by what is
+    /// queued now.
+    pub fn estimate(&self, op: FlashOp, pbn: Pbn) -> Nanos {
+        self.device.estimate(self.task(op, pbn, false), self.cursor)
     }
 
     /// A collection on a channel ends at the cursor. Until then the channel counts as collecting.
     pub fn collected(&mut self, channel: u32) {
-        let until = &mut self.collecting_until[channel as usize];
-        *until = self.cursor.max(*until);
+        let Self { device, collections, cursor, .. } = self;
+        let ends = &mut collections[channel as usize];
+        ends.retain(|&end| !device.is_over(end));
+        ends.push(*cursor);
     }
 
-    /// Whether a collection on a channel goes on beyond the cursor.
+    /// Whether a collection on a channel is not over.
     pub fn is_collecting(&self, channel: u32) -> bool {
-        self.collecting_until[channel as usize] > self.cursor
+        self.collections[channel as usize].iter().any(|&end| !self.device.is_over(end))
     }
 
     /// What has been done so far.
@@ -318,32 +327,54 @@ impl<D: Device> FlashPort<D> {
         &self.tally
     }
 
-    /// A hash of every operation so far with its address, cause and completion time: equal runs
-    /// have equal hashes.
+    /// A hash of every operation so far, in the order in which they were issued, with its address
+    /// and cause: equal runs have equal hashes. Time is not part of it; where a scheme decides by
+    /// time, its operations are.
     pub fn event_hash(&self) -> u64 {
         self.hash
     }
 
-    /// For the shell: sets the cursor to the moment a request begins. Requests begin in order of
-    /// time.
+    /// For the shell: lets time pass until a request begins, and sets the cursor there. Requests
+    /// begin in order of time.
     #[inline]
     pub fn begin(&mut self, at: Nanos) {
-        self.cursor = at;
-        self.device.begin(at);
+        self.device.pass_until(at);
+        self.cursor = Moment::at(at);
     }
 
-    /// For the shell: when the request's last operation was done.
+    /// The time.
     #[inline]
     pub fn now(&self) -> Nanos {
+        self.device.now()
+    }
+
+    /// When the cursor is reached if nothing else is at work: exact in idle time, else the earliest
+    /// that it can be.
+    #[inline]
+    pub fn earliest(&self) -> Nanos {
+        self.cursor.earliest
+    }
+
+    /// For the shell: the end of all that the request in hand has asked for.
+    #[inline]
+    pub fn end(&self) -> Moment {
         self.cursor
+    }
+
+    /// For the shell: lets time pass until the request in hand is done; returns that moment.
+    #[inline]
+    pub fn wait(&mut self) -> Nanos {
+        let done = self.device.wait(self.cursor);
+        self.cursor = Moment::at(done);
+        done
     }
 
     /// For the shell: starts the clock anew with idle resources, between preparing a device and
     /// measuring it. Data, counts and the event hash stay.
     pub fn restart(&mut self) {
         self.device.reset();
-        self.collecting_until.fill(Nanos::ZERO);
-        self.cursor = Nanos::ZERO;
+        self.collections.iter_mut().for_each(Vec::clear);
+        self.cursor = Moment::ZERO;
     }
 
     #[inline]
@@ -355,11 +386,10 @@ impl<D: Device> FlashPort<D> {
     #[inline(always)]
     fn account(&mut self, op: FlashOp, pbn: Pbn, address: u32, copies: bool) {
         let task = self.task(op, pbn, copies);
-        let span = self.device.perform(task, self.cursor);
-        self.cursor = span.end;
-        self.tally.add(self.cause, op, span);
+        self.cursor = self.device.perform(task, self.cursor);
+        self.tally.add(self.cause, op);
         let event = u64::from(address) | (op as u64) << 32 | (self.cause as u64) << 34;
-        self.hash = (self.hash.rotate_left(5) ^ event ^ (span.end.0 << 24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.hash = (self.hash.rotate_left(5) ^ event).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 
     /// An operation that the flash tried and failed at counts and takes its time like any other;

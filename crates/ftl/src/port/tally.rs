@@ -1,9 +1,8 @@
-//! What is counted: flash operations by cause and kind, with their times, and events inside
-//! schemes.
+//! What is counted: flash operations by cause and kind, and events inside schemes.
 
 use crate::port::cause::Cause;
 use crate::port::listed::listed;
-use crate::port::timing::{FlashOp, Nanos, Span};
+use crate::port::timing::{FlashOp, Nanos};
 
 listed! {
     /// Something that happened inside a scheme and is worth counting, besides flash operations.
@@ -61,11 +60,10 @@ listed! {
     }
 }
 
-/// How often each operation was done for each cause, and how long that took.
+/// How often each operation was done for each cause, and how often what happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     counts: [[u64; 3]; Cause::COUNT],
-    times_ns: [[u64; 3]; Cause::COUNT],
     notes: [u64; Note::COUNT],
     controller_ns: u64,
 }
@@ -73,9 +71,8 @@ pub struct Tally {
 impl Tally {
     /// Counts an operation.
     #[inline]
-    pub(crate) fn add(&mut self, cause: Cause, op: FlashOp, span: Span) {
+    pub(crate) fn add(&mut self, cause: Cause, op: FlashOp) {
         self.counts[cause as usize][op as usize] += 1;
-        self.times_ns[cause as usize][op as usize] += span.end.0 - span.start.0;
     }
 
     /// Counts an event.
@@ -93,11 +90,6 @@ impl Tally {
     /// Operations of one kind done for one cause.
     pub fn count(&self, cause: Cause, op: FlashOp) -> u64 {
         self.counts[cause as usize][op as usize]
-    }
-
-    /// Time from the start of service to the end, summed over those operations, in nanoseconds.
-    pub fn time_ns(&self, cause: Cause, op: FlashOp) -> u64 {
-        self.times_ns[cause as usize][op as usize]
     }
 
     /// Time on the controller's RAM and registers, which is part of responses but no flash
@@ -123,7 +115,6 @@ impl Tally {
         for cause in 0..Cause::COUNT {
             for op in 0..3 {
                 difference.counts[cause][op] -= earlier.counts[cause][op];
-                difference.times_ns[cause][op] -= earlier.times_ns[cause][op];
             }
         }
         for note in 0..Note::COUNT {

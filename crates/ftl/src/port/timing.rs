@@ -1,5 +1,11 @@
-//! The side of a device that says how long an operation takes. Schemes never see it;
-//! [`FlashPort`](crate::port::flash_port::FlashPort) asks it.
+//! The side of a device that knows time. Schemes never see it;
+//! [`FlashPort`](crate::port::flash_port::FlashPort) talks to it.
+//!
+//! A scheme issues operations faster than time passes: a whole request at once, at the moment when
+//! the host asks. When such an operation ends depends on what else asks for its die and its bus
+//! until then, so it is not known yet. What the scheme gets instead is a [`Moment`]: the end of that
+//! operation, known or not, which the next operation can follow. The shell lets time pass between
+//! requests ([`Timing::pass_until`], [`Timing::wait`]).
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -54,6 +60,37 @@ impl fmt::Display for Nanos {
     }
 }
 
+/// A moment of virtual time: one that is known, or the end of something under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// What ends then, by the timing's own numbering; [`Moment::KNOWN`] for nothing.
+    pub event: u32,
+    /// Which use of that number is meant, since numbers are used again.
+    pub generation: u32,
+    /// The moment if it is known; else the earliest it can be, were nothing in the way.
+    pub earliest: Nanos,
+}
+
+impl Moment {
+    /// The number of a moment that is known.
+    pub const KNOWN: u32 = u32::MAX;
+
+    /// The beginning of time.
+    pub const ZERO: Self = Self::at(Nanos::ZERO);
+
+    /// A known moment.
+    #[inline]
+    pub const fn at(moment: Nanos) -> Self {
+        Self { event: Self::KNOWN, generation: 0, earliest: moment }
+    }
+
+    /// Whether the moment is known.
+    #[inline]
+    pub const fn is_known(self) -> bool {
+        self.event == Self::KNOWN
+    }
+}
+
 /// A flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -105,35 +142,51 @@ impl Task {
     }
 }
 
-/// Prices operations.
+/// Keeps time: takes operations, and says when they end.
+///
+/// The default methods are those of a timing that knows each end at once.
 pub trait Timing {
-    /// Performs an operation that may begin at `at`; returns when it began to be served and when it
-    /// was done.
-    fn perform(&mut self, task: Task, at: Nanos) -> Span;
+    /// Issues an operation that may begin after a moment; returns its end.
+    fn perform(&mut self, task: Task, after: Moment) -> Moment;
 
-    /// When an operation would be done that may begin at `at`, if it were performed now. Promises
-    /// nothing.
-    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos;
-
-    /// The first moment from `at` on at which a channel is idle: neither its bus nor one of its
-    /// dies is at work.
-    fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos;
-
-    /// Nothing that is performed from now on may begin before `at`.
+    /// The later of two moments.
     #[inline]
-    fn begin(&mut self, _at: Nanos) {}
+    fn join(&mut self, one: Moment, other: Moment) -> Moment {
+        if other.earliest > one.earliest { other } else { one }
+    }
 
-    /// Forgets everything performed: all resources are idle at time zero.
+    /// The moment that comes a time after another one.
+    #[inline]
+    fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
+        Moment::at(after.earliest + time)
+    }
+
+    /// Whether a moment has come.
+    fn is_over(&self, moment: Moment) -> bool;
+
+    /// How long an operation would take from a moment on, waiting included, by what is queued now.
+    /// An estimate: nobody knows what else will ask for its die and its bus until it ends.
+    fn estimate(&self, task: Task, from: Moment) -> Nanos;
+
+    /// How long a channel stays busy from a moment on, its bus or a die of it, by what is queued
+    /// now; zero when it is idle.
+    fn busy(&self, channel: u32, from: Moment) -> Nanos;
+
+    /// The time.
+    fn now(&self) -> Nanos;
+
+    /// All operations of background work have been issued.
+    #[inline]
+    fn end_background(&mut self, _chain: u32) {}
+
+    /// For the shell: lets time pass until a moment that is known.
+    fn pass_until(&mut self, at: Nanos);
+
+    /// For the shell: lets time pass until a moment has come; returns it.
+    fn wait(&mut self, moment: Moment) -> Nanos;
+
+    /// Forgets everything: nothing is under way, at time zero.
     fn reset(&mut self);
-}
-
-/// When an operation was served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// The first resource started on it.
-    pub start: Nanos,
-    /// The last resource was done with it.
-    pub end: Nanos,
 }
 
 /// Everything takes no time: for checking schemes without a clock.
@@ -142,16 +195,32 @@ pub struct Untimed;
 
 impl Timing for Untimed {
     #[inline]
-    fn perform(&mut self, _task: Task, at: Nanos) -> Span {
-        Span { start: at, end: at }
+    fn perform(&mut self, _task: Task, after: Moment) -> Moment {
+        after
     }
 
-    fn would_end(&mut self, _task: Task, at: Nanos) -> Nanos {
-        at
+    fn is_over(&self, _moment: Moment) -> bool {
+        true
     }
 
-    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
-        at
+    fn estimate(&self, _task: Task, _from: Moment) -> Nanos {
+        Nanos::ZERO
+    }
+
+    fn busy(&self, _channel: u32, _from: Moment) -> Nanos {
+        Nanos::ZERO
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
+    #[inline]
+    fn pass_until(&mut self, _at: Nanos) {}
+
+    #[inline]
+    fn wait(&mut self, moment: Moment) -> Nanos {
+        moment.earliest
     }
 
     fn reset(&mut self) {}
@@ -163,31 +232,60 @@ pub trait Device: Flash + Timing {}
 
 impl<D: Flash + Timing> Device for D {}
 
-/// A chip with prices.
+/// A chip with its timing.
 pub struct Timed<C, T> {
     /// The flash that does the operations.
     pub chip: C,
-    /// The model that prices them.
+    /// What keeps time.
     pub timing: T,
 }
 
 impl<C, T: Timing> Timing for Timed<C, T> {
     #[inline]
-    fn perform(&mut self, task: Task, at: Nanos) -> Span {
-        self.timing.perform(task, at)
+    fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        self.timing.perform(task, after)
     }
 
     #[inline]
-    fn begin(&mut self, at: Nanos) {
-        self.timing.begin(at);
+    fn join(&mut self, one: Moment, other: Moment) -> Moment {
+        self.timing.join(one, other)
     }
 
-    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
-        self.timing.would_end(task, at)
+    #[inline]
+    fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
+        self.timing.delay(after, time)
     }
 
-    fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos {
-        self.timing.channel_idle_from(channel, at)
+    fn is_over(&self, moment: Moment) -> bool {
+        self.timing.is_over(moment)
+    }
+
+    fn estimate(&self, task: Task, from: Moment) -> Nanos {
+        self.timing.estimate(task, from)
+    }
+
+    fn busy(&self, channel: u32, from: Moment) -> Nanos {
+        self.timing.busy(channel, from)
+    }
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.timing.now()
+    }
+
+    #[inline]
+    fn end_background(&mut self, chain: u32) {
+        self.timing.end_background(chain);
+    }
+
+    #[inline]
+    fn pass_until(&mut self, at: Nanos) {
+        self.timing.pass_until(at);
+    }
+
+    #[inline]
+    fn wait(&mut self, moment: Moment) -> Nanos {
+        self.timing.wait(moment)
     }
 
     fn reset(&mut self) {

@@ -1,13 +1,11 @@
 //! bdb's buffers by hand (BDB 4-6, figs. 1-6): which page goes where, when, and what the request
 //! waits for, with the prices of BDB's table 1.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
-use crate::kit::{TestDevice as Device, priced};
+use crate::kit::{PromisingDies, TestDevice as Device, priced};
 use flash::{Flash, Lpn, Pbn, Ppn, Role};
-use ftl::{Drive, FlashOp, FlashPort, Layout, Nanos, Note, Request, Span, Stack, Task, Timing, registry};
+use ftl::{Drive, FlashOp, FlashPort, Layout, Nanos, Note, Request, Stack, registry};
 use testkit::TestFlash;
 
 const FLASH: TestFlash = TestFlash::new(16, 16).channels(8);
@@ -15,43 +13,8 @@ const LOGICAL_PAGES: u32 = 800;
 
 const PROGRAM_US: u64 = 200;
 
-/// Dies with the times of BDB's table 1, without a bus.
-#[derive(Clone, Default)]
-struct Dies {
-    free_at: Rc<RefCell<[u64; 8]>>,
-    /// The dies of the programs since this was last asked.
-    programmed: Rc<RefCell<Vec<u32>>>,
-}
-
-impl Timing for Dies {
-    fn perform(&mut self, Task { op, die, .. }: Task, at: Nanos) -> Span {
-        let takes_us = match op {
-            FlashOp::Read => 25,
-            FlashOp::Program => PROGRAM_US,
-            FlashOp::Erase => 1500,
-        };
-        if op == FlashOp::Program {
-            self.programmed.borrow_mut().push(die);
-        }
-        let free_at = &mut self.free_at.borrow_mut()[die as usize];
-        let start = at.0.max(*free_at);
-        *free_at = start + 1000 * takes_us;
-        Span { start: Nanos(start), end: Nanos(*free_at) }
-    }
-
-    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
-        at.max(Nanos(self.free_at.borrow()[task.die as usize])) + Nanos(25_000)
-    }
-
-    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
-        at
-    }
-
-    fn reset(&mut self) {}
-}
-
 struct Bench {
-    dies: Dies,
+    dies: PromisingDies,
     flash: FlashPort<Device>,
     ftl: Drive<Device>,
     now: Nanos,
@@ -59,7 +22,8 @@ struct Bench {
 
 impl Bench {
     fn new(settings: &[(&str, &str)]) -> Self {
-        let dies = Dies::default();
+        // The times of BDB's table 1, without a bus.
+        let dies = PromisingDies::new([25, PROGRAM_US, 1500]);
         let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let ftl = registry::create(&Stack::with("bdb", settings.iter().copied()), &layout).expect("accepted");
@@ -75,7 +39,7 @@ impl Bench {
     fn write_at(&mut self, lpn: u32, at: Nanos) -> u64 {
         self.flash.begin(at);
         self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[1000 + lpn]).expect("written");
-        self.flash.now().since(at).0 / 1000
+        self.flash.wait().since(at).0 / 1000
     }
 
     fn read(&mut self, lpn: u32) -> (u32, u64) {
@@ -83,11 +47,12 @@ impl Bench {
         self.flash.begin(self.now);
         let mut out = [0];
         self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-        (out[0], self.flash.now().since(self.now).0 / 1000)
+        (out[0], self.flash.wait().since(self.now).0 / 1000)
     }
 
     fn programmed(&mut self) -> Vec<u32> {
-        self.dies.programmed.take()
+        let programs = self.dies.take_performed().into_iter().filter(|(task, _)| task.op == FlashOp::Program);
+        programs.map(|(task, _)| task.die).collect()
     }
 
     /// Where data pages lie.

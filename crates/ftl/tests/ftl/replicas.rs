@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use flash::{Chip, Flash, FlashError, Full, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Span, Stack, Task, Timed, Timing, registry};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Moment, Nanos, Request, Stack, Task, Timed, Timing, registry};
 use testkit::TestFlash;
 
 const FLASH: TestFlash = TestFlash::new(16, 8).channels(4);
@@ -25,18 +25,32 @@ struct Shared {
 }
 
 impl Timing for Shared {
-    fn perform(&mut self, task: Task, at: Nanos) -> Span {
+    fn perform(&mut self, task: Task, after: Moment) -> Moment {
         self.performed.borrow_mut().push((task.op, task.die));
-        Span { start: at, end: at }
+        after
     }
 
-    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
+    fn is_over(&self, _moment: Moment) -> bool {
+        true
+    }
+
+    fn estimate(&self, task: Task, from: Moment) -> Nanos {
         // One die a channel.
-        self.channel_idle_from(task.die, at)
+        self.busy(task.die, from)
     }
 
-    fn channel_idle_from(&self, channel: u32, at: Nanos) -> Nanos {
-        if self.busy.get() == Some(channel) { at + Nanos(1_000_000) } else { at }
+    fn busy(&self, channel: u32, _from: Moment) -> Nanos {
+        if self.busy.get() == Some(channel) { Nanos(1_000_000) } else { Nanos::ZERO }
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
+    fn pass_until(&mut self, _at: Nanos) {}
+
+    fn wait(&mut self, moment: Moment) -> Nanos {
+        moment.earliest
     }
 
     fn reset(&mut self) {}

@@ -4,7 +4,7 @@
 use crate::kit::{TestDevice as Device, priced};
 use flash::{Chip, Full, Lpn};
 use ftl::{
-    Cause, Drive, FlashOp, FlashPort, FutureRequest, HostOp, Layout, Nanos, Note, Request, Span, Stack, Task, Timing,
+    Cause, Drive, FlashOp, FlashPort, FutureRequest, HostOp, Layout, Moment, Nanos, Note, Request, Stack, Task, Timing,
     registry,
 };
 use proptest::prelude::*;
@@ -15,19 +15,39 @@ const FLASH: TestFlash = TestFlash::new(64, 16);
 const LOGICAL_PAGES: u32 = 800;
 
 /// Nothing waits for anything.
-struct Slc;
+#[derive(Default)]
+struct Slc {
+    now: Nanos,
+}
 
 impl Timing for Slc {
-    fn perform(&mut self, Task { op, .. }: Task, at: Nanos) -> Span {
-        Span { start: at, end: at + Nanos(1000 * [25, 200, 700][op as usize]) }
+    fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        Moment::at(after.earliest + self.estimate(task, after))
     }
 
-    fn would_end(&mut self, _task: Task, at: Nanos) -> Nanos {
-        at
+    fn is_over(&self, moment: Moment) -> bool {
+        moment.earliest <= self.now
     }
 
-    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
-        at
+    fn estimate(&self, task: Task, _from: Moment) -> Nanos {
+        Nanos(1000 * [25, 200, 700][task.op as usize])
+    }
+
+    fn busy(&self, _channel: u32, _from: Moment) -> Nanos {
+        Nanos::ZERO
+    }
+
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn pass_until(&mut self, at: Nanos) {
+        self.now = at;
+    }
+
+    fn wait(&mut self, moment: Moment) -> Nanos {
+        self.now = moment.earliest;
+        self.now
     }
 
     fn reset(&mut self) {}
@@ -49,7 +69,7 @@ impl Bench {
         let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("accepted");
-        Self { flash: FlashPort::new(priced(chip, Slc)), ftl, written: 0 }
+        Self { flash: FlashPort::new(priced(chip, Slc::default())), ftl, written: 0 }
     }
 
     /// Writes pages; returns the response in microseconds.
@@ -59,7 +79,7 @@ impl Bench {
         self.flash.begin(Nanos::ZERO);
         self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), pages), &data).expect("written");
         self.ftl.check(&self.flash).expect("the invariants hold");
-        self.flash.now().0 / 1000
+        self.flash.wait().0 / 1000
     }
 
     /// Reads a page: what it holds, and the response in microseconds.
@@ -67,7 +87,7 @@ impl Bench {
         self.flash.begin(Nanos::ZERO);
         let mut out = [0];
         self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-        (out[0], self.flash.now().0 / 1000)
+        (out[0], self.flash.wait().0 / 1000)
     }
 
     fn flush(&mut self) {

@@ -1,57 +1,19 @@
 //! waftl by hand: algorithm 1 operation by operation, both limits of the threshold, what is cached,
 //! what idle time is used for, and what it takes in RAM.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
-use crate::kit::{TestDevice as Device, priced};
+use crate::kit::{PromisingDies, TestDevice as Device, priced};
 use flash::{Chip, Full, Lpn};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Span, Stack, Task, Timing, registry};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Stack, registry};
 use testkit::TestFlash;
 
 const PAGES_PER_BLOCK: u32 = 4;
 
-/// Dies without a bus: 25 us a read, 200 us a program, 1.5 ms an erase. Notes when erases end.
-#[derive(Clone, Default)]
-struct Dies {
-    free_at: Rc<RefCell<[u64; 4]>>,
-    erases: Rc<RefCell<Vec<u64>>>,
-}
-
-impl Dies {
-    fn span(&self, task: Task, at: Nanos) -> Span {
-        let takes_us = [25, 200, 1500][task.op as usize];
-        let start = at.0.max(self.free_at.borrow()[task.die as usize]);
-        Span { start: Nanos(start), end: Nanos(start + 1000 * takes_us) }
-    }
-}
-
-impl Timing for Dies {
-    fn perform(&mut self, task: Task, at: Nanos) -> Span {
-        let span = self.span(task, at);
-        self.free_at.borrow_mut()[task.die as usize] = span.end.0;
-        if task.op == FlashOp::Erase {
-            self.erases.borrow_mut().push(span.end.0);
-        }
-        span
-    }
-
-    fn would_end(&mut self, task: Task, at: Nanos) -> Nanos {
-        self.span(task, at).end
-    }
-
-    fn channel_idle_from(&self, _channel: u32, at: Nanos) -> Nanos {
-        at
-    }
-
-    fn reset(&mut self) {}
-}
-
 struct Scenario {
     flash: FlashPort<Device>,
     ftl: Drive<Device>,
-    dies: Dies,
+    dies: PromisingDies,
 }
 
 fn flash(dies: u32, blocks_per_plane: u32) -> TestFlash {
@@ -63,7 +25,7 @@ impl Scenario {
         let chip = flash(dies, blocks_per_plane).chip();
         let layout = Layout::of(&chip, PAGES_PER_BLOCK * logical_blocks, 7);
         let ftl = registry::create(&Stack::with("waftl", settings.iter().copied()), &layout).expect("a valid scheme");
-        let dies = Dies::default();
+        let dies = PromisingDies::new([25, 200, 1500]);
         Self { flash: FlashPort::new(priced(chip, dies.clone())), ftl, dies }
     }
 
@@ -231,10 +193,11 @@ fn idle_time_is_used_as_predicted_and_a_request_waits_for_one_erase_at_most() {
     let mut now = Nanos(1_000_000_000);
     for (idle_ms, erases) in [(4, 0), (4, 1), (4, 2), (1, 1)] {
         waftl.flash.begin(now);
-        waftl.dies.erases.borrow_mut().clear();
+        waftl.dies.take_performed();
         let budget = Nanos(idle_ms * 1_000_000);
         waftl.ftl.idle(&mut waftl.flash, budget).expect("legal");
-        let ends = waftl.dies.erases.borrow().clone();
+        let performed = waftl.dies.take_performed().into_iter();
+        let ends: Vec<u64> = performed.filter(|(task, _)| task.op == FlashOp::Erase).map(|(_, end)| end.0).collect();
         assert_eq!(ends.len(), erases, "{idle_ms} ms");
         let over = ends.last().map_or(Nanos::ZERO, |&end| Nanos(end).since(now + budget));
         assert_eq!(over, Nanos(if idle_ms == 1 { 500_000 } else { 0 }));

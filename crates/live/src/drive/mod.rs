@@ -22,8 +22,9 @@ mod power;
 mod requests;
 
 use bytes::Bytes;
-use flash::{FaultPlan, Flash, Pbn};
-use ftl::{Drive, FlashPort, FtlError, Nanos};
+use flash::{FaultPlan, Flash, Lpn, Pbn};
+use ftl::{Drive, FlashPort, FtlError, Moment, Nanos, Request, Timing};
+use sim::EventTiming;
 
 use crate::device::LiveDevice;
 use crate::image::{Counters, Description, Findings};
@@ -129,10 +130,43 @@ impl LiveDrive {
         self.parts().0.begin(at);
     }
 
-    /// When the request's last operation was done, or the recovery's, in the modelled device's
-    /// time.
+    /// The modelled device's time.
     pub fn now(&self) -> Nanos {
         self.flash().now()
+    }
+
+    /// When all that the request in hand has asked for, and what ends at `earlier`, will be done in
+    /// the modelled device's time.
+    pub(crate) fn end_with(&mut self, earlier: Moment) -> Moment {
+        let media = self.parts().0;
+        let end = media.end();
+        media.device_mut().join(earlier, end)
+    }
+
+    /// Lets the modelled device's time pass until the request in hand, or the recovery, is done;
+    /// returns that moment.
+    pub fn wait(&mut self) -> Nanos {
+        self.parts().0.wait()
+    }
+
+    /// The modelled device, if replies take its time.
+    pub(crate) fn modelled(&self) -> Option<&EventTiming> {
+        self.flash().device().timing.modelled()
+    }
+
+    /// The modelled device, if replies take its time.
+    pub(crate) fn modelled_mut(&mut self) -> Option<&mut EventTiming> {
+        self.parts().0.device_mut().timing.modelled_mut()
+    }
+
+    /// A read or write has ended in the modelled device's time, so long after it began.
+    pub(crate) fn on_response(&mut self, (offset, length): (u64, u32), response: Nanos) {
+        let page_bytes = self.page_bytes() as u64;
+        let (first, last) = (offset / page_bytes, (offset + u64::from(length).max(1) - 1) / page_bytes);
+        let ftl = self.parts().1;
+        if ftl.observes_responses() {
+            ftl.on_response(&Request::new(Lpn::new(first as u32), (last - first + 1) as u32), response);
+        }
     }
 
     /// Everything acknowledged so far survives: the translation layer's buffers are written, and

@@ -1,7 +1,7 @@
 //! Switching on: from an image, and again after a power cut.
 
 use flash::FaultPlan;
-use ftl::{FlashPort, Nanos, registry};
+use ftl::{FlashPort, Nanos, Timing, registry};
 
 use super::{DriveOptions, HostCounts, LiveDrive};
 use crate::LiveError;
@@ -56,6 +56,8 @@ impl LiveDrive {
         let before = self.operations_before;
         let rest = self.plan.at.range(before..).map(|(&at, &fault)| (at - before, fault)).collect();
         device.chip.restore_power(FaultPlan { at: rest });
+        // What was under way is not done any more.
+        device.reset();
         let mut flash = FlashPort::new(device);
         flash.begin(at);
         self.flash = Some(flash);

@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use flash::{ChipOptions, Geometry, ProgramOrder, Shape};
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
-use sim::{Abilities, Latencies, Model, Pricing};
+use sim::{Abilities, EventTiming, Latencies, Model};
 
 use super::file::ImageFile;
 use super::stack::StackText;
@@ -62,7 +62,7 @@ impl Description {
         let stack = registry::resolve(stack)?.filled();
         if device.abilities != Abilities::default() {
             return Err(LiveError::user(
-                "device: copy_back, multi_plane, suspend, gc_channels and gc_yields are for simulations; an image's modelled latency does not \
+                "device: copy_back, multi_plane, reads_first, suspend, gc_channels and gc_yields are for simulations; an image's modelled latency does not \
                  know them. Leave them out",
             ));
         }
@@ -115,9 +115,9 @@ impl Description {
         Layout::of(chip, self.logical_pages, self.seed)
     }
 
-    /// Idle timelines.
-    pub(crate) fn pricing(&self) -> Pricing {
-        Pricing::new(self.pricing, self.geometry.channels, self.geometry.dies_per_channel, self.latencies)
+    /// What keeps the device's time.
+    pub(crate) fn timing(&self, geometry: &Geometry) -> EventTiming {
+        EventTiming::new(geometry, self.latencies, self.pricing, Abilities::default())
     }
 }
 

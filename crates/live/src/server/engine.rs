@@ -10,18 +10,20 @@
 //! `stay_off` that waits until somebody restores the power. **A disk that fails, or a bug in a
 //! translation layer,** ends the server; what it had acknowledged is on the image.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ftl::Nanos;
+use ftl::{Moment, Nanos, Timing};
+use sim::EventTiming;
 
 use super::client::Connection;
 use super::commands::{ControlRequest, FaultRequest};
 use super::connection::shut_down;
 use super::fair_queue::Turns;
+use super::local_request::Answer;
 use super::outbox::Outgoing;
 use super::record::Recorder;
 use super::shared::{Power, Shared};
@@ -48,6 +50,25 @@ const MOST_RUNS: usize = 4096;
 /// Why the engine ended.
 pub(crate) type End = Result<LiveDrive, (Box<LiveDrive>, LiveError)>;
 
+/// A reply, and who waits for it.
+pub(super) enum Awaited {
+    Client(Arc<Connection>, Outgoing),
+    Local(SyncSender<Answer>, Answer),
+}
+
+/// A request that the modelled device is not done with.
+struct AwaitedRequest {
+    reply: Awaited,
+    begin: Nanos,
+    command: Command,
+    /// Its first byte, and how many it has.
+    range: (u64, u32),
+}
+
+/// Before an event of the modelled device the last stretch is waited out awake: about as long as
+/// waking up takes.
+const AWAKE_BEFORE: Duration = Duration::from_micros(100);
+
 /// The engine of one server.
 pub(crate) struct Engine {
     pub(super) drive: LiveDrive,
@@ -57,6 +78,9 @@ pub(crate) struct Engine {
     turns: Turns<Of, Box<Request>>,
     /// Replies to be handed out.
     finished: Vec<(Arc<Connection>, Outgoing)>,
+    /// Requests that the modelled device is not done with, by their tickets.
+    awaited: BTreeMap<u32, AwaitedRequest>,
+    next_ticket: u32,
     /// Requests begin in order of time.
     pub(super) latest: Nanos,
     /// Whether the device has no power, until somebody restores it.
@@ -76,6 +100,8 @@ impl Engine {
             recorder,
             turns: Turns::new(),
             finished: Vec::new(),
+            awaited: BTreeMap::new(),
+            next_ticket: 0,
             latest: Nanos::ZERO,
             is_dark: false,
             stays_off: false,
@@ -88,6 +114,7 @@ impl Engine {
         let _closing = ClosesQueue(Arc::clone(&self.shared));
         let mut batch = VecDeque::new();
         loop {
+            self.let_time_pass();
             if self.turns.is_empty() {
                 self.await_work(&mut batch);
             } else {
@@ -102,6 +129,7 @@ impl Engine {
                     Task::Control(request, answer) => self.control(request, &answer),
                     Task::LocalRequest(request) => self.local_request(&request),
                     Task::Stop => {
+                        self.let_all_end();
                         return match self.hand_out() {
                             Ok(()) => self.stop(),
                             Err(error) => Err((Box::new(self.drive), error)),
@@ -128,14 +156,84 @@ impl Engine {
         if is_time || result.is_err() { result.and(self.hand_out()) } else { result }
     }
 
+    /// Lets the modelled device's time go on to that of the clock, and answers what is done.
+    fn let_time_pass(&mut self) {
+        let clock = self.shared.clock();
+        let Some(modelled) = self.drive.modelled_mut() else { return };
+        modelled.pass_until(clock);
+        self.answer_ended();
+    }
+
+    /// Lets everything under way end in the modelled device's time, and answers it.
+    fn let_all_end(&mut self) {
+        while self.drive.modelled_mut().is_some_and(|modelled| modelled.pass_until_next(Nanos(u64::MAX))) {}
+        self.answer_ended();
+    }
+
+    fn answer_ended(&mut self) {
+        let ended: Vec<_> =
+            self.drive.modelled_mut().map(|modelled| modelled.drain_ended().collect()).unwrap_or_default();
+        for (ticket, at) in ended {
+            let Some(AwaitedRequest { reply, begin, command, range }) = self.awaited.remove(&ticket) else { continue };
+            if matches!(command, Command::Read { .. } | Command::Write { .. }) {
+                self.drive.on_response(range, at.since(begin));
+            }
+            self.answer(reply, Some(at));
+        }
+    }
+
+    /// Answers a request when the modelled device is done with it.
+    pub(super) fn await_end(&mut self, reply: Awaited, (command, offset, length): (Command, u64, u32), end: Moment) {
+        let ticket = self.next_ticket;
+        self.next_ticket = ticket.wrapping_add(1);
+        let range = (offset, length);
+        self.awaited.insert(ticket, AwaitedRequest { reply, begin: self.latest, command, range });
+        if let Some(modelled) = self.drive.modelled_mut() {
+            modelled.tell_when_over(end, ticket);
+        }
+    }
+
+    /// Answers a request, not before a moment if one is given.
+    pub(super) fn answer(&mut self, reply: Awaited, due: Option<Nanos>) {
+        match reply {
+            Awaited::Client(connection, outgoing) => {
+                let due = due.map(|due| self.shared.moment(due));
+                self.finished.push((connection, Outgoing { due, ..outgoing }));
+            }
+            // A host that has gone needs no answer.
+            Awaited::Local(host, answer) => drop(host.try_send(Answer { due, ..answer })),
+        }
+    }
+
+    /// Takes what there is to do, until the modelled device is done with something; false where
+    /// nothing is under way there.
+    fn await_event(&mut self, batch: &mut VecDeque<Task>) -> bool {
+        let Some(next) = self.drive.modelled().and_then(EventTiming::next_event) else { return false };
+        while batch.is_empty() {
+            let left = next.since(self.shared.clock());
+            if left == Nanos::ZERO {
+                break;
+            }
+            let asleep = Duration::from_nanos(left.0).saturating_sub(AWAKE_BEFORE);
+            self.shared.queue.take_all(batch, Some(asleep));
+        }
+        true
+    }
+
     /// Takes what there is to do; when there is nothing for a while, offers idle time.
     fn await_work(&mut self, batch: &mut VecDeque<Task>) {
+        if self.await_event(batch) {
+            return;
+        }
         self.shared.queue.take_all(batch, Some(IDLE_AFTER));
         while batch.is_empty() {
             let clock = self.shared.clock().max(self.latest);
             self.drive.begin(clock);
             // What fails here fails again at the next request, which can be told of it.
             let did_something = self.drive.is_powered() && self.drive.idle(IDLE_BUDGET) == Ok(true);
+            if self.await_event(batch) {
+                return;
+            }
             let limit = did_something.then_some(Duration::ZERO);
             self.shared.queue.take_all(batch, limit);
         }
@@ -146,35 +244,40 @@ impl Engine {
             return Ok(());
         }
         if self.is_dark {
-            self.finish(&request, shut_down(), None);
+            self.answer(outgoing(&request, shut_down()), None);
             return Ok(());
         }
         self.latest = self.latest.max(request.arrived);
         self.drive.begin(self.latest);
         match self.perform(&mut request) {
             Ok(is_done) => {
-                request.due = request.due.max(self.drive.now());
+                request.end = self.drive.end_with(request.end);
                 if !is_done {
                     self.turns.put_back(&Of(Arc::clone(&request.connection)), request);
                     return Ok(());
                 }
                 self.record(&request)?;
                 let reply = self.reply(&mut request);
-                self.finish(&request, reply, self.modelled.then_some(request.due));
+                let reply = outgoing(&request, reply);
+                if self.modelled {
+                    self.await_end(reply, (request.command, request.offset, request.length), request.end);
+                } else {
+                    self.answer(reply, None);
+                }
                 Ok(())
             }
             Err(DriveError::Unreadable) => {
-                self.finish(&request, Reply::Error(Errno::Io, "a page cannot be read".into()), None);
+                self.answer(outgoing(&request, Reply::Error(Errno::Io, "a page cannot be read".into())), None);
                 Ok(())
             }
             Err(DriveError::ReadOnly) => {
                 let why = "too many blocks have failed: the device is read-only; copy the data to another one";
-                self.finish(&request, Reply::Error(Errno::NotPermitted, why.into()), None);
+                self.answer(outgoing(&request, Reply::Error(Errno::NotPermitted, why.into())), None);
                 Ok(())
             }
             Err(DriveError::NoPower) => self.lose_power(),
             Err(DriveError::Bug(why)) => {
-                self.finish(&request, Reply::Error(Errno::Io, why.clone()), None);
+                self.answer(outgoing(&request, Reply::Error(Errno::Io, why.clone())), None);
                 Err(LiveError::Bug(format!("{} is at fault: {why}", self.drive.description().stack.names())))
             }
         }
@@ -227,14 +330,6 @@ impl Engine {
         recorder.take(self.latest, request.command, request.agreed.hint, (request.offset, request.length))
     }
 
-    fn finish(&mut self, request: &Request, reply: Reply, due: Option<Nanos>) {
-        let mut buffers = Vec::with_capacity(2);
-        nbd::encode(reply, request.cookie, request.agreed, &mut buffers);
-        let due = due.map(|due| self.shared.moment(due));
-        let outgoing = Outgoing { due, buffers, weight: request.weight };
-        self.finished.push((Arc::clone(&request.connection), outgoing));
-    }
-
     /// Hands replies out, those of one client in one go. What they speak of outlives this process.
     fn hand_out(&mut self) -> Result<(), LiveError> {
         if self.finished.is_empty() {
@@ -258,6 +353,7 @@ impl Engine {
             return Err(self.drive.disk_failed());
         }
         self.hand_out()?;
+        self.awaited.clear();
         self.is_dark = true;
         let stays_off = std::mem::take(&mut self.stays_off);
         self.shared.set_power(if stays_off { Power::Off } else { Power::Returning });
@@ -367,6 +463,13 @@ impl Drop for ClosesQueue {
     fn drop(&mut self) {
         self.0.queue.close();
     }
+}
+
+/// A reply on its way to its client.
+fn outgoing(request: &Request, reply: Reply) -> Awaited {
+    let mut buffers = Vec::with_capacity(2);
+    nbd::encode(reply, request.cookie, request.agreed, &mut buffers);
+    Awaited::Client(Arc::clone(&request.connection), Outgoing { due: None, buffers, weight: request.weight })
 }
 
 /// Pieces of pages as runs of data and of zeros.

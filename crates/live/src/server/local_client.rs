@@ -10,9 +10,9 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ftl::{Hint, Spares};
+use ftl::{Hint, Moment, Spares};
 
-use super::engine::Engine;
+use super::engine::{Awaited, Engine};
 use super::files::FilesStat;
 use super::local_request::{Answer, LocalClientError, LocalRequest};
 use super::shared::Shared;
@@ -123,10 +123,16 @@ impl Engine {
     /// Serves the local client and answers it.
     pub(super) fn local_request(&mut self, request: &LocalRequest) -> Result<(), LiveError> {
         let (result, end) = self.serve_request(request);
-        let due = self.modelled.then(|| self.drive.now()).filter(|_| result.is_ok());
-        // A host that has gone needs no answer.
+        let is_done = result.is_ok();
         let spares = self.drive.ftl().spares();
-        let _ = request.answer.try_send(Answer { result, power_ons: self.power_ons, due, spares });
+        let answer = Answer { result, power_ons: self.power_ons, due: None, spares };
+        let reply = Awaited::Local(request.answer.clone(), answer);
+        if is_done && self.modelled {
+            let end = self.drive.end_with(Moment::ZERO);
+            self.await_end(reply, (request.command, request.offset, request.length), end);
+        } else {
+            self.answer(reply, None);
+        }
         end
     }
 

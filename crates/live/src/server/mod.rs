@@ -162,7 +162,7 @@ impl Server {
         let metrics = options.metrics.map(|at| Listener::bind(&Address::Tcp(at), "--metrics")).transpose()?;
         let (metrics, metrics_at) = metrics.unzip();
         let recorder = options.record.as_deref().map(Recorder::start).transpose()?;
-        let drive = LiveDrive::start(
+        let mut drive = LiveDrive::start(
             image,
             DriveOptions {
                 modelled: options.modelled,
@@ -181,7 +181,7 @@ impl Server {
             metrics: metrics_at.map(|at| format!("http://{at}/metrics")),
             logical_bytes: drive.len(),
             ftl: drive.description().stack.names(),
-            mount_s: drive.now().0 as f64 / 1e9,
+            mount_s: drive.wait().0 as f64 / 1e9,
             is_read_only: options.read_only,
             findings: drive.findings().sentences(),
             warnings: address.map(|address| warnings(&address, tls.as_ref())).unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
 use bytes::Bytes;
-use ftl::Nanos;
+use ftl::{Moment, Nanos};
 
 use super::client::Connection;
 use super::commands::ControlRequest;
@@ -39,7 +39,7 @@ pub(crate) struct Request {
     /// What they held, of a read.
     pub(super) read: Vec<Piece>,
     /// When the modelled device is done with them.
-    pub(super) due: Nanos,
+    pub(super) end: Moment,
 }
 
 impl Request {
@@ -64,7 +64,7 @@ impl Request {
             weight,
             done: 0,
             read: Vec::new(),
-            due: Nanos::ZERO,
+            end: Moment::ZERO,
         }
     }
 }

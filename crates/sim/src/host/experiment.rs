@@ -14,6 +14,7 @@ use ftl::registry::{self, Resolved};
 use ftl::{ConfigError, PartKind, Stack};
 use trace::units::Bytes;
 
+use crate::SimError;
 use crate::host::control::{Control, Order};
 use crate::observe::memory::Limit;
 use crate::observe::probe::ProbeConfig;
@@ -25,7 +26,6 @@ use crate::timing::device::{Device, Draft, Simulated};
 use crate::workload::paging::{Pager, Placement};
 use crate::workload::stream::Workload;
 use crate::workload::survey::{Survey, choose};
-use crate::{Abilities, SimError};
 
 /// The most requests that a closed loop keeps outstanding: what `NVMe` allows in one queue.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
@@ -154,7 +154,7 @@ impl Experiment {
 
     /// Whether what requests waited for is known.
     pub(crate) fn knows_waiting(&self) -> bool {
-        self.wishes.waiting && self.device.abilities == Abilities::default()
+        self.wishes.waiting
     }
 
     /// Splits the workload's records into pages of the device.

@@ -3,6 +3,7 @@
 pub(crate) mod control;
 pub(crate) mod experiment;
 pub(crate) mod mount;
+pub(crate) mod outstanding;
 pub(crate) mod precondition;
 pub(crate) mod run;
 pub(crate) mod server;

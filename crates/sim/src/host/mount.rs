@@ -37,16 +37,17 @@ pub(crate) fn mount<S: Store + 'static, W: ReadChecker<S::Data>>(
         RecoverError::Ftl(error) => at_mount(Fault::Ftl(error)),
         RecoverError::Config(error) => Halt::Input(SimError::study(format!("ftl \"{}\": {error}", plan.label))),
     })?;
-    let facts = facts(&media);
+    let time_ns = media.wait().0;
+    let facts = facts(&media, time_ns);
     Ok((Host::new(media, ftl, witness), facts))
 }
 
-fn facts<D: ftl::Device>(media: &FlashPort<D>) -> MountFacts {
+fn facts<D: ftl::Device>(media: &FlashPort<D>, time_ns: u64) -> MountFacts {
     let total = |op| media.tally().total(op);
     MountFacts {
         reads: total(FlashOp::Read),
         programs: total(FlashOp::Program),
         erases: total(FlashOp::Erase),
-        time_ns: media.now().0,
+        time_ns,
     }
 }

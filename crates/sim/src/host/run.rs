@@ -5,6 +5,10 @@
 //! if verified, then: read everything back ── check invariants ── power off ── mount ── both again
 //! ```
 //!
+//! Requests are issued when they begin and measured when they end, in the order in which they were
+//! issued ([`Outstanding`]); until then many of them are under way. In a closed loop each that ends
+//! lets one begin.
+//!
 //! A run shares nothing with the runs beside it: it opens the workload itself and reads it as a
 //! stream. Whether lean or verified, it issues the same flash operations at the same times, so both
 //! have the same event hash.
@@ -22,15 +26,16 @@ use std::time::Instant;
 
 use check::ExactOracle;
 use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Pbn, Store};
-use ftl::{Cause, FlashOp, FlashPort, Nanos, Note, Spares, Tally, Timed, registry};
+use ftl::{Cause, FlashOp, FlashPort, Nanos, Note, Spares, Tally, Timed, Timing, registry};
 use trace::HostOp;
 
 use crate::error::{Fault, Stage};
 use crate::host::control::Reporter;
 use crate::host::experiment::{Experiment, Plan};
 use crate::host::mount::mount;
+use crate::host::outstanding::{Outstanding, Pending};
 use crate::host::precondition::prepare;
-use crate::host::server::{Host, NoCheck, Pace, ReadChecker};
+use crate::host::server::{Host, NoCheck, ReadChecker};
 use crate::observe::log::{Part, Row};
 use crate::observe::metrics::{
     Metrics, Sampler, Standing, buffer_hit_ratio, mapping_hit_ratio, page_write_amplification, write_amplification,
@@ -49,10 +54,12 @@ use crate::workload::load::Load;
 use crate::workload::lookahead::Ahead;
 use crate::workload::mapped_pages::MappedPages;
 use crate::workload::paging::{Extent, PageRequest};
-use crate::{Pricing, SimError};
+use crate::{EventTiming, SimError};
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
 const REPORT_EVERY: u64 = 1024;
+/// Flash operations that may be under way, some two gigabytes of them.
+const MOST_UNDER_WAY: usize = 1 << 24;
 /// Pages that are read back at once.
 const READ_BACK_PAGES: u32 = 64;
 
@@ -81,6 +88,10 @@ struct Run<'a, S: Store, W> {
     held: Option<MappedPages>,
     load: Load,
     log: Option<Part>,
+    sampler: Sampler,
+    outstanding: Outstanding,
+    /// Whether the translation layer decides by how long requests take.
+    observes_responses: bool,
 }
 
 impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
@@ -89,13 +100,24 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let ftl = registry::create(&plan.stack, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
         let chip = Chip::new(device.geometry, &device.chip);
-        let media = FlashPort::new(Timed { chip, timing: device.pricing() });
+        let media = FlashPort::new(Timed { chip, timing: device.timing() });
         let prepared = experiment.precondition != Precondition::None;
         let held = (!prepared || experiment.survey.facts.pages_trimmed > 0)
             .then(|| MappedPages::new(device.logical_pages, prepared));
         let metrics = Metrics::new((experiment.skip == 0).then_some(Nanos::ZERO));
         let load = Load::new(experiment.survey.facts.requests);
-        Ok(Self { experiment, plan, host: Host::new(media, ftl, witness), metrics, held, load, log })
+        Ok(Self {
+            experiment,
+            plan,
+            observes_responses: ftl.observes_responses(),
+            host: Host::new(media, ftl, witness),
+            metrics,
+            held,
+            load,
+            log,
+            sampler: Sampler::new(0, 1, 1, &Tally::default()),
+            outstanding: Outstanding::default(),
+        })
     }
 
     fn finish(mut self, preparing: &Reporter, measuring: &Reporter) -> Result<RunResult, Halt> {
@@ -106,9 +128,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let (series, end_of_life, before) = self.measure(measuring)?;
         self.log.take().map_or(Ok(()), Part::finish)?;
         let measured_wall_s = begun.elapsed().as_secs_f64();
-        self.host.device_mut().timing.settle();
         let endurance = self.endurance(&before, end_of_life.is_some());
-        let result = self.result(&before, prepared, series.finish(), endurance);
+        let result = self.result(&before, prepared, series, endurance);
         let result = RunResult { measured_wall_s, end_of_life, ..result };
         if !self.experiment.verify {
             self.compare_totals()?;
@@ -124,60 +145,174 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
 
     /// Cuts the power and mounts the device again; what it holds must be the same.
     fn mount(self) -> Result<MountFacts, Halt> {
-        let Self { experiment, plan, host, metrics, held, load, log } = self;
-        let (host, facts) = mount(host, &experiment.device, plan)?;
-        Self { experiment, plan, host, metrics, held, load, log }.verify(Stage::Mount)?;
+        let (host, facts) = mount(self.host, &self.experiment.device, self.plan)?;
+        Self { host, ..self }.verify(Stage::Mount)?;
         Ok(facts)
     }
 
     /// Serves the whole workload, or what the device lives to serve. Tells how things stood when
     /// measuring began, too.
-    fn measure(&mut self, reporter: &Reporter) -> Result<(Sampler, Option<EndOfLife>, Before), Halt> {
-        let Experiment { workload, survey, samples, queue_depth, skip, .. } = self.experiment;
+    fn measure(&mut self, reporter: &Reporter) -> Result<(Series, Option<EndOfLife>, Before), Halt> {
+        let Experiment { workload, survey, samples, skip, .. } = self.experiment;
         if self.host.ftl().needs_future() {
             self.host.set_future(&all_calls(workload.open(self.experiment.pager())?)?);
         }
         let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
-        let mut pace = queue_depth.map_or_else(Pace::open, |depth| Pace::closed(depth as usize));
         let mut before = self.before();
         if let Some(log) = &mut self.log {
             log.begin(&before.tally);
         }
         let page_bytes = self.chip().geometry().page_size_bytes();
-        let mut sampler = Sampler::new(survey.facts.requests - skip, *samples, page_bytes, &before.tally);
+        let sampler = |before: &Before| Sampler::new(survey.facts.requests - skip, *samples, page_bytes, &before.tally);
+        self.sampler = sampler(&before);
         let mut number = 0;
         while let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))? {
             number += 1;
-            let served = self.serve(request, &mut pace);
-            if let Ok((begin, done)) = served {
-                self.observe(request, number, begin, done)?;
-            }
-            if let Err(fault) = served {
+            if let Err(fault) = self.issue(request, number) {
                 if !fault.is_end_of_life() {
                     return Err(Halt::Fault(Stage::Request(number), fault));
                 }
                 self.host.mark_uncertain(request);
-                sampler.take_last((number - 1).saturating_sub(*skip), &self.metrics, self.standing(&before));
+                self.finish_outstanding()?;
+                let standing = self.standing((number - 1).saturating_sub(*skip), &before);
+                self.sampler.take_last(&self.metrics, standing);
                 let host_written_bytes = self.metrics.asked.bytes_written;
                 let end = EndOfLife { request: number, host_written_bytes, message: fault.to_string() };
-                return Ok((sampler, Some(end), before));
+                return Ok((self.take_series(), Some(end), before));
             }
-            if number == *skip {
+            let measured = number.checked_sub(*skip);
+            if measured == Some(0) {
                 before = self.begin_measuring();
-                sampler = Sampler::new(survey.facts.requests - skip, *samples, page_bytes, &before.tally);
-            } else if number.checked_sub(*skip) == Some(sampler.due()) {
-                sampler.take(&self.metrics, self.standing(&before));
+                self.sampler = sampler(&before);
+            } else if let Some(measured) = measured
+                && self.sampler.is_due(measured)
+            {
+                let standing = self.standing(measured, &before);
+                self.outstanding.last_mut().standing = Some(Box::new(standing));
             }
-            if number.checked_sub(*skip) == Some(before.life.due()) {
+            if measured == Some(before.life.due()) {
                 let (bytes, spares) = (self.metrics.asked.bytes_written, self.host.ftl().spares());
                 before.life.look(bytes, spares, || before.wear.counts(self.chip()));
             }
+            self.measure_ended()?;
             if number % REPORT_EVERY == 0 {
+                self.check_backlog()?;
                 reporter.report(number)?;
             }
         }
+        self.finish_outstanding()?;
         reporter.report(number)?;
-        Ok((sampler, None, before))
+        Ok((self.take_series(), None, before))
+    }
+
+    /// Lets time pass until a request begins, and issues it.
+    #[inline]
+    fn issue(&mut self, request: &PageRequest, number: u64) -> Result<(), Fault> {
+        let begin = match self.experiment.queue_depth {
+            Some(depth) => self.await_a_place(depth as usize),
+            None => self.await_arrival(Nanos(request.arrival_ns))?,
+        };
+        let end = self.host.serve(request, begin)?;
+        let is_measured = number > self.experiment.skip;
+        if is_measured {
+            self.metrics.begin(request, begin);
+        }
+        if let Some(held) = &mut self.held {
+            held.see(request);
+        }
+        let operations = match &mut self.log {
+            Some(log) => Some(Box::new(log.operations(self.host.media().tally()))),
+            None => None,
+        };
+        let ticket = self.outstanding.push(Pending::new(request, number, begin, is_measured, operations));
+        self.host.device_mut().timing.tell_when_over(end, ticket);
+        Ok(())
+    }
+
+    /// Lets time pass until fewer than `depth` requests are under way; returns that moment.
+    #[inline]
+    fn await_a_place(&mut self, depth: usize) -> Nanos {
+        while self.hear_of_one() {}
+        while self.outstanding.under_way() >= depth {
+            self.host.device_mut().timing.pass_until_end();
+            while self.hear_of_one() {}
+        }
+        self.host.media().now()
+    }
+
+    /// Lets time pass until a request arrives, and offers the device what is idle time before;
+    /// returns the moment of arrival.
+    fn await_arrival(&mut self, arrival: Nanos) -> Result<Nanos, Fault> {
+        if self.host.device_mut().timing.pass_until_idle_before(arrival) {
+            while self.hear_of_one() {}
+            self.host.idle(self.host.media().now(), arrival)?;
+        }
+        self.host.device_mut().timing.pass_until(arrival);
+        while self.hear_of_one() {}
+        Ok(arrival)
+    }
+
+    /// Hears of one request that has ended, if there is one.
+    #[inline]
+    fn hear_of_one(&mut self) -> bool {
+        let Some(ended) = self.host.device_mut().timing.take_ended() else { return false };
+        let pending = self.outstanding.end(ended);
+        if let Some(pages) = pending.pages_of_read_or_write()
+            && self.observes_responses
+        {
+            let response = ended.at.since(pending.begin);
+            self.host.on_response(pages, response);
+        }
+        true
+    }
+
+    /// Measures the requests that have ended, up to the first that has not.
+    #[inline]
+    fn measure_ended(&mut self) -> Result<(), SimError> {
+        while let Some((pending, done, parts)) = self.outstanding.pop_ended() {
+            let Pending { op, arrival_ns, number, begin, is_measured, .. } = pending;
+            let is_timed = matches!(op, HostOp::Read | HostOp::Write);
+            self.load.add(arrival_ns, done.0, is_timed);
+            if is_measured {
+                self.metrics.record(op, begin, done);
+            }
+            if let Some(parts) = parts.as_ref().filter(|_| is_measured && is_timed) {
+                debug_assert_eq!(parts.sum(), (done - begin).0, "the parts of request {number}");
+                self.metrics.parts.add(parts);
+            }
+            if let (Some(log), Some(operations)) = (&mut self.log, pending.operations) {
+                let (begin_ns, end_ns, pages) = (begin.0, done.0, pending.pages);
+                log.push(&Row { number, op, arrival_ns, begin_ns, end_ns, pages, operations: *operations, parts })?;
+            }
+            if let Some(standing) = pending.standing {
+                self.sampler.take(&self.metrics, *standing);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets everything under way end, and measures it.
+    fn finish_outstanding(&mut self) -> Result<(), SimError> {
+        self.host.device_mut().timing.pass_until_idle();
+        while self.hear_of_one() {}
+        self.measure_ended()
+    }
+
+    fn take_series(&mut self) -> Series {
+        std::mem::replace(&mut self.sampler, Sampler::new(0, 1, 1, &Tally::default())).finish()
+    }
+
+    /// A device that falls ever further behind ends the run before the memory does.
+    fn check_backlog(&self) -> Result<(), SimError> {
+        let under_way = self.host.media().device().timing.under_way();
+        if under_way <= MOST_UNDER_WAY {
+            return Ok(());
+        }
+        Err(SimError::study(format!(
+            "ftl \"{}\": the device falls ever further behind: {under_way} flash operations wait, and at most {MOST_UNDER_WAY} may. \
+             Let requests come more slowly (workload.speedup below 1), or take a closed loop (host.loop = \"closed\")",
+            self.plan.label
+        )))
     }
 
     /// How things stand.
@@ -188,10 +323,11 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         Before { tally: *self.host.media().tally(), wear: Wear::new(blocks, self.chip()), life }
     }
 
-    /// How the device stands at a point of the time series.
-    fn standing(&self, before: &Before) -> Standing<'_> {
-        let (tally, gauges) = (self.host.media().tally(), self.host.ftl().gauges());
-        Standing { tally, spread: before.wear.spread(self.chip()), gauges }
+    /// How the device stands when so many measured requests have been issued.
+    fn standing(&self, requests: u64, before: &Before) -> Standing {
+        let (tally, gauges) = (*self.host.media().tally(), self.host.ftl().gauges());
+        let (written_bytes, spread) = (self.metrics.asked.bytes_written, before.wear.spread(self.chip()));
+        Standing { requests, written_bytes, tally, spread, gauges }
     }
 
     fn chip(&self) -> &Chip<S> {
@@ -203,49 +339,10 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         if let Some(held) = &mut self.held {
             held.restart();
         }
-        if let Some(watch) = self.host.device_mut().timing.watch_mut() {
-            watch.restart_classes();
+        if let Some(probe) = self.host.device_mut().timing.probe_mut() {
+            probe.restart_classes();
         }
         self.before()
-    }
-
-    /// Serves a request; returns when it began and was done.
-    #[inline]
-    fn serve(&mut self, request: &PageRequest, pace: &mut Pace) -> Result<(Nanos, Nanos), Fault> {
-        let begin = pace.begin(Nanos(request.arrival_ns));
-        if let Some(idle_from) = pace.idle_before(begin) {
-            self.host.idle(idle_from, begin)?;
-        }
-        if let Some(watch) = self.host.device_mut().timing.watch_mut() {
-            watch.begin_request();
-        }
-        let done = self.host.serve(request, begin)?;
-        pace.complete(done);
-        Ok((begin, done))
-    }
-
-    /// Measures a request that was served.
-    #[inline]
-    fn observe(&mut self, request: &PageRequest, number: u64, begin: Nanos, done: Nanos) -> Result<(), SimError> {
-        let is_timed = matches!(request.op, HostOp::Read | HostOp::Write);
-        self.load.add(request.arrival_ns, done.0, is_timed);
-        let is_measured = number > self.experiment.skip;
-        if is_measured {
-            self.metrics.record(request, begin, done);
-        }
-        if let Some(held) = &mut self.held {
-            held.see(request);
-        }
-        let watch = self.host.device_mut().timing.watch_mut();
-        let parts = watch.and_then(|watch| watch.end_request(begin.0, done.0));
-        if let Some(parts) = parts.filter(|_| is_measured && is_timed) {
-            self.metrics.parts.add(&parts);
-        }
-        if let Some(log) = &mut self.log {
-            let (begin_ns, end_ns, tally) = (begin.0, done.0, self.host.media().tally());
-            log.push(&Row { number, request, begin_ns, end_ns, tally, parts })?;
-        }
-        Ok(())
     }
 
     /// Reads everything back and checks the scheme's invariants.
@@ -311,7 +408,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let [read, write, trim, flush] = asked.requests;
         let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());
-        let watch = host.media().device().timing.watch();
+        let timing = &host.media().device().timing;
+        let probe = timing.probe();
         let (waiting_ns, service_ns) = metrics.parts.means().unzip();
         RunResult {
             label: plan.label.clone(),
@@ -329,8 +427,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             measured_wall_s: 0.0,
             response_ns: classes.map(|class| class.responses()),
             cdf: classes.map(|class| class.cdf()),
-            classes: watch.and_then(Probe::classes),
-            timeline: watch.and_then(Probe::timeline),
+            classes: probe.and_then(Probe::classes),
+            timeline: probe.and_then(Probe::timeline),
             iops: per_second(read + write),
             throughput_bytes_per_s: per_second(asked.bytes),
             host_pages_read: asked.pages_read,
@@ -339,7 +437,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             reads_without_flash: self.reads_without_flash(),
             write_amplification: write_amplification(programs, page_bytes, asked.bytes_written),
             page_write_amplification: page_write_amplification(programs, asked.pages_written),
-            operations: operations(&tally),
+            operations: operations(&tally, timing),
             controller_ns: tally.controller_ns(),
             notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).collect(),
             mapping_hit_ratio: mapping_hit_ratio(&tally),
@@ -351,8 +449,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             end_of_life: None,
             endurance,
             footprint: host.ftl().footprint().into(),
-            utilisation: utilisation(&host.media().device().timing, metrics.end),
-            load: load.facts(&host.media().device().timing, experiment.queue_depth.is_none()),
+            utilisation: utilisation(timing, metrics.end),
+            load: load.facts(timing, experiment.queue_depth.is_none()),
             waiting_ns,
             service_ns,
             gauges: host.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
@@ -378,27 +476,27 @@ fn merges(tally: &Tally) -> Merges {
     }
 }
 
-fn operations(tally: &Tally) -> Vec<OperationCount> {
+fn operations(tally: &Tally, timing: &EventTiming) -> Vec<OperationCount> {
     let every = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));
     every
         .map(|(cause, op)| OperationCount {
             cause: cause.name(),
             op: op.name(),
             count: tally.count(cause, op),
-            time_ns: tally.time_ns(cause, op),
+            time_ns: timing.time_ns(cause, op),
         })
         .filter(|operation| operation.count > 0)
         .collect()
 }
 
-fn utilisation(pricing: &Pricing, end: Nanos) -> Utilisation {
-    let elapsed = end.max(pricing.idle_at()).0 as f64;
+fn utilisation(timing: &EventTiming, end: Nanos) -> Utilisation {
+    let elapsed = end.max(timing.idle_at()).0 as f64;
     let mean = |busy: &mut dyn ExactSizeIterator<Item = u64>| {
         let resources = busy.len() as f64;
         (elapsed > 0.0).then(|| busy.map(|ns| ns as f64).sum::<f64>() / (resources * elapsed))
     };
     Utilisation {
-        dies: mean(&mut pricing.die_busy_ns()),
-        channels: if pricing.has_channels() { mean(&mut pricing.channel_busy_ns()) } else { None },
+        dies: mean(&mut timing.die_busy_ns()),
+        channels: if timing.has_channels() { mean(&mut timing.channel_busy_ns()) } else { None },
     }
 }

@@ -1,5 +1,4 @@
-//! The host side of a run: requests become calls of the translation layer, and a pace says when
-//! each begins.
+//! The host side of a run: requests become calls of the translation layer.
 //!
 //! The driver is written once for both kinds of run. A *lean* run keeps no data and is watched by
 //! [`NoCheck`]; a *verified* run writes a stamp into every page and is watched by the
@@ -10,12 +9,9 @@
 //! before the write, under its own cause; a page that was never written has no rest, and the
 //! translation layer answers without a flash operation.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use check::{ExactOracle, Stamp};
 use flash::Lpn;
-use ftl::{Cause, Device, Drive, FlashPort, FutureRequest, Hint, Nanos, PrefetchStage, Request};
+use ftl::{Cause, Device, Drive, FlashPort, FutureRequest, Hint, Moment, Nanos, PrefetchStage, Request};
 use trace::HostOp;
 
 use crate::error::Fault;
@@ -123,8 +119,9 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
         self.server.ftl.prefetch(&self.media, &request_of(extent, Nanos::ZERO, Hint::NONE), stage);
     }
 
-    /// Serves a request that begins at a moment; returns when its last page is done.
-    pub(crate) fn serve(&mut self, request: &PageRequest, at: Nanos) -> Result<Nanos, Fault> {
+    /// Has a request served that begins at a moment, after letting time pass until then; returns
+    /// when its last page will be done.
+    pub(crate) fn serve(&mut self, request: &PageRequest, at: Nanos) -> Result<Moment, Fault> {
         let Self { media, server } = self;
         media.begin(at);
         let of = |&extent: &Extent| request_of(extent, at, request.hint);
@@ -145,7 +142,12 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
             }
             HostOp::Flush => server.ftl.flush(media)?,
         }
-        Ok(media.now())
+        Ok(media.end())
+    }
+
+    /// A read or write of these pages has ended, so long after it began.
+    pub(crate) fn on_response(&mut self, pages: Extent, response: Nanos) {
+        self.server.ftl.on_response(&request_of(pages, Nanos::ZERO, Hint::NONE), response);
     }
 
     /// A request was refused half-way: its pages may hold what they held before.
@@ -167,13 +169,18 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
         let Self { media, server } = self;
         let request = request_of(extent, media.now(), Hint::NONE);
         media.begin(request.arrival);
-        media.with_cause(cause, |media| server.write(media, &request))
+        media.with_cause(cause, |media| server.write(media, &request))?;
+        media.wait();
+        Ok(())
     }
 
     /// Reads neighbouring pages and compares them, when what was asked before is done.
     pub(crate) fn read_back(&mut self, extent: Extent) -> Result<(), Fault> {
         let request = request_of(extent, self.media.now(), Hint::NONE);
-        self.server.read(&mut self.media, &request)
+        self.media.begin(request.arrival);
+        self.server.read(&mut self.media, &request)?;
+        self.media.wait();
+        Ok(())
     }
 }
 
@@ -207,63 +214,6 @@ impl<D: Device, W: ReadChecker<D::Data>> Server<D, W> {
 
 fn request_of(extent: Extent, arrival: Nanos, hint: Hint) -> Request {
     Request { lpn: extent.lpn, pages: extent.pages, arrival, hint }
-}
-
-/// When requests begin.
-pub(crate) enum Pace {
-    /// When they arrive.
-    Open {
-        /// When everything begun so far is done.
-        done: Nanos,
-    },
-    /// When the earliest of the outstanding ones completes.
-    Closed {
-        /// Requests that the host keeps outstanding.
-        depth: usize,
-        /// When they complete.
-        outstanding: BinaryHeap<Reverse<u64>>,
-    },
-}
-
-impl Pace {
-    /// A host that follows arrivals.
-    pub(crate) fn open() -> Self {
-        Self::Open { done: Nanos::ZERO }
-    }
-
-    /// A host that keeps `depth` requests outstanding.
-    pub(crate) fn closed(depth: usize) -> Self {
-        Self::Closed { depth, outstanding: BinaryHeap::with_capacity(depth) }
-    }
-
-    /// When the next request begins, which arrives at `arrival`.
-    #[inline]
-    pub(crate) fn begin(&mut self, arrival: Nanos) -> Nanos {
-        match self {
-            Self::Open { .. } => arrival,
-            Self::Closed { depth, outstanding } if outstanding.len() < *depth => Nanos::ZERO,
-            Self::Closed { outstanding, .. } => Nanos(outstanding.pop().map_or(0, |Reverse(done)| done)),
-        }
-    }
-
-    /// A request completes at `done`.
-    #[inline]
-    pub(crate) fn complete(&mut self, done: Nanos) {
-        match self {
-            Self::Open { done: latest } => *latest = (*latest).max(done),
-            Self::Closed { outstanding, .. } => outstanding.push(Reverse(done.0)),
-        }
-    }
-
-    /// From when on the device has nothing to do before `next` begins; none when it has. A closed
-    /// loop leaves no gaps.
-    #[inline]
-    pub(crate) fn idle_before(&self, next: Nanos) -> Option<Nanos> {
-        match self {
-            Self::Open { done } if *done < next => Some(*done),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -373,30 +323,5 @@ mod tests {
     fn an_illegal_operation_is_a_fault_with_its_coordinates() {
         let fault = host(7).serve(&request(HostOp::Read, 0), Nanos::ZERO).expect_err("erased");
         assert!(fault.to_string().contains("PPN 7") && !fault.is_end_of_life(), "{fault}");
-    }
-
-    #[test]
-    fn a_closed_loop_begins_a_request_when_the_earliest_outstanding_one_completes() {
-        let mut pace = Pace::closed(2);
-        let mut begins = Vec::new();
-        for service in [50, 10, 10, 10, 10, 5] {
-            let begin = pace.begin(Nanos(999));
-            begins.push(begin.0);
-            pace.complete(begin + Nanos(service));
-        }
-        // 0 |=================== 50 ==================|
-        // 0 |= 10 =|= 10 =|= 10 =|= 10 =|5|
-        assert_eq!(begins, [0, 0, 10, 20, 30, 40]);
-        assert_eq!(pace.idle_before(Nanos(1 << 40)), None);
-    }
-
-    #[test]
-    fn an_open_loop_is_idle_between_the_last_completion_and_the_next_arrival() {
-        let mut pace = Pace::open();
-        assert_eq!(pace.idle_before(Nanos(0)), None);
-        pace.complete(Nanos(100));
-        pace.complete(Nanos(70));
-        assert_eq!((pace.idle_before(Nanos(100)), pace.idle_before(Nanos(101))), (None, Some(Nanos(100))));
-        assert_eq!(pace.begin(Nanos(101)), Nanos(101));
     }
 }

@@ -26,7 +26,6 @@ use trace::HostOp;
 
 use crate::SimError;
 use crate::observe::wait_breakdown::Parts;
-use crate::workload::paging::PageRequest;
 
 /// Rows in a group: some megabytes while it is filled.
 const GROUP_ROWS: usize = 1 << 15;
@@ -114,15 +113,20 @@ pub(crate) struct Part {
     before: Tally,
 }
 
+/// Flash operations by cause.
+pub(crate) type Operations = [u64; Cause::COUNT];
+
 /// What is known of a request when it is done.
-pub(crate) struct Row<'a> {
+pub(crate) struct Row {
     /// Its number, counted from 1.
     pub(crate) number: u64,
-    pub(crate) request: &'a PageRequest,
+    pub(crate) op: HostOp,
+    pub(crate) arrival_ns: u64,
     pub(crate) begin_ns: u64,
     pub(crate) end_ns: u64,
-    /// What has been done by now.
-    pub(crate) tally: &'a Tally,
+    pub(crate) pages: u64,
+    /// Its flash operations by cause.
+    pub(crate) operations: Operations,
     /// The parts of its time, where they are known.
     pub(crate) parts: Option<Parts>,
 }
@@ -133,21 +137,25 @@ impl Part {
         self.before = *before;
     }
 
+    /// What has been done since this was last asked: the operations of the request in hand.
+    pub(crate) fn operations(&mut self, tally: &Tally) -> Operations {
+        let done = tally.since(&self.before);
+        self.before = *tally;
+        Cause::ALL.map(|cause| FlashOp::ALL.iter().map(|&op| done.count(cause, op)).sum())
+    }
+
     pub(crate) fn push(&mut self, row: &Row) -> Result<(), SimError> {
-        let kind = match row.request.op {
+        let kind = match row.op {
             HostOp::Read => "read",
             HostOp::Write => "write",
             HostOp::Trim => "trim",
             HostOp::Flush => "flush",
         };
         self.kinds.push(kind.into());
-        let fixed = [row.number, row.request.arrival_ns, row.begin_ns, row.end_ns, row.request.pages()];
-        let done = row.tally.since(&self.before);
-        self.before = *row.tally;
-        let operations = Cause::ALL.map(|cause| FlashOp::ALL.iter().map(|&op| done.count(cause, op)).sum::<u64>());
+        let fixed = [row.number, row.arrival_ns, row.begin_ns, row.end_ns, row.pages];
         let parts = row.parts.unwrap_or_default();
         let times = parts.waiting.into_iter().chain(parts.service).chain([parts.controller]);
-        let values = fixed.into_iter().chain(operations).chain(times.filter(|_| self.has_waiting));
+        let values = fixed.into_iter().chain(row.operations).chain(times.filter(|_| self.has_waiting));
         for (column, value) in self.columns.iter_mut().zip(values) {
             column.push(value.cast_signed());
         }

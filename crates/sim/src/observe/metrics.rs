@@ -150,13 +150,18 @@ impl Metrics {
         Self { reads, writes, asked: Asked::default(), end: Nanos::ZERO, begin, parts: PartSums::default() }
     }
 
+    /// A request begins.
+    #[inline]
+    pub(crate) fn begin(&mut self, request: &PageRequest, begin: Nanos) {
+        self.asked.add(request);
+        self.begin.get_or_insert(begin);
+    }
+
     /// A request that began at `begin` is done at `done`.
     #[inline]
-    pub(crate) fn record(&mut self, request: &PageRequest, begin: Nanos, done: Nanos) {
-        self.asked.add(request);
+    pub(crate) fn record(&mut self, op: HostOp, begin: Nanos, done: Nanos) {
         self.end = self.end.max(done);
-        self.begin.get_or_insert(begin);
-        match request.op {
+        match op {
             HostOp::Read => self.reads.record((done - begin).0),
             HostOp::Write => self.writes.record((done - begin).0),
             HostOp::Trim | HostOp::Flush => {}
@@ -202,9 +207,13 @@ pub fn buffer_hit_ratio(tally: &Tally) -> Option<f64> {
     (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
 }
 
-/// How the device stands at a point of the time series.
-pub(crate) struct Standing<'a> {
-    pub(crate) tally: &'a Tally,
+/// How the device stands at a point of the time series: when the last request of the interval has
+/// been issued.
+pub(crate) struct Standing {
+    /// Measured requests issued by then.
+    pub(crate) requests: u64,
+    pub(crate) written_bytes: u64,
+    pub(crate) tally: Tally,
     pub(crate) spread: Spread,
     pub(crate) gauges: Vec<ftl::Gauge>,
 }
@@ -215,7 +224,8 @@ pub(crate) struct Sampler {
     /// Requests of the whole run.
     requests: u64,
     points: u64,
-    taken: u64,
+    /// Intervals that have ended.
+    passed: u64,
     due: u64,
     /// The counts when measurement began.
     first: Tally,
@@ -235,7 +245,7 @@ impl Sampler {
         let mut sampler = Self {
             requests,
             points,
-            taken: 0,
+            passed: 0,
             due: 0,
             first: *tally,
             last: *tally,
@@ -249,25 +259,30 @@ impl Sampler {
         sampler
     }
 
-    /// The number of requests after which the next point is taken.
+    /// Whether so many requests end an interval; if so, the next one begins.
     #[inline]
-    pub(crate) fn due(&self) -> u64 {
-        self.due
+    pub(crate) fn is_due(&mut self, requests: u64) -> bool {
+        let is_due = requests == self.due;
+        if is_due {
+            self.passed += 1;
+            self.schedule();
+        }
+        is_due
     }
 
     fn schedule(&mut self) {
-        let share = u128::from(self.requests) * u128::from(self.taken + 1) / u128::from(self.points);
-        self.due = if self.taken < self.points { share as u64 } else { u64::MAX };
+        let share = u128::from(self.requests) * u128::from(self.passed + 1) / u128::from(self.points);
+        self.due = if self.passed < self.points { share as u64 } else { u64::MAX };
     }
 
-    /// Takes the point that is due.
+    /// Takes a point, when all requests of its interval are done.
     pub(crate) fn take(&mut self, metrics: &Metrics, standing: Standing) {
-        let Standing { tally, spread, gauges } = standing;
+        let Standing { requests, written_bytes, tally, spread, gauges } = standing;
         let interval = tally.since(&self.last);
         let timed = metrics.timed() - self.last_timed;
-        let written = metrics.asked.bytes_written - self.last_written_bytes;
+        let written = written_bytes - self.last_written_bytes;
         let series = &mut self.series;
-        series.request.push(self.due);
+        series.request.push(requests);
         series.time_ns.push(metrics.elapsed().0);
         series.mean_response_ns.push((timed > 0).then(|| (metrics.sum_ns() - self.last_sum_ns) as f64 / timed as f64));
         series.write_amplification.push(write_amplification(
@@ -278,22 +293,19 @@ impl Sampler {
         series.erases.push(tally.since(&self.first).total(FlashOp::Erase));
         series.erases_std.push(spread.std);
         series.erases_max.push(spread.max);
-        series.host_written_bytes.push(metrics.asked.bytes_written);
+        series.host_written_bytes.push(written_bytes);
         series.mapping_hit_ratio.push(mapping_hit_ratio(&interval));
         series.buffer_hit_ratio.push(buffer_hit_ratio(&interval));
         for gauge in gauges {
             series.gauges.entry(gauge.name).or_default().push(gauge.value);
         }
-        (self.last, self.last_sum_ns, self.last_timed) = (*tally, metrics.sum_ns(), metrics.timed());
-        self.last_written_bytes = metrics.asked.bytes_written;
-        self.taken += 1;
-        self.schedule();
+        (self.last, self.last_sum_ns, self.last_timed) = (tally, metrics.sum_ns(), metrics.timed());
+        self.last_written_bytes = written_bytes;
     }
 
     /// Takes a last point after a run that ended early, unless there is one.
-    pub(crate) fn take_last(&mut self, request: u64, metrics: &Metrics, standing: Standing) {
-        if request > 0 && self.series.request.last() != Some(&request) {
-            self.due = request;
+    pub(crate) fn take_last(&mut self, metrics: &Metrics, standing: Standing) {
+        if standing.requests > 0 && self.series.request.last() != Some(&standing.requests) {
             self.take(metrics, standing);
         }
     }
@@ -370,9 +382,9 @@ mod tests {
         let metrics = Metrics::new(None);
         for (requests, points, expected) in [(10, 4, vec![2, 5, 7, 10]), (3, 200, vec![1, 2, 3]), (5, 1, vec![5])] {
             let mut sampler = Sampler::new(requests, points, 4096, &Tally::default());
-            while sampler.due() != u64::MAX {
-                let standing = Standing { tally: &Tally::default(), spread: Spread::default(), gauges: Vec::new() };
-                sampler.take(&metrics, standing);
+            for requests in (1..=requests).filter(|&requests| sampler.is_due(requests)).collect::<Vec<_>>() {
+                let (tally, spread) = (Tally::default(), Spread::default());
+                sampler.take(&metrics, Standing { requests, written_bytes: 0, tally, spread, gauges: Vec::new() });
             }
             assert_eq!(sampler.finish().request, expected);
         }

@@ -1,11 +1,11 @@
 //! What a run tells of single operations, where it is asked to: latency by class, the timeline of a
 //! window, and what requests waited for.
 //!
-//! Nobody pays for it who does not ask: pricing looks at one pointer for each operation.
+//! Nobody pays for it who does not ask: the engine looks at one pointer for each operation.
 
 use crate::observe::classes::ClassTimes;
 use crate::observe::timeline::{Placed, Recorder, Window};
-use crate::observe::wait_breakdown::{Parts, Waiting};
+use crate::observe::wait_breakdown::{Breakdown, Parts};
 use crate::result::{ClassLatency, TimelineFacts};
 
 /// What is watched.
@@ -23,34 +23,23 @@ pub(crate) struct ProbeConfig {
 pub(crate) struct Probe {
     classes: Option<ClassTimes>,
     timeline: Option<Recorder>,
-    waiting: Option<Waiting>,
+    /// What requests waited for; told by the engine of every step of an operation.
+    pub(crate) breakdown: Option<Breakdown>,
 }
 
 impl Probe {
-    /// None, where nothing is asked for. `waiting` is empty and made for the device.
-    pub(crate) fn new(wishes: ProbeConfig, waiting: impl FnOnce() -> Waiting) -> Option<Self> {
+    /// None, where nothing is asked for.
+    pub(crate) fn new(wishes: ProbeConfig, breakdown: impl FnOnce() -> Breakdown) -> Option<Self> {
         let classes = wishes.classes.then(ClassTimes::new);
         let timeline = wishes.timeline.map(Recorder::new);
-        let waiting = wishes.waiting.then(waiting);
-        (classes.is_some() || timeline.is_some() || waiting.is_some()).then_some(Self { classes, timeline, waiting })
+        let breakdown = wishes.waiting.then(breakdown);
+        let watches = classes.is_some() || timeline.is_some() || breakdown.is_some();
+        watches.then_some(Self { classes, timeline, breakdown })
     }
 
     /// Forgets the classes' times so far.
     pub(crate) fn restart_classes(&mut self) {
         self.classes = self.classes.is_some().then(ClassTimes::new);
-    }
-
-    /// Called before each host request.
-    pub(crate) fn begin_request(&mut self) {
-        if let Some(waiting) = &mut self.waiting {
-            waiting.begin();
-        }
-    }
-
-    /// The request that began at `begin` is done at `done`: the parts of its time, where they are
-    /// watched.
-    pub(crate) fn end_request(&mut self, begin: u64, done: u64) -> Option<Parts> {
-        self.waiting.as_mut().map(|waiting| waiting.end(begin, done))
     }
 
     /// Forgets what it saw.
@@ -59,21 +48,24 @@ impl Probe {
         if let Some(timeline) = &mut self.timeline {
             timeline.clear();
         }
-        if let Some(waiting) = &mut self.waiting {
-            waiting.clear();
+        if let Some(breakdown) = &mut self.breakdown {
+            breakdown.clear();
         }
     }
 
-    /// An operation found its place, when nothing begins before `now` any more.
-    pub(crate) fn see(&mut self, placed: Placed, now: u64) {
+    /// Whether it wants to see where each operation lay.
+    #[inline]
+    pub(crate) fn sees_operations(&self) -> bool {
+        self.classes.is_some() || self.timeline.is_some()
+    }
+
+    /// An operation, or a part of one, is over.
+    pub(crate) fn see(&mut self, placed: Placed) {
         if let (Some(classes), Some(service_ns)) = (&mut self.classes, placed.service_ns) {
             classes.record(placed.task, (placed.end_ns - placed.ready_ns).saturating_sub(service_ns), service_ns);
         }
-        if let Some(waiting) = &mut self.waiting {
-            waiting.see(&placed, now);
-        }
         if let Some(timeline) = &mut self.timeline {
-            timeline.record(placed, now);
+            timeline.record(placed);
         }
     }
 
@@ -83,5 +75,12 @@ impl Probe {
 
     pub(crate) fn timeline(&self) -> Option<TimelineFacts> {
         self.timeline.as_ref().map(Recorder::result)
+    }
+
+    /// The parts of the time of the request that an entry is the last of; of one without entries,
+    /// nothing.
+    pub(crate) fn parts(&self, entry: Option<u32>) -> Option<Parts> {
+        let breakdown = self.breakdown.as_ref()?;
+        Some(entry.map_or_else(Parts::default, |entry| breakdown.parts(entry)))
     }
 }

@@ -2,9 +2,7 @@
 //! begins, for a chart of time × resource. So what only waits in the window is there, too.
 //!
 //! Memory is bounded by [`MOST_OPERATIONS`]. A window that holds more is cut short, not thinned: it
-//! then ends where everything that is ready before is known to be there, and says what was asked.
-//! Operations are priced in program order, and a collection reaches far into the future; so what is
-//! known to be complete is what lies before the request in hand.
+//! then ends earlier, everything that is ready before is there, and it says what was asked.
 
 use ftl::{Cause, FlashOp, Task};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -98,20 +96,26 @@ impl Recorder {
         *self = Self::new(self.asked);
     }
 
-    /// An operation found its place while the request that began at `now` is served: nothing is
-    /// ready earlier any more.
-    pub(crate) fn record(&mut self, placed: Placed, now: u64) {
+    /// An operation, or a part of one, is over.
+    pub(crate) fn record(&mut self, placed: Placed) {
         if placed.end_ns <= self.asked.from_ns || placed.ready_ns >= self.to_ns {
             return;
         }
         if self.placed.len() == MOST_OPERATIONS {
-            self.to_ns = self.to_ns.min(now.max(self.asked.from_ns));
-            let to_ns = self.to_ns;
-            self.placed.retain(|placed| placed.ready_ns < to_ns);
+            self.cut();
         }
         if placed.ready_ns < self.to_ns {
             self.placed.push(placed);
         }
+    }
+
+    /// Ends the window earlier. Some that are ready before may still be under way, so that takes
+    /// away more than one.
+    fn cut(&mut self) {
+        let mut ready: Vec<u64> = self.placed.iter().map(|placed| placed.ready_ns).collect();
+        let (_, &mut to_ns, _) = ready.select_nth_unstable(MOST_OPERATIONS - MOST_OPERATIONS / 8);
+        self.to_ns = to_ns.max(self.asked.from_ns);
+        self.placed.retain(|placed| placed.ready_ns < to_ns);
     }
 
     /// The operations in order of time.
@@ -153,7 +157,7 @@ mod tests {
     fn what_touches_the_window_is_recorded_in_order_of_time() {
         let mut recorder = Recorder::new(Window { from_ns: 10, to_ns: 20 });
         for start in [19, 20, 7, 8, 12] {
-            recorder.record(read(start), 0);
+            recorder.record(read(start));
         }
         // 7 is over when the window begins, 20 begins when it is over.
         assert_eq!(recorded(&recorder), [8, 12, 19]);
@@ -165,19 +169,17 @@ mod tests {
     fn a_window_that_holds_too_much_ends_where_all_is_known() {
         let mut recorder = Recorder::new(Window { from_ns: 100, to_ns: 1 << 40 });
         let most = MOST_OPERATIONS as u64;
-        // Each request has an operation at once and one far ahead.
-        for request in 0..most {
-            let now = 100 + 10 * request;
-            recorder.record(read(now), now);
-            recorder.record(read(now + 50_000), now);
+        // Operations end in order of time; every third one has been ready for long.
+        let ready = |number: u64| 100 + 10 * number - if number.is_multiple_of(3) { 5 * number.min(50) } else { 0 };
+        for number in 0..2 * most {
+            let start_ns = 100 + 10 * number;
+            recorder.record(Placed { ready_ns: ready(number), ..read(start_ns) });
         }
         let result = recorder.result();
         assert_eq!(result.requested_to_ns, 1 << 40);
         assert!((100_000..1 << 20).contains(&result.to_ns), "{}", result.to_ns);
-        let expected = |from: u64| (from..result.to_ns).step_by(10);
-        let mut all: Vec<_> = expected(100).chain(expected(50_100)).collect();
-        all.sort_unstable();
-        assert_eq!(result.start_ns, all, "nothing is missing before the end");
+        let expected = (0..2 * most).filter(|&number| ready(number) < result.to_ns).map(|number| 100 + 10 * number);
+        assert_eq!(result.start_ns, expected.collect::<Vec<_>>(), "nothing is missing before the end");
         assert!(result.start_ns.len() <= MOST_OPERATIONS);
     }
 

@@ -2,31 +2,32 @@
 //!
 //! ```text
 //! request  |begin ............................................................ done|
-//! read     | wait: die held by a collection |= sense =| wait: channel held by host |= transfer =|
+//! read     | wait: die held by a collection |= sense =| wait: bus held by the host |= transfer =|
 //!            waiting_ns.collection            service.host waiting_ns.host          service.host
 //! ```
 //!
 //! A request's time is a chain of operations, each ready when the one before it is done; where
 //! several run side by side, the one that is done last counts. An operation's own time (what it
-//! takes on an idle device) is *service* of its cause. The rest of the time from when it is ready
-//! until it is done is *waiting*, and goes to the causes of the operations that held its die, or
-//! its channel, meanwhile. What lies between operations is the controller's. So the parts of a
-//! request add up to its response, to the nanosecond.
+//! takes on an idle device) is *service* of its cause. While it waits, for its die, its bus, or the
+//! erase of its block, somebody holds that, and the time is *waiting* for the cause of whoever does.
+//! Time between operations is the controller's. So the parts of a request add up to its response,
+//! to the nanosecond.
 //!
-//! Limits: a stretch that nobody held (a gap too short for the operation) goes to whoever held the
-//! resource last before it began. Only the plain model has this; where promises move
-//! (`planner.rs`), who held what is known too late.
+//! Each die and each bus keeps the sums of the time for which it was held, by cause. An operation
+//! notes the sums when it begins to wait and takes the difference when it need not wait any longer.
+//! So waiting costs the same behind one operation and behind thousands. What an operation has waited
+//! for goes on to the one that follows it ([`Account`]), and the last one has the request's.
+//!
+//! Limits: an operation that is suspended waits for those that its die serves meanwhile; giving the
+//! die up and taking the work up again count as waiting for its own cause. A die that holds a page
+//! for its bus counts for the cause of that page.
 
-mod ledger;
+use ftl::Cause;
 
-use ftl::{Cause, FlashOp};
+/// Nanoseconds by cause.
+pub(crate) type ByCause = [u64; Cause::COUNT];
 
-use crate::Latencies;
-use crate::observe::timeline::Placed;
-pub(crate) use ledger::ByCause;
-use ledger::Ledger;
-
-/// The parts of one request's time, or of many, in nanoseconds.
+/// The parts of one request's time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// By the cause of what was waited for.
@@ -38,131 +39,195 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    fn add(&mut self, other: &Self) {
-        let sums = self.waiting.iter_mut().zip(other.waiting).chain(self.service.iter_mut().zip(other.service));
-        sums.for_each(|(sum, ns)| *sum += ns);
-        self.controller += other.controller;
+    /// All of it: the response.
+    pub(crate) fn sum(&self) -> u64 {
+        self.waiting.iter().chain(&self.service).sum::<u64>() + self.controller
     }
 }
 
-/// An operation that its request waits for.
+/// For which cause a die or a bus was held, and for how long.
 #[derive(Clone, Copy)]
-struct Step {
-    ready: u64,
-    end: u64,
+struct Ledger {
+    held: ByCause,
+    holder: Cause,
+    since: u64,
+    /// When the holder lets go; the far future while that is not known.
+    until: u64,
+}
+
+impl Ledger {
+    const EMPTY: Self = Self { held: [0; Cause::COUNT], holder: Cause::Host, since: 0, until: 0 };
+
+    /// Somebody holds it from now on, until he is known to let go.
+    #[inline]
+    fn hold(&mut self, cause: Cause, now: u64, until: u64) {
+        self.held[self.holder as usize] += now.min(self.until) - self.since;
+        (self.holder, self.since, self.until) = (cause, now, until);
+    }
+
+    /// Nobody holds it any more.
+    #[inline]
+    fn release(&mut self, now: u64) {
+        self.hold(self.holder, now, now);
+    }
+
+    /// The sums up to now.
+    #[inline]
+    fn sums(&mut self, now: u64) -> &ByCause {
+        let moment = now.min(self.until);
+        self.held[self.holder as usize] += moment - self.since;
+        self.since = moment;
+        &self.held
+    }
+}
+
+/// What an entry under way has come to: the parts of its request's time so far.
+#[derive(Clone, Default)]
+struct Account {
     parts: Parts,
+    /// Since when it has waited, and what the ledger said then.
+    since: u64,
+    seen: ByCause,
 }
 
-/// Watches who holds what, and splits requests' time.
-pub(crate) struct Waiting {
-    latencies: Latencies,
-    dies: Vec<Ledger>,
-    channels: Vec<Ledger>,
-    dies_per_channel: u32,
-    /// Operations of the request in hand.
-    steps: Vec<Step>,
-    /// Whether a request is in hand.
-    is_open: bool,
-}
-
-impl Waiting {
-    /// Nothing held yet. Without `channels` there is one resource.
-    pub(crate) fn new(latencies: Latencies, channels: u32, dies_per_channel: u32) -> Self {
-        let dies = (channels * dies_per_channel).max(1);
-        Self {
-            latencies,
-            dies: (0..dies).map(|_| Ledger::default()).collect(),
-            channels: (0..channels).map(|_| Ledger::default()).collect(),
-            dies_per_channel,
-            steps: Vec::new(),
-            is_open: false,
+impl Account {
+    fn wait_ended(&mut self, sums: &ByCause) {
+        for ((waiting, now), before) in self.parts.waiting.iter_mut().zip(sums).zip(&self.seen) {
+            *waiting += now - before;
         }
+    }
+}
+
+/// Splits the time of requests.
+pub(crate) struct Breakdown {
+    dies: Vec<Ledger>,
+    buses: Vec<Ledger>,
+    /// By the number of the entry.
+    accounts: Vec<Account>,
+}
+
+/// Until somebody else takes it.
+const OPEN: u64 = u64::MAX;
+
+impl Breakdown {
+    /// Nothing held yet.
+    pub(crate) fn new(dies: usize, buses: usize) -> Self {
+        Self { dies: vec![Ledger::EMPTY; dies], buses: vec![Ledger::EMPTY; buses], accounts: Vec::new() }
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        *self = Self::new(self.latencies, self.channels.len() as u32, self.dies_per_channel);
+        *self = Self::new(self.dies.len(), self.buses.len());
     }
 
-    /// A request begins.
-    pub(crate) fn begin(&mut self) {
-        self.steps.clear();
-        self.is_open = true;
+    /// The first entry of a request is issued.
+    #[inline]
+    pub(crate) fn issued(&mut self, entry: u32, now: u64) {
+        let account = self.account(entry);
+        (account.parts, account.since) = (Parts::default(), now);
     }
 
-    /// An operation found its place, when nothing begins before `now` any more.
-    pub(crate) fn see(&mut self, placed: &Placed, now: u64) {
-        let Placed { task, die, start_ns, transfer_ns, end_ns, .. } = *placed;
-        if self.is_open && task.chain == 0 {
-            let step = Step { ready: placed.ready_ns, end: end_ns, parts: self.split(placed) };
-            self.steps.push(step);
-        }
-        self.dies[die as usize].hold(start_ns, end_ns, task.cause, now);
-        if let Some(transfer) = transfer_ns {
-            self.channels[(die / self.dies_per_channel) as usize].hold(
-                transfer,
-                transfer + self.latencies.transfer_ns,
-                task.cause,
-                now,
-            );
+    /// An entry follows one that has just ended.
+    #[inline]
+    pub(crate) fn follows(&mut self, entry: u32, followed: u32, now: u64) {
+        let parts = self.account(followed).parts;
+        let account = self.account(entry);
+        (account.parts, account.since) = (parts, now);
+    }
+
+    /// Until now, the controller was at work.
+    pub(crate) fn controller_until(&mut self, entry: u32, now: u64) {
+        let account = self.account(entry);
+        account.parts.controller += now - account.since;
+        account.since = now;
+    }
+
+    /// The block of a program has been erased; whether that is what it still waited for.
+    pub(crate) fn block_erased(&mut self, entry: u32, cause: Cause, now: u64, has_waited: bool) {
+        let account = self.account(entry);
+        if has_waited {
+            account.parts.waiting[cause as usize] += now - account.since;
+            account.since = now;
         }
     }
 
-    /// The parts of one operation's time.
-    fn split(&self, placed: &Placed) -> Parts {
-        let Placed { task, die, ready_ns, start_ns, transfer_ns, end_ns, .. } = *placed;
-        let mut parts = Parts::default();
-        let service = self.latencies.alone_ns(task.op);
-        parts.service[task.cause as usize] = service;
-        if end_ns - ready_ns == service {
-            return parts;
-        }
-        let channel = transfer_ns.map(|_| &self.channels[(die / self.dies_per_channel) as usize]);
-        let waiting = &mut parts.waiting;
-        // For the die; a program goes on to wait for the channel before it begins.
-        let (covered, mut holder) = self.dies[die as usize].held(ready_ns, start_ns, waiting);
-        let mut left = start_ns - ready_ns - covered;
-        if let (Some(channel), FlashOp::Program, 1..) = (channel, task.op, left) {
-            let (covered, last) = channel.held(start_ns - left, start_ns, waiting);
-            (left, holder) = (left - covered, last.or(holder));
-        }
-        waiting[holder.unwrap_or(task.cause) as usize] += left;
-        // A read waits for the channel when it has sensed.
-        if let (Some(channel), FlashOp::Read, Some(transfer)) = (channel, task.op, transfer_ns) {
-            let sensed = start_ns + self.latencies.read_ns;
-            let (covered, last) = channel.held(sensed, transfer, waiting);
-            waiting[last.unwrap_or(task.cause) as usize] += transfer - sensed - covered;
-        }
-        parts
+    /// An operation begins to wait for its die.
+    #[inline]
+    pub(crate) fn waits_for_die(&mut self, entry: u32, die: usize, now: u64) {
+        let sums = *self.dies[die].sums(now);
+        let account = self.account(entry);
+        (account.since, account.seen) = (now, sums);
     }
 
-    /// The parts of a request that began at `begin` and is done at `done`.
-    pub(crate) fn end(&mut self, begin: u64, done: u64) -> Parts {
-        self.is_open = false;
-        let (mut parts, mut moment, mut steps) = (Parts::default(), done, self.steps.as_slice());
-        while let Some(index) = before(steps, moment) {
-            let step = &steps[index];
-            parts.add(&step.parts);
-            parts.controller += moment - step.end;
-            (moment, steps) = (step.ready, &steps[..index]);
+    /// A die takes an operation up.
+    #[inline]
+    pub(crate) fn wait_for_die_ended(&mut self, entry: u32, die: usize, now: u64) {
+        let Self { dies, accounts, .. } = self;
+        let account = &mut accounts[entry as usize];
+        if now > account.since {
+            account.wait_ended(dies[die].sums(now));
         }
-        parts.controller += moment - begin;
-        parts
     }
-}
 
-/// The operation that ends last, at or before a moment; of several the latest issued.
-fn before(steps: &[Step], moment: u64) -> Option<usize> {
-    let mut found: Option<usize> = None;
-    for (index, step) in steps.iter().enumerate().rev() {
-        if step.end == moment {
-            return Some(index);
-        }
-        if step.end < moment && found.is_none_or(|found| steps[found].end < step.end) {
-            found = Some(index);
-        }
+    /// A die is held for a cause from now on.
+    #[inline]
+    pub(crate) fn die_held(&mut self, die: usize, cause: Cause, now: u64) {
+        self.dies[die].hold(cause, now, OPEN);
     }
-    found
+
+    /// Nobody holds a die any more.
+    #[inline]
+    pub(crate) fn die_released(&mut self, die: usize, now: u64) {
+        self.dies[die].release(now);
+    }
+
+    /// An operation that was suspended is taken up again, which takes `resume_ns`.
+    pub(crate) fn resumes(&mut self, entry: u32, die: usize, cause: Cause, (now, resume_ns): (u64, u64)) {
+        self.wait_for_die_ended(entry, die, now);
+        self.account(entry).parts.waiting[cause as usize] += resume_ns;
+    }
+
+    /// An operation begins to wait for its bus.
+    #[inline]
+    pub(crate) fn waits_for_bus(&mut self, entry: u32, bus: usize, now: u64) {
+        let sums = *self.buses[bus].sums(now);
+        let account = self.account(entry);
+        (account.since, account.seen) = (now, sums);
+    }
+
+    /// A page moves on a bus from now on, until a moment; of an operation that a request waits for,
+    /// if one is named.
+    #[inline]
+    pub(crate) fn page_moves(&mut self, entry: Option<u32>, bus: usize, cause: Cause, (now, until): (u64, u64)) {
+        let Self { buses, accounts, .. } = self;
+        if let Some(entry) = entry {
+            let account = &mut accounts[entry as usize];
+            if now > account.since {
+                account.wait_ended(buses[bus].sums(now));
+            }
+        }
+        buses[bus].hold(cause, now, until);
+    }
+
+    /// An operation is done, which takes so long alone.
+    #[inline]
+    pub(crate) fn served(&mut self, entry: u32, cause: Cause, service_ns: u64) {
+        self.account(entry).parts.service[cause as usize] += service_ns;
+    }
+
+    /// The parts of the time of the request that an entry is the last of.
+    pub(crate) fn parts(&self, entry: u32) -> Parts {
+        self.accounts.get(entry as usize).map_or_else(Parts::default, |account| account.parts)
+    }
+
+    #[inline]
+    fn account(&mut self, entry: u32) -> &mut Account {
+        let entry = entry as usize;
+        if entry >= self.accounts.len() {
+            self.accounts.resize(entry + 1, Account::default());
+        }
+        &mut self.accounts[entry]
+    }
 }
 
 /// The parts of all requests that were measured.
@@ -201,3 +266,49 @@ impl PartSums {
 
 /// Mean nanoseconds by name.
 pub(crate) type Means = std::collections::BTreeMap<&'static str, f64>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_cause(pairs: &[(Cause, u64)]) -> ByCause {
+        let mut sums = ByCause::default();
+        pairs.iter().for_each(|&(cause, ns)| sums[cause as usize] += ns);
+        sums
+    }
+
+    #[test]
+    fn who_held_a_die_is_summed_up_to_any_moment_and_idle_time_is_nobodys() {
+        let mut ledger = Ledger::EMPTY;
+        ledger.hold(Cause::Host, 100, OPEN);
+        assert_eq!(*ledger.sums(130), by_cause(&[(Cause::Host, 30)]));
+        ledger.hold(Cause::Collection, 150, OPEN);
+        ledger.release(170);
+        ledger.hold(Cause::Host, 300, 340);
+        let all = by_cause(&[(Cause::Host, 90), (Cause::Collection, 20)]);
+        assert_eq!(
+            (*ledger.sums(335), *ledger.sums(900)),
+            (by_cause(&[(Cause::Host, 85), (Cause::Collection, 20)]), all)
+        );
+    }
+
+    #[test]
+    fn an_operation_waits_for_those_who_hold_its_die_and_its_bus_and_hands_that_on() {
+        let mut breakdown = Breakdown::new(1, 1);
+        breakdown.die_held(0, Cause::Collection, 0);
+        breakdown.issued(3, 10);
+        breakdown.waits_for_die(3, 0, 10);
+        breakdown.die_held(0, Cause::Mapping, 25);
+        breakdown.wait_for_die_ended(3, 0, 40);
+        breakdown.die_held(0, Cause::Host, 40);
+        breakdown.page_moves(None, 0, Cause::Merge, (45, 60));
+        breakdown.waits_for_bus(3, 0, 50);
+        breakdown.page_moves(Some(3), 0, Cause::Host, (60, 70));
+        breakdown.served(3, Cause::Host, 20);
+        breakdown.follows(4, 3, 70);
+        breakdown.controller_until(4, 75);
+        let Parts { waiting, service, controller } = breakdown.parts(4);
+        assert_eq!(waiting, by_cause(&[(Cause::Collection, 15), (Cause::Mapping, 15), (Cause::Merge, 10)]));
+        assert_eq!((service, controller), (by_cause(&[(Cause::Host, 20)]), 5));
+    }
+}

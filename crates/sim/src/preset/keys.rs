@@ -95,6 +95,7 @@ impl Keys {
             resume_latency: Some(Nanoseconds(self.abilities.resume_ns)),
             gc_channels: self.abilities.gc_channels.map(Count),
             gc_yields: Some(self.abilities.gc_yields),
+            reads_first: Some(self.abilities.reads_first),
             program_order: Some(self.program_order),
             endurance: Some(Count(self.endurance)),
             bad_blocks: Some(self.bad_blocks),
@@ -112,6 +113,7 @@ fn abilities(text: &DeviceText, preset: Abilities) -> Result<Abilities, SimError
         resume_ns: latency("resume_latency", text.resume_latency, preset.resume_ns)?,
         gc_channels: text.gc_channels.map(|count| count.0).or(preset.gc_channels),
         gc_yields: text.gc_yields.unwrap_or(preset.gc_yields),
+        reads_first: text.reads_first.unwrap_or(preset.reads_first),
     })
 }
 

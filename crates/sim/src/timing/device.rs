@@ -17,7 +17,7 @@ use trace::generate::seed;
 
 use crate::preset::{DEFAULT_PRESET, Keys, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
-use crate::{Abilities, Latencies, Model, Pricing, SimError, Suspend};
+use crate::{Abilities, EventTiming, Latencies, Model, SimError, Suspend};
 
 /// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
 /// open or free beside the data; with 128 blocks and a spare of 6 %, the lowest of the presets, it
@@ -28,7 +28,7 @@ const SMALLEST_AUTO_BLOCKS: u64 = 128;
 const MAX_DIES: u64 = 65_536;
 
 /// A chip with prices.
-pub(crate) type Simulated<S> = Timed<Chip<S>, Pricing>;
+pub(crate) type Simulated<S> = Timed<Chip<S>, EventTiming>;
 
 /// A checked device.
 #[derive(Clone, Debug)]
@@ -94,13 +94,9 @@ impl Device {
         }
     }
 
-    /// Idle timelines.
-    pub(crate) fn pricing(&self) -> Pricing {
-        let shape = self.geometry.shape();
-        match self.model {
-            Model::Parallel => Pricing::able(&self.geometry, self.latencies, self.abilities),
-            Model::Serial => Pricing::new(self.model, shape.channels, shape.dies_per_channel, self.latencies),
-        }
+    /// An idle device.
+    pub(crate) fn timing(&self) -> EventTiming {
+        EventTiming::new(&self.geometry, self.latencies, self.model, self.abilities)
     }
 }
 
@@ -255,7 +251,7 @@ impl Draft {
         let refuse = |sentence: String| Err(SimError::study(sentence));
         if pricing == PricingText::Serial && abilities != plain {
             return refuse(
-                "device.pricing = \"serial\": one resource does one thing at a time, so copy_back, multi_plane, suspend, gc_channels and gc_yields \
+                "device.pricing = \"serial\": one resource does one thing at a time, so copy_back, multi_plane, reads_first, suspend, gc_channels and gc_yields \
                  mean nothing there. Leave them out, or set pricing = \"parallel\""
                     .into(),
             );

@@ -29,9 +29,4 @@ impl Latencies {
             FlashOp::Erase => self.erase_ns,
         }
     }
-
-    /// The shortest operation, but not less than one nanosecond.
-    pub(crate) fn shortest(&self) -> u64 {
-        FlashOp::ALL.map(|op| self.alone_ns(op)).into_iter().min().unwrap_or(0).max(1)
-    }
 }

@@ -1,8 +1,9 @@
-//! How long flash operations take: buses, dies and their queues.
+//! How long flash operations take: dies, buses and their queues.
 
-pub(crate) mod channel;
+pub(crate) mod abilities;
+mod calendar;
+mod collections;
 pub(crate) mod device;
-pub(crate) mod gaps;
+pub(crate) mod engine;
 pub(crate) mod latencies;
-pub(crate) mod model;
-pub(crate) mod planner;
+mod tasks;

@@ -8,7 +8,7 @@
 //! moment another resource is asked for by all, far less is served. What a run that is overloaded
 //! serves is measured: its `iops`.
 
-use crate::Pricing;
+use crate::EventTiming;
 use crate::result::{LoadFacts, QUARTERS};
 
 /// Of the bottleneck's rate, what may be offered before the device counts as overloaded.
@@ -57,10 +57,10 @@ impl Load {
         self.timed += u64::from(is_timed);
     }
 
-    /// What came of it, on these timelines.
-    pub(crate) fn facts(&self, pricing: &Pricing, is_open: bool) -> LoadFacts {
-        let (busiest, busy_ns) = busiest(pricing).map_or((None, 0), |(name, ns)| (Some(name), ns));
-        let elapsed_ns = self.done_ns.max(pricing.idle_at().0);
+    /// What came of it, on this device.
+    pub(crate) fn facts(&self, timing: &EventTiming, is_open: bool) -> LoadFacts {
+        let (busiest, busy_ns) = busiest(timing).map_or((None, 0), |(name, ns)| (Some(name), ns));
+        let elapsed_ns = self.done_ns.max(timing.idle_at().0);
         let ratio = |amount: u64, ns: u64, unit: f64| (ns > 0).then(|| amount as f64 * unit / ns as f64);
         let bottleneck_iops = ratio(self.timed, busy_ns, 1e9);
         let offered_iops = if is_open { ratio(self.timed, self.last_arrival_ns, 1e9) } else { None };
@@ -84,17 +84,17 @@ impl Load {
 }
 
 /// The resource that was held longest, and for how long; none where nothing was.
-fn busiest(pricing: &Pricing) -> Option<(String, u64)> {
+fn busiest(timing: &EventTiming) -> Option<(String, u64)> {
     let most = |busy: &mut dyn Iterator<Item = u64>, name: &str| {
         // Of equals the first, which `max_by_key` would not take.
         let (index, ns) = busy.enumerate().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
         (ns > 0).then(|| (format!("{name} {index}"), ns))
     };
-    if !pricing.has_channels() {
-        return most(&mut pricing.die_busy_ns(), "device").map(|(_, ns)| ("device".to_owned(), ns));
+    if !timing.has_channels() {
+        return most(&mut timing.die_busy_ns(), "device").map(|(_, ns)| ("device".to_owned(), ns));
     }
-    let channel = most(&mut pricing.channel_busy_ns(), "channel");
-    let die = most(&mut pricing.die_busy_ns(), "die");
+    let channel = most(&mut timing.channel_busy_ns(), "channel");
+    let die = most(&mut timing.die_busy_ns(), "die");
     match (die, channel) {
         (Some(die), Some(channel)) => Some(if channel.1 > die.1 { channel } else { die }),
         (die, channel) => die.or(channel),

@@ -1,8 +1,6 @@
-//! Studies from their text to their results, and the simulation's times beside those of simulations
-//! written apart from it.
+//! Studies from their text to their results, and the times of single operations worked out by hand.
 
 extern crate ftlkit_sim as sim;
 
-mod pricing;
-mod referee;
 mod studies;
+mod timing;

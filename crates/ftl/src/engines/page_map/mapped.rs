@@ -427,7 +427,7 @@ pub fn collect_in_idle<S: PageMapped, D: Device>(
     if more == 0 || !scheme.is_whole() {
         return Ok(());
     }
-    let end = flash.now() + budget;
+    let end = flash.earliest() + budget;
     let mut dies: Vec<u32> = (0..scheme.space().dies()).collect();
     dies.sort_by_key(|&die| scheme.blocks().free_on(die));
     for die in dies {
@@ -438,7 +438,7 @@ pub fn collect_in_idle<S: PageMapped, D: Device>(
             && let Some(victim) = scheme.take_victim(die)
         {
             choices -= 1;
-            if flash.now() + at_most(scheme, flash, victim) > end {
+            if flash.earliest() + at_most(scheme, flash, victim) > end {
                 scheme.space().leave(victim);
                 break;
             }

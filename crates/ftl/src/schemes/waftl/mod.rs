@@ -213,7 +213,6 @@ impl<D: Device> Mapping<D> for Waftl {
             }
             Ok(())
         })?;
-        self.threshold.answered(request, flash.now().since(request.arrival));
         if !missed.is_empty() && self.pages.blocks.spares().admit().is_ok() {
             FtlError::unless_read_only(flash.in_background(|flash| self.cache(flash, missed)))?;
         }
@@ -232,8 +231,15 @@ impl<D: Device> Mapping<D> for Waftl {
         })?;
         self.accessed(request);
         self.pages.repair_after_write(flash)?;
-        self.threshold.answered(request, flash.now().since(request.arrival));
         FtlError::unless_read_only(self.collect_online(flash))
+    }
+
+    fn observes_responses(&self) -> bool {
+        self.threshold.is_dynamic()
+    }
+
+    fn on_response(&mut self, request: &Request, response: Nanos) {
+        self.threshold.answered(request, response);
     }
 
     fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
@@ -258,11 +264,11 @@ impl<D: Device> Mapping<D> for Waftl {
     }
 
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
-        let (end, mut done) = (flash.now() + budget, 0);
+        let (end, mut done) = (flash.earliest() + budget, 0);
         while let Some(pbn) = self.spent.next()
             && self.pages.is_whole()
         {
-            let (erase, left) = (flash.estimate(FlashOp::Erase, pbn), end.since(flash.now()));
+            let (erase, left) = (flash.estimate(FlashOp::Erase, pbn), end.since(flash.earliest()));
             if done >= self.offline.blocks(erase) || !self.offline.would_begin(erase, left) {
                 break;
             }

@@ -109,6 +109,11 @@ impl Threshold {
         self.now
     }
 
+    /// Whether it changes with how long requests take.
+    pub(super) fn is_dynamic(&self) -> bool {
+        self.rule.is_some()
+    }
+
     /// The left side of eq. 1 for a dynamic threshold: by what share responses are longer than at
     /// the full block, 0 while nothing is known.
     pub(super) fn loss(&self) -> Option<f64> {

@@ -6,10 +6,10 @@
 //! reach dies ÷ (time of a host write with its share of collection).
 
 use super::results;
-use flash::Pbn;
-use ftl::{Cause, FlashOp, Nanos, Task, Timing};
+use flash::{Geometry, Pbn, Shape};
+use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 use random::SeededRng;
-use sim::{Latencies, Model, Pricing};
+use sim::{Abilities, EventTiming, Latencies, Model};
 
 fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
     let off = found / expected - 1.0;
@@ -69,19 +69,27 @@ fn mixed_operations_wait_like_m_g_1() {
     let latencies = Latencies { read_ns: 60_000, program_ns: 600_000, erase_ns: 1, transfer_ns: 0 };
     for (utilisation, expected_us) in [(0.5, 248.92), (0.8, 995.68)] {
         let dies = 16;
-        let mut pricing = Pricing::new(Model::Parallel, 4, 4, latencies);
+        let (channels, dies_per_channel, planes_per_die, blocks_per_plane) = (4, 4, 1, 1);
+        let (pages_per_block, page_size_bytes) = (1, 4096);
+        let shape =
+            Shape { channels, dies_per_channel, planes_per_die, blocks_per_plane, pages_per_block, page_size_bytes };
+        let geometry = Geometry::new(shape).expect("a shape");
+        let mut timing = EventTiming::new(&geometry, latencies, Model::Parallel, Abilities::default());
         let mut random = SeededRng::new(5);
         let mut unit = || (random.bits() >> 11) as f64 / (1_u64 << 53) as f64;
         let mean_gap_ns = 222_000.0 / utilisation / f64::from(dies);
-        let (mut now, mut waited, requests) = (0.0, 0.0, 6_000_000);
-        for _ in 0..requests {
+        let (mut now, mut waited, requests) = (0.0, 0.0, 6_000_000_u32);
+        let mut begun = Vec::new();
+        for request in 0..requests {
             now += -mean_gap_ns * (1.0 - unit()).ln();
             let at = Nanos(now as u64);
             let op = if unit() < 0.7 { FlashOp::Read } else { FlashOp::Program };
-            pricing.begin(at);
+            timing.pass_until(at);
             let die = (unit() * f64::from(dies)) as u32;
-            let span = pricing.perform(Task::new(op, Cause::Host, Pbn::new(die), die), at);
-            waited += (span.start - at).0 as f64;
+            let end = timing.perform(Task::new(op, Cause::Host, Pbn::new(die), die), Moment::at(at));
+            timing.tell_when_over(end, request);
+            begun.push(at + Nanos(if op == FlashOp::Read { latencies.read_ns } else { latencies.program_ns }));
+            waited += timing.drain_ended().map(|(ended, at)| (at - begun[ended as usize]).0 as f64).sum::<f64>();
         }
         close(waited / f64::from(requests) / 1000.0, expected_us, 0.02, &format!("mean wait at {utilisation}"));
     }

@@ -35,6 +35,8 @@ fn waiting_and_service_add_up_to_the_response() {
         ("100us", ""),
         ("3ms", "pricing = \"serial\""),
         ("3ms", "transfer_latency = \"300us\""),
+        ("3ms", "suspend = \"both\"\nsuspend_latency = \"20us\"\nresume_latency = \"30us\"\ngc_yields = true"),
+        ("3ms", "copy_back = true\nplanes_per_die = 2\nmulti_plane = true\ngc_channels = 1\nreads_first = true"),
     ] {
         let found = results(&text(gap, more));
         found.runs.iter().for_each(adds_up);
@@ -61,8 +63,6 @@ fn requests_wait_for_what_the_scheme_does() {
         assert_eq!(on.event_hash, off.event_hash, "watching changes nothing");
         assert!(off.waiting_ns.is_none() && off.service_ns.is_none());
     }
-    let planned = results(&text("3ms", "suspend = \"both\""));
-    assert!(planned.runs.iter().all(|run| run.waiting_ns.is_none()), "who held what is not known where promises move");
 }
 
 /// Whether the device bears arrivals that come so many times faster.
@@ -116,8 +116,9 @@ fn overload_is_noticed_and_light_load_is_not() {
     for run in &closed.runs {
         let load = &run.load;
         assert!(!load.is_overloaded && load.offered_iops.is_none() && load.backlog_ns.is_none(), "{load:?}");
+        // The last collections end after the last response.
         let ratio = run.iops.expect("time passed") / load.bottleneck_iops.expect("busy");
-        assert!(ratio < 1.0 + 1e-9, "{}: no more than the bound, {ratio}", run.label);
+        assert!(ratio < 1.01, "{}: no more than the bound, {ratio}", run.label);
     }
 }
 

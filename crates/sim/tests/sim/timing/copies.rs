@@ -4,11 +4,12 @@
 //! The scheme has one entry in RAM, so that every look-up misses; the copies of a translation page
 //! lie on two channels of two dies each.
 
-use flash::{Chip, ChipOptions, Flash, Geometry, Lpn, Pbn, Role, Shape};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Stack, Task, Timed, Timing, registry};
-use sim::{Abilities, Latencies, Pricing, Suspend};
+use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Role, Shape};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Moment, Nanos, Request, Stack, Task, Timed, Timing, registry};
+use sim::{Abilities, EventTiming, Latencies, Model, Suspend};
 
-use crate::referee::stream::{PricedDevice, Recorder};
+/// One type for all tests here that need one of their own: every scheme is compiled once for each.
+type PricedDevice = Timed<Chip<Full<u32>>, EventTiming>;
 
 /// RFTL tab. 5, in nanoseconds.
 const LATENCIES: Latencies =
@@ -37,7 +38,7 @@ impl Bench {
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
         let settings = [("cmt", "64"), ("cmt_policy", "lru")].iter().chain(settings);
         let ftl = registry::create(&Stack::with(scheme, settings.copied()), &layout).expect("accepted");
-        let timing = Recorder::new(Pricing::able(&geometry, LATENCIES, abilities));
+        let timing = EventTiming::new(&geometry, LATENCIES, Model::Parallel, abilities);
         let mut bench = Self { media: FlashPort::new(Timed { chip, timing }), ftl };
         for lpn in 0..LOGICAL_PAGES {
             bench.ftl.write(&mut bench.media, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
@@ -53,7 +54,7 @@ impl Bench {
         let mut out = [0];
         self.media.begin(Nanos(1000 * at_us));
         self.ftl.read(&mut self.media, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-        (out[0], self.media.now().0 / 1000)
+        (out[0], self.media.wait().0 / 1000)
     }
 
     /// Dies of the copies of the translation page of LPN 0, in the order of their first
@@ -75,7 +76,7 @@ impl Bench {
     fn occupy(&mut self, die: u32, ops: &[FlashOp]) {
         for &op in ops {
             let task = Task::new(op, Cause::Collection, Pbn::new(die * SHAPE.blocks_per_plane), die);
-            self.media.device_mut().perform(task, Nanos::ZERO);
+            self.media.device_mut().perform(task, Moment::ZERO);
         }
     }
 
@@ -148,7 +149,7 @@ fn an_erase_beside_the_copy_makes_the_channel_busy_but_not_the_read_late() {
         let mut bench = Bench::new("rftl", &[("copy_choice", choice)], Abilities::default());
         let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
         bench.occupy(original ^ 1, &[FlashOp::Erase]);
-        let busy = |bench: &Bench| bench.media.device().timing.pricing.die_busy_ns().collect::<Vec<_>>();
+        let busy = |bench: &Bench| bench.media.device().timing.die_busy_ns().collect::<Vec<_>>();
         let before = busy(&bench);
         let lpn = lpn_apart(&bench, &[original, original ^ 1, copy]);
         assert_eq!(bench.read(lpn, 0), (lpn, 2 * READ_US));
@@ -163,7 +164,7 @@ fn a_write_that_misses_waits_only_if_it_is_told_to() {
         let mut bench = Bench::new("dftl", &[("write_misses", write_misses)], Abilities::default());
         bench.media.begin(Nanos::ZERO);
         bench.ftl.write(&mut bench.media, &Request::new(Lpn::new(0), 1), &[7]).expect("written");
-        let done = bench.media.now().0 / 1000;
+        let done = bench.media.wait().0 / 1000;
         assert!((done_us..done_us + 125).contains(&done), "{write_misses}: {done} µs");
         assert_eq!(bench.read(0, 10_000).0, 7);
         bench.ftl.check(&bench.media).expect("invariants hold");

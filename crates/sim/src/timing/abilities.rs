@@ -19,7 +19,7 @@ pub enum Suspend {
 }
 
 impl Suspend {
-    pub(super) fn covers(self, op: FlashOp) -> bool {
+    pub(crate) fn covers(self, op: FlashOp) -> bool {
         match op {
             FlashOp::Read => false,
             FlashOp::Program => matches!(self, Self::Program | Self::Both),
@@ -41,10 +41,24 @@ pub struct Abilities {
     pub suspend_ns: u64,
     /// What taking up suspended work costs, in nanoseconds.
     pub resume_ns: u64,
+    /// Whether dies take up reads that the host waits for before anything else.
+    pub reads_first: bool,
     /// Channels that may collect at the same time; none: all.
     pub gc_channels: Option<u32>,
     /// Whether collections let reads pass between their operations.
     pub gc_yields: bool,
+}
+
+impl Abilities {
+    /// Whether some operations let reads pass that the host waits for.
+    pub(crate) fn has_precedence(&self) -> bool {
+        self.reads_first || self.gc_yields || self.suspend != Suspend::Off
+    }
+
+    /// Whether an operation lets reads pass that the host waits for.
+    pub(crate) fn yields(&self, op: FlashOp, in_background: bool) -> bool {
+        self.reads_first || self.gc_yields && in_background || self.suspend.covers(op)
+    }
 }
 
 impl Abilities {
@@ -55,6 +69,7 @@ impl Abilities {
         suspend: Suspend::Off,
         suspend_ns: 0,
         resume_ns: 0,
+        reads_first: false,
         gc_channels: None,
         gc_yields: false,
     };

@@ -1,0 +1,121 @@
+//! Requests that have been issued and are not measured yet.
+//!
+//! They end in any order and are measured in the order in which they were issued, so that the log,
+//! the time series and the sums are the same whatever ends first.
+
+use std::collections::VecDeque;
+
+use flash::Lpn;
+use ftl::Nanos;
+use trace::HostOp;
+
+use crate::observe::log::Operations;
+use crate::observe::metrics::Standing;
+use crate::observe::wait_breakdown::Parts;
+use crate::timing::engine::Ended;
+use crate::workload::paging::{Extent, PageRequest};
+
+/// What is kept of a request until it is measured.
+pub(crate) struct Pending {
+    pub(crate) op: HostOp,
+    /// Its number in the workload, counted from 1.
+    pub(crate) number: u64,
+    pub(crate) arrival_ns: u64,
+    pub(crate) begin: Nanos,
+    pub(crate) pages: u64,
+    pub(crate) is_measured: bool,
+    /// Its flash operations, where requests are logged.
+    pub(crate) operations: Option<Box<Operations>>,
+    /// How the device stood when it had been issued, if it ends an interval of the time series.
+    pub(crate) standing: Option<Box<Standing>>,
+    first: Lpn,
+    ended: Option<(Nanos, Option<Parts>)>,
+}
+
+impl Pending {
+    pub(crate) fn new(
+        request: &PageRequest,
+        number: u64,
+        begin: Nanos,
+        is_measured: bool,
+        operations: Option<Box<Operations>>,
+    ) -> Self {
+        let &PageRequest { op, arrival_ns, .. } = request;
+        let first = request.extents.first().map_or(Lpn::new(0), |extent| extent.lpn);
+        let pages = request.pages();
+        Self { op, number, arrival_ns, begin, pages, is_measured, operations, standing: None, first, ended: None }
+    }
+
+    /// The pages of a read or write, as many as it has behind its first.
+    pub(crate) fn pages_of_read_or_write(&self) -> Option<Extent> {
+        let is_one = matches!(self.op, HostOp::Read | HostOp::Write);
+        is_one.then_some(Extent { lpn: self.first, pages: self.pages as u32 })
+    }
+}
+
+/// Requests in the order in which they were issued.
+#[derive(Default)]
+pub(crate) struct Outstanding {
+    queue: VecDeque<Pending>,
+    /// The ticket of the first of them.
+    first_ticket: u32,
+    under_way: usize,
+}
+
+impl Outstanding {
+    /// Adds a request; returns its ticket.
+    #[inline]
+    pub(crate) fn push(&mut self, pending: Pending) -> u32 {
+        self.under_way += 1;
+        self.queue.push_back(pending);
+        self.first_ticket.wrapping_add(self.queue.len() as u32 - 1)
+    }
+
+    /// The request added last.
+    pub(crate) fn last_mut(&mut self) -> &mut Pending {
+        self.queue.back_mut().expect("a request was added")
+    }
+
+    /// How many have not ended.
+    #[inline]
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// One of them has ended.
+    #[inline]
+    pub(crate) fn end(&mut self, Ended { ticket, at, parts }: Ended) -> &Pending {
+        self.under_way -= 1;
+        let pending = &mut self.queue[ticket.wrapping_sub(self.first_ticket) as usize];
+        pending.ended = Some((at, parts));
+        pending
+    }
+
+    /// Takes the first out, if it has ended: with when, and the parts of its time.
+    #[inline]
+    pub(crate) fn pop_ended(&mut self) -> Option<(Pending, Nanos, Option<Parts>)> {
+        let (done, parts) = self.queue.front()?.ended?;
+        self.first_ticket = self.first_ticket.wrapping_add(1);
+        self.queue.pop_front().map(|pending| (pending, done, parts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_end_in_any_order_and_are_measured_in_theirs() {
+        let mut outstanding = Outstanding { first_ticket: u32::MAX, ..Outstanding::default() };
+        let pending = |number| Pending::new(&PageRequest::new(), number, Nanos(number), true, None);
+        let tickets = [1, 2, 3].map(|number| outstanding.push(pending(number)));
+        let mut end = |place: usize, at| {
+            let ended = Ended { ticket: tickets[place], at: Nanos(at), parts: None };
+            assert_eq!(outstanding.end(ended).number, place as u64 + 1);
+            std::iter::from_fn(|| outstanding.pop_ended()).map(|(pending, at, _)| (pending.number, at.0)).collect()
+        };
+        let measured: [Vec<_>; 3] = [end(1, 20), end(0, 30), end(2, 40)];
+        assert_eq!(measured, [vec![], vec![(1, 30), (2, 20)], vec![(3, 40)]]);
+        assert_eq!(outstanding.under_way(), 0);
+    }
+}

@@ -1,0 +1,212 @@
+//! How operations are issued: what follows what, and what a scheme is told of time.
+
+use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
+
+use super::{Bus, Die, EventTiming, OVER};
+use crate::timing::calendar::NEVER;
+use crate::timing::latencies::Latencies;
+use crate::timing::tasks::{Kind, NONE};
+
+impl EventTiming {
+    /// A new entry that follows a moment.
+    pub(super) fn issue_after(&mut self, kind: Kind, after: Moment, lasts_ns: u64) -> u32 {
+        let task = Task::new(FlashOp::Read, Cause::Host, flash::Pbn::new(0), 0);
+        let number = self.tasks.issue(task, kind);
+        self.tasks.get_mut(number).start = lasts_ns;
+        self.follow(number, 0, after);
+        if self.tasks.get(number).missing == 0 {
+            self.becomes_ready(number);
+        }
+        number
+    }
+
+    /// Lets an entry follow a moment.
+    #[inline]
+    fn follow(&mut self, number: u32, side: u32, moment: Moment) {
+        if let Some(followed) = self.tasks.awaited(moment) {
+            self.tasks.follow(number, side, followed);
+            return;
+        }
+        let now = self.now;
+        if side == 0
+            && let Some(breakdown) = self.breakdown()
+        {
+            breakdown.issued(number, now);
+        }
+        if moment.is_known() && moment.earliest.0 > self.now {
+            let entry = self.tasks.get_mut(number);
+            entry.missing += 1;
+            let link = u64::from(number << 1 | side);
+            self.calendar.add(moment.earliest.0, entry.issue, OVER << 32 | link);
+        }
+    }
+
+    /// Makes a read and the program of what it read one operation inside the plane.
+    fn copy_back(&mut self, task: Task, after: Moment) -> Option<Moment> {
+        let number = self.tasks.awaited(after)?;
+        let read = self.tasks.get(number);
+        let plane = |task: Task| (task.die, task.pbn.get() / self.blocks_per_plane % self.planes_per_die);
+        let is_it = read.kind == Kind::Operation && read.task.op == FlashOp::Read && read.task.chain == task.chain;
+        if !is_it || plane(read.task) != plane(task) || self.tasks.has_followers(number) {
+            return None;
+        }
+        let is_ready = read.missing == 0;
+        if is_ready {
+            self.discount_ready(number);
+        }
+        let entry = self.tasks.get_mut(number);
+        (entry.read_cause, entry.task, entry.kind) = (entry.task.cause, task, Kind::CopyBack);
+        let erasing = self.erasing[task.pbn.get() as usize];
+        if erasing != NONE {
+            self.tasks.follow(number, 1, erasing);
+        }
+        if is_ready && erasing != NONE {
+            self.ready_now.retain(|&ready| ready != number);
+        } else if is_ready {
+            self.count_ready(number);
+        }
+        let read_alone_ns = self.latencies.alone_ns(FlashOp::Read);
+        let earliest = after.earliest.0 - read_alone_ns + self.latencies.read_ns + self.latencies.program_ns;
+        Some(self.tasks.end_of(number, earliest))
+    }
+}
+
+impl Timing for EventTiming {
+    #[inline]
+    fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        let task = Task { die: task.die & self.die_mask, ..task };
+        if task.copies
+            && self.abilities.copy_back
+            && let Some(end) = self.copy_back(task, after)
+        {
+            return end;
+        }
+        let number = self.tasks.issue(task, Kind::Operation);
+        let earliest = after.earliest.0.max(self.now) + self.latencies.alone_ns(task.op);
+        self.follow(number, 0, after);
+        let erasing = &mut self.erasing[task.pbn.get() as usize];
+        match task.op {
+            FlashOp::Erase => *erasing = number,
+            FlashOp::Program if *erasing != NONE => self.tasks.follow(number, 1, *erasing),
+            FlashOp::Read | FlashOp::Program => {}
+        }
+        if task.chain != 0
+            && let Some(collections) = &mut self.collections
+        {
+            let channel = task.die / self.dies_per_channel;
+            if collections.issued(task, channel, number) {
+                // The turn is one more thing that it waits for.
+                self.tasks.get_mut(number).missing += 1;
+                self.let_collections_begin();
+                return self.tasks.end_of(number, earliest);
+            }
+        }
+        if self.tasks.get(number).missing == 0 {
+            self.becomes_ready(number);
+        }
+        self.tasks.end_of(number, earliest)
+    }
+
+    fn join(&mut self, one: Moment, other: Moment) -> Moment {
+        let later = if other.earliest > one.earliest { other } else { one };
+        match (self.tasks.awaited(one), self.tasks.awaited(other)) {
+            (None, None) => later,
+            (Some(_), None) if !other.is_known() || other.earliest.0 <= self.now => one,
+            (None, Some(_)) if !one.is_known() || one.earliest.0 <= self.now => other,
+            _ => {
+                let number = self.issue_after(Kind::Join, one, 0);
+                self.follow(number, 1, other);
+                self.tasks.end_of(number, later.earliest.0)
+            }
+        }
+    }
+
+    fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
+        if time == Nanos::ZERO {
+            return after;
+        }
+        if self.tasks.awaited(after).is_none() {
+            let known = if after.is_known() { after.earliest.0.max(self.now) } else { self.now };
+            return Moment::at(Nanos(known + time.0));
+        }
+        let number = self.issue_after(Kind::Delay, after, time.0);
+        self.tasks.end_of(number, after.earliest.0 + time.0)
+    }
+
+    fn is_over(&self, moment: Moment) -> bool {
+        if moment.is_known() { moment.earliest.0 <= self.now } else { self.tasks.awaited(moment).is_none() }
+    }
+
+    fn estimate(&self, task: Task, from: Moment) -> Nanos {
+        let until = from.earliest.0.max(self.now);
+        let index = (task.die & self.die_mask) as usize;
+        let Latencies { read_ns, program_ns, erase_ns, transfer_ns } = self.latencies;
+        let die_ns = self.dies[index].backlog_ns(self.now, until);
+        let bus = &self.buses[self.bus_of[index] as usize];
+        let bus_free_at = bus.busy_until.max(self.now) + bus.to_move * transfer_ns;
+        let bus_ns = bus_free_at.saturating_sub(until);
+        Nanos(match task.op {
+            FlashOp::Read => (die_ns + read_ns).max(bus_ns) + transfer_ns,
+            FlashOp::Program => die_ns.max(bus_ns) + transfer_ns + program_ns,
+            FlashOp::Erase => die_ns + erase_ns,
+        })
+    }
+
+    fn busy(&self, channel: u32, from: Moment) -> Nanos {
+        let until = from.earliest.0.max(self.now);
+        let channel = channel & self.die_mask;
+        let first = (channel * self.dies_per_channel) as usize;
+        let dies = self.dies[first..first + self.dies_per_channel as usize].iter();
+        let bus_ns = self.buses[channel as usize].busy_until.saturating_sub(until);
+        Nanos(dies.fold(bus_ns, |longest, die| longest.max(die.backlog_ns(self.now, until))))
+    }
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        Nanos(self.now)
+    }
+
+    fn end_background(&mut self, chain: u32) {
+        if let Some(collections) = &mut self.collections {
+            collections.all_issued(chain);
+            self.let_collections_begin();
+        }
+    }
+
+    fn pass_until(&mut self, at: Nanos) {
+        while self.now < at.0 {
+            if !self.step(at.0) {
+                self.now = at.0;
+            }
+        }
+    }
+
+    fn wait(&mut self, moment: Moment) -> Nanos {
+        if moment.is_known() {
+            self.pass_until(moment.earliest);
+            return moment.earliest.max(Nanos(self.now));
+        }
+        while !self.is_over(moment) && self.step(NEVER - 1) {}
+        Nanos(self.now)
+    }
+
+    fn reset(&mut self) {
+        self.dies.fill(Die::IDLE);
+        self.buses.fill(Bus::IDLE);
+        self.tasks.clear();
+        self.calendar.clear();
+        self.erasing.fill(NONE);
+        for list in [&mut self.ready_now, &mut self.asking, &mut self.free_dies, &mut self.free_buses] {
+            list.clear();
+        }
+        self.ended.clear();
+        (self.now, self.is_unsettled, self.idle_at) = (0, false, 0);
+        self.times_ns = [[0; 3]; Cause::COUNT];
+        if let Some(collections) = &mut self.collections {
+            collections.clear();
+        }
+        if let Some(probe) = &mut self.probe {
+            probe.clear();
+        }
+    }
+}
