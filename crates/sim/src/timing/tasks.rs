@@ -31,6 +31,8 @@ pub(super) struct Entry {
     pub(super) issue: u64,
     /// When it could begin: when all that it follows had ended.
     pub(super) ready: u64,
+    /// Its place among all that was queued for dies: by round, then by issue.
+    pub(super) turn: u64,
     /// When its die took it up, and later by as much as it was suspended; of controller time, how
     /// long it lasts.
     pub(super) start: u64,
@@ -121,6 +123,7 @@ impl Tasks {
                 kind,
                 issue,
                 ready: 0,
+                turn: 0,
                 start: 0,
                 taken: 0,
                 transfer: 0,

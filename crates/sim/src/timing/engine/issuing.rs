@@ -200,7 +200,7 @@ impl Timing for EventTiming {
             list.clear();
         }
         self.ended.clear();
-        (self.now, self.is_unsettled, self.idle_at) = (0, false, 0);
+        (self.now, self.turns, self.is_unsettled, self.idle_at) = (0, 0, false, 0);
         self.times_ns = [[0; 3]; Cause::COUNT];
         if let Some(collections) = &mut self.collections {
             collections.clear();

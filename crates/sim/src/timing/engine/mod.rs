@@ -162,6 +162,8 @@ pub struct EventTiming {
     asking: Vec<u32>,
     free_dies: Vec<u32>,
     free_buses: Vec<u32>,
+    /// How many operations have been queued, where some let others pass.
+    turns: u64,
     /// Whether something may be taken up at this moment.
     is_unsettled: bool,
     /// Entries that end, one after the other.
@@ -225,6 +227,7 @@ impl EventTiming {
             asking: Vec::new(),
             free_dies: Vec::new(),
             free_buses: Vec::new(),
+            turns: 0,
             is_unsettled: false,
             ending: Vec::new(),
             ended: Vec::new(),

@@ -58,6 +58,8 @@ impl EventTiming {
             } else if self.abilities.yields(op, chain != 0) {
                 standing = YIELDING;
             }
+            self.turns += 1;
+            self.tasks.get_mut(number).turn = self.turns;
         }
         let now = self.now;
         if chain == 0
@@ -172,10 +174,8 @@ impl EventTiming {
             (false, true) => (PASSING_READS, HELD_TO_ORDER),
             (true, true) => (HELD_TO_ORDER, YIELDING),
         };
-        let place = |queue: &Fifo| {
-            queue.first().map_or((NEVER, NEVER), |number| (tasks.get(number).ready, tasks.get(number).issue))
-        };
-        let standing = if place(&queues[other]) < place(&queues[one]) { other } else { one };
+        let turn = |queue: &Fifo| queue.first().map_or(NEVER, |number| tasks.get(number).turn);
+        let standing = if turn(&queues[other]) < turn(&queues[one]) { other } else { one };
         queues[standing].pop(tasks).map(|number| (number, standing))
     }
 
