@@ -115,7 +115,8 @@ impl Engine {
         let mut batch = VecDeque::new();
         loop {
             self.let_time_pass();
-            if self.turns.is_empty() {
+            // Replies that are ready are handed out before anything is waited for.
+            if self.turns.is_empty() && self.finished.is_empty() {
                 self.await_work(&mut batch);
             } else {
                 self.shared.queue.take_ready(&mut batch);
@@ -229,6 +230,10 @@ impl Engine {
         while batch.is_empty() {
             let clock = self.shared.clock().max(self.latest);
             self.drive.begin(clock);
+            self.answer_ended();
+            if !self.finished.is_empty() {
+                return;
+            }
             // What fails here fails again at the next request, which can be told of it.
             let did_something = self.drive.is_powered() && self.drive.idle(IDLE_BUDGET) == Ok(true);
             if self.await_event(batch) {
