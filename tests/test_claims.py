@@ -141,10 +141,16 @@ BRIEF = [name for name in (*PRESETS, "uniform") if name not in ("exchange", "pct
 @pytest.mark.parametrize("cause", CURES)
 @pytest.mark.parametrize("name", BRIEF)
 def test_what_is_named_as_a_cause_is_saved_without_it(name: str, cause: str) -> None:
-    """At least half of the time that the verdict gives to a cause goes when the cause does."""
+    """At least half of the time that the verdict gives to a cause goes when the cause does.
+
+    Not in overload: there, response times measure how long the workload is.
+    """
     asked = chosen(name)
     precondition, ftl, settings, device = CURES[cause]
-    sick = fk.run(ftl=ftl, precondition=precondition, **asked).document["runs"][0]
+    document = fk.run(ftl=ftl, precondition=precondition, **asked).document
+    sick = document["runs"][0]
+    if is_overloaded(document, sick):
+        return
     asked["device"] = asked["device"] | device
     sound = fk.run(ftl={"name": ftl} | settings, precondition=precondition, **asked).document["runs"][0]
     part = sum(time for (_, each), time in waiting(sick).items() if each in (cause, f"{cause}_collection"))

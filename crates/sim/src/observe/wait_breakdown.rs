@@ -273,7 +273,9 @@ mod tests {
 
     fn by_cause(pairs: &[(Cause, u64)]) -> ByCause {
         let mut sums = ByCause::default();
-        pairs.iter().for_each(|&(cause, ns)| sums[cause as usize] += ns);
+        for &(cause, ns) in pairs {
+            sums[cause as usize] += ns;
+        }
         sums
     }
 

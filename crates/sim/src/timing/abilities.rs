@@ -30,6 +30,7 @@ impl Suspend {
 
 /// What a device can do beyond the plain model; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own, and any may be combined")]
 pub struct Abilities {
     /// Copies inside a plane need no channel.
     pub copy_back: bool,

@@ -204,12 +204,12 @@ impl Fifo {
     pub(super) const EMPTY: Self = Self { first: NONE, last: NONE };
 
     #[inline]
-    pub(super) fn first(&self) -> Option<u32> {
+    pub(super) fn first(self) -> Option<u32> {
         (self.first != NONE).then_some(self.first)
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(self) -> bool {
         self.first == NONE
     }
 

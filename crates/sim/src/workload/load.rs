@@ -68,7 +68,12 @@ impl Load {
         let backlog_ns =
             std::array::from_fn(|quarter| self.sums_ns[quarter] as f64 / self.counts[quarter].max(1) as f64);
         let backlog_grows = is_open && backlog_ns.is_sorted_by(|a, b| a < b) && backlog_ns[3] >= 2.0 * backlog_ns[1];
-        let asks_all = offered_iops.zip(bottleneck_iops).is_some_and(|(offered, most)| offered >= NEARLY_ALL * most);
+        // What arrives at once asks for all there is as soon as anybody has to wait for others.
+        let arrives_at_once = is_open && self.seen > 1 && self.last_arrival_ns == 0;
+        let asks_all = match offered_iops.zip(bottleneck_iops) {
+            Some((offered, most)) => offered >= NEARLY_ALL * most,
+            None => arrives_at_once && backlog_ns.is_sorted_by(|a, b| a < b),
+        };
         let outlasts = outlasts_ns as f64 > OUTLASTS * self.last_arrival_ns as f64;
         LoadFacts {
             offered_iops,
