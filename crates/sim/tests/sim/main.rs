@@ -2,5 +2,7 @@
 
 extern crate ftlkit_sim as sim;
 
+mod closed_forms;
+mod referee;
 mod studies;
 mod timing;

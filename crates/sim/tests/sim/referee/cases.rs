@@ -1,0 +1,264 @@
+//! Runs drawn at random: a scheme, a device, what it can do, and how it is used.
+
+use std::fmt;
+
+use flash::{Geometry, Shape};
+use ftl::{Stack, Tally};
+use random::SeededRng;
+
+use super::host::{Asked, Host, Keeper, Pace};
+use super::rules::Rules;
+
+/// Random choices.
+struct Draw(SeededRng);
+
+impl Draw {
+    fn new(seed: u64) -> Self {
+        Self(SeededRng::new(seed))
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0.below(limit)
+    }
+
+    fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.below(most - least + 1)
+    }
+
+    fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// A run.
+pub(crate) struct Case {
+    pub(crate) stack: Stack,
+    pub(crate) geometry: Geometry,
+    pub(crate) logical_pages: u32,
+    pub(crate) rules: Rules,
+    pub(crate) load: Load,
+    pub(crate) write_percent: u64,
+    pub(crate) most_pages: u64,
+    pub(crate) requests: usize,
+    /// Pages overwritten before, in hundredths of the physical ones.
+    pub(crate) overwritten_percent: u64,
+    /// Seed of the requests.
+    pub(crate) seed: u64,
+}
+
+/// How requests come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Load {
+    /// So many are outstanding.
+    Outstanding(usize),
+    /// So many percent of what the dies and buses could do if each request cost a little more than
+    /// itself; above 100 the device falls behind.
+    Percent(u64),
+    /// So many at that load, then a pause of so many erases.
+    Bursts(u64, u64, u64),
+}
+
+/// One line.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stack, geometry, logical_pages, rules, load, write_percent, most_pages, requests, .. } = self;
+        write!(
+            f,
+            "stack={stack} geometry={geometry} pages={logical_pages} load={load:?} writes={write_percent}% \
+             request_pages=1..={most_pages} requests={requests} overwritten={}% seed={} {rules:?}",
+            self.overwritten_percent, self.seed
+        )
+    }
+}
+
+/// The schemes that are drawn, with the settings that concern time.
+fn stack(draw: &mut Draw) -> Stack {
+    let cmt = draw.one_of(&["64", "128", "512", "2048"]);
+    let delay = draw.one_of(&["0us", "0us", "1us"]);
+    let idle = draw.one_of(&["0", "2", "8"]);
+    let misses = draw.one_of(&["wait", "background"]);
+    let copies = draw.one_of(&["first_done", "idle_channel"]);
+    let placement = draw.one_of(&["striped", "single"]);
+    let text = match draw.below(8) {
+        0 => format!("page:gc_idle={idle}"),
+        1 => format!("dftl:cmt={cmt}:gc_idle={idle}:ram_read_delay={delay}:write_misses={misses}"),
+        2 => format!("cdftl:cmt={cmt}:ctp=1KiB:write_misses={misses}"),
+        3 => format!("rftl:cmt={cmt}:copy_choice={copies}:replicas={}", draw.between(1, 2)),
+        4 => format!(
+            "waftl:cmt={cmt}:cache_reads={}:migration={}:threshold_rule={}",
+            draw.one_of(&["true", "false"]),
+            draw.one_of(&["background", "wait"]),
+            draw.one_of(&["static", "dynamic"])
+        ),
+        5 => format!("bdb:cmt={cmt}:register_read_delay={delay}:register_write_delay={delay}"),
+        6 => format!("fast:log_space={}%", draw.between(5, 15)),
+        _ => format!("dftl:cmt={cmt}:placement={placement}:gc_idle={idle}"),
+    };
+    text.parse().expect("a stack")
+}
+
+fn geometry(draw: &mut Draw) -> Geometry {
+    let (channels, dies_per_channel) =
+        (draw.one_of(&[1, 2, 2, 3, 4, 4, 5, 8, 16]), draw.one_of(&[1, 1, 2, 2, 3, 4, 8]));
+    let planes_per_die = draw.one_of(&[1, 1, 2, 2, 3, 4]);
+    let pages_per_block = draw.one_of(&[4, 8, 8, 16]);
+    // Not much more than there must be, so that dies collect soon.
+    let blocks_per_die =
+        draw.between(16, 28).max((1024 / (channels * dies_per_channel * pages_per_block)).into()) as u32;
+    Geometry::new(Shape {
+        channels,
+        dies_per_channel,
+        planes_per_die,
+        blocks_per_plane: blocks_per_die.div_ceil(planes_per_die),
+        pages_per_block,
+        page_size_bytes: 512,
+    })
+    .expect("a shape")
+}
+
+/// Times, in half of the cases so round that much happens at the same moments.
+fn rules(draw: &mut Draw, planes: u32) -> Rules {
+    let unit = if draw.percent(50) { 5000 } else { 1 };
+    let read_ns = draw.between(5000, 60_000) / unit * unit;
+    let some =
+        |draw: &mut Draw, of: u64, least: u64, most: u64| of * draw.between(10 * least, 10 * most) / 10 / unit * unit;
+    let transfer_ns = if draw.percent(15) { 0 } else { read_ns * draw.between(0, 40) / 10 / unit * unit };
+    let program_ns = some(draw, read_ns, 2, 12);
+    let erase_ns = some(draw, read_ns, 15, 60);
+    let mut rules = Rules { read_ns, program_ns, erase_ns, transfer_ns, ..Rules::default() };
+    if draw.percent(4) {
+        // What takes no time comes in another round of the same moment.
+        match draw.below(3) {
+            0 => rules.read_ns = 0,
+            1 => rules.program_ns = 0,
+            _ => rules.erase_ns = 0,
+        }
+    }
+    if draw.percent(5) {
+        return Rules { serial: true, ..rules };
+    }
+    let alone = draw.below(6);
+    let mode = draw.below(4);
+    let has = |draw: &mut Draw, option: u64| match mode {
+        0 => false,
+        1 | 2 => option == alone,
+        _ => draw.percent(50),
+    };
+    rules.copy_back = has(draw, 0);
+    rules.multi_plane = has(draw, 1) && planes > 1;
+    rules.reads_first = has(draw, 2);
+    rules.gc_yields = has(draw, 3);
+    if has(draw, 4) {
+        let which = draw.below(3);
+        (rules.suspends_erases, rules.suspends_programs) = (which != 1, which != 0);
+        rules.suspend_ns = draw.one_of(&[0, 1000, 5000, 20_000]);
+        rules.resume_ns = draw.one_of(&[0, 1000, 5000, 50_000]);
+    }
+    rules.gc_channels = has(draw, 5).then(|| draw.between(1, 3) as u32);
+    rules
+}
+
+impl Case {
+    /// Draws a case that its scheme accepts.
+    pub(crate) fn draw(seed: u64, requests: usize) -> Self {
+        let mut draw = Draw::new(seed);
+        loop {
+            let geometry = geometry(&mut draw);
+            let mut case = Self {
+                stack: stack(&mut draw),
+                geometry,
+                logical_pages: (u64::from(geometry.pages()) * draw.between(40, 75) / 100) as u32,
+                rules: rules(&mut draw, geometry.shape().planes_per_die),
+                load: match draw.below(4) {
+                    0 | 1 => Load::Outstanding(draw.one_of(&[1, 2, 4, 8, 16, 32, 64])),
+                    2 => Load::Percent(draw.one_of(&[5, 20, 50, 80, 100, 150])),
+                    _ => Load::Bursts(draw.between(1, 40), draw.one_of(&[50, 100, 400]), draw.between(1, 20)),
+                },
+                write_percent: draw.one_of(&[0, 10, 30, 50, 80, 100]),
+                most_pages: draw.one_of(&[1, 1, 4, 16]),
+                requests,
+                overwritten_percent: draw.between(30, 60),
+                seed: draw.below(1 << 32),
+            };
+            case.rules.gc_channels = case.rules.gc_channels.map(|most| most.min(geometry.channels()));
+            if case.host(Keeper::referee(&geometry, case.rules)).is_some() {
+                return case;
+            }
+        }
+    }
+
+    fn host(&self, keeper: Keeper) -> Option<Host> {
+        Host::new(&self.stack, self.geometry, self.logical_pages, keeper)
+    }
+
+    /// Writes that fill the device, and overwrite it.
+    pub(crate) fn preparation(&self) -> impl Iterator<Item = Asked> + use<> {
+        let (pages, mut draw) = (u64::from(self.logical_pages), Draw::new(self.seed));
+        let overwritten = u64::from(self.geometry.pages()) * self.overwritten_percent / 100;
+        let lpns = (0..pages).chain((0..overwritten).map(move |_| draw.below(pages)));
+        lpns.map(|lpn| Asked { lpn: lpn as u32, pages: 1, writes: true })
+    }
+
+    /// A device full of data on which time begins.
+    pub(crate) fn prepared(&self, keeper: Keeper) -> Host {
+        let mut host = self.host(keeper).expect("accepted before");
+        host.prepare(self.preparation());
+        host
+    }
+
+    /// The requests.
+    pub(crate) fn requests(&self) -> Vec<Asked> {
+        let (pages, mut draw) = (u64::from(self.logical_pages), Draw::new(self.seed + 1));
+        let asked = |_| {
+            let (writes, count) = (draw.below(100) < self.write_percent, draw.between(1, self.most_pages).min(pages));
+            // Half of them fall on a tenth of the pages.
+            let span = if draw.percent(50) { pages.div_ceil(10) } else { pages };
+            let lpn = draw.below(span).min(pages - count);
+            Asked { lpn: lpn as u32, pages: count as u32, writes }
+        };
+        (0..self.requests).map(asked).collect()
+    }
+
+    /// What its scheme does, the preparation left out.
+    pub(crate) fn tally(&self) -> Tally {
+        let mut host = self.prepared(Keeper::referee(&self.geometry, self.rules));
+        let before = *host.tally();
+        host.run(&self.requests(), &self.pace());
+        host.tally().since(&before)
+    }
+
+    /// When they begin.
+    pub(crate) fn pace(&self) -> Pace {
+        let (count, load, pause) = match self.load {
+            Load::Outstanding(depth) => return Pace::Closed(depth),
+            Load::Percent(load) => (u64::MAX, load, 0),
+            Load::Bursts(count, load, pause) => (count, load, pause * self.rules.erase_ns.max(10_000)),
+        };
+        let Rules { read_ns, program_ns, transfer_ns, .. } = self.rules;
+        let (writes, pages) = (self.write_percent, self.most_pages.div_ceil(2));
+        let on_dies = (3 * writes * (program_ns + transfer_ns) + 2 * (100 - writes) * (read_ns + transfer_ns)) / 100;
+        let on_bus = transfer_ns * (200 + 2 * writes) / 100;
+        let (dies, channels) = (u64::from(self.geometry.dies()), u64::from(self.geometry.channels()));
+        let needs = if self.rules.serial { on_dies } else { (on_dies / dies).max(on_bus / channels) };
+        let (mut draw, mut now) = (Draw::new(self.seed + 2), 0);
+        // Some come at the same moment.
+        let together = draw.one_of(&[0, 0, 20]);
+        let mut gap = |number: u64| {
+            let pause = if number > 0 && number.is_multiple_of(count) { pause } else { 0 };
+            let gap = if draw.percent(together) { 0 } else { draw.below(2 * needs * pages * 100 / load + 2) };
+            gap + pause
+        };
+        Pace::Open(
+            (0..self.requests as u64)
+                .map(|number| {
+                    now += gap(number);
+                    now
+                })
+                .collect(),
+        )
+    }
+}

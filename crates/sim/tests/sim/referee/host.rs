@@ -1,0 +1,311 @@
+//! A host of the referee's own: requests in an open or a closed loop, and the offer of idle time, by
+//! the rules of `docs/timing.md`. It serves a real scheme on any timing that can be asked to go to
+//! where the next thing ends.
+
+use flash::{Chip, Full, Geometry, Lpn};
+use ftl::{Drive, FlashPort, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timed, Timing, registry};
+
+use sim::{Abilities, EventTiming, Latencies, Model, Suspend};
+
+use super::queues::Queues;
+use super::rules::Rules;
+
+/// A request in pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) lpn: u32,
+    pub(crate) pages: u32,
+    pub(crate) writes: bool,
+}
+
+/// When requests begin.
+#[derive(Clone, Debug)]
+pub(crate) enum Pace {
+    /// So many are outstanding.
+    Closed(usize),
+    /// They arrive at these times, in nanoseconds.
+    Open(Vec<u64>),
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    pub(crate) begin_ns: u64,
+    pub(crate) end_ns: u64,
+    /// The hash of all operations when it had been issued.
+    pub(crate) event_hash: u64,
+}
+
+/// Who keeps time. One type for both, since every scheme is compiled once for each.
+pub(crate) enum Keeper {
+    Referee(Box<Queues>),
+    Simulation(Box<EventTiming>),
+}
+
+impl Keeper {
+    pub(crate) fn referee(geometry: &Geometry, rules: Rules) -> Self {
+        Self::Referee(Box::new(Queues::new(geometry, rules)))
+    }
+
+    pub(crate) fn simulation(geometry: &Geometry, rules: Rules) -> Self {
+        let Rules { read_ns, program_ns, erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = rules;
+        let latencies = Latencies { read_ns, program_ns, erase_ns, transfer_ns };
+        let model = if rules.serial { Model::Serial } else { Model::Parallel };
+        let suspend = match (rules.suspends_erases, rules.suspends_programs) {
+            (false, false) => Suspend::Off,
+            (true, false) => Suspend::Erase,
+            (false, true) => Suspend::Program,
+            (true, true) => Suspend::Both,
+        };
+        let Rules { copy_back, multi_plane, reads_first, gc_yields, gc_channels, .. } = rules;
+        let abilities =
+            Abilities { copy_back, multi_plane, suspend, suspend_ns, resume_ns, reads_first, gc_channels, gc_yields };
+        Self::Simulation(Box::new(EventTiming::new(geometry, latencies, model, abilities)))
+    }
+}
+
+/// A timing that knows whether anything is under way.
+pub(crate) struct Observed {
+    keeper: Keeper,
+    /// The ends of what was under way when that was last looked at, and of what was issued since.
+    under_way: Vec<Moment>,
+}
+
+macro_rules! keeper {
+    ($self:expr, $keeper:ident => $call:expr) => {
+        match $self {
+            Keeper::Referee($keeper) => $call,
+            Keeper::Simulation($keeper) => $call,
+        }
+    };
+}
+
+impl Observed {
+    fn new(keeper: Keeper) -> Self {
+        Self { keeper, under_way: Vec::new() }
+    }
+
+    /// Lets time pass to the next moment at which something ends, no later than a limit.
+    fn advance(&mut self, limit: Nanos) -> bool {
+        keeper!(&mut self.keeper, keeper => keeper.pass_until_next(limit))
+    }
+
+    /// The first known moment at which something under way ends. The simulation, for which nothing
+    /// happens then, does not tell.
+    fn next_known(&mut self) -> u64 {
+        if self.is_idle() {
+            return u64::MAX;
+        }
+        let known = self.under_way.iter().filter(|moment| moment.is_known()).map(|moment| moment.earliest.0);
+        known.min().unwrap_or(u64::MAX)
+    }
+
+    fn is_idle(&mut self) -> bool {
+        let Self { keeper, under_way } = self;
+        keeper!(keeper, keeper => under_way.retain(|&moment| !keeper.is_over(moment)));
+        under_way.is_empty()
+    }
+
+    fn watch(&mut self, moment: Moment) -> Moment {
+        self.under_way.push(moment);
+        moment
+    }
+}
+
+impl Timing for Observed {
+    fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        let end = keeper!(&mut self.keeper, keeper => keeper.perform(task, after));
+        self.watch(end)
+    }
+
+    fn join(&mut self, one: Moment, other: Moment) -> Moment {
+        keeper!(&mut self.keeper, keeper => keeper.join(one, other))
+    }
+
+    fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
+        let end = keeper!(&mut self.keeper, keeper => keeper.delay(after, time));
+        self.watch(end)
+    }
+
+    fn is_over(&self, moment: Moment) -> bool {
+        keeper!(&self.keeper, keeper => keeper.is_over(moment))
+    }
+
+    fn estimate(&self, task: Task, from: Moment) -> Nanos {
+        keeper!(&self.keeper, keeper => keeper.estimate(task, from))
+    }
+
+    fn busy(&self, channel: u32, from: Moment) -> Nanos {
+        keeper!(&self.keeper, keeper => keeper.busy(channel, from))
+    }
+
+    fn now(&self) -> Nanos {
+        keeper!(&self.keeper, keeper => keeper.now())
+    }
+
+    fn end_background(&mut self, chain: u32) {
+        keeper!(&mut self.keeper, keeper => keeper.end_background(chain));
+    }
+
+    fn pass_until(&mut self, at: Nanos) {
+        keeper!(&mut self.keeper, keeper => keeper.pass_until(at));
+    }
+
+    fn wait(&mut self, moment: Moment) -> Nanos {
+        keeper!(&mut self.keeper, keeper => keeper.wait(moment))
+    }
+
+    fn reset(&mut self) {
+        self.under_way.clear();
+        keeper!(&mut self.keeper, keeper => keeper.reset());
+    }
+}
+
+pub(crate) type JudgedDevice = Timed<Chip<Full<u32>>, Observed>;
+
+/// A scheme on a device, and the requests that it serves.
+pub(crate) struct Host {
+    flash: FlashPort<JudgedDevice>,
+    drive: Drive<JudgedDevice>,
+    answered: Vec<Answered>,
+    outstanding: Vec<(usize, Request, Moment)>,
+}
+
+impl Host {
+    /// None if the scheme refuses the device.
+    pub(crate) fn new(stack: &Stack, geometry: Geometry, logical_pages: u32, keeper: Keeper) -> Option<Self> {
+        let chip = Chip::new(geometry, &flash::ChipOptions::default());
+        let layout = Layout::of(&chip, logical_pages, 1);
+        let drive = registry::create(stack, &layout).ok()?;
+        let flash = FlashPort::new(Timed { chip, timing: Observed::new(keeper) });
+        Some(Self { flash, drive, answered: Vec::new(), outstanding: Vec::new() })
+    }
+
+    /// Issues a request at the present moment.
+    fn issue(&mut self, asked: Asked) {
+        let now = self.flash.now();
+        let request = Request { arrival: now, ..Request::new(Lpn::new(asked.lpn), asked.pages) };
+        self.flash.begin(now);
+        let mut pages = vec![0; asked.pages as usize];
+        let served = if asked.writes {
+            self.drive.write(&mut self.flash, &request, &pages)
+        } else {
+            self.drive.read(&mut self.flash, &request, &mut pages)
+        };
+        served.unwrap_or_else(|error| panic!("request {}: {error}", self.answered.len()));
+        let answered = Answered { begin_ns: now.0, end_ns: u64::MAX, event_hash: self.flash.event_hash() };
+        self.outstanding.push((self.answered.len(), request, self.flash.end()));
+        self.answered.push(answered);
+    }
+
+    /// How many requests have ended since that was last asked. The scheme is told of each.
+    fn ended(&mut self) -> usize {
+        let Self { flash, drive, answered, outstanding } = self;
+        let (timing, before) = (&flash.device().timing, outstanding.len());
+        outstanding.retain(|(number, request, end)| {
+            let is_over = timing.is_over(*end);
+            if is_over {
+                let Answered { begin_ns, end_ns, .. } = &mut answered[*number];
+                *end_ns = timing.now().0;
+                if drive.observes_responses() {
+                    drive.on_response(request, Nanos(*end_ns - *begin_ns));
+                }
+            }
+            !is_over
+        });
+        before - outstanding.len()
+    }
+
+    /// Brings the device into a state, one request after the other, and starts the clock anew.
+    pub(crate) fn prepare(&mut self, requests: impl IntoIterator<Item = Asked>) {
+        for asked in requests {
+            self.issue(asked);
+            self.flash.wait();
+            self.outstanding.clear();
+            self.answered.clear();
+        }
+        self.flash.restart();
+    }
+
+    /// Serves requests to their ends.
+    pub(crate) fn run(&mut self, requests: &[Asked], pace: &Pace) -> Vec<Answered> {
+        match pace {
+            Pace::Closed(depth) => self.closed(requests, *depth),
+            Pace::Open(arrivals) => self.open(requests, arrivals),
+        }
+        std::mem::take(&mut self.answered)
+    }
+
+    /// What has been done so far.
+    pub(crate) fn tally(&self) -> &Tally {
+        self.flash.tally()
+    }
+
+    /// The hash of all operations so far.
+    pub(crate) fn event_hash(&self) -> u64 {
+        self.flash.event_hash()
+    }
+
+    /// Lets time pass to the next moment at which something ends, no later than a limit.
+    fn advance(&mut self, limit: u64) {
+        let timing = &mut self.flash.device_mut().timing;
+        let stop = limit.min(timing.next_known());
+        if !timing.advance(Nanos(stop)) {
+            assert!(stop < u64::MAX, "requests are outstanding that never end");
+            timing.pass_until(Nanos(stop));
+        }
+    }
+
+    fn closed(&mut self, requests: &[Asked], depth: usize) {
+        let mut next = requests.iter();
+        let mut free = depth;
+        loop {
+            while free > 0
+                && let Some(&asked) = next.next()
+            {
+                self.issue(asked);
+                free -= 1;
+                free += self.ended();
+            }
+            if self.outstanding.is_empty() {
+                return;
+            }
+            self.advance(u64::MAX);
+            free += self.ended();
+        }
+    }
+
+    fn open(&mut self, requests: &[Asked], arrivals: &[u64]) {
+        let mut next = requests.iter().zip(arrivals).peekable();
+        let mut was_offered = false;
+        loop {
+            self.ended();
+            let now = self.flash.now().0;
+            while let Some((&asked, _)) = next.next_if(|&(_, &arrival)| arrival <= now) {
+                self.issue(asked);
+                self.ended();
+                was_offered = false;
+            }
+            let arrival = next.peek().map(|&(_, &arrival)| arrival);
+            if let Some(arrival) = arrival
+                && !was_offered
+                && self.flash.device_mut().timing.is_idle()
+            {
+                self.offer_idle(arrival - now);
+                was_offered = true;
+            }
+            if arrival.is_none() && self.outstanding.is_empty() {
+                return;
+            }
+            self.advance(arrival.unwrap_or(u64::MAX));
+        }
+    }
+
+    /// Offers idle time from the present moment on.
+    fn offer_idle(&mut self, budget: u64) {
+        let Self { flash, drive, .. } = self;
+        flash.begin(flash.now());
+        let offered = drive.idle(flash, Nanos(budget));
+        offered.unwrap_or_else(|error| panic!("idle time after request {}: {error}", self.answered.len()));
+    }
+}

@@ -1,0 +1,111 @@
+//! A referee for time: response times of the simulation, and those of a simulation that was written
+//! apart from it, by the rules of `docs/timing.md`, on real schemes. Both must agree to the
+//! nanosecond, in every request, and so must the order of all flash operations. See
+//! `docs/conformance.md`.
+
+mod cases;
+mod host;
+mod queues;
+mod rules;
+mod studies;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cases::Case;
+use ftl::{Cause, FlashOp};
+use host::{Answered, Keeper};
+use rules::Rules;
+
+fn env(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|value| value.parse().ok())
+}
+
+/// Seeds of the cases: so many, or of these with `FTLKIT_LONG`; `FTLKIT_CASE` runs a single one.
+fn seeds(count: u64, long: u64) -> Vec<u64> {
+    if let Some(case) = env("FTLKIT_CASE") {
+        return vec![case];
+    }
+    let count = if std::env::var_os("FTLKIT_LONG").is_some() { long } else { count };
+    let first = 1_000_000 * env("FTLKIT_SEED").unwrap_or(1);
+    (first..first + count).collect()
+}
+
+/// The first request that two disagree on, in words.
+fn first_difference(simulated: &[Answered], refereed: &[Answered]) -> Option<String> {
+    assert_eq!(simulated.len(), refereed.len());
+    let at = (0..simulated.len()).find(|&at| simulated[at] != refereed[at])?;
+    Some(format!("request {at}: {:?} by the simulation, {:?} by the referee", simulated[at], refereed[at]))
+}
+
+/// What differs in a drawn run, if the simulation goes by such rules.
+fn difference_under(case: &Case, rules: Rules) -> Option<String> {
+    let keepers = [Keeper::simulation(&case.geometry, rules), Keeper::referee(&case.geometry, case.rules)];
+    let [simulated, refereed] = keepers.map(|keeper| case.prepared(keeper).run(&case.requests(), &case.pace()));
+    first_difference(&simulated, &refereed)
+}
+
+/// Judges drawn cases, and names all that differ or do not come to an end.
+fn judge(seeds: &[u64], difference: impl Fn(&Case) -> Option<String>) {
+    let mut differences = Vec::new();
+    for seed in seeds {
+        let case = Case::draw(*seed, 1500);
+        let judged = catch_unwind(AssertUnwindSafe(|| difference(&case)));
+        if let Some(difference) = judged.unwrap_or_else(|_| Some("it panics".to_owned())) {
+            differences.push(format!("FTLKIT_CASE={seed}: {difference}\n    {case}"));
+        }
+    }
+    assert!(differences.is_empty(), "{} cases differ:\n{}", differences.len(), differences.join("\n"));
+}
+
+#[test]
+fn drawn_runs_agree_to_the_nanosecond() {
+    judge(&seeds(30, 1000), |case| difference_under(case, case.rules));
+}
+
+#[test]
+fn drawn_studies_agree_to_the_nanosecond() {
+    judge(&seeds(10, 200), studies::difference);
+}
+
+#[test]
+fn a_nanosecond_more_is_noticed() {
+    let longer: [fn(&mut Rules); 4] = [
+        |rules| rules.read_ns += 1,
+        |rules| rules.program_ns += 1,
+        |rules| rules.erase_ns += 1,
+        |rules| rules.transfer_ns += 1,
+    ];
+    let case = (0..100).map(|seed| Case::draw(seed, 1500)).find(|case| {
+        let tally = case.tally();
+        tally.count(Cause::Collection, FlashOp::Erase) > 100 && tally.count(Cause::Mapping, FlashOp::Read) > 100
+    });
+    let case = case.expect("one of them");
+    assert_eq!(difference_under(&case, case.rules), None);
+    for longer in longer {
+        let mut rules = case.rules;
+        longer(&mut rules);
+        assert!(difference_under(&case, rules).is_some(), "{rules:?}\n    {case}");
+    }
+}
+
+#[test]
+fn the_drawn_runs_use_every_option_collect_and_miss() {
+    let cases: Vec<_> = (1_000_000..1_000_030).map(|seed| Case::draw(seed, 1500)).collect();
+    let options: [fn(&Rules) -> bool; 7] = [
+        |rules| rules.copy_back,
+        |rules| rules.multi_plane,
+        |rules| rules.reads_first,
+        |rules| rules.gc_yields,
+        |rules| rules.suspends_erases,
+        |rules| rules.suspends_programs,
+        |rules| rules.gc_channels.is_some(),
+    ];
+    for (number, has) in options.iter().enumerate() {
+        assert!(cases.iter().any(|case| has(&case.rules)), "no run has option {number}");
+    }
+    let count = |cause, op| cases.iter().map(|case| case.tally().count(cause, op)).sum::<u64>();
+    let [erases, mapping_reads] =
+        [(Cause::Collection, FlashOp::Erase), (Cause::Mapping, FlashOp::Read)].map(|(cause, op)| count(cause, op));
+    println!("{erases} erases of collections, {mapping_reads} reads of the map");
+    assert!(erases > 1000 && mapping_reads > 10_000, "{erases} erases, {mapping_reads} reads of the map");
+}

@@ -1,0 +1,589 @@
+//! The referee: the rules of `docs/timing.md`, event after event, as plain as they can be written.
+//!
+//! It shares no code and no data structure with the simulation. Whatever ends is a *node* and is
+//! kept for ever: an operation, the last of several (`join`), controller time (`delay`), and the
+//! leave to begin that `gc_channels` asks for. A node knows who follows it, and how many of those
+//! that it follows have not ended.
+//!
+//! Time stands between the second and the third step of a round: what ends now has ended, and the
+//! host's requests that begin now are being issued. To go on, dies and buses take up what they can,
+//! and the next thing ends.
+
+mod answers;
+
+use std::collections::{BTreeMap, HashMap};
+
+use flash::Geometry;
+use ftl::{FlashOp, Moment, Nanos, Task, Timing};
+
+use super::rules::{Kind, Rules, moves_data, plane_of};
+
+type Node = usize;
+
+/// A node of the graph of what follows what.
+struct Thing {
+    what: What,
+    /// What it follows that has not ended.
+    missing: usize,
+    followers: Vec<Node>,
+    ended_at: Option<u64>,
+}
+
+enum What {
+    Operation(Operation),
+    /// Ends with the last of what it follows.
+    Join,
+    /// Ends so many nanoseconds after what it follows.
+    Delay(u64),
+    /// A moment that is known.
+    Alarm(u64),
+    /// The leave of background work to begin.
+    Leave,
+}
+
+struct Operation {
+    /// Its place in the order of issue.
+    number: u64,
+    task: Task,
+    kind: Kind,
+    die: usize,
+    channel: usize,
+    /// The round in which it became ready.
+    ready_in: u64,
+    taken_at: Option<u64>,
+    /// Whether its die took it up with no other.
+    alone: bool,
+    has_moved: bool,
+    /// Its end, once it is in its erase or program phase.
+    ends: Option<(u64, u64)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    Alarm(Node),
+    Sensed(Node),
+    Moved { bus: usize },
+    Done(Node),
+    Suspended { die: usize },
+    Resumed { die: usize },
+}
+
+#[derive(Default)]
+struct Die {
+    /// Operations that are ready.
+    waiting: Vec<Node>,
+    /// Operations that it has taken up, but the suspended one.
+    serving: Vec<Node>,
+    /// The operation that is suspended, and what it still needs.
+    suspended: Option<(Node, u64)>,
+    /// On its way into the suspension, or out of it.
+    is_changing: bool,
+}
+
+#[derive(Default)]
+struct Bus {
+    /// Who asks: since which round, and its place in the order of issue.
+    waiting: Vec<(u64, u64, Node)>,
+    /// Who moves its page, and until when.
+    moving: Option<(Node, u64)>,
+}
+
+/// Background work that moves data.
+struct Work {
+    channel: usize,
+    leave: Node,
+    has_begun: bool,
+    is_issued: bool,
+    unfinished: usize,
+}
+
+/// The referee's time.
+pub(crate) struct Queues {
+    rules: Rules,
+    geometry: Geometry,
+    now: u64,
+    /// Rounds so far.
+    round: u64,
+    resets: u32,
+    things: Vec<Thing>,
+    issued: u64,
+    /// What happens, by time and the order in which that was settled.
+    events: BTreeMap<(u64, u64), Event>,
+    settled: u64,
+    dies: Vec<Die>,
+    buses: Vec<Bus>,
+    /// The last erase of each block that was issued.
+    erases: HashMap<u32, Moment>,
+    /// Background work that moves data, in the order of issue.
+    works: Vec<Work>,
+    /// The work that each chain belongs to.
+    work_of: HashMap<u32, usize>,
+    /// Chains that are still being issued.
+    open: Vec<u32>,
+}
+
+impl Queues {
+    pub(crate) fn new(geometry: &Geometry, rules: Rules) -> Self {
+        let (dies, channels) = if rules.serial { (1, 1) } else { (geometry.dies(), geometry.channels()) };
+        Self {
+            rules: rules.flattened(),
+            geometry: *geometry,
+            now: 0,
+            round: 0,
+            resets: 0,
+            things: Vec::new(),
+            issued: 0,
+            events: BTreeMap::new(),
+            settled: 0,
+            dies: (0..dies).map(|_| Die::default()).collect(),
+            buses: (0..channels).map(|_| Bus::default()).collect(),
+            erases: HashMap::new(),
+            works: Vec::new(),
+            work_of: HashMap::new(),
+            open: Vec::new(),
+        }
+    }
+
+    fn at(&mut self, time: u64, event: Event) -> (u64, u64) {
+        self.settled += 1;
+        let key = (time, self.settled);
+        self.events.insert(key, event);
+        key
+    }
+
+    fn operation(&self, node: Node) -> &Operation {
+        match &self.things[node].what {
+            What::Operation(operation) => operation,
+            _ => unreachable!("only operations wait for dies and buses"),
+        }
+    }
+
+    fn operation_mut(&mut self, node: Node) -> &mut Operation {
+        match &mut self.things[node].what {
+            What::Operation(operation) => operation,
+            _ => unreachable!("only operations wait for dies and buses"),
+        }
+    }
+
+    /// Adds a node that follows others. If these have all come, it is ready at once.
+    fn add(&mut self, what: What, follows: &[Moment]) -> Node {
+        let node = self.things.len();
+        self.things.push(Thing { what, missing: 0, followers: Vec::new(), ended_at: None });
+        for &before in follows {
+            self.follow(node, before);
+        }
+        if self.things[node].missing == 0 {
+            self.is_ready(node);
+        }
+        node
+    }
+
+    fn follow(&mut self, node: Node, before: Moment) {
+        if self.is_over(before) {
+            return;
+        }
+        let before =
+            if before.is_known() { self.add(What::Alarm(before.earliest.0), &[]) } else { before.event as usize };
+        self.things[before].followers.push(node);
+        self.things[node].missing += 1;
+    }
+
+    fn moment(&self, node: Node, earliest: u64) -> Moment {
+        Moment { event: node as u32, generation: self.resets, earliest: Nanos(earliest) }
+    }
+
+    /// The erase that a program of a block waits for.
+    fn erase_of(&self, task: &Task) -> Option<Moment> {
+        let erase = *self.erases.get(&task.pbn.get()).filter(|_| task.op == FlashOp::Program)?;
+        (!self.is_over(erase)).then_some(erase)
+    }
+
+    /// All that a node follows has ended.
+    fn is_ready(&mut self, node: Node) {
+        let now = self.now;
+        match &mut self.things[node].what {
+            What::Join => self.end(node),
+            &mut What::Delay(time) => _ = self.at(now + time, Event::Alarm(node)),
+            &mut What::Alarm(time) => _ = self.at(time, Event::Alarm(node)),
+            What::Leave => self.give_leave(),
+            What::Operation(operation) => {
+                operation.ready_in = self.round;
+                self.dies[operation.die].waiting.push(node);
+            }
+        }
+    }
+
+    /// A node ends now.
+    fn end(&mut self, node: Node) {
+        self.things[node].ended_at = Some(self.now);
+        for follower in std::mem::take(&mut self.things[node].followers) {
+            self.things[follower].missing -= 1;
+            if self.things[follower].missing == 0 {
+                self.is_ready(follower);
+            }
+        }
+        if let What::Operation(operation) = &self.things[node].what {
+            let (die, chain) = (operation.die, operation.task.chain);
+            self.dies[die].serving.retain(|&other| other != node);
+            if let Some(&work) = self.work_of.get(&chain) {
+                self.works[work].unfinished -= 1;
+                self.give_leave();
+            }
+        }
+    }
+
+    /// Background work begins that may, in the order in which it was issued.
+    fn give_leave(&mut self) {
+        let Some(most) = self.rules.gc_channels else { return };
+        while let Some(next) = self.works.iter().position(|work| !work.has_begun) {
+            let channel = self.works[next].channel;
+            let under_way = self.works.iter().filter(|work| work.has_begun && !work.is_over());
+            let mut others: Vec<_> = under_way.map(|work| work.channel).filter(|&other| other != channel).collect();
+            others.sort_unstable();
+            others.dedup();
+            if others.len() >= most as usize {
+                return;
+            }
+            self.works[next].has_begun = true;
+            self.end(self.works[next].leave);
+        }
+    }
+
+    /// What an operation of a chain waits for beyond what it follows: the leave of its work.
+    fn leave_for(&mut self, task: &Task, channel: usize) -> Option<Moment> {
+        self.rules.gc_channels.filter(|_| task.chain != 0)?;
+        if !self.open.contains(&task.chain) {
+            // The first operation of its work, or of work inside such work.
+            let outer = self.open.iter().find_map(|chain| self.work_of.get(chain).copied());
+            self.open.push(task.chain);
+            if moves_data(task.cause) {
+                let work = outer.unwrap_or(self.works.len());
+                self.work_of.insert(task.chain, work);
+                if outer.is_none() {
+                    let leave = self.things.len();
+                    self.works.push(Work { channel, leave, has_begun: false, is_issued: false, unfinished: 0 });
+                    self.add(What::Leave, &[]);
+                }
+            }
+        }
+        let work = *self.work_of.get(&task.chain)?;
+        self.works[work].unfinished += 1;
+        Some(self.moment(self.works[work].leave, 0))
+    }
+
+    /// The read that a program makes one operation with: of the page that it copies, in the same
+    /// plane, that nothing else follows yet.
+    fn copied_read(&self, task: &Task, after: Moment) -> Option<Node> {
+        let copies = self.rules.copy_back && task.copies && task.op == FlashOp::Program;
+        let read = Some(after).filter(|&after| copies && !self.is_over(after) && !after.is_known())?.event as usize;
+        let What::Operation(Operation { kind: Kind::Read, task: from, .. }) = &self.things[read].what else {
+            return None;
+        };
+        let same_plane = plane_of(&self.geometry, from.pbn) == plane_of(&self.geometry, task.pbn);
+        let is_followed = !self.things[read].followers.is_empty();
+        (same_plane && from.chain == task.chain && !is_followed).then_some(read)
+    }
+
+    /// Makes a read and the program that follows it one operation.
+    fn copy_back(&mut self, read: Node, task: &Task, after: Moment) -> Moment {
+        self.operation_mut(read).kind = Kind::Copy;
+        if let Some(erase) = self.erase_of(task) {
+            let die = self.operation(read).die;
+            self.dies[die].waiting.retain(|&other| other != read);
+            self.follow(read, erase);
+        }
+        self.moment(read, after.earliest.0 - self.rules.alone(Kind::Read) + self.rules.alone(Kind::Copy))
+    }
+
+    /// The third and the fourth step of a round.
+    fn take_up(&mut self) {
+        (0..self.dies.len()).for_each(|die| self.serve_die(die));
+        (0..self.buses.len()).for_each(|bus| self.serve_bus(bus));
+        self.round += 1;
+    }
+
+    /// The first step of a round: whatever ends at the present moment. What begins and ends in this
+    /// step belongs to it.
+    fn end_all(&mut self) {
+        while let Some(entry) = self.events.first_entry().filter(|entry| entry.key().0 == self.now) {
+            let event = entry.remove();
+            self.happen(event);
+        }
+    }
+
+    /// Lets time pass until the next moment at which something ends, no later than a limit; whether
+    /// there is one.
+    pub(crate) fn pass_until_next(&mut self, limit: Nanos) -> bool {
+        self.take_up();
+        let next = self.events.first_key_value().map(|(&(time, _), _)| time).filter(|&time| time <= limit.0);
+        if let Some(time) = next {
+            self.now = time;
+            self.end_all();
+        }
+        next.is_some()
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Sensed(node) => match self.operation(node).kind {
+                Kind::Copy => self.enter_last_phase(node, self.rules.program_ns),
+                _ if self.rules.transfer_ns == 0 => self.end(node),
+                _ => self.ask_bus(node),
+            },
+            Event::Moved { bus } => {
+                let (node, _) = self.buses[bus].moving.take().expect("moves");
+                self.operation_mut(node).has_moved = true;
+                match self.operation(node).kind {
+                    Kind::Program => self.enter_last_phase(node, self.rules.program_ns),
+                    _ => self.end(node),
+                }
+            }
+            Event::Alarm(node) | Event::Done(node) => self.end(node),
+            Event::Suspended { die } => self.dies[die].is_changing = false,
+            Event::Resumed { die } => {
+                let (node, left) = self.dies[die].suspended.take().expect("suspended");
+                self.dies[die].is_changing = false;
+                self.dies[die].serving.push(node);
+                self.enter_last_phase(node, left);
+            }
+        }
+    }
+
+    /// An operation programs, or erases, for so long.
+    fn begin_last_phase(&mut self, node: Node, time: u64) {
+        let ends = self.at(self.now + time, Event::Done(node));
+        self.operation_mut(node).ends = Some(ends);
+    }
+
+    /// The same in the first step of a round. A read that has become ready in an earlier round stops
+    /// it at once.
+    fn enter_last_phase(&mut self, node: Node, time: u64) {
+        self.begin_last_phase(node, time);
+        self.stop_for(self.operation(node).die, |ready_in, round| ready_in < round);
+    }
+
+    fn ask_bus(&mut self, node: Node) {
+        let Operation { number, channel, .. } = *self.operation(node);
+        let asks = (self.round, number, node);
+        self.buses[channel].waiting.push(asks);
+    }
+
+    fn serve_bus(&mut self, bus: usize) {
+        if self.buses[bus].moving.is_some() {
+            return;
+        }
+        let Some(&first) = self.buses[bus].waiting.iter().min() else { return };
+        self.buses[bus].waiting.retain(|&other| other != first);
+        let until = self.now + self.rules.transfer_ns;
+        self.buses[bus].moving = Some((first.2, until));
+        self.at(until, Event::Moved { bus });
+    }
+
+    fn serve_die(&mut self, die: usize) {
+        self.stop_for(die, |ready_in, round| ready_in == round);
+        if self.dies[die].is_changing || !self.dies[die].serving.is_empty() {
+            return;
+        }
+        let allowed = self.allowed(die);
+        if let Some(&first) = allowed.first() {
+            let group = self.group(first, &allowed);
+            for &node in &group {
+                self.begin(node, group.len() == 1);
+            }
+        } else if self.dies[die].suspended.is_some() {
+            self.dies[die].is_changing = true;
+            self.at(self.now + self.rules.resume_ns, Event::Resumed { die });
+        }
+    }
+
+    /// Reads that the host waits for and that are ready.
+    fn awaited_reads(&self, die: usize) -> impl Iterator<Item = &Operation> {
+        let ready = self.dies[die].waiting.iter().map(|&node| self.operation(node));
+        ready.filter(|operation| operation.is_awaited_read())
+    }
+
+    /// Suspends what a die does, for a read that has become ready in such a round.
+    fn stop_for(&mut self, die: usize, is_such: impl Fn(u64, u64) -> bool) {
+        let &[node] = &self.dies[die].serving[..] else { return };
+        let Operation { kind, alone, ends: Some(ends), .. } = *self.operation(node) else { return };
+        let left = ends.0 - self.now;
+        let asked = self.awaited_reads(die).any(|read| is_such(read.ready_in, self.round));
+        if asked && alone && self.rules.suspends(kind) && left > self.rules.suspend_ns {
+            self.events.remove(&ends);
+            self.operation_mut(node).ends = None;
+            self.dies[die].serving.clear();
+            self.dies[die].suspended = Some((node, left));
+            self.dies[die].is_changing = true;
+            self.at(self.now + self.rules.suspend_ns, Event::Suspended { die });
+        }
+    }
+
+    /// Whether an operation lets reads pass that the host waits for.
+    fn yields(&self, operation: &Operation) -> bool {
+        let Rules { reads_first, gc_yields, .. } = self.rules;
+        let is_background = operation.task.chain != 0;
+        !operation.is_awaited_read()
+            && (reads_first || gc_yields && is_background || self.rules.suspends(operation.kind))
+    }
+
+    /// What a free die may take up, in the order in which it would.
+    fn allowed(&self, die: usize) -> Vec<Node> {
+        let read_waits = self.awaited_reads(die).next().is_some();
+        let is_suspended = self.dies[die].suspended.is_some();
+        let may_begin = |node: &Node| {
+            let operation = self.operation(*node);
+            operation.is_awaited_read() || !(is_suspended || read_waits && self.yields(operation))
+        };
+        let mut allowed: Vec<_> = self.dies[die].waiting.iter().copied().filter(may_begin).collect();
+        allowed.sort_unstable_by_key(|&node| (self.operation(node).ready_in, self.operation(node).number));
+        allowed
+    }
+
+    /// What is taken up together: the first, and of the same kind and standing the first of each
+    /// other plane. A copy is alone.
+    fn group(&self, first: Node, allowed: &[Node]) -> Vec<Node> {
+        let mut group = vec![first];
+        if !self.rules.multi_plane || self.operation(first).kind == Kind::Copy {
+            return group;
+        }
+        let plane = |node: Node| plane_of(&self.geometry, self.operation(node).task.pbn);
+        let standing = |node: Node| {
+            let operation = self.operation(node);
+            (operation.kind, self.rules.has_precedence() && operation.is_awaited_read(), self.yields(operation))
+        };
+        for &node in &allowed[1..] {
+            let is_other_plane = group.iter().all(|&other| plane(other) != plane(node));
+            if standing(node) == standing(first) && is_other_plane {
+                group.push(node);
+            }
+        }
+        group
+    }
+
+    /// A die takes up an operation.
+    fn begin(&mut self, node: Node, alone: bool) {
+        let now = self.now;
+        let operation = self.operation_mut(node);
+        (operation.taken_at, operation.alone) = (Some(now), alone);
+        let (kind, die) = (operation.kind, operation.die);
+        self.dies[die].waiting.retain(|&other| other != node);
+        self.dies[die].serving.push(node);
+        match kind {
+            Kind::Read | Kind::Copy => _ = self.at(now + self.rules.read_ns, Event::Sensed(node)),
+            Kind::Erase => self.begin_last_phase(node, self.rules.erase_ns),
+            Kind::Program if self.rules.transfer_ns == 0 => self.begin_last_phase(node, self.rules.program_ns),
+            Kind::Program => self.ask_bus(node),
+        }
+    }
+}
+
+impl Operation {
+    /// Whether it is a read that the host waits for.
+    fn is_awaited_read(&self) -> bool {
+        self.kind == Kind::Read && self.task.chain == 0
+    }
+}
+
+impl Work {
+    fn is_over(&self) -> bool {
+        self.is_issued && self.unfinished == 0
+    }
+}
+
+impl Timing for Queues {
+    fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        self.issued += 1;
+        let (die, channel) = self.rules.place(&self.geometry, &task);
+        if let Some(read) = self.copied_read(&task, after) {
+            return self.copy_back(read, &task, after);
+        }
+        let kind = Kind::of(task.op);
+        let mut follows: Vec<_> = [after].into_iter().chain(self.erase_of(&task)).collect();
+        let leave = self.leave_for(&task, channel);
+        follows.extend(leave);
+        let operation = Operation {
+            number: self.issued,
+            task,
+            kind,
+            die,
+            channel,
+            ready_in: 0,
+            taken_at: None,
+            alone: false,
+            has_moved: false,
+            ends: None,
+        };
+        let node = self.add(What::Operation(operation), &follows);
+        let end = self.moment(node, after.earliest.0.max(self.now) + self.rules.alone(kind));
+        if kind == Kind::Erase {
+            self.erases.insert(task.pbn.get(), end);
+        }
+        end
+    }
+
+    fn join(&mut self, one: Moment, other: Moment) -> Moment {
+        let earliest = one.earliest.max(other.earliest);
+        let node = self.add(What::Join, &[one, other]);
+        self.moment(node, earliest.0)
+    }
+
+    fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
+        if time == Nanos::ZERO {
+            return after;
+        }
+        let node = self.add(What::Delay(time.0), &[after]);
+        self.moment(node, (after.earliest + time).0)
+    }
+
+    fn is_over(&self, moment: Moment) -> bool {
+        if moment.is_known() {
+            return moment.earliest.0 <= self.now;
+        }
+        moment.generation != self.resets || self.things[moment.event as usize].ended_at.is_some()
+    }
+
+    fn estimate(&self, task: Task, from: Moment) -> Nanos {
+        self.estimate_from(&task, from)
+    }
+
+    fn busy(&self, channel: u32, from: Moment) -> Nanos {
+        self.busy_from(channel, from)
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos(self.now)
+    }
+
+    fn end_background(&mut self, chain: u32) {
+        self.open.retain(|&other| other != chain);
+        if let Some(&work) = self.work_of.get(&chain) {
+            let issued = self.open.iter().all(|other| self.work_of.get(other) != Some(&work));
+            self.works[work].is_issued = issued;
+            self.give_leave();
+        }
+    }
+
+    fn pass_until(&mut self, at: Nanos) {
+        while self.now < at.0 && self.pass_until_next(at) {}
+        self.now = self.now.max(at.0);
+    }
+
+    fn wait(&mut self, moment: Moment) -> Nanos {
+        while !self.is_over(moment) {
+            if moment.is_known() {
+                self.pass_until(moment.earliest);
+            } else if !self.pass_until_next(Nanos(u64::MAX)) {
+                panic!("what is waited for never ends: {} operations were issued", self.issued);
+            }
+        }
+        if moment.is_known() || moment.generation != self.resets {
+            return moment.earliest;
+        }
+        Nanos(self.things[moment.event as usize].ended_at.expect("it is over"))
+    }
+
+    fn reset(&mut self) {
+        let resets = self.resets + 1;
+        *self = Self { resets, ..Self::new(&self.geometry, self.rules) };
+    }
+}

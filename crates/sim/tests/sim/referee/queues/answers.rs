@@ -1,0 +1,66 @@
+//! What a scheme may ask, answered from the queues as they are.
+
+use std::ops::Range;
+
+use ftl::{FlashOp, Moment, Nanos, Task};
+
+use super::{Die, Operation, Queues};
+use crate::referee::rules::Rules;
+
+impl Queues {
+    /// How long an operation would take from a moment on.
+    pub(super) fn estimate_from(&self, task: &Task, from: Moment) -> Nanos {
+        let (die, channel) = self.rules.place(&self.geometry, task);
+        let Rules { read_ns, program_ns, erase_ns, transfer_ns, .. } = self.rules;
+        let ahead = from.earliest.since(Nanos(self.now)).0;
+        let needs = self.die_needs(die).saturating_sub(ahead);
+        let bus = self.bus_needs(channel).saturating_sub(ahead);
+        Nanos(match task.op {
+            FlashOp::Read => (needs + read_ns).max(bus) + transfer_ns,
+            FlashOp::Program => needs.max(bus) + transfer_ns + program_ns,
+            FlashOp::Erase => needs + erase_ns,
+        })
+    }
+
+    /// How long a channel stays busy from a moment on.
+    pub(super) fn busy_from(&self, channel: u32, from: Moment) -> Nanos {
+        let channel = if self.buses.len() == 1 { 0 } else { channel as usize };
+        let needs = self.dies_of(channel).map(|die| self.die_needs(die)).chain([self.still_moves(channel)]);
+        let ahead = from.earliest.since(Nanos(self.now));
+        Nanos(needs.max().unwrap_or(0)).since(ahead)
+    }
+
+    /// What a die has taken up or could take up.
+    fn under_way(&self, die: usize) -> impl Iterator<Item = &Operation> {
+        let Die { waiting, serving, suspended, .. } = &self.dies[die];
+        let suspended = suspended.as_ref().map(|(node, _)| node);
+        waiting.iter().chain(serving).chain(suspended).map(|&node| self.operation(node))
+    }
+
+    /// The time that a die needs: what is ready, one after the other, behind what it has taken up.
+    fn die_needs(&self, die: usize) -> u64 {
+        let alone = |operation: &Operation| self.rules.alone(operation.kind);
+        let ready = self.under_way(die).filter(|operation| operation.taken_at.is_none()).map(alone);
+        let remains = |operation: &Operation| Some((operation.taken_at? + alone(operation)).saturating_sub(self.now));
+        let taken = self.under_way(die).filter_map(remains);
+        ready.sum::<u64>() + taken.max().unwrap_or(0)
+    }
+
+    /// What the transfer under way on a bus still takes.
+    fn still_moves(&self, bus: usize) -> u64 {
+        self.buses[bus].moving.map_or(0, |(_, until)| until - self.now)
+    }
+
+    fn dies_of(&self, channel: usize) -> Range<usize> {
+        let dies = self.dies.len() / self.buses.len();
+        channel * dies..(channel + 1) * dies
+    }
+
+    /// The time that a bus needs for all pages that still have to move.
+    fn bus_needs(&self, bus: usize) -> u64 {
+        let to_move = self.dies_of(bus).flat_map(|die| self.under_way(die));
+        let pages = to_move.filter(|operation| operation.kind.moves_page() && !operation.has_moved).count() as u64;
+        let moving = u64::from(self.buses[bus].moving.is_some());
+        (pages - moving) * self.rules.transfer_ns + self.still_moves(bus)
+    }
+}

@@ -1,0 +1,104 @@
+//! What a device takes and can do, as the referee knows it.
+
+use flash::{Geometry, Pbn};
+use ftl::{Cause, FlashOp, Task, Work};
+
+/// Times in nanoseconds, and what a device can do beyond the plain model.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an ability of its own")]
+pub(crate) struct Rules {
+    pub(crate) read_ns: u64,
+    pub(crate) program_ns: u64,
+    pub(crate) erase_ns: u64,
+    pub(crate) transfer_ns: u64,
+    pub(crate) serial: bool,
+    pub(crate) copy_back: bool,
+    pub(crate) multi_plane: bool,
+    pub(crate) reads_first: bool,
+    pub(crate) gc_yields: bool,
+    pub(crate) suspends_erases: bool,
+    pub(crate) suspends_programs: bool,
+    pub(crate) suspend_ns: u64,
+    pub(crate) resume_ns: u64,
+    pub(crate) gc_channels: Option<u32>,
+}
+
+/// What a die does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Program,
+    Erase,
+    /// A read and the program of the same page in the same plane, as one.
+    Copy,
+}
+
+impl Kind {
+    pub(crate) fn of(op: FlashOp) -> Self {
+        match op {
+            FlashOp::Read => Self::Read,
+            FlashOp::Program => Self::Program,
+            FlashOp::Erase => Self::Erase,
+        }
+    }
+
+    /// Whether a page moves over the bus.
+    pub(crate) fn moves_page(self) -> bool {
+        matches!(self, Self::Read | Self::Program)
+    }
+}
+
+impl Rules {
+    /// The same device as the referee computes it: a serial one has a single die, and its
+    /// operations contain their transfers.
+    pub(crate) fn flattened(self) -> Self {
+        if !self.serial {
+            return self;
+        }
+        let (read_ns, program_ns) = (self.read_ns + self.transfer_ns, self.transfer_ns + self.program_ns);
+        Self { read_ns, program_ns, transfer_ns: 0, ..self }
+    }
+
+    /// What an operation takes on an idle device.
+    pub(crate) fn alone(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Read => self.read_ns + self.transfer_ns,
+            Kind::Program => self.transfer_ns + self.program_ns,
+            Kind::Erase => self.erase_ns,
+            Kind::Copy => self.read_ns + self.program_ns,
+        }
+    }
+
+    /// What a page takes that is read and programmed.
+    pub(crate) fn alone_ns(&self) -> u64 {
+        self.alone(Kind::Read) + self.alone(Kind::Program)
+    }
+
+    pub(crate) fn suspends(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Read => false,
+            Kind::Program | Kind::Copy => self.suspends_programs,
+            Kind::Erase => self.suspends_erases,
+        }
+    }
+
+    /// Whether some operations let reads pass that the host waits for.
+    pub(crate) fn has_precedence(&self) -> bool {
+        self.reads_first || self.gc_yields || self.suspends_erases || self.suspends_programs
+    }
+
+    /// Die and channel of an operation.
+    pub(crate) fn place(&self, geometry: &Geometry, task: &Task) -> (usize, usize) {
+        if self.serial { (0, 0) } else { (task.die as usize, geometry.channel_of(task.die) as usize) }
+    }
+}
+
+/// The plane of a block, counted over the whole device.
+pub(crate) fn plane_of(geometry: &Geometry, pbn: Pbn) -> u32 {
+    pbn.get() / geometry.shape().blocks_per_plane
+}
+
+/// Whether work that begins like this moves data.
+pub(crate) fn moves_data(cause: Cause) -> bool {
+    cause.work() == Work::Moving
+}

@@ -1,0 +1,167 @@
+//! Whole studies beside the referee, so that the simulation's own host is judged, too: arrivals,
+//! the closed loop, the offer of idle time, and what schemes are told of responses.
+//!
+//! A drawn run becomes a trace and a study on an erased device. What the log of the study says of
+//! each request must be what the referee's host finds.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use parquet::file::reader::SerializedFileReader;
+use sim::{Control, RunResult, parse_toml, run_study_logged};
+
+use super::cases::Case;
+use super::host::{Answered, Asked, Host, Keeper, Pace};
+use super::rules::Rules;
+
+/// All logical pages, and then the requests of a case.
+fn requests(case: &Case) -> (Vec<Asked>, Pace) {
+    let filled = (0..case.logical_pages).map(|lpn| Asked { lpn, pages: 1, writes: true });
+    let all: Vec<_> = filled.chain(case.requests()).collect();
+    let pace = match case.pace() {
+        Pace::Open(arrivals) => {
+            // Slow enough to be over before the first arrival of the case, or nearly so.
+            let gap = case.rules.alone_ns() / u64::from(case.geometry.dies()) + 1;
+            let begin = gap * u64::from(case.logical_pages);
+            let filling = (0..u64::from(case.logical_pages)).map(|page| page * gap);
+            Pace::Open(filling.chain(arrivals.iter().map(|arrival| begin + arrival)).collect())
+        }
+        closed @ Pace::Closed(_) => closed,
+    };
+    (all, pace)
+}
+
+/// The trace, a line for each request.
+fn trace(case: &Case, requests: &[Asked], pace: &Pace) -> String {
+    let page = u64::from(case.geometry.page_size_bytes());
+    let arrival = |number: usize| match pace {
+        Pace::Open(arrivals) => arrivals[number],
+        Pace::Closed(_) => number as u64,
+    };
+    let mut text = String::new();
+    for (number, &Asked { lpn, pages, writes }) in requests.iter().enumerate() {
+        let (op, offset, size) = (if writes { "W" } else { "R" }, u64::from(lpn) * page, u64::from(pages) * page);
+        writeln!(text, "{},{op},{offset},{size}", arrival(number)).expect("text");
+    }
+    text
+}
+
+/// The table of the device.
+fn device(case: &Case) -> String {
+    let shape = case.geometry.shape();
+    let Rules { read_ns, program_ns, erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = case.rules;
+    let mut text = format!(
+        r#"
+        [device]
+        channels = {}
+        dies_per_channel = {}
+        planes_per_die = {}
+        blocks_per_plane = {}
+        pages_per_block = {}
+        page_size = {}
+        capacity = {}
+        spare = 0.01
+        read_latency = "{read_ns}ns"
+        program_latency = "{program_ns}ns"
+        erase_latency = "{erase_ns}ns"
+        transfer_latency = "{transfer_ns}ns"
+        pricing = "{}"
+        endurance = 1000000
+        "#,
+        shape.channels,
+        shape.dies_per_channel,
+        shape.planes_per_die,
+        shape.blocks_per_plane,
+        shape.pages_per_block,
+        shape.page_size_bytes,
+        case.logical_pages * shape.page_size_bytes,
+        if case.rules.serial { "serial" } else { "parallel" },
+    );
+    let mut key = |is_set: bool, line: String| {
+        if is_set {
+            writeln!(text, "{line}").expect("text");
+        }
+    };
+    key(case.rules.copy_back, "copy_back = true".into());
+    key(case.rules.multi_plane, "multi_plane = true".into());
+    key(case.rules.reads_first, "reads_first = true".into());
+    key(case.rules.gc_yields, "gc_yields = true".into());
+    let suspend = match (case.rules.suspends_erases, case.rules.suspends_programs) {
+        (true, true) => "both",
+        (true, false) => "erase",
+        _ => "program",
+    };
+    let times = format!("suspend_latency = \"{suspend_ns}ns\"\nresume_latency = \"{resume_ns}ns\"");
+    key(case.rules.suspends_erases || case.rules.suspends_programs, format!("suspend = \"{suspend}\"\n{times}"));
+    key(case.rules.gc_channels.is_some(), format!("gc_channels = {}", case.rules.gc_channels.unwrap_or(0)));
+    text
+}
+
+/// The study.
+fn study(case: &Case, pace: &Pace) -> String {
+    let host = match pace {
+        Pace::Open(_) => "loop = \"open\"".to_owned(),
+        Pace::Closed(depth) => format!("loop = \"closed\"\nqueue_depth = {depth}"),
+    };
+    let (device, stack) = (device(case), &case.stack);
+    format!(
+        r#"{device}
+        [workload]
+        trace = "trace.csv"
+        columns = "time:ns, op, offset:B, size:B"
+        [host]
+        {host}
+        [run]
+        precondition = "none"
+        [[ftl]]
+        name = "{stack}"
+        "#
+    )
+}
+
+/// Runs a study; what its log says of each request, and its results.
+fn simulated(folder: &Path, text: &str) -> (Vec<(u64, u64)>, RunResult) {
+    let (study, log) = (folder.join("study.toml"), folder.join("log.parquet"));
+    let study = parse_toml(text, &study.to_string_lossy()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let results =
+        run_study_logged(&study, &Control::new(), Some(&log)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let rows = SerializedFileReader::new(std::fs::File::open(&log).expect("there")).expect("Parquet");
+    let mut answered: Vec<_> = rows
+        .into_iter()
+        .map(|row| {
+            let row = row.expect("whole");
+            let number = |wanted: &str| {
+                let found = row.get_column_iter().find(|(name, _)| *name == wanted);
+                found.expect("a column").1.to_string().parse::<u64>().expect("a number")
+            };
+            (number("request"), number("begin_ns"), number("end_ns"))
+        })
+        .collect();
+    answered.sort_unstable();
+    let answered = answered.into_iter().map(|(_, begin, end)| (begin, end)).collect();
+    (answered, results.runs.into_iter().next().expect("one run"))
+}
+
+/// What the simulation says of a case differently than the referee.
+pub(super) fn difference(case: &Case) -> Option<String> {
+    let (requests, pace) = requests(case);
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("trace.csv"), trace(case, &requests, &pace)).expect("written");
+    let (simulated, run) = simulated(folder.path(), &study(case, &pace));
+    let keeper = Keeper::referee(&case.geometry, case.rules);
+    let mut host = Host::new(&case.stack, case.geometry, case.logical_pages, keeper).expect("accepted");
+    let refereed = host.run(&requests, &pace);
+    assert_eq!(simulated.len(), refereed.len(), "{case}");
+    for (number, (&(begin, end), answered)) in simulated.iter().zip(&refereed).enumerate() {
+        let &Answered { begin_ns, end_ns, .. } = answered;
+        if (begin, end) != (begin_ns, end_ns) {
+            return Some(format!(
+                "request {number} ({:?}): from {begin} to {end} by the study, {begin_ns} to {end_ns} by the referee",
+                requests[number]
+            ));
+        }
+    }
+    let hash = format!("{:016x}", host.event_hash());
+    (run.event_hash != hash)
+        .then(|| format!("other operations: {} by the study, {hash} by the referee", run.event_hash))
+}
