@@ -1,7 +1,7 @@
 //! The device's time: operations wait for dies and buses, event after event.
 //!
 //! The rules are those of `docs/timing.md`; this is how they are kept. Schemes issue operations with
-//! [`Timing::perform`], which takes no time: an operation that is ready waits in `ready_now`, one
+//! [`ftl::Timing::perform`], which takes no time: an operation that is ready waits in `ready_now`, one
 //! that follows others stands in their lists ([`Tasks`]). The shell lets time pass. At each moment
 //! with an event, what ends ends first ([`EventTiming::end_what_ends`]); the shell may then issue
 //! what begins at that moment; and then dies and buses take up what waits
@@ -307,7 +307,7 @@ impl EventTiming {
         Some(self.calendar.next_time()).filter(|&time| time != NEVER).map(Nanos)
     }
 
-    /// Asks to be told when a moment has come, by [`Self::take_ended`].
+    /// Asks to be told when a moment has come, by [`Self::drain_ended`].
     pub fn tell_when_over(&mut self, moment: Moment, ticket: u32) {
         if let Some(number) = self.tasks.awaited(moment) {
             self.tasks.get_mut(number).ticket = ticket;
