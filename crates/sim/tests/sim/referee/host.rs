@@ -1,6 +1,6 @@
-//! A host of the referee's own: requests in an open or a closed loop, and the offer of idle time, by
-//! the rules of `docs/timing.md`. It serves a real scheme on any timing that can be asked to go to
-//! where the next thing ends.
+//! A host of the referee's own: requests in an open or a closed loop, and the offer of idle time,
+//! by the rules of `docs/timing.md`. It serves a real scheme on any timing that can be asked to go
+//! to where the next thing ends.
 
 use flash::{Chip, Full, Geometry, Lpn};
 use ftl::{Drive, FlashPort, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timed, Timing, registry};
@@ -67,8 +67,10 @@ impl Keeper {
 /// A timing that knows whether anything is under way.
 pub(crate) struct Observed {
     keeper: Keeper,
-    /// The ends of what was under way when that was last looked at, and of what was issued since.
+    /// The ends of what was issued, but for the last ones that are over.
     under_way: Vec<Moment>,
+    /// Those of them that are known.
+    known: Vec<Nanos>,
 }
 
 macro_rules! keeper {
@@ -82,7 +84,7 @@ macro_rules! keeper {
 
 impl Observed {
     fn new(keeper: Keeper) -> Self {
-        Self { keeper, under_way: Vec::new() }
+        Self { keeper, under_way: Vec::new(), known: Vec::new() }
     }
 
     /// Lets time pass to the next moment at which something ends, no later than a limit.
@@ -93,21 +95,25 @@ impl Observed {
     /// The first known moment at which something under way ends. The simulation, for which nothing
     /// happens then, does not tell.
     fn next_known(&mut self) -> u64 {
-        if self.is_idle() {
-            return u64::MAX;
-        }
-        let known = self.under_way.iter().filter(|moment| moment.is_known()).map(|moment| moment.earliest.0);
-        known.min().unwrap_or(u64::MAX)
+        let now = self.now();
+        self.known.retain(|&moment| moment > now);
+        self.known.iter().min().map_or(u64::MAX, |moment| moment.0)
     }
 
     fn is_idle(&mut self) -> bool {
-        let Self { keeper, under_way } = self;
-        keeper!(keeper, keeper => under_way.retain(|&moment| !keeper.is_over(moment)));
-        under_way.is_empty()
+        while let Some(&last) = self.under_way.last()
+            && self.is_over(last)
+        {
+            self.under_way.pop();
+        }
+        self.under_way.is_empty()
     }
 
     fn watch(&mut self, moment: Moment) -> Moment {
         self.under_way.push(moment);
+        if moment.is_known() {
+            self.known.push(moment.earliest);
+        }
         moment
     }
 }
@@ -157,6 +163,7 @@ impl Timing for Observed {
 
     fn reset(&mut self) {
         self.under_way.clear();
+        self.known.clear();
         keeper!(&mut self.keeper, keeper => keeper.reset());
     }
 }

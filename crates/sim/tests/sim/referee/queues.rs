@@ -253,17 +253,16 @@ impl Queues {
     fn leave_for(&mut self, task: &Task, channel: usize) -> Option<Moment> {
         self.rules.gc_channels.filter(|_| task.chain != 0)?;
         if !self.open.contains(&task.chain) {
-            // The first operation of its work, or of work inside such work.
+            // The first operation of its work. Work that is started within such work goes with it.
             let outer = self.open.iter().find_map(|chain| self.work_of.get(chain).copied());
             self.open.push(task.chain);
-            if moves_data(task.cause) {
-                let work = outer.unwrap_or(self.works.len());
-                self.work_of.insert(task.chain, work);
-                if outer.is_none() {
-                    let leave = self.things.len();
-                    self.works.push(Work { channel, leave, has_begun: false, is_issued: false, unfinished: 0 });
-                    self.add(What::Leave, &[]);
-                }
+            if outer.is_some() || moves_data(task.cause) {
+                self.work_of.insert(task.chain, outer.unwrap_or(self.works.len()));
+            }
+            if outer.is_none() && moves_data(task.cause) {
+                let leave = self.things.len();
+                self.works.push(Work { channel, leave, has_begun: false, is_issued: false, unfinished: 0 });
+                self.add(What::Leave, &[]);
             }
         }
         let work = *self.work_of.get(&task.chain)?;
@@ -355,8 +354,8 @@ impl Queues {
         self.operation_mut(node).ends = Some(ends);
     }
 
-    /// The same in the first step of a round. A read that has become ready in an earlier round stops
-    /// it at once.
+    /// The same in the first step of a round. A read that has become ready in an earlier round
+    /// stops it at once.
     fn enter_last_phase(&mut self, node: Node, time: u64) {
         self.begin_last_phase(node, time);
         self.stop_for(self.operation(node).die, |ready_in, round| ready_in < round);
