@@ -82,6 +82,37 @@ fn a_worn_block_that_was_taken_again_or_that_nothing_cold_is_left_for_is_passed_
     facts.in_log = vec![true; 4];
     erase(&mut lazy, 4, Purpose::Data, 6);
     assert_eq!(lazy.next_move(&facts), None, "all are in the log");
+    facts.in_log = vec![false; 4];
+    facts.erases[..4].fill(3);
+    erase(&mut lazy, 4, Purpose::Data, 6);
+    assert_eq!(lazy.next_move(&facts), None, "none is below the mean");
+}
+
+/// Block 4 is worn and gets cold data, which are rewritten at once: it is passed over the next
+/// time, then the next three times and seven times, and after a rest of eight erases, as many as
+/// there are blocks, not at all.
+#[test]
+fn a_block_whose_rests_are_short_waits_longer_each_time() {
+    let (mut lazy, mut facts) = (lazy(&[]), facts());
+    assert_eq!(lazy.next_move(&facts), None);
+    let mut erases = 40;
+    let mut passed_over = |lazy: &mut Lazy, rest: u64| {
+        for passes in 0.. {
+            (erases, facts.erases[4]) = (erases + 1, erases + 1);
+            erase(lazy, 4, Purpose::Merge, erases);
+            if let Some(home) = lazy.next_move(&facts) {
+                lazy.used(Pbn::new(4), AllocRequest::of(Purpose::Merge, Lbn::new(home.get())));
+                lazy.moved(home, RelocateOutcome::Done);
+                (1..rest).for_each(|_| lazy.erased(Pbn::new(7), 3));
+                return passes;
+            }
+        }
+        unreachable!("it gets cold data at last")
+    };
+    assert_eq!([1, 1, 1, 8, 1].map(|rest| passed_over(&mut lazy, rest)), [0, 1, 3, 7, 0]);
+    let mut as_printed = self::lazy(&[("back_off", "false")]);
+    as_printed.next_move(&self::facts());
+    assert_eq!([1, 1, 1].map(|rest| passed_over(&mut as_printed, rest)), [0; 3]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod abilities;
 mod endurance;
+mod levellers;
 mod manual;
 mod mount;
 mod partition;
