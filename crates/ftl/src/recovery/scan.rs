@@ -160,22 +160,20 @@ impl Scanned {
         Kept { pages: kept, outdated: self.outdated(newest) }
     }
 
-    /// These blocks without those whose needed pages all lie in others of them too.
+    /// These blocks without those whose needed pages all lie in others of them too. One without
+    /// anything needed goes only if all that it holds lies in others: then it was begun to replace
+    /// one of them, and would be a block of the log too many.
     pub fn without_copies(&self, layout: &Layout, newest: &[Option<Newest>], mut blocks: Vec<Pbn>) -> Vec<Pbn> {
-        let needed = |pages: &[(Ppn, Tag)]| -> Vec<u64> {
-            pages.iter().filter(|(_, tag)| Self::holds_newest(tag, newest)).map(|(_, tag)| tag.version).collect()
-        };
-        let versions: BTreeMap<Pbn, Vec<u64>> = self
-            .blocks(layout)
-            .filter(|(pbn, _)| blocks.contains(pbn))
-            .map(|(pbn, pages)| (pbn, needed(pages)))
-            .collect();
+        let pages: BTreeMap<Pbn, &[(Ppn, Tag)]> = self.blocks(layout).filter(|(pbn, _)| blocks.contains(pbn)).collect();
+        let needed = |tag: &Tag| Self::holds_newest(tag, newest);
         for candidate in blocks.clone() {
-            let others = || blocks.iter().filter(|&&pbn| pbn != candidate);
-            let is_elsewhere = |version: &u64| others().any(|other| versions[other].contains(version));
-            // A block without anything needed may be that for other reasons, and leaves the log in
-            // its turn.
-            if !versions[&candidate].is_empty() && versions[&candidate].iter().all(is_elsewhere) {
+            let is_elsewhere = |tag: &Tag| {
+                let mut others = blocks.iter().filter(|&&pbn| pbn != candidate);
+                others.any(|other| pages[other].iter().any(|(_, found)| found.version == tag.version))
+            };
+            let held = pages[&candidate];
+            let has_needed = held.iter().any(|(_, tag)| needed(tag));
+            if held.iter().filter(|(_, tag)| needed(tag) || !has_needed).all(|(_, tag)| is_elsewhere(tag)) {
                 blocks.retain(|&pbn| pbn != candidate);
             }
         }
@@ -208,7 +206,7 @@ mod tests {
     use super::*;
 
     /// Blocks of four pages, with what is programmed in each: logical page, role, version.
-    fn kept(blocks: &[&[(u32, Role, u64)]]) -> Vec<(u32, Role)> {
+    fn scanned(blocks: &[&[(u32, Role, u64)]]) -> (Layout, Scanned) {
         let geometry = TestFlash::new(blocks.len() as u32, 4).geometry();
         let good_blocks = (0..geometry.blocks()).map(Pbn::new).collect();
         let layout = Layout {
@@ -227,7 +225,11 @@ mod tests {
                 pages.push((geometry.page(pbn, offset), tag));
             }
         }
-        let scanned = Scanned { pages, left_out: Vec::new() };
+        (layout, Scanned { pages, left_out: Vec::new() })
+    }
+
+    fn kept(blocks: &[&[(u32, Role, u64)]]) -> Vec<(u32, Role)> {
+        let (layout, scanned) = scanned(blocks);
         let newest = scanned.newest(8);
         scanned.keep_one_copy(&layout, &newest).pages.iter().map(|(_, tag)| (tag.logical, tag.role)).collect()
     }
@@ -280,5 +282,26 @@ mod tests {
             &[(1, Role::Collected, 1), (2, Role::Collected, 2), (3, Role::Collected, 3), (4, Role::Data, 4)];
         assert_eq!(kept(&[victim, whole]).len(), 4);
         assert!(kept(&[whole, victim]).iter().all(|&(lpn, role)| role == Role::Collected || lpn == 4));
+    }
+
+    #[test]
+    fn a_replacement_that_was_cut_does_not_stay_as_a_log_block_of_its_own() {
+        let log = |blocks: &[&[(u32, Role, u64)]]| -> Vec<u32> {
+            let (layout, scanned) = scanned(blocks);
+            let newest = scanned.newest(8);
+            let all = layout.good_blocks.clone();
+            scanned.without_copies(&layout, &newest, all).into_iter().map(Pbn::get).collect()
+        };
+        // The first page was written again in the block itself, and only that page was copied.
+        let failing: &[_] = &[(7, Role::RandomLog, 77), (1, Role::RandomLog, 78), (7, Role::RandomLog, 79)];
+        let begun: &[_] = &[(7, Role::RandomLog, 77)];
+        assert_eq!(log(&[failing, begun]), [0]);
+        assert_eq!(log(&[begun, failing]), [1]);
+        // Nothing of this one is needed either, but it is nobody's copy, and leaves in its turn.
+        let superseded: &[_] = &[(7, Role::RandomLog, 5), (1, Role::RandomLog, 6)];
+        assert_eq!(log(&[failing, superseded]), [0, 1]);
+        // A copy of all of it: one of the two stays.
+        assert_eq!(log(&[failing, failing]).len(), 1);
+        assert_eq!(log(&[superseded, superseded, failing]).len(), 2);
     }
 }
