@@ -68,6 +68,14 @@ def test_axes_are_labelled_in_units_people_read(unit: str, values: list[float], 
     assert _labels(unit, *values) == shown
 
 
+@pytest.mark.parametrize(
+    ("years", "shown"),
+    [(3.1, "3.10 years"), (0.9, "328 days"), (1.5 / 365, "1.50 days"), (0.0636 / 365, "1 h 32 min"), (1e-7, "3.15 s")],
+)
+def test_a_short_life_is_told_in_hours_and_less(years: float, shown: str) -> None:
+    assert units.typed(units.years(years)) == shown
+
+
 def test_a_life_is_told_in_decimal_bytes_wherever_it_stands() -> None:
     life = COLUMNS["host_written_bytes"]
     assert units.typed(life.text(2e12)) == units.typed(units.written(2e12)) == "2.00 TB"

@@ -8,6 +8,7 @@ import pytest
 
 import ftlkit as fk
 import sample
+from ftlkit._util import units
 from ftlkit.report import life
 from ftlkit.report.verdict import verdict
 from ftlkit.results.metrics import METRICS
@@ -188,6 +189,15 @@ def test_runs_that_fell_behind_are_not_ranked_by_their_queue() -> None:
     assert "Requests a second that were served: block 1.50 k." in text
 
 
+def test_what_falls_behind_below_its_bottleneck_says_why() -> None:
+    document = sample.document()
+    overload(document, ["fast", "dftl"])
+    words = "Their busiest die or channel has time for more (fast 1.33 k: IOPS at most), but not in the order in which"
+    assert words in of(document)
+    by_label(document)["fast"]["load"]["bottleneck_iops"] = 1_000.0
+    assert "IOPS at most" not in of(document), "no more than is asked for"
+
+
 def test_where_none_keeps_up_what_each_served_decides() -> None:
     document = sample.document()
     overload(document, ["page", "block", "fast", "dftl"])
@@ -198,6 +208,59 @@ def test_where_none_keeps_up_what_each_served_decides() -> None:
     assert "answers fastest" not in text
     assert "the mean response" not in text
     assert "block takes 128 KiB (1.56 % of it) and serves 0.5 × the requests a second" in text
+
+
+def test_few_requests_are_not_ranked_by_the_99th_percentile() -> None:
+    document = sample.document()
+    assert "at the 99th percentile" in of(document)
+    for run in document["runs"]:
+        run["response_ns"]["all"]["count"] = 999
+    text = of(document)
+    assert "leads at the 99th percentile" not in text
+    assert "Requests are too few to rank by the 99th percentile: see Read with care." in text.partition("\n")[0]
+    assert "are of 999 requests: the 99th percentile rests on the longest 9 of them, and nothing is ranked" in text
+    for run in document["runs"]:
+        run["response_ns"]["all"]["count"] = 20
+    assert "of 20 requests: the 99th percentile is about the longest of them" in of(document)
+    del document["runs"][1:]
+    assert "99 % of requests" not in of(document)
+    document["runs"][0]["response_ns"]["all"]["count"] = 1_000
+    assert "99 % of requests" in of(document)
+
+
+def test_a_trace_that_an_offset_would_align_is_told() -> None:
+    document = sample.document()
+    assert "align_offset" not in of(document)
+    document["workload"]["misalignment"] = {
+        "aligned": 0.009,
+        "align_offset_bytes": 512,
+        "aligned_with_offset": 0.714,
+    }
+    text = of(document)
+    assert "0.9 % of the requests start and end on the device's pages of 4 KiB; with align_offset = 512" in text
+    assert "(--align-offset 512) 71.4 % do." in text
+
+
+def test_rows_that_repeat_a_request_are_told_with_the_option() -> None:
+    document = sample.document()
+    document["workload"]["repeated"] = {"requests": 20_000, "within_ns": 1_000_000}
+    text = of(document)
+    assert "20,000 rows (40.0 %) ask for what another row asked for within 1.00 ms" in text
+    assert "--where" in text
+    document["workload"]["format"] = "blkparse"
+    assert "--blkparse-action D" in of(document)
+
+
+def test_runs_that_differ_by_nothing_are_as_fast() -> None:
+    document = sample.document()
+    document["runs"] = document["runs"][:2]
+    page, block = document["runs"]
+    for run, mean in ((page, 48_800.0), (block, 48_818.4)):
+        set_mean(run, mean, 220_000)
+        run["waiting_ns"], run["service_ns"] = {"host": mean - 40_000.0}, {"host": 40_000.0}
+    assert "block is as fast as page, within 0.1 %." in of(document)
+    set_mean(block, 48_900.0, 220_000)
+    assert "block takes 100 ns longer than page" in of(document)
 
 
 def test_a_device_that_fills_up_is_told() -> None:
@@ -424,8 +487,24 @@ def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() 
     assert "Under page the device was read-only after 5.26 TB (measured) of host writes" in text
     assert "No life is forecast for block, fast, dftl: a block was erased 1.50 times." in text
     assert "Lives are forecast" not in text
-    assert [row["label"] for row in life.rows(fk.Results(document))] == ["page"]
-    assert life.rows(fk.Results(document))[0]["cells"][2] == "measured"
+    rows = {row["label"]: row["cells"] for row in life.rows(fk.Results(document))}
+    assert rows["page"][2] == "measured"
+    assert {cell for label in ("block", "fast", "dftl") for cell in rows[label][:-1]} == {"–"}
+    last["is_measured"] = False
+    del document["runs"][1:]
+    document["runs"][0]["endurance"]["spares_gone"] = document["runs"][0]["endurance"]["first_block"] = None
+    assert life.rows(fk.Results(document)) == []
+
+
+def test_a_life_under_a_run_that_falls_behind_is_given_no_time() -> None:
+    document = sample.document()
+    place = life.COLUMNS.index("at the workload's rate")
+    assert "5.26 years at its own arrivals" in of(document)
+    overload(document, ["page"])
+    assert "Under page the device lives longest: 5.26 TB (5.00 TB to 5.79 TB) of host writes. It lives" in of(document)
+    cells = {row["label"]: row["cells"] for row in life.rows(fk.Results(document))}
+    assert cells["page"][place] == life.NOT_KEPT_UP
+    assert units.typed(cells["dftl"][place]).endswith(" years")
 
 
 def test_a_ranking_of_lives_names_the_runs_it_leaves_out_that_wear_least() -> None:
@@ -438,6 +517,8 @@ def test_a_ranking_of_lives_names_the_runs_it_leaves_out_that_wear_least() -> No
         runs[label]["erases"]["total"] = erases
     words = "leaves out those that wear the device least: erases of page 416 while measuring, against 960 or more"
     assert words in of(document)
+    assert "Of those with a forecast, under dftl the device lives longest" in of(document)
+    assert [row["cells"][-1] for row in life.rows(fk.Results(document))] == ["416", "9,000", "960", "3,000"]
     runs["page"]["erases"]["total"] = 960
     assert "leaves out" not in of(document), "it wears no less than fast"
     runs["page"]["erases"]["total"] = 416

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ftlkit as fk
 import sample
 from ftlkit._util import units
+from ftlkit.report import life
+from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.report.load import is_overloaded
 from ftlkit.report.verdict import CLOSE, verdict
 from ftlkit.results.metrics import METRICS
@@ -50,7 +52,7 @@ def draw(run: Run, chance: random.Random) -> None:
     for response in run["response_ns"].values():
         response["mean"], response["p99"] = mean, chance.choice((220_000, 220_400, 230_000, 9_000_000))
         response["max"] = chance.choice((10**7, 10_010_000, 10**8))
-        response["count"] = chance.choice((0, *[50_000] * 7))
+        response["count"] = chance.choice((0, 20, *[50_000] * 7))
     is_behind = chance.random() < 0.3
     run["load"] = {
         "offered_iops": 1_000.0,
@@ -70,6 +72,11 @@ def draw(run: Run, chance: random.Random) -> None:
     is_worn = chance.random() < 0.1
     run["end_of_life"] = {"request": 1234, "message": "device is read-only"} if is_worn else None
     run["waiting_ns"], run["service_ns"] = {"host": mean / 4}, {"host": mean * 3 / 4}
+    run["endurance"]["refusal"] = None
+    made: Any = sample.lifetime(1e12)
+    run["endurance"]["spares_gone"] = made
+    if chance.random() < 0.2:
+        run["endurance"]["spares_gone"], run["endurance"]["refusal"] = None, "a block was erased 1.50 times"
     life = run["endurance"]["spares_gone"]
     if life:
         life["written_bytes"] = chance.choice((10**12, 1_001 * 10**9, 2 * 10**12, 9 * 10**12))
@@ -93,6 +100,7 @@ class Rows:
     """The rows that sentences are held against."""
 
     def __init__(self, document: Document) -> None:
+        self.document = document
         self.all = {run["label"]: run for run in document["runs"]}
         self.there = {name: run for name, run in self.all.items() if run["response_ns"]["all"]["count"]}
         self.ahead = {name: run for name, run in self.there.items() if not is_overloaded(document, run)}
@@ -156,6 +164,15 @@ def test_the_tail_is_told_by_its_printed_digits() -> None:
             assert found[1] != found[2]
 
 
+def test_few_requests_rank_nothing_by_the_99th_percentile() -> None:
+    for rows, text in cases():
+        few = any(run["response_ns"]["all"]["count"] < FEW_FOR_P99 for run in rows.ahead.values())
+        if rows.ahead:
+            headline = text.partition("\n")[0]
+            assert ("Requests are too few to rank by the 99th percentile" in headline) == few
+            assert few <= (" at the 99th percentile" not in headline)
+
+
 def test_other_criteria_name_the_best_of_all_rows() -> None:
     for rows, text in cases():
         sentence = re.search(r"Another would lead if what counts were (.*)\.\n?", text)
@@ -184,10 +201,21 @@ def test_who_takes_least_ram_holds_in_the_rows() -> None:
 
 def test_the_longest_and_shortest_lives_hold_in_the_rows() -> None:
     for rows, text in cases():
+        results = fk.Results(rows.document)
         ends = {name: run["endurance"] for name, run in rows.all.items()}
         known = {name: found["spares_gone"] for name, found in ends.items() if found["spares_gone"]}
-        for found in re.finditer(rf"Under {LABELS} the device lives longest", text):
-            assert known[found[1]]["written_bytes"] == max(life["written_bytes"] for life in known.values())
+        for found in re.finditer(rf"(Of those with a forecast, u|U)nder {LABELS} the device lives longest", text):
+            assert known[found[2]]["written_bytes"] == max(life["written_bytes"] for life in known.values())
+            assert (found[1] == "U") == (known.keys() == rows.all.keys())
+        if "lives longest" in text:
+            columns = {row["label"]: dict(zip(life.COLUMNS, row["cells"], strict=True)) for row in life.rows(results)}
+            assert columns.keys() == rows.all.keys()
+            for name, cells in columns.items():
+                assert cells["spares gone"] == units.written(known[name]["written_bytes"] if name in known else None)
+            behind = {name for name, run in rows.all.items() if run["load"]["is_overloaded"]}
+            named = re.search(rf"nder {LABELS} the device lives longest: .+? of host writes(, .+? at its own)?", text)
+            assert named
+            assert (named[2] is None) == (named[1] in behind)
         for found in re.finditer(rf"It lives shortest under {LABELS}", text):
             others = [life for name, life in known.items() if name != found[1]]
             assert all(life["low_bytes"] > known[found[1]]["high_bytes"] for life in others)

@@ -32,9 +32,9 @@ pub use observe::wear::erases;
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use result::{
     ClassLatency, Classes, DeviceFacts, EndOfLife, Endurance, Erases, FootprintFacts, Lifetime, LoadFacts, Merges,
-    MountFacts, OperationCount, PreconditionChosen, PreconditionFacts, ReadAs, RequestCounts, Responses, Results,
-    RunResult, Series, SpareFacts, StructureFacts, TimelineFacts, TraceDevice, Utilisation, WearMap, WorkloadFacts,
-    schema,
+    Misalignment, MountFacts, OperationCount, PreconditionChosen, PreconditionFacts, ReadAs, RepeatedRequests,
+    RequestCounts, Responses, Results, RunResult, Series, SpareFacts, StructureFacts, TimelineFacts, TraceDevice,
+    Utilisation, WearMap, WorkloadFacts, schema,
 };
 pub use study::{Study, parse_json, parse_toml};
 pub use timing::abilities::{Abilities, Suspend};

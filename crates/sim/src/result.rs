@@ -28,7 +28,7 @@ pub(crate) use load::QUARTERS;
 pub use load::LoadFacts;
 pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
 pub use wear::{EndOfLife, Endurance, Erases, Lifetime, SpareFacts, WearMap};
-pub use workload::{ReadAs, TraceDevice, WorkloadFacts};
+pub use workload::{Misalignment, ReadAs, RepeatedRequests, TraceDevice, WorkloadFacts};
 
 /// The JSON schema of [`Results`].
 pub fn schema() -> serde_json::Value {

@@ -79,9 +79,11 @@ def written(number: float | None) -> str:
 
 
 def years(number: float | None) -> str:
-    """Years, or days where they are few: 3.10 years, 12.0 days."""
+    """Years, or days where they are few, or hours and less: 3.10 years, 12.0 days, 1 h 32 min."""
     if number is None:
         return _NOTHING
+    if number < 1 / 365:
+        return duration(number * 365 * 86_400e9)
     return f"{digits(number)}{_GAP}years" if number >= 1 else f"{digits(365 * number)}{_GAP}days"
 
 

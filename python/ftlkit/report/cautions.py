@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
+from ftlkit._util.lookup import several
 from ftlkit.report.load import fifths, is_overloaded
 from ftlkit.report.work import COPYING
 from ftlkit.results.outcome import device_of
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 FEW_REQUESTS = 10_000
 """Below this, fewer than a hundred requests lie beyond the 99th percentile."""
+
+FEW_FOR_P99 = 1_000
+"""Below this, fewer than ten do, and nothing is ranked by it."""
 
 UNWRITTEN = 0.01
 """From this share on, reads that cost nothing move a mean by more than its last digit."""
@@ -46,6 +50,9 @@ def all_cautions(results: Outcome) -> list[Caution]:
         "worn_out": _worn_out(runs),
         "overloaded": _overload(results),
         "collections_not_reached": _unreached(results),
+        "few_for_p99": _few_for_p99(runs),
+        "misaligned": _misaligned(results),
+        "repeated": _repeated(results),
         "unwritten": _unwritten(runs),
         "rising": _filling(results),
         "few_requests": _few(results),
@@ -178,9 +185,59 @@ def _filling(results: Outcome) -> str | None:
     )
 
 
+def ranks_by_p99(runs: list[Run]) -> bool:
+    """Whether runs have enough requests to be ranked by their 99th percentile."""
+    return all(run["response_ns"]["all"]["count"] >= FEW_FOR_P99 for run in runs)
+
+
+def _few_for_p99(runs: list[Run]) -> str | None:
+    """Runs whose 99th percentile is one of the longest few responses."""
+    fewest = min((count for run in runs if (count := run["response_ns"]["all"]["count"])), default=FEW_FOR_P99)
+    if fewest >= FEW_FOR_P99:
+        return None
+    above = fewest // 100
+    rests = f"rests on the longest {above} of them" if above > 1 else "is about the longest of them"
+    return (
+        f"Response times are of {several(fewest, 'request')}: the 99th percentile {rests}, and nothing is ranked by "
+        f"it. Replay {units.count(FEW_FOR_P99)} requests or more."
+    )
+
+
+def _misaligned(results: Outcome) -> str | None:
+    """A trace that an offset would put on the pages of the device."""
+    found = results.document["workload"].get("misalignment")
+    if not found:
+        return None
+    page = units.size(device_of(results.document)["geometry"]["page_size_bytes"])
+    return (
+        f"{units.share(found['aligned'])} of the requests start and end on the device's pages of {page}; with "
+        f"align_offset = {found['align_offset_bytes']} (--align-offset {found['align_offset_bytes']}) "
+        f"{units.share(found['aligned_with_offset'])} do. Pages that are written in part cost more with every FTL."
+    )
+
+
+def _repeated(results: Outcome) -> str | None:
+    """A trace with several rows a request."""
+    workload = results.document["workload"]
+    found = workload.get("repeated")
+    if not found:
+        return None
+    share = units.share(found["requests"] / max(1, workload["requests"]))
+    within = units.duration(found["within_ns"])
+    way = (
+        "Take one kind of event (--blkparse-action D for dispatched, C for completed), or one process or device"
+        if workload["format"] == "blkparse"
+        else "Where a column tells which event a row is of, take one kind (--where, such as --where type=D)"
+    )
+    return (
+        f"{units.count(found['requests'])} rows ({share}) ask for what another row asked for within {within}: the "
+        f"trace may have several rows a request, which are served as often. {way}."
+    )
+
+
 def _few(results: Outcome) -> str | None:
     requests = results.document["workload"]["requests"]
-    if requests >= FEW_REQUESTS:
+    if requests >= FEW_REQUESTS or not ranks_by_p99(results.document["runs"]):
         return None
     replayed = "1 request was" if requests == 1 else f"{units.count(requests)} requests were"
     return f"Only {replayed} replayed: percentiles beyond the 99th rest on a handful of them."

@@ -5,37 +5,58 @@ The forecast's method and its error are in docs/endurance.md.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
+from ftlkit.report.load import is_overloaded
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Endurance, Json, Lifetime
+    from ftlkit.results.document import Json, Lifetime, Run
     from ftlkit.results.outcome import Outcome
 
-COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload's rate")
-"""Headings of the cells of `rows`: bytes written until then, and the final estimate."""
+COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload's rate", "erases")
+"""Headings of the cells of `rows`: bytes written until then, the final estimate, erases of the run."""
+
+NOT_KEPT_UP = "not kept up with"
+"""In place of the time of a life where the run could not write at the workload's rate."""
+
+
+@dataclass(frozen=True)
+class _Forecast:
+    """The life of the device under a run."""
+
+    label: str
+    life: Lifetime
+    is_behind: bool
+    """Whether the run did not keep up with the arrivals."""
 
 
 def lives(results: Outcome) -> list[str]:
     """Which run lives longest and shortest; and why others have no forecast."""
-    known = [(run["label"], endurance) for run in results.document["runs"] if (endurance := run.get("endurance"))]
+    known = [(run, endurance) for run in results.document["runs"] if (endurance := run.get("endurance"))]
     forecast = sorted(
-        ((label, life) for label, endurance in known if (life := endurance["spares_gone"])), key=_longest_first
+        (
+            _Forecast(run["label"], life, is_overloaded(results.document, run))
+            for run, endurance in known
+            if (life := endurance["spares_gone"])
+        ),
+        key=lambda one: -one.life["written_bytes"],
     )
-    sentences = [_ranking(forecast)] if len(forecast) > 1 else [_alone(*labelled) for labelled in forecast]
-    if forecast and not all(life["is_measured"] for _, life in forecast):
+    is_all = len(forecast) == len(results.document["runs"])
+    sentences = [_ranking(forecast, is_all=is_all)] if len(forecast) > 1 else [_alone(one) for one in forecast]
+    if forecast and not all(one.life["is_measured"] for one in forecast):
         years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
         sentences.append(
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
             f"does); drive writes a day (DWPD) are over {units.digits(years)} years."
         )
     if len(forecast) > 1:
-        sentences += _least_worn(results, [label for label, _ in forecast])
+        sentences += _least_worn(results, [one.label for one in forecast])
     refused: dict[str, list[str]] = {}
-    for label, endurance in known:
+    for run, endurance in known:
         if endurance["refusal"]:
-            refused.setdefault(endurance["refusal"], []).append(label)
+            refused.setdefault(endurance["refusal"], []).append(run["label"])
     return sentences + [f"No life is forecast for {', '.join(labels)}: {why}." for why, labels in refused.items()]
 
 
@@ -50,31 +71,29 @@ def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:
     return [f"{start}, against {units.count(fewest)} or more of those with a forecast."]
 
 
-def _longest_first(labelled: tuple[str, Lifetime]) -> int:
-    return -labelled[1]["written_bytes"]
+def _alone(one: _Forecast) -> str:
+    verb = "was" if one.life["is_measured"] else "is"
+    return f"Under {one.label} the device {verb} read-only after {_bytes(one.life)} of host writes{_years(one)}."
 
 
-def _alone(label: str, life: Lifetime) -> str:
-    verb = "was" if life["is_measured"] else "is"
-    return f"Under {label} the device {verb} read-only after {_bytes(life)} of host writes{_years(life)}."
-
-
-def _ranking(forecast: list[tuple[str, Lifetime]]) -> str:
-    """The longest life, those whose ranges reach into its own, and the shortest."""
-    (label, best), (other, worst) = forecast[0], forecast[-1]
-    peers = [name for name, life in forecast[1:] if life["high_bytes"] >= best["low_bytes"]]
+def _ranking(forecast: list[_Forecast], *, is_all: bool) -> str:
+    """The longest life, those whose ranges reach into its own, and the shortest; `is_all`: of all runs shown."""
+    best, worst = forecast[0], forecast[-1]
+    peers = [one.label for one in forecast[1:] if one.life["high_bytes"] >= best.life["low_bytes"]]
+    among = "" if is_all else "Of those with a forecast, "
     if len(peers) == len(forecast) - 1:
         return (
-            f"Lives are too close to be ranked: {_bytes(best)} of host writes{_years(best)} under {label} to "
-            f"{_bytes(worst)} under {other}."
+            f"{among}{'Lives' if is_all else 'lives'} are too close to be ranked: {_bytes(best.life)} of host writes"
+            f"{_years(best)} under {best.label} to {_bytes(worst.life)} under {worst.label}."
         )
     also = f"; it may live as long under {', '.join(peers)}" if peers else ""
     # Another whose range reaches down into this one may live no longer.
-    is_clear = all(life["low_bytes"] > worst["high_bytes"] for _, life in forecast[:-1])
-    least = f"It lives shortest under {other}" if is_clear else f"The least, though not clearly, is that under {other}"
+    is_clear = all(one.life["low_bytes"] > worst.life["high_bytes"] for one in forecast[:-1])
+    least = "It lives shortest under" if is_clear else "The least, though not clearly, is that under"
+    longest = f"{among}{'Under' if is_all else 'under'} {best.label} the device lives longest"
     return (
-        f"Under {label} the device lives longest: {_bytes(best)} of host writes{_years(best)}{also}. "
-        f"{least}: {_bytes(worst)}."
+        f"{longest}: {_bytes(best.life)} of host writes{_years(best)}{also}. "
+        f"{least} {worst.label}: {_bytes(worst.life)}."
     )
 
 
@@ -88,30 +107,33 @@ def _span(life: Lifetime) -> str:
     return f"{units.written(life['low_bytes'])} to {units.written(life['high_bytes'])}"
 
 
-def _years(life: Lifetime) -> str:
-    return f", {units.years(life['years'])} at its own arrivals" if life["years"] is not None else ""
+def _years(one: _Forecast) -> str:
+    """How long that takes; nothing where the run could not write as fast as the workload does."""
+    years = one.life["years"]
+    return "" if years is None or one.is_behind else f", {units.years(years)} at its own arrivals"
 
 
 def rows(results: Outcome) -> list[Json]:
-    """The table: one row a run of which something is known; cells as `COLUMNS`."""
-    endurances = [(run["label"], run.get("endurance")) for run in results.document["runs"]]
-    return [
-        {"label": label, "cells": _cells(known)}
-        for label, known in endurances
-        if known and (known["first_block"] or known["spares_gone"])
-    ]
+    """The table: one row a run, if any has a forecast; cells as `COLUMNS`."""
+    runs = results.document["runs"]
+    known = [run["endurance"] for run in runs if run.get("endurance")]
+    if not any(endurance["first_block"] or endurance["spares_gone"] for endurance in known):
+        return []
+    return [{"label": run["label"], "cells": _cells(run, is_overloaded(results.document, run))} for run in runs]
 
 
-def _cells(endurance: Endurance) -> list[str]:
-    first, last = endurance["first_block"], endurance["spares_gone"]
+def _cells(run: Run, is_behind: bool) -> list[str]:  # noqa: FBT001 - of a run
+    endurance = run.get("endurance")
+    first, last = (endurance["first_block"], endurance["spares_gone"]) if endurance else (None, None)
     cells = [units.written(first["written_bytes"] if first else None)]
+    erases = units.count(run["erases"]["total"])
     if last is None:
-        return [*cells, *[units.plain(None)] * 4]
-    span = "measured" if last["is_measured"] else _span(last)
+        return [*cells, *[units.plain(None)] * 4, erases]
     return [
         *cells,
         units.written(last["written_bytes"]),
-        span,
+        "measured" if last["is_measured"] else _span(last),
         units.digits(last["drive_writes_per_day"]),
-        units.years(last["years"]),
+        NOT_KEPT_UP if is_behind else units.years(last["years"]),
+        erases,
     ]

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
-from ftlkit.report.cautions import cautions, cheap, names
+from ftlkit.report.cautions import cautions, cheap, names, ranks_by_p99
 from ftlkit.report.evenness import evenness
 from ftlkit.report.life import lives
-from ftlkit.report.load import is_overloaded, offered
+from ftlkit.report.load import bottleneck, is_overloaded, offered
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
 from ftlkit.results.metrics import METRICS
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 CLOSE = 1.05
 """Runs within five per cent count as level: a trace's accidents move a mean by as much."""
+
+
+_UNRANKED = "Requests are too few to rank by the 99th percentile: see Read with care."
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,15 @@ def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
     who = f"{names(behind)} {verb} not keep" if ahead else "No translation layer keeps"
     start = f"{who} up with the arrivals{arriving}"
     loads = ", ".join(f"{run['label']} {_load(run, asked)}" for run in behind)
-    return f"{start}. Requests a second that were served: {loads}."
+    text = f"{start}. Requests a second that were served: {loads}."
+    spare = [run for run in behind if asked and (bottleneck(run) or 0.0) > asked]
+    if not spare:
+        return text
+    could = ", ".join(f"{run['label']} {units.rate(bottleneck(run))}" for run in spare)
+    return (
+        f"{text} Their busiest die or channel has time for more ({could}: IOPS at most), but not in the order in which "
+        "requests arrive and wait for one another."
+    )
 
 
 def _load(run: Run, asked: float | None) -> str:
@@ -146,6 +157,8 @@ def _load(run: Run, asked: float | None) -> str:
 
 def _alone(run: Run) -> str:
     usual, rare = units.duration(mean(run)), units.duration(_p99(run))
+    if not ranks_by_p99([run]):
+        return f"{run['label']} answers in {usual} on average. {_UNRANKED}"
     return f"{run['label']} answers in {usual} on average, and 99 % of requests in {rare} or less."
 
 
@@ -164,6 +177,8 @@ def _leader(runs: list[Run], *, is_all: bool) -> str:
     if len(runs) > max(2, len(level)):
         slowest = [run for run in runs if units.duration(mean(run)) == units.duration(mean(runs[-1]))]
         start += f" and {_faster(runs[-1], first, slowest)}, the slowest"
+    if not ranks_by_p99(runs):
+        return f"{_begun(start)}. {_UNRANKED}" if is_all else f"Of those that keep up, {start}. {_UNRANKED}"
     if is_all:
         return f"{_begun(start)}. {_begun(_tail(runs))}"
     return f"Of those that keep up, {start}. Of these, {_tail(runs)}"

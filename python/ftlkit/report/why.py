@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit.report.causes import cause_name
 from ftlkit.results.derived import waiting
+from ftlkit.results.noise import LITTLE
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Run
@@ -40,6 +41,8 @@ def _distance(run: Run, first: Run) -> str | None:
     beyond = (run["response_ns"]["all"]["mean"] or 0.0) - (first["response_ns"]["all"]["mean"] or 0.0)
     if beyond <= 0:
         return None
+    if beyond < LITTLE * (first["response_ns"]["all"]["mean"] or 0.0):
+        return f"{run['label']} is as fast as {first['label']}, within {units.share(LITTLE)}."
     mine, base = waiting(run), waiting(first)
     more = {part: mine.get(part, 0.0) - base.get(part, 0.0) for part in {**mine, **base}}
     parts = _of_which(_largest(more, beyond))

@@ -4,7 +4,8 @@ Points are paired by all that the selections do not fix: device, workload, trans
 keys that both have, and the seed, so that what a seed does to both sides falls out. Points that
 would be paired, or taken as seeds of one another, and differ in what is neither fixed nor varied
 are refused. What is told of a pair is the mean of the logarithms of after ÷ before over the seeds,
-with Student's interval at 95 %; if that holds no change, no difference is seen. One interval in
+with Student's interval at 95 %; if that holds no change, no difference is seen. Below 0.1 % the
+sides are the same, whatever the noise. One interval in
 twenty misses the truth, so of many metrics that do not differ some will look as if they did.
 """
 
@@ -21,7 +22,7 @@ from ftlkit._util import units
 from ftlkit._util.lookup import hint
 from ftlkit.results import identity
 from ftlkit.results.metrics import HIGHER, Metric
-from ftlkit.results.noise import Estimate, estimate
+from ftlkit.results.noise import LITTLE, Estimate, estimate
 from ftlkit.results.store import Store, named, varied
 from ftlkit.sweeps.summary import shown
 from ftlkit.sweeps.values import measure, order, plain
@@ -329,6 +330,8 @@ def change(metric: Metric, values: list[tuple[float, float]]) -> Change:
         return Change(metric, before, after, None, SAME)
     positive = all(value > 0 for pair in values for value in pair)
     estimated = estimate([math.log(new / old) if positive else new - old for old, new in values])
+    if positive and max(abs(estimated.low), abs(estimated.high)) < LITTLE:
+        return Change(metric, before, after, None, SAME)
     if estimated.half_width is None:
         verdict = UNKNOWN
     elif estimated.low <= 0 <= estimated.high:

@@ -484,6 +484,17 @@ class Run(TypedDict):
     """
 
 
+class Misalignment(TypedDict):
+    """Requests that are off the device's page grid, and the offset that puts most of them on it."""
+
+    aligned: float
+    """Share of requests that start and end on the grid."""
+    align_offset_bytes: int
+    """What `align_offset` would have to be."""
+    aligned_with_offset: float
+    """Share of requests that would then."""
+
+
 class TraceDevice(TypedDict):
     """A device of a trace."""
 
@@ -518,6 +529,17 @@ class ReadAs(TypedDict):
     """Its devices, in order of first appearance."""
 
 
+class RepeatedRequests(TypedDict):
+    """Requests with the operation, address and length of one that has just arrived, as of a
+    trace that has a row for each event of a request.
+    """
+
+    requests: int
+    """How many there are."""
+    within_ns: int
+    """How long ago the other arrived at most."""
+
+
 class WorkloadFacts(TypedDict):
     """What a workload asks."""
 
@@ -545,6 +567,12 @@ class WorkloadFacts(TypedDict):
     """Arrival of the last request, after speed-up."""
     span_bytes: int
     """One past the highest byte touched."""
+    misalignment: NotRequired[Misalignment | None]
+    """The offset that would put many more requests of a trace on whole pages; null if none
+    would.
+    """
+    repeated: NotRequired[RepeatedRequests | None]
+    """Rows of a trace that repeat a request which has just arrived; null if they are few."""
 
 
 class Document(TypedDict):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 """Share of intervals that hold the mean of all seeds."""
 
+LITTLE = 0.001
+"""Values that differ by less than this share count as equal, whatever the noise."""
+
 
 @dataclass(frozen=True)
 class Estimate:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util.lookup import several
 from ftlkit.report.cautions import all_cautions
 from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.noise import LITTLE
 from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.summary import groups, text
 
@@ -39,6 +40,11 @@ SUMMARIES = {
     "unwritten": "Reads found pages that had never been written, and cost nothing; set precondition = fill",
     "rising": "Write amplification rose during the run, so means depend on its length; set precondition = steady, or "
     "replay more requests",
+    "few_for_p99": "Response times are of fewer than 1,000 requests, so the 99th percentile is one of the longest few",
+    "misaligned": "Most requests are off the device's page grid, and one offset would put them on it: see "
+    "`ftlkit trace info`, and set align_offset",
+    "repeated": "Many rows of the trace ask for what another has just asked for, as rows of several events of one "
+    "request do; set blkparse_action or where",
     "few_requests": "Few requests were replayed: percentiles beyond the 99th rest on a handful of them",
     "nothing_erased": "No block was erased, so nothing is said of garbage collection, write amplification and "
     "endurance; set precondition = steady, or give the device less capacity",
@@ -116,13 +122,20 @@ def _ranking(points: list[_Point]) -> str:
     """The best point against the next and the worst."""
     ordered = sorted(points, key=_mean)
     best, worst = ordered[0], ordered[-1]
-    level = [point for point in ordered if METRIC.text(_mean(point)) == METRIC.text(_mean(best))]
+    level = [point for point in ordered if _is_level(point, best)]
+    if len(points) == 1:
+        return f"{best.group.name} is the only point that can be ranked, with a mean response of {best.shown}."
     if len(level) == len(points):
         return f"all {len(points)} ranked points have the same mean response, {best.shown}."
     others = ordered[len(level) :]
     lead = f"{_names(level)} {'has' if len(level) == 1 else 'have'} the lowest mean response, {best.shown}"
     tail = f"; the highest is {worst.shown} ({worst.group.name})" if worst is not others[0] else ""
     return f"{lead}. The next is {others[0].shown} ({others[0].group.name}{_doubt(level, others[0])}){tail}."
+
+
+def _is_level(point: _Point, best: _Point) -> bool:
+    """Whether a point reads like the best one, or differs too little to be told from it."""
+    return METRIC.text(_mean(point)) == METRIC.text(_mean(best)) or _mean(point) < (1 + LITTLE) * _mean(best)
 
 
 def _doubt(level: list[_Point], other: _Point) -> str:

@@ -30,6 +30,31 @@ pub struct WorkloadFacts {
     pub duration_ns: u64,
     /// One past the highest byte touched.
     pub span_bytes: u64,
+    /// The offset that would put many more requests of a trace on whole pages; null if none would.
+    pub misalignment: Option<Misalignment>,
+    /// Rows of a trace that repeat a request which has just arrived; null if they are few.
+    pub repeated: Option<RepeatedRequests>,
+}
+
+/// Requests that are off the device's page grid, and the offset that puts most of them on it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Misalignment {
+    /// Share of requests that start and end on the grid.
+    pub aligned: f64,
+    /// What `align_offset` would have to be.
+    pub align_offset_bytes: u64,
+    /// Share of requests that would then.
+    pub aligned_with_offset: f64,
+}
+
+/// Requests with the operation, address and length of one that has just arrived, as of a trace that
+/// has a row for each event of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RepeatedRequests {
+    /// How many there are.
+    pub requests: u64,
+    /// How long ago the other arrived at most.
+    pub within_ns: u64,
 }
 
 /// How a trace file was read.

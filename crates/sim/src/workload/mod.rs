@@ -9,3 +9,4 @@ pub mod overview;
 pub(crate) mod paging;
 pub(crate) mod stream;
 pub(crate) mod survey;
+mod suspicions;

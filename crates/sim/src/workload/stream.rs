@@ -132,7 +132,11 @@ impl Workload {
     ) -> Result<Survey, Unready> {
         let mut stream = self.stream()?;
         let dense = self.addresses == Addresses::Dense;
-        let mut surveyor = Surveyor::new(u64::from(page_size_bytes), dense, written, limit);
+        let surveyor = Surveyor::new(u64::from(page_size_bytes), dense, written, limit);
+        let mut surveyor = match self.source {
+            Source::Trace { .. } => surveyor.suspecting(),
+            Source::Generated { .. } => surveyor,
+        };
         while let Some(record) = stream.next()? {
             surveyor.add(&record)?;
             if surveyor.requests().is_multiple_of(REPORT_EVERY) {
@@ -144,11 +148,16 @@ impl Workload {
         let mut survey = match &self.source {
             Source::Trace { trace, options, .. } => {
                 let facts = trace.facts();
-                let survey = surveyor.finish(&facts.name, facts.format.name(), reading(facts, &options.conditions));
+                let survey = surveyor.finish(
+                    &facts.name,
+                    facts.format.name(),
+                    reading(facts, &options.conditions),
+                    options.shift_bytes,
+                );
                 Survey { facts: WorkloadFacts { read_as: Some(read_as(facts)), ..survey.facts }, ..survey }
             }
             Source::Generated { preset, .. } => {
-                surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new())
+                surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new(), 0)
             }
         };
         survey.facts.facts.extend(self.served_again(survey.facts.requests));

@@ -14,6 +14,7 @@ use crate::observe::memory::Limit;
 use crate::result::{PreconditionChosen, WorkloadFacts};
 use crate::study::Precondition;
 use crate::workload::paging::{FirstTouch, span_of};
+use crate::workload::suspicions::Suspicions;
 
 /// What a survey found.
 #[derive(Clone, Debug)]
@@ -81,6 +82,8 @@ pub(crate) struct Surveyor {
     limit: Limit,
     touched: Option<FirstTouch>,
     written: Option<Written>,
+    /// Where a trace is read; a workload that is generated is as it is meant.
+    suspicions: Option<Suspicions>,
     facts: WorkloadFacts,
     highest: Option<(u64, Record)>,
     longest_pages: u64,
@@ -99,6 +102,7 @@ impl Surveyor {
             limit,
             touched: dense.then(FirstTouch::default),
             written: written.then(Written::default),
+            suspicions: None,
             facts: WorkloadFacts::default(),
             highest: None,
             longest_pages: 0,
@@ -107,6 +111,11 @@ impl Surveyor {
             trims: 0,
             shrunk_trims: 0,
         }
+    }
+
+    /// The survey of a trace, which may have been read otherwise than it is meant.
+    pub(crate) fn suspecting(self) -> Self {
+        Self { suspicions: Some(Suspicions::new(self.page_bytes)), ..self }
     }
 
     /// Records so far.
@@ -120,6 +129,9 @@ impl Surveyor {
         self.facts.duration_ns = record.time_ns;
         if let Some(written) = &mut self.written {
             written.add(record, self.page_bytes);
+        }
+        if let Some(suspicions) = &mut self.suspicions {
+            suspicions.add(record);
         }
         let torn = !(record.offset.is_multiple_of(self.page_bytes) && record.end().is_multiple_of(self.page_bytes));
         if matches!(record.op, HostOp::Read | HostOp::Write) {
@@ -148,8 +160,9 @@ impl Surveyor {
         self.touched.as_mut().map_or(Ok(()), |touched| touched.touch(span, self.limit))
     }
 
-    /// The survey of a workload of this name and format, of which is known what the reader says.
-    pub(crate) fn finish(mut self, name: &str, format: &str, reader: Vec<String>) -> Survey {
+    /// The survey of a workload of this name and format, of which is known what the reader says;
+    /// `shift_bytes` are added to every address.
+    pub(crate) fn finish(mut self, name: &str, format: &str, reader: Vec<String>, shift_bytes: u64) -> Survey {
         let span_pages = match &self.touched {
             Some(touched) => touched.len(),
             None => self.facts.span_bytes.div_ceil(self.page_bytes),
@@ -158,6 +171,10 @@ impl Surveyor {
         self.facts.format = format.into();
         self.facts.facts = reader;
         self.facts.facts.extend(self.sentences());
+        if let Some(suspicions) = &self.suspicions {
+            self.facts.misalignment = suspicions.misalignment(shift_bytes);
+            self.facts.repeated = suspicions.repeats();
+        }
         Survey {
             facts: self.facts,
             span_pages,
