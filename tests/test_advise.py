@@ -171,6 +171,16 @@ def test_a_search_begins_with_every_mapping_and_turns_its_switches() -> None:
     ]
 
 
+def test_wear_policies_and_named_stacks_are_proposed_by_the_first_mapping() -> None:
+    heads = [space.Head("dftl", ("", "+static", "+bet", "+static+lru")), space.Head("page", ("", "+static"))]
+    searched = space.Space(heads, 64 * KIB, {"dftl.cmt": KIB})
+    assert space.wear_policies(heads) == ["static", "bet"]
+    found = [searched.ask(Fixed(each)) for each in space.levelled(searched, ["page", "dftl"]).values()]
+    assert found == ["page+static", "dftl:cmt=32KiB+static", "dftl:cmt=32KiB+bet"]
+    found = [searched.ask(Fixed(each)) for each in space.named(searched).values()]
+    assert {"dftl:cmt=32KiB", "dftl:cmt=32KiB+bet", "page", "page+static"} <= set(found)
+
+
 class Fixed:
     """Chooses what is written."""
 
@@ -262,6 +272,7 @@ def test_the_least_ram_of_a_part_is_what_works() -> None:
     assert fits("cdftl:ctp=2KiB")
     assert least["cdftl.cmt"] == KIB
     assert least["lru.ram"] >= 4 * KIB
+    assert floors(found, fits, 1)["cdftl.cmt"] < KIB
 
 
 # What is kept.
@@ -612,6 +623,24 @@ def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -
     assert "raise device.spare" in " ".join(result.stderr.split())
 
 
+def test_caches_below_the_usual_least_are_searched_where_nothing_else_fits(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"requests": 3_000, "capacity": "4GiB"}
+    found = sought(tmp_path, ftl="page,dftl", trials=3, seeds=1, ram_bytes=4_200, options=options)
+    assert (found.advised.measured.mean("ram_bytes") or 0) <= 4_200
+
+
+def test_a_trace_off_the_page_grid_is_hinted_at(call: Callable[..., Result], tmp_path: Path) -> None:
+    trace = tmp_path / "t.csv"
+    trace.write_text("".join(f"{row * 9},write,{row * 37 % 400 * 4096 + 3584},4096\n" for row in range(600)))
+    asked = ["advise", trace, "--columns", "time:ms, op, offset:B, size:B", "--ftl", "page,dftl", "--trials", 2]
+    result = call(*asked)
+    assert result.exit_code == 0, result.output
+    assert "0 % of the requests start and end on the device's pages of 4 KiB; with align_offset = 512" in " ".join(
+        result.stdout.split()
+    )
+    assert "align_offset" not in call(*asked, "--align-offset", 512).stdout.partition("To measure it again")[0]
+
+
 def test_a_real_trace_is_advised_on(call: Callable[..., Result], msr: Path) -> None:
     result = call("advise", msr, "--trials", 6, "--ftl", "page,dftl", "--seeds", 2)
     assert result.exit_code == 0, result.output
@@ -749,7 +778,7 @@ def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[st
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert out.startswith("Not enough time; best so far: ")
+    assert out.startswith("The search was stopped; best so far: ")
     assert "The search was stopped" in out
     assert "nothing was measured on the part that was held out" in out
 
@@ -783,7 +812,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
         (["--goal", "speed"], ["there is no goal speed", "mean, p99, wa, life, ram"]),
         (
             ["--capacity", "4GiB", "--ram", "3KiB"],
-            ["--ram 3 KiB", "no stack that was tried takes so little", "The least is 5 KiB", "by dftl:cmt=1KiB"],
+            ["--ram 3 KiB", "no stack that was tried takes so little", "dftl:cmt=64B takes least: 4.06 KiB"],
         ),
         (["--ram", "lots"], ["--ram lots", "256KiB"]),
         (["--ram", "0B"], ["--ram 0B", "from 1B"]),
@@ -800,6 +829,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
         (["--ftl", "treeftl+lru"], ["lru cannot work over treeftl"]),
         (["--device", "floppy"], ["floppy"]),
         (["--requests", "50"], ["50 requests", "too few"]),
+        (["--goal", "p99", "--requests", "2000"], ["--goal p99: 667 of the 2,000 requests", "Give 3,000 requests"]),
         (["--set", "dftl.cmt=64KiB"], ["--set dftl.cmt=64KiB", "--ftl dftl:cmt=64KiB"]),
         (["--set", "run.skip=5"], ["--set run.skip=5", "held out"]),
         (["--set", "device.spare=10%"], ["percentages are not read"]),

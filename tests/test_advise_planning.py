@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import random
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import ftlkit as fk
+import sample
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit.advice import trial_table
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.advice.compatibility import fitting, floors, heads
@@ -19,7 +22,7 @@ from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SearchResult
-from ftlkit.advice.space import Space
+from ftlkit.advice.space import Space, wear_policies
 from ftlkit.results.metrics import COLUMNS
 from ftlkit.sweeps import values
 
@@ -74,21 +77,26 @@ class Machine:
             "pages_read": int(measured),
             "pages_programmed": int(measured),
             "erases": 100,
-            "document": json.dumps({"runs": [{"precondition": None}]}),
+            "document": json.dumps(sample.document(runs=[sample.document()["runs"][0] | {"precondition": None}])),
         }
         return Measured(stack, [row] * seeds)
 
 
 def searched(
-    monkeypatch: pytest.MonkeyPatch, machine: Machine, budget_s: float | None, trials: int | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    machine: Machine,
+    budget_s: float | None,
+    trials: int | None = None,
+    goal: str = "mean",
 ) -> tuple[Query, SearchResult]:
     """What a search over all mappings comes to in made-up time."""
     monkeypatch.setattr("time.monotonic", lambda: machine.now_s)
-    asked = Query("fin1", ram_bytes=256 * KIB, budget_s=budget_s, trials=trials)
+    asked = Query("fin1", ram_bytes=256 * KIB, budget_s=budget_s, trials=trials, goal=goal)
     fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
-    there, refused = heads([], fits, levelled=False)
+    there, refused = heads([], fits, levelled=goal == "life")
     space = Space(there, 256 * KIB, floors(there, fits))
-    found = SearchResult(REQUESTS, frozenset(space.heads), refused, 1 << 30)
+    policies = tuple(wear_policies(there))
+    found = SearchResult(REQUESTS, frozenset(space.heads), refused, 1 << 30, wear_policies=policies)
     made: Any = machine
     return asked, Search(asked, space, made, made, found, Clock(budget_s, BEGAN_S, ANSWERING_S)).run()
 
@@ -172,3 +180,63 @@ def test_where_little_time_is_left_several_stacks_are_told_with_one_seed_and_not
     assert found.missed
     assert found.seeds == 1
     assert len(found.finalists) > 1
+
+
+@pytest.mark.parametrize("budget_s", [15.0, 30.0])
+def test_a_budget_is_used_before_anything_is_said_to_have_had_no_time(
+    monkeypatch: pytest.MonkeyPatch, budget_s: float
+) -> None:
+    machine = Machine(lambda _: 5.0, lambda stack: 1e5 + len(stack))
+    asked, found = searched(monkeypatch, machine, budget_s)
+    left_s = BEGAN_S + budget_s - ANSWERING_S - 0.02 * budget_s - machine.now_s
+    # What a run over everything takes.
+    assert left_s <= 3 * 5e-6 * REQUESTS / CORES or found.dry
+    told = answer(asked, found)
+    assert told is not None
+
+
+class Lasting(Machine):
+    """One on which lives are forecast."""
+
+    def _run(self, stack: str, requests: float, measured: float, seeds: int = 1) -> Measured:
+        made = super()._run(stack, requests, measured, seeds)
+        life = 3e12 if stack.endswith("+rejuvenator") else 1e12 - self._response_ns(stack)
+        rows = [row | {"life_bytes": life, "is_life_measured": False, "host_written_bytes": 1e9} for row in made.rows]
+        return Measured(stack, rows)
+
+
+def test_wear_policies_come_before_more_ram_where_life_is_the_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Lasting(lambda _: 30.0, lambda stack: 1e5 + len(stack))
+    asked, found = searched(monkeypatch, machine, 200.0, goal="life")
+    begun = list(found.rungs[0].begun)
+    with_policies = [place for place, stack in enumerate(begun) if "+" in stack]
+    filled = [place for place, stack in enumerate(begun) if "=248KiB" in stack or "=240KiB" in stack]
+    assert with_policies
+    assert not filled or with_policies[0] < filled[0]
+    assert not found.untried_policies
+    told = answer(asked, found)
+    assert told is not None
+    assert "+rejuvenator" in told.advised.stack
+    assert "by forecasts whose ranges overlap" in told.sentences[0]
+
+
+def test_a_search_for_life_without_time_for_wear_policies_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Lasting(lambda _: 1.0, lambda stack: 1e5 + len(stack))
+    asked, found = searched(monkeypatch, machine, None, trials=10, goal="life")
+    told = answer(asked, found)
+    assert told is not None
+    assert f"Wear policies that were not searched: {', '.join(found.wear_policies)}." in told.cautions
+    found.is_surveyed = True
+    cut = answer(replace(asked, budget_s=30.0), found)
+    assert cut is not None
+    assert "not enough time; best so far" in cut.sentences[0]
+    assert "(no wear policy was tried)" in cut.sentences[0]
+
+
+def test_a_search_that_was_stopped_gives_no_reason_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(lambda stack: 400.0 if stack == "page" else 300.0, lambda _: 1e5)
+    asked, found = searched(monkeypatch, machine, 20.0)
+    found.interrupted = True
+    reasons = {fate.reason for fate in trial_table.fates(asked, found)}
+    assert "not tried: the search was stopped before" in reasons
+    assert not any("time" in reason for reason in reasons)

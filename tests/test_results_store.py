@@ -246,6 +246,27 @@ def test_a_store_is_listed(filled: Path, call: Callable[..., Result]) -> None:
     assert "18 points" in result.stderr
 
 
+def test_a_store_is_listed_in_part(filled: Path, call: Callable[..., Result]) -> None:
+    rows = list(Store(filled).rows())
+    labels = sorted({row["label"] for row in rows})
+    mine = call("results", "list", "--store", filled, "--ftl", labels[0])
+    many = sum(row["label"] == labels[0] for row in rows)
+    assert 0 < many < len(rows)
+    assert f"{many} of {len(rows)} points" in mine.stderr
+    assert not any(label in mine.stdout for label in labels[1:])
+    done = call("results", "list", "--store", filled, "--state", "done", "--device", rows[0]["device"])
+    assert "9 of 18 points" in done.stderr
+    assert "refused" not in done.stdout
+    same = call("results", "list", "--store", filled, "--workload", f"somewhere/{rows[0]['workload']}")
+    assert "18 of 18 points" in same.stderr
+    none = call("results", "list", "--store", filled, "--ftl", "nosuch")
+    assert none.exit_code == 2
+    assert "--ftl nosuch: none of the 18 points" in " ".join(none.stderr.split())
+    assert "no state of a point" in " ".join(
+        call("results", "list", "--store", filled, "--state", "good").stderr.split()
+    )
+
+
 @pytest.mark.parametrize("width", ["40", "200"])
 def test_keys_are_listed_however_narrow_the_terminal_is(width: str, filled: Path) -> None:
     result = CliRunner().invoke(app, ["results", "list", "--store", str(filled)], env={"COLUMNS": width})

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import frugal, is_decided_on_held_out_part, ranked, refuting
-from ftlkit.advice.confidence import better_there, cautions, doubts, shortage
+from ftlkit.advice.choice import frugal, is_decided_on_held_out_part, is_refuted, ranked, refuting, thrifty
+from ftlkit.advice.confidence import better_there, cautions, doubts, of_a_new_device
 from ftlkit.advice.halving import NOTHING, front, halve
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
+from ftlkit.advice.shortage import shortage
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
 
@@ -71,6 +72,46 @@ class Answer:
         wanted = [self.query.response, "write_amplification", "life_bytes"]
         return [metric for metric in wanted if any(metric in stack.fronts for stack in self.stacks)]
 
+    @property
+    def table(self) -> list[StackResult]:
+        """The stacks of a short table: the front of what decides, the advised one, the reference, and what beats these.
+
+        Whoever sees that a figure is beaten also sees by which stack.
+        """
+        metric = self.query.metric
+        shown = [
+            stack for stack in self.stacks if stack.is_advised or metric in stack.fronts or stack.stack == REFERENCE
+        ]
+        for stack in shown:
+            for name in self.metrics:
+                beater = self._beater(stack, name, shown)
+                if beater is not None:
+                    # It is looked at, too, in its turn.
+                    shown.append(beater)
+        return [stack for stack in self.stacks if stack in shown]
+
+    def _beater(self, stack: StackResult, metric: str, shown: Sequence[StackResult]) -> StackResult | None:
+        """What beats a figure of a stack, if none of those that are shown does."""
+        mine = self._costs(stack, metric)
+        if metric in stack.fronts or mine is None:
+            return None
+        less = [other for other in self.stacks if self._ram(other) <= self._ram(stack) and other is not stack]
+        beaters = {
+            other.stack: cost
+            for other in less
+            if (cost := self._costs(other, metric)) is not None and cost <= NOTHING * mine
+        }
+        if any(other.stack in beaters for other in shown):
+            return None
+        on_front = [other for other in less if other.stack in beaters and metric in other.fronts]
+        return min(on_front, key=lambda other: beaters[other.stack], default=None)
+
+    def _costs(self, stack: StackResult, metric: str) -> float | None:
+        return stack.measured.point([metric], is_exact=self.query.goal != "life").costs.get(metric)
+
+    def _ram(self, stack: StackResult) -> float:
+        return stack.measured.mean("ram_bytes") or 0.0
+
 
 def answer(query: Query, result: SearchResult) -> Answer | None:
     """The answer to what was found; None if nothing was measured that could be advised."""
@@ -82,9 +123,10 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         return None
     chosen = candidates[next(iter(candidates))]
     better = better_there(query, result, chosen, figures) if is_held_out else []
-    refuted = refuting(query.metric, chosen, better)
-    best = refuted or chosen
-    if refuted is not None:
+    best = refuting(query.metric, chosen, better) or chosen
+    if is_held_out and query.goal != "ram":
+        best = thrifty(query.metric, best, list(candidates.values()))
+    if best is not chosen:
         better = []
     fronts = {
         metric: {point.stack for point in front(points, metric, NOTHING)}
@@ -94,6 +136,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
             for metric in FRONTS
         )
     }
+    short = shortage(query, result, best, is_held_out=is_held_out)
     stack_results = [
         StackResult(
             measured,
@@ -108,7 +151,8 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         stack_results,
         is_held_out,
         [
-            *_advice(query, best, figures.get(REFERENCE), candidates, shortage(query, result, is_held_out=is_held_out)),
+            *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
+            *of_a_new_device(best),
             *_refuted(query.metric, chosen, best),
             *_better(query.metric, best, better),
             *_besides(query, best, figures.get(REFERENCE), candidates, better),
@@ -146,13 +190,14 @@ def _may_be(query: Query, result: SearchResult, measured: Measured) -> bool:
     return measured.stack != REFERENCE or REFERENCE in result.candidates
 
 
-def _take(query: Query, best: Measured, others: Mapping[str, Measured], short: str) -> str:
+def _take(query: Query, result: SearchResult, best: Measured, others: Mapping[str, Measured], short: str) -> str:
     """The beginning of the advice: which stack to take, or that this is not known and which is the best so far."""
     within = "" if query.ram_bytes is None else f"With {units.size(query.ram_bytes)} "
     behind = best.is_behind
     if short:
         so_far = "best so far, though it does not keep up with the arrivals" if behind else "best so far"
-        return f"{within}{'not' if within else 'Not'} enough time; {so_far}: {best.stack} ({short})"
+        why = "the search was stopped" if result.interrupted else "not enough time"
+        return f"{within}{why if within else why[0].upper() + why[1:]}; {so_far}: {best.stack} ({short})"
     if behind:
         many = f"{'none' if within else 'None'} of the {len(others)} stacks that were measured keeps"
         many = many if len(others) > 1 else f"{'the' if within else 'The'} only stack that was measured does not keep"
@@ -161,9 +206,14 @@ def _take(query: Query, best: Measured, others: Mapping[str, Measured], short: s
 
 
 def _advice(
-    query: Query, best: Measured, reference: Measured | None, others: Mapping[str, Measured], short: str
+    query: Query,
+    result: SearchResult,
+    best: Measured,
+    reference: Measured | None,
+    others: Mapping[str, Measured],
+    short: str,
 ) -> list[str]:
-    metric, take = query.metric, _take(query, best, others, short)
+    metric, take = query.metric, _take(query, result, best, others, short)
     ram = units.size(best.mean("ram_bytes"))
     first = f"{take}: {phrasing.named(metric)} {phrasing.text(metric, best)} with {ram} of RAM"
     if reference is not None and best.stack != REFERENCE:
@@ -175,9 +225,14 @@ def _advice(
 
 
 def _refuted(metric: str, chosen: Measured, best: Measured) -> list[str]:
-    """That the held-out part speaks against what the search chose."""
+    """That the held-out part speaks against what the search chose, or that its RAM buys nothing there."""
     if chosen is best:
         return []
+    if not is_refuted(metric, chosen, best):
+        more = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with {units.size(chosen.mean('ram_bytes'))}"
+        compared = phrasing.against(metric, chosen, best, best.stack)
+        start = f"The search had chosen {chosen.stack}, whose RAM buys nothing on the held-out part: {more}"
+        return [f"{start}{compared and f', {compared}'}."]
     against = phrasing.against(metric, chosen, best, best.stack)
     ram = units.size(chosen.mean("ram_bytes"))
     its = f"{phrasing.named(metric)} is {phrasing.text(metric, chosen)} with {ram} of RAM{against and f', {against}'}"

@@ -66,6 +66,26 @@ def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measu
     return None
 
 
+def is_refuted(metric: str, chosen: Measured, best: Measured) -> bool:
+    """Whether another stack is advised since it was better than the chosen one where the figures are from."""
+    costs = [measured.point([metric]).costs[metric] for measured in (chosen, best)]
+    return costs[1] < costs[0] or (chosen.is_behind and not best.is_behind)
+
+
+def thrifty(metric: str, best: Measured, others: Sequence[Measured]) -> Measured:
+    """The stack with the least RAM of those that cost less than `NOTHING` times as much: RAM that buys nothing is left.
+
+    One that does not keep up with the arrivals is none of them, unless the best does not either.
+    """
+    limit = NOTHING * best.point([metric]).costs[metric]
+    level = [
+        other
+        for other in others
+        if other.point([metric]).costs.get(metric, limit) < limit and other.is_behind <= best.is_behind
+    ]
+    return min((best, *level), key=lambda measured: measured.mean("ram_bytes") or 0.0)
+
+
 def frugal(points: Sequence[Point], best: Point, metric: str) -> Point | None:
     """The stack with the least RAM that is at most `NEAR` worse than the best; None if that is no other."""
     near = [point for point in front(points, metric) if point.costs[metric] <= (1 + NEAR) * best.costs[metric]]

@@ -57,13 +57,13 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
     return [Head(head, tuple(tails)) for head, tails in tails_by_head.items()], refused
 
 
-def floors(heads: Sequence[Head], fits: Callable[[str], str]) -> dict[str, int]:
-    """The least RAM of each parameter with which its part fits the device, found by doubling."""
+def floors(heads: Sequence[Head], fits: Callable[[str], str], smallest: int = FLOOR_BYTES) -> dict[str, int]:
+    """The least RAM of each parameter with which its part fits the device, found by doubling from the smallest on."""
     least = {}
     parts = {part["name"]: part for part in catalogue.parts()}
     for name, over in {part.partition(":")[0]: head.text for head in heads for part in _parts_of(head)}.items():
         for parameter in filter(is_ram, parts[name]["parameters"]):
-            size = max(FLOOR_BYTES, parameter["min"])
+            size = max(smallest, parameter["min"])
             setting = f"{name}:{parameter['name']}"
             before = "" if parts[name]["kind"] == "mapping" else f"{over}+"
             while size < MOST_FLOOR_BYTES and fits(f"{before}{setting}={size}B"):

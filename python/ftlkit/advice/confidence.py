@@ -6,11 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import NEAR, is_decided_on_held_out_part, ranked
+from ftlkit.advice.choice import NEAR, is_decided_on_held_out_part, is_refuted, ranked
+from ftlkit.advice.halving import NOTHING
 from ftlkit.advice.query import REFERENCE
 from ftlkit.api import catalogue
+from ftlkit.report.cautions import all_cautions
 from ftlkit.results.comparison import BETTER, UNKNOWN, change
 from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,12 +21,21 @@ if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import SearchResult
+    from ftlkit.report.cautions import Caution
     from ftlkit.results.document import Json
 
 _APART = 0.2
 """What a stack gains on two parts of the workload is far apart from this difference of the logarithms on."""
 _NAMED = 5
 """So many of the stacks that were not measured are named."""
+_OF_THE_TRACE = ("misaligned", "repeated")
+"""Kinds of caution that hold for every run of a trace."""
+_OF_A_NEW_DEVICE = {
+    "nothing_erased": "no block was erased",
+    "collections_not_reached": "collecting and merging copied hardly anything",
+    "rising": "write amplification was still rising",
+}
+"""Kinds of caution that tell of a device which is not in use yet, and what they say."""
 
 
 def doubts(
@@ -52,9 +64,14 @@ def doubts(
         if chosen is best:
             sentences += _better_there(query, result, best, figures)
         else:
+            why = (
+                "the held-out part refutes the choice of the search"
+                if is_refuted(query.metric, chosen, best)
+                else "it does as well with less RAM on the held-out part"
+            )
             sentences.append(
-                f"{best.stack} is advised since the held-out part refutes the choice of the search. So its figures had "
-                "a share in the choice, and on requests that nothing has seen it may gain less."
+                f"{best.stack} is advised since {why}. So its figures had a share in the choice, and on requests that "
+                "nothing has seen it may gain less."
             )
     else:
         sentences.append(
@@ -81,25 +98,6 @@ def _seen_before(query: Query) -> list[str]:
     return [
         f"The trace is served {repeat} times, so the requests that were held out {are} those that were searched, again."
     ]
-
-
-def shortage(query: Query, result: SearchResult, *, is_held_out: bool) -> str:
-    """Why the search cannot say which stack to take: it ended before it had tried enough. Empty where it had."""
-    if query.budget_s is None and not result.interrupted:
-        return ""
-    there, all_ = len(result.candidates) - len(result.untried), len(result.candidates)
-    if there < all_:
-        more = ""
-        if query.budget_s is not None and there:
-            more = f"; at this pace all take about --budget {query.budget_s * -(-all_ // there):g}s"
-        return f"{there} of {all_} mappings were tried{more}"
-    if not result.is_surveyed:
-        return "not every mapping was tried with all of the RAM"
-    if not is_held_out:
-        return "nothing was measured on the part that was held out"
-    if result.was_cut and result.missed:
-        return f"{len(result.missed)} of {len(result.asked_for)} stacks were not measured on the part that was held out"
-    return ""
 
 
 def _tried(result: SearchResult) -> str:
@@ -234,8 +232,9 @@ def better_there(query: Query, result: SearchResult, best: Measured, figures: Ma
         pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
         verdict = change(COLUMNS[metric], pairs).verdict
         costs = [measured.point([metric]).costs[metric] for measured in (best, other)]
-        # One seed tells no noise: then a lead counts that is more than near.
-        if verdict == BETTER or (verdict == UNKNOWN and costs[1] * (1 + NEAR) < costs[0]):
+        # One seed tells no noise: then a lead counts that is more than near, or that takes no more RAM.
+        lead = 1 + NEAR if ram > (best.mean("ram_bytes") or 0.0) else NOTHING
+        if verdict == BETTER or (verdict == UNKNOWN and costs[1] * lead < costs[0]):
             better.append(other)
     return sorted(better, key=lambda measured: measured.point([metric]).costs[metric])
 
@@ -245,6 +244,7 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
     alone = result.rungs[0].failed.get(REFERENCE)
     said = [f"Nothing is compared with {REFERENCE}, which could not be run: {alone}"] if alone else []
     said += [*_unfinished(query, result, is_held_out=is_held_out), *_of_the_run(best), *_prepared(result, best)]
+    said += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_THE_TRACE]
     lost = lost_in_a_cut(best.stack)
     if lost:
         said.append(
@@ -252,7 +252,26 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
         )
     if query.goal != "life" and query.ftl is None:
         said.append("Wear policies were not searched: they are with --goal life, or where --ftl names them.")
+    if result.untried_policies:
+        said.append(f"Wear policies that were not searched: {', '.join(result.untried_policies)}.")
     return said
+
+
+def _of_the_results(best: Measured) -> list[Caution]:
+    """What `ftlkit compare` would say of the first run of a stack."""
+    return all_cautions(Outcome(json.loads(best.rows[0]["document"])))
+
+
+def of_a_new_device(best: Measured) -> list[str]:
+    """That the advice may be another on a device in use; nothing where it was in use."""
+    document = json.loads(best.rows[0]["document"])
+    if _mode(best.rows[0]) == "steady":
+        return []
+    kinds = [caution.kind for caution in all_cautions(Outcome(document)) if caution.kind in _OF_A_NEW_DEVICE]
+    if not kinds:
+        return []
+    why = f"{_OF_A_NEW_DEVICE[kinds[0]]} under {best.stack}"
+    return [f"On a device in use another stack may be best: {why}. --precondition steady measures a device in use."]
 
 
 def _unfinished(query: Query, result: SearchResult, *, is_held_out: bool) -> list[str]:
@@ -316,8 +335,7 @@ def _of_the_run(best: Measured) -> list[str]:
         )
     if all(not row["erases"] for row in rows):
         said.append(
-            f"No block was erased in the run of {best.stack}: nothing is known of how it does when it has to collect. "
-            "With --precondition steady the device is in use before."
+            f"No block was erased in the run of {best.stack}: nothing is known of how it does when it has to collect."
         )
     if any(row["end_of_life_request"] is not None for row in rows):
         said.append(f"The device wore out under {best.stack} in the middle of its run.")

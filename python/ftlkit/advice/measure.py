@@ -6,6 +6,7 @@ A prefix is measured on the device that the whole workload asks for.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,14 @@ class Measured:
         """The mean, or what it is at least: a device that lasted lives for the bytes that were written, or longer."""
         values = [_least(row, metric) for row in self.rows]
         return fmean(value for value in values if value is not None) if values and None not in values else None
+
+    def life_range(self) -> tuple[float, float] | None:
+        """The range in which the forecasts have the life, as means over the seeds; None where it was measured."""
+        ends = [json.loads(row["document"])["runs"][0].get("endurance") or {} for row in self.rows]
+        lives = [life for end in ends if (life := end.get("spares_gone")) and not life["is_measured"]]
+        if not lives or len(lives) < len(self.rows):
+            return None
+        return fmean(life["low_bytes"] for life in lives), fmean(life["high_bytes"] for life in lives)
 
     def point(self, metrics: Sequence[str], *, is_exact: bool = False) -> Point:
         """What it takes and costs, the most that it may cost where that is what is known; with `is_exact` none such."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit.results.comparison import SAME, UNKNOWN, UNSEEN, Change, change
 from ftlkit.results.metrics import COLUMNS, Metric
-from ftlkit.results.noise import Estimate, estimate
+from ftlkit.results.noise import LITTLE, Estimate, estimate
 
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
@@ -19,9 +19,6 @@ _MORE_LESS = {
     "write_amplification": ("higher", "lower"),
     "life_bytes": ("longer", "shorter"),
 }
-
-_LITTLE = 0.001
-"""A change below this is not told in figures."""
 
 
 def of(metric: str, measured: Measured) -> Estimate | None:
@@ -43,9 +40,17 @@ def value(metric: str, mean: Estimate | None) -> str:
 
 
 def text(metric: str, measured: Measured) -> str:
-    """A stack's mean as people read it; of a life that outlasted the run, what it is at least."""
+    """A stack's mean as people read it; of a life the range of its forecast, or what it is at least."""
     mean, least = of(metric, measured), measured.least(metric)
-    return f"at least {COLUMNS[metric].text(least)}" if mean is None and least is not None else value(metric, mean)
+    if mean is None and least is not None:
+        return f"at least {COLUMNS[metric].text(least)}"
+    ends = measured.life_range() if metric == "life_bytes" and mean is not None else None
+    return value(metric, mean) + (f" ({life_range(ends)})" if ends else "")
+
+
+def life_range(ends: tuple[float, float]) -> str:
+    """The range of a forecast."""
+    return " to ".join(COLUMNS["life_bytes"].text(end) for end in ends)
 
 
 def named(metric: str) -> str:
@@ -59,7 +64,14 @@ def against(metric: str, one: Measured, other: Measured, name: str) -> str:
     if not pairs or any(number is None for pair in pairs for number in pair):
         return ""
     compared = change(COLUMNS[metric], [(float(was), float(now)) for was, now in pairs])
-    return _told(metric, compared, name)
+    overlap = metric == "life_bytes" and compared.verdict not in (SAME, UNSEEN) and overlaps(one, other)
+    return _told(metric, compared, name) + (" by forecasts whose ranges overlap" if overlap else "")
+
+
+def overlaps(one: Measured, other: Measured) -> bool:
+    """Whether the forecasts of two lives have ranges that overlap, so that which is longer is not known."""
+    mine, its = one.life_range(), other.life_range()
+    return mine is not None and its is not None and mine[0] <= its[1] and its[0] <= mine[1]
 
 
 def logarithm(metric: str, one: Measured, other: Measured) -> float | None:
@@ -75,7 +87,7 @@ def logarithm(metric: str, one: Measured, other: Measured) -> float | None:
 
 def _told(metric: str, compared: Change, name: str) -> str:
     if compared.verdict == SAME:
-        return f"the same as {name}"
+        return f"as fast as {name}" if COLUMNS[metric].unit == "ns" else f"the same as {name}"
     if compared.ratio is None:
         return f"{COLUMNS[metric].text(compared.before)} with {name}"
     if compared.verdict == UNSEEN:
@@ -96,8 +108,8 @@ def _between(ratio: Estimate) -> str:
 
 def _percent(logarithm: float) -> str:
     """A change as a percentage; from tenfold on as a factor, which reads easier."""
-    if abs(logarithm) < _LITTLE:
-        return f"less than {units.share(_LITTLE)}"
+    if abs(logarithm) < LITTLE:
+        return f"less than {units.share(LITTLE)}"
     grown = math.expm1(abs(logarithm))
     if logarithm > 0:
         return units.share(grown) if grown < 9 else units.factor(1 + grown)

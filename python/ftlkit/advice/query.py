@@ -136,8 +136,8 @@ class Query:
         """An error that names the stack with the least RAM, in bytes, of those that were tried."""
         return UserError(
             f"--ram {units.typed(units.size(self.ram_bytes))}: no stack that was tried takes so little on this device. "
-            f"The least is {units.typed(units.size(least))} ({units.count(least)} bytes), by {stack}, of {tried} "
-            "tried. Give at least that."
+            f"Of {tried} that were tried, {stack} takes least: {units.typed(units.size(least))} "
+            f"({units.count(least)} bytes). Give at least that."
         )
 
     def stacks(self) -> list[str]:

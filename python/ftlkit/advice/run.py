@@ -16,8 +16,9 @@ from ftlkit.advice.compatibility import fitting, floors, heads, one_request
 from ftlkit.advice.measure import Runner
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SearchResult, prefixes
-from ftlkit.advice.space import Space
+from ftlkit.advice.space import FLOOR_BYTES, Space, wear_policies
 from ftlkit.api import catalogue
+from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.sweeps.scratch import scratch
 from ftlkit.sweeps.traces import Traces
 
@@ -54,7 +55,7 @@ def search_stacks(
     try:
         device = _device(query, document, watch, clock.ends_s)
         requests = _requests(document, watch, clock.ends_s)
-        prefixes(requests)
+        _require_enough(query, requests)
         space, into = _space(query, device, requests, clock)
     except TimeIsUp:
         raise clock.too_short("the workload had not been looked over") from None
@@ -78,13 +79,35 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
     if not heads_that_fit:
         raise UserError(next(iter(refused.values())))
     ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // device["page_size"])
-    space = Space(heads_that_fit, ceiling, floors(heads_that_fit, fits))
-    least_stacks = space.least()
-    too_large = {} if query.ram_bytes is None else space.bound(_least_ram(least_stacks, device, clock.ends_s))
-    if not space.heads:
+    # Caches of some bytes are looked at only where nothing else fits.
+    for smallest in (FLOOR_BYTES, 1):
+        space = Space(heads_that_fit, ceiling, floors(heads_that_fit, fits, smallest))
+        least_stacks = space.least()
+        too_large = {} if query.ram_bytes is None else space.bound(_least_ram(least_stacks, device, clock.ends_s))
+        if space.heads:
+            break
+    else:
         stack, least = min(too_large.items(), key=lambda pair: pair[1])
         raise query.too_little_ram(least_stacks[stack], least, len(too_large))
-    return space, SearchResult(requests, frozenset(space.heads), refused, device["capacity"], too_large=too_large)
+    return space, SearchResult(
+        requests,
+        frozenset(space.heads),
+        refused,
+        device["capacity"],
+        too_large=too_large,
+        wear_policies=tuple(wear_policies(list(space.heads.values()))),
+    )
+
+
+def _require_enough(query: Query, requests: int) -> None:
+    """Raise a `UserError` if a workload is too short to be divided, or for the percentile that is the goal."""
+    held_out = requests - prefixes(requests)[-1]
+    if query.goal == "p99" and held_out < FEW_FOR_P99:
+        raise UserError(
+            f"--goal p99: {held_out:,} of the {requests:,} requests are held out, and a 99th percentile needs "
+            f"{FEW_FOR_P99:,}, of which ten lie above it. Give {3 * FEW_FOR_P99:,} requests or more (with a recorded "
+            "trace --repeat serves it several times), or another goal."
+        )
 
 
 def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:

@@ -9,6 +9,7 @@ rest of the workload, which no choice has seen.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import optuna
@@ -17,19 +18,20 @@ from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted
 from ftlkit.advice import halving
 from ftlkit.advice.choice import ranked
+from ftlkit.advice.halving import Halved
 from ftlkit.advice.lacking import ENOUGH_ERASES, lacking, wear
 from ftlkit.advice.measure import wall_s
 from ftlkit.advice.prefix_similarity import Ladder, ladder
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
 from ftlkit.advice.search_result import Rung, SearchResult, is_of, prefixes
-from ftlkit.advice.space import doublings, filling, halves, others
+from ftlkit.advice.space import doublings, filling, halves, levelled, named, others
 from ftlkit.study.seeds import of_32_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ftlkit.advice.clock import Clock
-    from ftlkit.advice.halving import Halved, Point
+    from ftlkit.advice.halving import Point
     from ftlkit.advice.measure import Measured, Runner
     from ftlkit.advice.query import Query
     from ftlkit.advice.space import Proposals, Space
@@ -59,6 +61,8 @@ _SIMPLIFYING = 0.15
 """The share of the time that proposals leave to simpler stacks."""
 _TRYING, _ENOUGH = 0.4, 24
 """The share of the time in which so many stacks must be run on the whole part for it to be the only prefix."""
+_LEVELLED = 3
+"""For the goal life so many mappings are tried under each wear policy before anything else is."""
 _BEST = 3
 """So many of the best are run first on each prefix, whatever time is left."""
 _SHARES = (0.35, 0.7)
@@ -79,6 +83,10 @@ class Search:
         """What was run on each prefix to look it over: candidates like all others."""
         self._objectives = query.metrics
         self._proposer = _optuna(query, len(self._objectives))
+        self._pace_there = 1.0
+        """How long runs on the held-out part took, over what was expected."""
+        self._running: Rung | None = None
+        """The prefix that is run; None while the held-out part is."""
         self.result = result
         self.tell: Callable[[str], None] = lambda _: None
         """Hears how far the search is."""
@@ -93,6 +101,7 @@ class Search:
                 if not self._sift(requests):
                     break
             self._finish()
+            self._use_what_is_left()
         except KeyboardInterrupt as stop:
             # It may come between two runs, too.
             self._take((stop.finished if isinstance(stop, Interrupted) else None) or {})
@@ -101,17 +110,19 @@ class Search:
 
     def _take(self, measured: Mapping[str, Measured]) -> None:
         """Keep what was finished of a part that was interrupted."""
-        if self.result.asked_for:
+        if self._running is not None:
+            self._note(self._running, measured)
+        elif self.result.asked_for:
             self.result.finalists |= {
                 stack: run for stack, run in measured.items() if run.is_complete(self.result.seeds)
             }
-        elif self.result.rungs:
-            self._note(self.result.rungs[-1], measured)
 
     def _measure(self, rung: Rung, stacks: Sequence[str], reserved_s: float) -> None:
         self._clock.limit(self._executor, reserved_s)
         rung.begun |= dict.fromkeys(stacks)
+        self._running = rung
         self._note(rung, self._runner.prefix(stacks, rung.requests, rung.precondition))
+        self._running = None
 
     def _note(self, rung: Rung, measured: Mapping[str, Measured]) -> None:
         rung.tried |= measured
@@ -217,13 +228,21 @@ class Search:
         rung = self._begin()
         most, spent = self._query.trials or TRIALS, 0
         spent += self._round(rung, halves(self._space), most, self._survey_s)
+        if self._query.ftl is not None:
+            spent += self._round(rung, named(self._space), most - spent, self._survey_s)
+        elif self.result.wear_policies:
+            # The longest lives first: a policy adds to what the mapping erases.
+            best = self._heads([point.stack for point in ranked(self._points(rung), self._query)])[:_LEVELLED]
+            spent += self._round(rung, levelled(self._space, best), most - spent, self._survey_s)
         if rung.requests == self.result.searched:
             self._require_goal(rung)
         self._plan_seeds(rung)
         filled = self._filling(rung)
         spent += self._round(rung, filled, most - spent, self._survey_s)
         self.result.is_surveyed = not self.result.untried and all(stack in rung.tried for stack in filled)
-        spent += self._round(rung, others(self._space), most - spent, self._reserved_s)
+        least = others(self._space)
+        spent += self._round(rung, least, most - spent, self._reserved_s)
+        self.result.is_least_tried = all(stack in rung.tried for stack in least)
         spent += self._round(rung, doublings(self._space, self._going_heads(rung)), most - spent, self._reserved_s)
         self._refuse_little_ram(rung)
         while spent < most and not self.result.dry and self._reserved_s(rung) < self._clock.left_s:
@@ -423,31 +442,100 @@ class Search:
         self._require_goal(rung)
         points = self._points(rung)
         rung.halved = halving.halve(points, self._query.metrics, FINALISTS)
-        # The best for the goal first, should time end: a front's other end is no answer.
-        best = [point.stack for point in ranked(points, self._query)]
-        places = {stack: place for place, stack in enumerate(best)}
-        kept = sorted((point.stack for point in rung.halved.kept), key=lambda stack: places.get(stack, len(best)))
-        order = [*best[:1], REFERENCE, *kept] if best else []
-        result.asked_for = [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
+        result.asked_for = self._finalists(rung)
         self._clock.limit(self._executor, 0.0)
         if self._told_s(rung, result.asked_for[:_RESERVED]) > self._clock.left_s:
             # One run of each of several stacks can refute the choice, several of one stack cannot.
             result.seeds = 1
-        waiting, pace, least = list(result.asked_for), 1.0, _TOLD
+        waiting, least = list(result.asked_for), _TOLD
         if self._told_s(rung, waiting[: _TOLD + 1]) > self._clock.left_s and REFERENCE not in result.candidates:
             # There may be time for two: the second best is a candidate, and the reference is not.
             waiting.sort(key=lambda stack: stack == REFERENCE)
+        self._hold_out_what_fits(waiting, least)
+
+    def _finalists(self, rung: Rung) -> list[str]:
+        """Those of a prefix that are to be run on the held-out part."""
+        # The best for the goal first, should time end: a front's other end is no answer.
+        best = [point.stack for point in ranked(self._points(rung), self._query)]
+        places = {stack: place for place, stack in enumerate(best)}
+        kept = [point.stack for point in rung.halved.kept] if rung.halved else []
+        order = [*best[:1], REFERENCE, *sorted(kept, key=lambda stack: places.get(stack, len(best)))] if best else []
+        return [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
+
+    def _hold_out_what_fits(self, waiting: Sequence[str], least: int) -> None:
+        """Run stacks over everything while there is time, the first so many whatever they take."""
+        rung, waiting = self.result.last, list(waiting)
         while waiting and self._clock.left_s > 0:
             many = len(waiting)
-            while many > least and pace * self._told_s(rung, waiting[:many]) > self._clock.left_s:
+            while many > least and self._pace_there * self._told_s(rung, waiting[:many]) > self._clock.left_s:
                 many -= 1
             if not many:
-                break
+                return
             expected, left_s = self._told_s(rung, waiting[:many]), self._clock.left_s
             self._hold_out(waiting[:many])
             # What the first ones took tells whether there is time for more.
-            pace = (left_s - self._clock.left_s) / expected if expected else 1.0
+            self._pace_there = (left_s - self._clock.left_s) / expected if expected else 1.0
             waiting, least = waiting[many:], 0
+
+    # What a budget leaves.
+
+    def _use_what_is_left(self) -> None:
+        """Go on with what there seemed to be no time for, then with new proposals, as long as a budget lasts."""
+        result, first = self.result, self.result.rungs[0]
+        most = self._query.trials or TRIALS
+        while self._clock.is_running and self._clock.left_s > 0:
+            if self._go_on():
+                continue
+            tried, few = len(first.tried), min(_FEW * self._executor.checks, most - len(first.tried))
+            if few <= 0 or result.dry or self._beyond_s(first, 1) > self._clock.left_s:
+                return
+            self._ask(first, few, lambda rung: self._beyond_s(rung, 1))
+            if len(first.tried) == tried:
+                return
+
+    def _go_on(self) -> bool:
+        """Run those that would go on and did not on the next prefix, and new finalists on the held-out part."""
+        result = self.result
+        is_any = False
+        for place, (rung, longer) in enumerate(pairwise(result.rungs)):
+            rung.halved = self._halved_so_far(rung, longer)
+            new = [
+                stack
+                for stack in rung.halved.late
+                if self._wall_s(rung, [stack], longer.requests) + self._told_s(rung, [stack]) < self._clock.left_s
+            ][: self._executor.checks]
+            if new and 2 * len(longer.unfinished) <= len(longer.begun):
+                self._measure(longer, new, 0.0)
+                is_any |= any(stack in longer.tried for stack in new)
+                rung.halved = self._halved_so_far(rung, result.rungs[place + 1])
+        return self._hold_out_new() or is_any
+
+    def _hold_out_new(self) -> bool:
+        """Run finalists on the held-out part that were not; whether any was."""
+        result, rung = self.result, self.result.last
+        there = len(result.finalists)
+        rung.halved = halving.halve(self._points(rung), self._query.metrics, FINALISTS)
+        order = self._finalists(rung)
+        result.asked_for = list(dict.fromkeys([*order[:FINALISTS], *result.asked_for]))
+        waiting = [stack for stack in order if stack not in result.finalists]
+        self._clock.limit(self._executor, 0.0)
+        self._hold_out_what_fits(waiting[: self._executor.checks], 0)
+        return len(result.finalists) > there
+
+    def _halved_so_far(self, rung: Rung, longer: Rung) -> Halved:
+        """What became of the stacks of a prefix, now that more of them were run on the next one."""
+        halved = halving.halve(self._points(rung), self._query.metrics)
+        there = [point for point in self._points(rung) if point.stack in longer.tried]
+        gone = {point.stack for point in there}
+        late = [point.stack for point in halved.kept if point.stack not in gone]
+        beaten = {stack: far for stack, far in halved.beaten.items() if stack not in gone}
+        return Halved(there, beaten, [stack for stack in halved.crowded if stack not in gone], late)
+
+    def _beyond_s(self, rung: Rung, many: int) -> float:
+        """About how long so many of the best of a prefix take on the longer ones and on the held-out part."""
+        best = [point.stack for point in ranked(self._points(rung), self._query)][:many]
+        longer = [other.requests for other in self.result.rungs if other.requests > rung.requests]
+        return sum(self._wall_s(rung, best, requests) for requests in longer) + self._told_s(rung, best)
 
     def _hold_out(self, stacks: Sequence[str]) -> None:
         """Run stacks over everything, measured on the part that was held out."""

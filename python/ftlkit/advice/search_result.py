@@ -70,8 +70,12 @@ class SearchResult:
     """What was run there."""
     seeds: int = 1
     """How many seeds the held-out part was measured with: those asked for, or as many as there was time for."""
+    wear_policies: tuple[str, ...] = ()
+    """The wear policies that were to be searched."""
     is_surveyed: bool = False
     """Whether every mapping was tried with half of the RAM and with all of it."""
+    is_least_tried: bool = False
+    """Whether every mapping was tried with the least RAM."""
     interrupted: bool = False
     dry: bool = False
     """Whether the proposals ended since none was new."""
@@ -87,6 +91,12 @@ class SearchResult:
         """The mappings that may be advised and of which no stack was run."""
         there = {stack for rung in self.rungs for stack in rung.tried}
         return [name for name in sorted(self.candidates) if not any(is_of(stack, name) for stack in there)]
+
+    @property
+    def untried_policies(self) -> list[str]:
+        """The wear policies that were to be searched and of which no stack was run."""
+        there = {part.partition(":")[0] for rung in self.rungs for stack in rung.tried for part in stack.split("+")}
+        return [name for name in self.wear_policies if name not in there]
 
     @property
     def searched(self) -> int:

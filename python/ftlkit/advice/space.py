@@ -280,15 +280,26 @@ def _number(text: str) -> float:
 class Rule:
     """Chooses by a rule, and remembers what it chose, so that Optuna can be told to begin with it."""
 
-    def __init__(self, head: Head, size: Callable[[int, int], int], turned: tuple[str, str] = ("", "")) -> None:
-        """`turned` is a switch of the mapping that is set, and its value; nothing else is tuned."""
+    def __init__(
+        self, head: Head, size: Callable[[int, int], int], turned: tuple[str, str] = ("", ""), tail: str = ""
+    ) -> None:
+        """`turned` is a switch of the mapping that is set, and its value; nothing else is tuned.
+
+        `tail` is what goes behind the mapping, by default the first that may.
+        """
         self.params: dict[str, str | int] = {}
         self._head, self._size, self._turned = head, size, turned
+        self._tail = tail
 
     def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
         """The mapping of the rule with its first tail, and the switch that is turned."""
         switch, value = self._turned
-        chosen = {"mapping": self._head.text, f"tune {self._head.text} 0": switch}.get(name, choices[0])
+        ruled = {
+            "mapping": self._head.text,
+            f"tune {self._head.text} 0": switch,
+            f"behind {self._head.text}": self._tail or choices[0],
+        }
+        chosen = ruled.get(name, choices[0])
         if switch and name == f"{self._head.text.partition(':')[0]}.{switch}":
             chosen = value
         self.params[name] = chosen
@@ -308,6 +319,33 @@ Proposals = dict[str, dict[str, "str | int"]]
 def halves(space: Space) -> Proposals:
     """What a search begins with: every mapping with half of the ceiling."""
     return _proposed(space, [Rule(head, _half) for head in space.heads.values()])
+
+
+def levelled(space: Space, heads: Sequence[str]) -> Proposals:
+    """Some mappings with half of the ceiling under each wear policy, the first mapping first."""
+    policies = {f"+{policy}" for policy in wear_policies(list(space.heads.values()))}
+    return _behind(space, heads, lambda tail: tail in policies)
+
+
+def named(space: Space) -> Proposals:
+    """Every stack that was named, with half of the ceiling."""
+    return _behind(space, list(space.heads), lambda _: True)
+
+
+def _behind(space: Space, heads: Sequence[str], is_meant: Callable[[str], bool]) -> Proposals:
+    rules = [
+        Rule(space.heads[head], _half, tail=tail)
+        for head in heads
+        for tail in space.heads[head].tails
+        if is_meant(tail)
+    ]
+    return _proposed(space, rules)
+
+
+def wear_policies(heads: Sequence[Head]) -> list[str]:
+    """The wear policies that may go behind some beginnings, in the registry's order."""
+    tails = {tail for head in heads for tail in head.tails}
+    return [part["name"] for part in catalogue.parts() if part["kind"] == "wear policy" and f"+{part['name']}" in tails]
 
 
 def others(space: Space) -> Proposals:

@@ -64,6 +64,8 @@ def _fate(query: Query, result: SearchResult, name: str) -> Fate:
     mine = {stack for rung in result.rungs for stack in rung.tried if is_of(stack, name)}
     reached = [rung for rung in result.rungs if any(stack in rung.tried for stack in mine)]
     if not reached:
+        if result.interrupted:
+            return Fate(name, 0, 0, "not tried: the search was stopped before")
         waiting = any(is_of(stack, name) for rung in result.rungs for stack in rung.unfinished)
         no_time = waiting or query.budget_s is not None
         return Fate(name, 0, 0, "not tried: there was no time" if no_time else "not tried: the trials ended before")
@@ -92,7 +94,7 @@ def _reason(query: Query, result: SearchResult, rung: Rung, stacks: list[str]) -
     if halved is None:
         return "the search ended here"
     if any(stack not in (*halved.beaten, *halved.crowded) for stack in good):
-        return "there was no time to go on"
+        return "the search was stopped before it went on" if result.interrupted else "there was no time to go on"
     if any(stack in halved.crowded for stack in good):
         return "its neighbours on the front do almost as well"
     nearest = min(good, key=lambda stack: (halved.beaten[stack], stack))

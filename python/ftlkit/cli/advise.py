@@ -14,7 +14,7 @@ from ftlkit._util import units
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
-from ftlkit.advice.query import BUDGET, GOALS, REFERENCE, SEEDS, Query, budget_s, ram_bytes
+from ftlkit.advice.query import BUDGET, GOALS, SEEDS, Query, budget_s, ram_bytes
 from ftlkit.api.advise import answered
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ftlkit.advice.answer import Answer, StackResult
+    from ftlkit.advice.answer import Answer
 
 _SEARCH = "Search"
 
@@ -148,8 +148,8 @@ def show(answer: Answer, console: Console) -> None:
         AdaptiveTable(("", "stack"), [_heading(metric) for metric in metrics], _rows(answer, metrics)).fitted(console)
     )
     line("* the advised stack. In brackets: another takes no more RAM and is as good or better.")
-    if len(_shown(answer)) < len(answer.stacks):
-        line(f"{len(answer.stacks) - len(_shown(answer))} more, beaten or on other fronts, are in --report and --json.")
+    if len(answer.table) < len(answer.stacks):
+        line(f"{len(answer.stacks) - len(answer.table)} more, beaten or on other fronts, are in --report and --json.")
     for title, sentences in (("How sure that is", answer.doubts), ("Read with care", answer.cautions)):
         line(f"\n{title}")
         for sentence in sentences:
@@ -166,17 +166,11 @@ def _heading(metric: str) -> str:
     return column.short or column.heading or "life (host bytes)"
 
 
-def _shown(answer: Answer) -> list[StackResult]:
-    """The front of what decides, the advised stack and the reference."""
-    metric = answer.query.metric
-    return [stack for stack in answer.stacks if stack.is_advised or metric in stack.fronts or stack.stack == REFERENCE]
-
-
 def _rows(answer: Answer, metrics: Sequence[str]) -> list[Row]:
     from ftlkit.advice.phrasing import text  # noqa: PLC0415 - as above
 
     rows = []
-    for stack in _shown(answer):
+    for stack in answer.table:
         cells = []
         for metric in metrics:
             cell = text(metric, stack.measured)

@@ -10,7 +10,7 @@ import polars as pl
 import typer
 
 from ftlkit._native import UserError
-from ftlkit._util.lookup import several
+from ftlkit._util.lookup import refuse_unknown, several
 from ftlkit._util.outputs import check_writable, write
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
@@ -18,10 +18,12 @@ from ftlkit.cli.shell import OUT, Command, Group, say
 from ftlkit.cli.show import show as show_results
 from ftlkit.results.comparison import BETTER, WORSE, compare, in_order, select
 from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.point_state import STATES
 from ftlkit.results.store import DEFAULT, PLACE, Store, results, varied
 
 if TYPE_CHECKING:
     from ftlkit.results.comparison import Pair, Selection
+    from ftlkit.results.document import Json
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="List, show, compare and export results of sweeps.")
 
@@ -32,11 +34,30 @@ _SHORT = 8
 
 
 @app.command("list", cls=Command)
-def list_(store: Folder = DEFAULT) -> None:
-    """List all points: what each is, and whether it has results."""
+def list_(
+    store: Folder = DEFAULT,
+    ftl: Annotated[
+        str | None,
+        typer.Option("--ftl", metavar="NAMES", help="Only these stacks, or those with these parts."),
+    ] = None,
+    workload: Annotated[
+        str | None, typer.Option("--workload", metavar="TRACE|PRESET", help="Only of this workload.")
+    ] = None,
+    device: Annotated[str | None, typer.Option("--device", metavar="PRESET", help="Only on this device.")] = None,
+    state: Annotated[str | None, typer.Option("--state", metavar="|".join(STATES), help="Only in this state.")] = None,
+) -> None:
+    """List points: what each is, and whether it has results."""
+    if state is not None:
+        refuse_unknown([state], STATES, "state of a point")
     rows, damaged = Store(store).readable()
+    given = {"ftl": ftl, "workload": workload, "device": device, "state": state}
+    wanted = {key: value for key, value in given.items() if value is not None}
+    chosen = [row for row in rows if all(_is_wanted(row, key, value) for key, value in wanted.items())]
+    if rows and not chosen:
+        asked = " ".join(f"--{key} {value}" for key, value in wanted.items())
+        raise UserError(f"{asked}: none of the {several(len(rows), 'point')} in {store} is one.")
     made = []
-    for row in sorted(rows, key=in_order):
+    for row in sorted(chosen, key=in_order):
         settings = ", ".join(f"{key}={value}" for key, value in varied(row).items())
         place = [row["device"], row["workload"], row["label"], settings, str(row["seed"]), row["state"]]
         cells = [COLUMNS[name].text(row[name]) for name in ("response_mean_ns", "write_amplification")]
@@ -44,11 +65,21 @@ def list_(store: Folder = DEFAULT) -> None:
     headings = ["device", "workload", "FTL", "varied", "seed", "state", "mean response", "WA"]
     if made:
         OUT.print(AdaptiveTable(("", "key"), headings, made).fitted(OUT))
-    say(f"{several(len(rows), 'point')} in {store}")
+    say(f"{f'{len(chosen):,} of ' if wanted else ''}{several(len(rows), 'point')} in {store}")
     if damaged:
         others = ", ".join(f"{name}.parquet" for name in list(damaged)[1:])
         more = f" So are {len(damaged) - 1} more: {others}." if others else ""
         raise UserError(f"{next(iter(damaged.values()))}{more}")
+
+
+def _is_wanted(row: Json, key: str, value: str) -> bool:
+    """Whether a point is one that was asked for."""
+    if key == "workload":
+        return str(row[key]) == Path(value).name
+    if key == "ftl":
+        parts = {row["label"], row["ftl"], *(row["ftl"] or "").split("+")}
+        return any(name.strip() in parts for name in value.split(","))
+    return str(row[key]) == value
 
 
 @app.command("show", cls=Command)

@@ -69,7 +69,7 @@ impl Suspicions {
     /// Rows that repeat a request, where they are many.
     pub(crate) fn repeats(&self) -> Option<RepeatedRequests> {
         let share = self.repeated as f64 / self.addressed.max(1) as f64;
-        (share >= REPEATED_SHARE).then(|| RepeatedRequests { requests: self.repeated, within_ns: WINDOW_NS })
+        (share >= REPEATED_SHARE).then_some(RepeatedRequests { requests: self.repeated, within_ns: WINDOW_NS })
     }
 }
 

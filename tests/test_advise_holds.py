@@ -1,0 +1,217 @@
+"""The advice of random search results: what it says holds in the figures that it shows.
+
+Figures are few and near each other, so that ties, stacks that fall behind, and stacks that were not
+measured on the held-out part are frequent.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+from dataclasses import dataclass
+from functools import cache
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+import sample
+from ftlkit._util import units
+from ftlkit.advice import phrasing
+from ftlkit.advice.answer import answer
+from ftlkit.advice.halving import MARGIN, NOTHING
+from ftlkit.advice.measure import Measured
+from ftlkit.advice.query import Query
+from ftlkit.advice.search_result import Rung, SearchResult
+from ftlkit.cli.advise import show
+from ftlkit.results.metrics import COLUMNS
+
+if TYPE_CHECKING:
+    from ftlkit.advice.answer import Answer, StackResult
+
+SEEDS = range(80)
+REQUESTS = 9_000
+METRICS = ("response_mean_ns", "write_amplification")
+DOCUMENT = json.dumps(sample.document(runs=sample.document()["runs"][:1]))
+
+
+def run(stack: str, chance: random.Random) -> Measured:
+    """A run with random figures."""
+    row = dict.fromkeys(COLUMNS, 1) | {
+        "label": stack,
+        "event_hash": stack,
+        "ram_bytes": chance.choice((7_055, 16_384, 65_536, 77_824, 1 << 18)),
+        "response_mean_ns": chance.choice((1e6, 1.0005e6, 1.004e6, 1.03e6, 1.2e6, 1.24e6, 9e6, 26e9)),
+        "response_p99_ns": 1e7,
+        "write_amplification": chance.choice((1.0, 1.0004, 1.17, 4.9)),
+        "life_bytes": None,
+        "is_overloaded": chance.random() < 0.1,
+        "end_of_life_request": None,
+        "document": DOCUMENT,
+    }
+    return Measured(stack, [row])
+
+
+def again(measured: Measured, chance: random.Random) -> Measured:
+    """The stack on the part that was held out, where another may be best."""
+    response = measured.rows[0]["response_mean_ns"] * chance.choice((1.0, 1.0, 1.0004, 0.97, 1.3))
+    return Measured(measured.stack, [measured.rows[0] | {"response_mean_ns": response}])
+
+
+@dataclass
+class Case:
+    """A search and its answer."""
+
+    told: Answer
+    first: dict[str, Measured]
+    """What was run on the part that was searched."""
+
+    @property
+    def candidates(self) -> list[StackResult]:
+        """Stacks with figures that may be advised."""
+        most = self.told.query.ram_bytes or 1 << 40
+        return [stack for stack in self.told.stacks if (stack.measured.mean("ram_bytes") or 0) <= most]
+
+
+@cache
+def cases() -> list[Case]:
+    """Random searches that were ended by a budget."""
+    made = []
+    for seed in SEEDS:
+        chance = random.Random(seed)  # noqa: S311 - a test's numbers
+        stacks = ["page", *(f"dftl:cmt={size}KiB" for size in chance.sample(range(1, 200), chance.randint(1, 9)))]
+        first = {stack: run(stack, chance) for stack in stacks}
+        query = Query("fin1", budget_s=60.0, ram_bytes=chance.choice((None, 1 << 20)), seeds=1)
+        result = SearchResult(REQUESTS, frozenset({"page", "dftl"}), {}, 1 << 30, is_surveyed=True)
+        result.rungs = [Rung(result.searched, tried=first)]
+        order = sorted(first, key=lambda stack: (first[stack].is_behind, first[stack].rows[0]["response_mean_ns"]))
+        result.asked_for = order
+        there = order[: chance.randint(1, len(order))] if chance.random() < 0.5 else order
+        result.finalists = {stack: again(first[stack], chance) for stack in there}
+        told = answer(query, result)
+        assert told is not None
+        made.append(Case(told, first))
+    return made
+
+
+def complete() -> Case:
+    """A search in which nothing was left out."""
+    there = (case for case in cases() if not case.told.result.missed and case.told.sentences[0].startswith("Take"))
+    return copy.deepcopy(next(there))
+
+
+def cost(measured: Measured, metric: str = METRICS[0]) -> float:
+    value = measured.mean(metric)
+    assert value is not None
+    return value
+
+
+def ram(measured: Measured) -> float:
+    return measured.mean("ram_bytes") or 0.0
+
+
+def test_the_first_sentence_has_the_figures_of_the_advised_row() -> None:
+    for case in cases():
+        advised = case.told.advised
+        assert re.search(rf"(take|Take|so far.*|them is) {re.escape(advised.stack)}[ :]", case.told.sentences[0] + ":")
+        assert phrasing.text(METRICS[0], advised.measured) in case.told.sentences[0]
+        assert units.size(ram(advised.measured)) in case.told.sentences[0]
+
+
+def test_none_is_advised_that_another_beats_with_no_more_ram() -> None:
+    for case in cases():
+        mine = case.told.advised.measured
+        for other in (stack.measured for stack in case.candidates):
+            if ram(other) <= ram(mine) and other.is_behind <= mine.is_behind:
+                assert cost(other) * NOTHING >= cost(mine), case.told.sentences
+            if ram(other) < ram(mine) and other.is_behind <= mine.is_behind:
+                assert cost(other) >= cost(mine), case.told.sentences
+
+
+def test_whoever_beats_a_figure_in_brackets_is_shown() -> None:
+    for case in cases():
+        shown = case.told.table
+        for stack in shown:
+            for metric in case.told.metrics:
+                beaters = [
+                    other
+                    for other in shown
+                    if other is not stack
+                    and ram(other.measured) <= ram(stack.measured)
+                    and cost(other.measured, metric) <= NOTHING * cost(stack.measured, metric)
+                ]
+                assert metric in stack.fronts or beaters
+        out = StringIO()
+        show(case.told, Console(file=out, width=200))
+        assert all(f" {stack.stack} " in out.getvalue() for stack in shown)
+
+
+def test_what_was_left_out_and_may_be_as_good_is_said_first() -> None:
+    for case in cases():
+        best, missed = case.told.advised.stack, case.told.result.missed
+        is_behind = case.first[best].is_behind
+        rivals = [
+            stack
+            for stack in missed
+            if cost(case.first[stack]) <= MARGIN * cost(case.first[best]) and case.first[stack].is_behind <= is_behind
+        ]
+        first = case.told.sentences[0]
+        assert first.startswith("Not enough time") == bool(rivals) or " not enough time" in first
+        assert (f"ake {best}: " in first) <= (not rivals)
+        if rivals:
+            assert f"{len(rivals)} of {len(case.told.result.asked_for)} stacks that may be as good" in first
+
+
+def test_what_differs_by_less_than_a_thousandth_is_as_fast() -> None:
+    for case in cases():
+        for sentence in case.told.sentences:
+            for found in re.finditer(r"([\d.]+)\N{NO-BREAK SPACE}% (faster|slower|higher|lower)", sentence):
+                assert float(found[1]) >= 0.1 - 1e-9
+            assert "less than 0.1" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"is_surveyed": False}, "not every mapping was tried with all of the RAM"),
+        (
+            {"candidates": frozenset({"page", "dftl", "fast"})},
+            "2 of 3 mappings were tried; at this pace all take",
+        ),
+        ({"wear_policies": ("static", "bet")}, "no wear policy was tried"),
+        ({"finalists": {}}, "nothing was measured on the part that was held out"),
+    ],
+)
+def test_a_search_that_was_cut_says_so_first(change: dict[str, Any], reason: str) -> None:
+    case = complete()
+    for key, value in change.items():
+        setattr(case.told.result, key, value)
+    told = answer(case.told.query, case.told.result)
+    assert told is not None
+    assert told.sentences[0].startswith("Not enough time; best so far: ")
+    assert f"({reason}" in told.sentences[0]
+    case.told.result.interrupted = True
+    told = answer(case.told.query, case.told.result)
+    assert told is not None
+    assert told.sentences[0].startswith("The search was stopped; best so far: ")
+    assert "at this pace" not in told.sentences[0], "it had not spent its budget"
+
+
+def test_a_prefix_that_was_not_seen_to_be_like_the_whole_is_told_first() -> None:
+    case = complete()
+    result, (whole,) = case.told.result, case.told.result.rungs
+
+    def first() -> str:
+        told = answer(case.told.query, result)
+        assert told is not None
+        return told.sentences[0]
+
+    result.rungs = [Rung(2_000, tried=whole.tried), whole]
+    assert "(stacks were sifted by the first 2,000 requests, and it was not seen whether these are like" in first()
+    result.whole = whole.tried["page"]
+    assert first().startswith("Take ")
+    result.unlike = ["fast"]
+    assert "(stacks were sifted by the first 2,000 requests, which are not like the whole)" in first()
