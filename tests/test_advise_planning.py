@@ -226,7 +226,7 @@ def test_a_search_for_life_without_time_for_wear_policies_says_so(monkeypatch: p
     told = answer(asked, found)
     assert told is not None
     assert f"Wear policies that were not searched: {', '.join(found.wear_policies)}." in told.cautions
-    found.is_surveyed = True
+    found.is_surveyed, found.candidates = True, frozenset(found.mappings)
     cut = answer(replace(asked, budget_s=30.0), found)
     assert cut is not None
     assert "not enough time; best so far" in cut.sentences[0]
