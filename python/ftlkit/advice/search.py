@@ -495,39 +495,54 @@ class Search:
 
     def _go_on(self) -> bool:
         """Run those that would go on and did not on the next prefix, and new finalists on the held-out part."""
-        result = self.result
         is_any = False
-        for place, (rung, longer) in enumerate(pairwise(result.rungs)):
-            rung.halved = self._halved_so_far(rung, longer)
+        for rung, longer in pairwise(self.result.rungs):
+            going = halving.halve(self._points(rung), self._query.metrics).kept
             new = [
-                stack
-                for stack in rung.halved.late
-                if self._wall_s(rung, [stack], longer.requests) + self._told_s(rung, [stack]) < self._clock.left_s
+                point.stack
+                for point in going
+                if point.stack not in longer.tried
+                and self._wall_s(rung, [point.stack], longer.requests) + self._told_s(rung, [point.stack])
+                < self._clock.left_s
             ][: self._executor.checks]
+            # One that was cut short does not count, and few more would make it no better.
             if new and 2 * len(longer.unfinished) <= len(longer.begun):
                 self._measure(longer, new, 0.0)
                 is_any |= any(stack in longer.tried for stack in new)
-                rung.halved = self._halved_so_far(rung, result.rungs[place + 1])
+            rung.halved = self._halved_so_far(rung, longer)
         return self._hold_out_new() or is_any
 
     def _hold_out_new(self) -> bool:
-        """Run finalists on the held-out part that were not; whether any was."""
+        """Run finalists on the held-out part that were not; whether any was.
+
+        Of those that were proposed after the others had been measured only what would be advised has to be.
+        """
         result, rung = self.result, self.result.last
         there = len(result.finalists)
         rung.halved = halving.halve(self._points(rung), self._query.metrics, FINALISTS)
         order = self._finalists(rung)
-        result.asked_for = list(dict.fromkeys([*order[:FINALISTS], *result.asked_for]))
+        result.asked_for = list(dict.fromkeys([*order[:1], *result.asked_for]))
         waiting = [stack for stack in order if stack not in result.finalists]
         self._clock.limit(self._executor, 0.0)
         self._hold_out_what_fits(waiting[: self._executor.checks], 0)
         return len(result.finalists) > there
 
     def _halved_so_far(self, rung: Rung, longer: Rung) -> Halved:
-        """What became of the stacks of a prefix, now that more of them were run on the next one."""
+        """What became of the stacks of a prefix, now that more of them were run on the next one.
+
+        Late are those that were meant to go on, and of later proposals those that lead all that did.
+        """
         halved = halving.halve(self._points(rung), self._query.metrics)
+        meant = set(rung.halved.late if rung.halved else []) | {*longer.unfinished}
         there = [point for point in self._points(rung) if point.stack in longer.tried]
         gone = {point.stack for point in there}
-        late = [point.stack for point in halved.kept if point.stack not in gone]
+        metric = self._query.metric
+        lead = min((point.costs[metric] for point in there if metric in point.costs), default=float("inf"))
+        late = [
+            point.stack
+            for point in halved.kept
+            if point.stack not in gone and (point.stack in meant or point.costs.get(metric, lead) < lead)
+        ]
         beaten = {stack: far for stack, far in halved.beaten.items() if stack not in gone}
         return Halved(there, beaten, [stack for stack in halved.crowded if stack not in gone], late)
 
@@ -535,7 +550,8 @@ class Search:
         """About how long so many of the best of a prefix take on the longer ones and on the held-out part."""
         best = [point.stack for point in ranked(self._points(rung), self._query)][:many]
         longer = [other.requests for other in self.result.rungs if other.requests > rung.requests]
-        return sum(self._wall_s(rung, best, requests) for requests in longer) + self._told_s(rung, best)
+        there_s = self._pace_there * self._told_s(rung, best)
+        return sum(self._wall_s(rung, best, requests) for requests in longer) + there_s
 
     def _hold_out(self, stacks: Sequence[str]) -> None:
         """Run stacks over everything, measured on the part that was held out."""
