@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import frugal, is_decided_on_held_out_part, is_refuted, ranked, refuting, thrifty
+from ftlkit.advice.choice import frugal, is_decided_on_held_out_part, ranked, refuting, thrifty
 from ftlkit.advice.confidence import better_there, cautions, doubts, of_a_new_device
 from ftlkit.advice.halving import NOTHING, front, halve
 from ftlkit.advice.measure import WARM_UP
@@ -123,7 +123,8 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         return None
     chosen = candidates[next(iter(candidates))]
     better = better_there(query, result, chosen, figures) if is_held_out else []
-    best = refuting(query.metric, chosen, better) or chosen
+    refuter = refuting(query.metric, chosen, better)
+    best = refuter or chosen
     if is_held_out and query.goal != "ram":
         best = thrifty(query.metric, best, list(candidates.values()))
     if best is not chosen:
@@ -153,11 +154,11 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         [
             *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
             *of_a_new_device(best),
-            *_refuted(query.metric, chosen, best),
+            *_refuted(query.metric, chosen, best, is_refuted=refuter is not None),
             *_better(query.metric, best, better),
             *_besides(query, best, figures.get(REFERENCE), candidates, better),
         ],
-        doubts(query, result, chosen, best, figures, is_held_out=is_held_out),
+        doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=refuter is not None),
         cautions(query, result, best, is_held_out=is_held_out),
         command(query, result, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
     )
@@ -224,11 +225,11 @@ def _advice(
     return [f"{first}."]
 
 
-def _refuted(metric: str, chosen: Measured, best: Measured) -> list[str]:
+def _refuted(metric: str, chosen: Measured, best: Measured, *, is_refuted: bool) -> list[str]:
     """That the held-out part speaks against what the search chose, or that its RAM buys nothing there."""
     if chosen is best:
         return []
-    if not is_refuted(metric, chosen, best):
+    if not is_refuted:
         more = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with {units.size(chosen.mean('ram_bytes'))}"
         compared = phrasing.against(metric, chosen, best, best.stack)
         start = f"The search had chosen {chosen.stack}, whose RAM buys nothing on the held-out part: {more}"

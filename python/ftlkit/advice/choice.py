@@ -66,12 +66,6 @@ def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measu
     return None
 
 
-def is_refuted(metric: str, chosen: Measured, best: Measured) -> bool:
-    """Whether another stack is advised since it was better than the chosen one where the figures are from."""
-    costs = [measured.point([metric]).costs[metric] for measured in (chosen, best)]
-    return costs[1] < costs[0] or (chosen.is_behind and not best.is_behind)
-
-
 def thrifty(metric: str, best: Measured, others: Sequence[Measured]) -> Measured:
     """The stack with the least RAM of those that cost less than `NOTHING` times as much: RAM that buys nothing is left.
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import NEAR, is_decided_on_held_out_part, is_refuted, ranked
+from ftlkit.advice.choice import NEAR, is_decided_on_held_out_part, ranked
 from ftlkit.advice.halving import NOTHING
 from ftlkit.advice.query import REFERENCE
 from ftlkit.api import catalogue
@@ -46,6 +46,7 @@ def doubts(
     figures: Mapping[str, Measured],
     *,
     is_held_out: bool,
+    is_refuted: bool,
 ) -> list[str]:
     """How sure the answer is; `chosen` is what the search chose, and `best` what is advised."""
     rung = result.last
@@ -66,7 +67,7 @@ def doubts(
         else:
             why = (
                 "the held-out part refutes the choice of the search"
-                if is_refuted(query.metric, chosen, best)
+                if is_refuted
                 else "it does as well with less RAM on the held-out part"
             )
             sentences.append(
