@@ -18,7 +18,7 @@ from ftlkit.report.why import LARGE
 from ftlkit.report.work import cache
 from ftlkit.results.derived import flash_time_ns, time_by_cause, waiting
 
-PRESETS = ("fin1", "fin2", "exchange", "web_0", "hm_0", "prxy_0", "iozone-4", "pctrace")
+PRESETS = ("fin1", "fin2", "exchange", "web_0-cold", "hm_0-cold", "prxy_0-cold", "iozone-4", "pctrace")
 UNIFORM = {
     "generator": {
         "requests": 8_000,
@@ -87,7 +87,7 @@ def test_a_steady_device_is_nearer_to_what_lasts(name: str) -> None:
             assert steady < filled, label
 
 
-@pytest.mark.parametrize("name", ["fin1", "web_0", "uniform"])
+@pytest.mark.parametrize("name", ["fin1", "web_0-cold", "uniform"])
 def test_a_steady_device_collects(name: str) -> None:
     """The advice given where nothing was erased."""
     fresh = fk.compare(ftls="page,dftl", precondition="none", **chosen(name))
@@ -182,7 +182,7 @@ def test_no_order_of_requests_beats_the_bottleneck(name: str) -> None:
 
 def test_a_filled_device_reads_flash() -> None:
     """The advice given where reads found nothing."""
-    asked = chosen("web_0") | {"ftls": "page,dftl"}
+    asked = chosen("web_0-cold") | {"ftls": "page,dftl"}
     assert any("never been written" in caution for caution in fk.compare(**asked, precondition="none").verdict.cautions)
     filled = fk.compare(**asked, precondition="fill")
     assert [run["reads_without_flash"] for run in filled.document["runs"]] == [0.0, 0.0]

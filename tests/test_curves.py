@@ -111,7 +111,7 @@ def test_a_recorded_trace_has_the_curve_of_its_runs() -> None:
     assert curve.hit_ratios == pytest.approx(run_ratios(trace, sizes, **options), abs=1e-12)
 
 
-@pytest.mark.parametrize("workload", ["fin1", "fin2", "prxy_0", "hm_0"])
+@pytest.mark.parametrize("workload", ["fin1", "fin2", "prxy_0-cold", "hm_0-cold"])
 def test_a_sample_tells_the_curve_within_a_point(workload: str) -> None:
     """The smallest one that is taken, at every size, however few pages have most accesses."""
     found = looked_up(workload, requests=60_000, addresses="dense")
@@ -149,7 +149,7 @@ def test_that_a_curve_is_sampled_is_said(call: Callable[..., Result]) -> None:
 
 
 @pytest.mark.parametrize("precondition", ["none", "fill"])
-@pytest.mark.parametrize("workload", ["fin1", "prxy_0"])
+@pytest.mark.parametrize("workload", ["fin1", "prxy_0-cold"])
 def test_no_line_exceeds_what_cold_misses_leave(workload: str, precondition: str) -> None:
     found = looked_up(workload, requests=3_000, addresses="dense", precondition=precondition)
     curve = cache.curve(found, [KIB << step for step in range(9)])

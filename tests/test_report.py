@@ -136,7 +136,7 @@ def test_real_results_are_drawn(results: fk.Results) -> None:
 
 def test_a_log_that_divides_itself_is_drawn_with_what_decides() -> None:
     settings = "interval=100:log_blocks=8:sequential_share=0.5"
-    done = fk.compare("spc1", f"faster,adapt:{settings}", requests=2_000, addresses="dense", precondition="fill")
+    done = fk.compare("spc1-cold", f"faster,adapt:{settings}", requests=2_000, addresses="dense", precondition="fill")
     drawn = {figure.name: figure for figure in figures.draw(done)}
     assert [*drawn][-3:] == ["sequential-blocks", "delta", "phi"]
     for gauge in ("delta", "phi"):

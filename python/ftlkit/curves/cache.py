@@ -28,7 +28,7 @@ EXACT_UP_TO = 2_000_000
 """Accesses of which every page is looked at; that takes half a minute."""
 
 LEAST_PAGES = 8_192
-"""Smaller samples are refused: from here fin1, fin2, prxy_0, hm_0 are within a point."""
+"""Smaller samples are refused: from here fin1, fin2, prxy_0-cold, hm_0-cold are within a point."""
 
 
 @dataclass(frozen=True)

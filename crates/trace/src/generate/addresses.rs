@@ -16,8 +16,8 @@ pub(crate) enum AddressSampler {
     Uniform { units: u64 },
     /// Every unit once per pass.
     Permutation(Passes),
-    /// Extents by popularity rank.
-    Zipf { ranks: ZipfRanks, extents: Extents },
+    /// Extents by popularity rank; inside, units alike or by a rank of their own.
+    Zipf { ranks: ZipfRanks, inside: Option<ZipfRanks>, extents: Extents },
     /// The first `hot` extents (before scattering) against the others.
     HotCold { hot: u64, hot_chance: Chance, extents: Extents },
     /// No sampling: the part goes on where it stopped. Holds nothing, since every part remembers
@@ -34,8 +34,9 @@ impl AddressSampler {
             AddressPlan::Permutation { same } => {
                 Self::Permutation(Passes::new(plan.units, *same, derive(master, &format!("{name}/permutation"))))
             }
-            AddressPlan::Zipf { theta, extents } => Self::Zipf {
+            AddressPlan::Zipf { theta, theta_inside, extents } => Self::Zipf {
                 ranks: ZipfRanks::new(extents.count, *theta),
+                inside: (*theta_inside > 0.0).then(|| ZipfRanks::new(extents.units_per_extent, *theta_inside)),
                 extents: Extents::new(extents, plan.units, master),
             },
             AddressPlan::HotCold { hot_extents, hot_request_share, extents } => Self::HotCold {
@@ -53,14 +54,14 @@ impl AddressSampler {
         match self {
             Self::Uniform { units } => stream.below(*units),
             Self::Permutation(passes) => passes.next_unit(),
-            Self::Zipf { ranks, extents } => {
+            Self::Zipf { ranks, inside, extents } => {
                 let rank = ranks.draw(stream);
-                extents.unit_in(rank, stream)
+                extents.unit_in(rank, inside.as_ref(), stream)
             }
             Self::HotCold { hot, hot_chance, extents } => {
                 let rank =
                     if hot_chance.hit(stream) { stream.below(*hot) } else { *hot + stream.below(extents.count - *hot) };
-                extents.unit_in(rank, stream)
+                extents.unit_in(rank, None, stream)
             }
             Self::Sequential => 0,
         }
@@ -131,7 +132,7 @@ impl Extents {
 
     /// A unit of the extent that has this popularity rank, from 0.
     #[inline]
-    fn unit_in(&mut self, rank: u64, stream: &mut SeededRng) -> u64 {
+    fn unit_in(&mut self, rank: u64, inside: Option<&ZipfRanks>, stream: &mut SeededRng) -> u64 {
         let rank = match &mut self.drift {
             Some(drift) => drift.rank(rank, self.count),
             None => rank,
@@ -144,7 +145,12 @@ impl Extents {
             return extent;
         }
         let first = extent * self.units_per_extent;
-        first + stream.below(self.units_per_extent.min(self.units - first))
+        let units = self.units_per_extent.min(self.units - first);
+        match inside {
+            None => first + stream.below(units),
+            // The last extent may have fewer units than there are ranks.
+            Some(ranks) => first + (mix(extent) % units + ranks.draw(stream)) % units,
+        }
     }
 }
 

@@ -58,7 +58,7 @@ struct PartState {
     operation_stream: SeededRng,
     sizes: SizeSampler,
     size_stream: SeededRng,
-    runs: Chance,
+    continues: Chance,
     run_stream: SeededRng,
     places: AddressSampler,
     place_stream: SeededRng,
@@ -66,12 +66,12 @@ struct PartState {
     /// Its region: the first byte and the one past the last.
     region: (u64, u64),
     unit: u64,
-    /// One past the last byte it read or wrote; the region's first byte before it did.
-    next_offset: u64,
+    /// For each run, one past the last byte it read or wrote; none before it did.
+    runs: Box<[Option<u64>]>,
+    /// The run of the request in hand.
+    run: usize,
     /// Whether requests start at multiples of their length.
     aligned: bool,
-    /// Whether it has read or written.
-    begun: bool,
     stream: u8,
 }
 
@@ -167,7 +167,7 @@ impl PartState {
             sizes: SizeSampler::new(&plan.sizes),
             size_stream: stream("sizes"),
             // A sequential part is one run that never chooses to jump.
-            runs: if matches!(plan.places, super::plan::AddressPlan::Sequential) {
+            continues: if matches!(plan.places, super::plan::AddressPlan::Sequential) {
                 Chance::Always
             } else {
                 Chance::of(plan.sequential_share)
@@ -178,9 +178,9 @@ impl PartState {
             trim_stream: stream("trims"),
             region: (first, first + plan.units * range.unit),
             unit: range.unit,
-            next_offset: first,
+            runs: vec![None; plan.runs as usize].into_boxed_slice(),
+            run: 0,
             aligned: plan.aligned,
-            begun: false,
             stream: plan.stream,
         }
     }
@@ -204,8 +204,7 @@ impl PartState {
             let last = first + u64::from(length) - 1;
             (first / range.unit..=last / range.unit).for_each(|unit| in_use.mark(unit));
         }
-        self.begun = true;
-        self.next_offset = offset + u64::from(length);
+        self.runs[self.run] = Some(offset + u64::from(length));
         (op, offset, length)
     }
 
@@ -213,9 +212,14 @@ impl PartState {
     #[inline]
     fn place(&mut self, length: u32) -> u64 {
         let length = u64::from(length);
-        let continues = self.runs.hit(&mut self.run_stream) && self.begun && self.next_offset + length <= self.region.1;
-        if continues {
-            return self.next_offset;
+        if self.runs.len() > 1 {
+            self.run = self.run_stream.below(self.runs.len() as u64) as usize;
+        }
+        if self.continues.hit(&mut self.run_stream)
+            && let Some(next) = self.runs[self.run]
+            && next + length <= self.region.1
+        {
+            return next;
         }
         let grain = if self.aligned { length } else { self.unit };
         let drawn = self.places.draw(&mut self.place_stream) * self.unit;

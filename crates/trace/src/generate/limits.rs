@@ -156,6 +156,14 @@ pub(super) fn check_weights(key: &str, weights: &[f64]) -> Result<(), SpecError>
     Ok(())
 }
 
+/// Runs at a time, of which each remembers where it ended.
+pub(super) fn check_runs(key: &str, runs: u32) -> Result<u32, SpecError> {
+    if (1..=MAX_CHOICES as u32).contains(&runs) {
+        return Ok(runs);
+    }
+    Err(SpecError::field(key, runs, format!("must be 1 to {MAX_CHOICES} runs at a time")))
+}
+
 /// A count of requests.
 pub(super) fn at_least_one(key: &str, count: u64) -> Result<(), SpecError> {
     if count == 0 { Err(SpecError::field(key, count, "must be 1 or more")) } else { Ok(()) }

@@ -21,6 +21,7 @@ mod footprint;
 mod generator;
 mod limits;
 mod permutation;
+mod place_shape;
 mod plan;
 mod presets;
 mod sizes;
@@ -30,6 +31,7 @@ mod zipf;
 
 pub use error::SpecError;
 pub use generator::Generator;
+pub use place_shape::PlaceShape;
 pub use presets::{Preset, Published, preset, presets};
 pub use random as seed;
 pub use spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, WeightedSize, Zipf};

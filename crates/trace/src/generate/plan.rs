@@ -7,7 +7,7 @@
 
 use super::error::SpecError;
 use super::limits::{
-    MAX_CHOICES, at_least_one, beside, check_arrivals, check_range, check_region, check_share, check_sizes,
+    MAX_CHOICES, at_least_one, beside, check_arrivals, check_range, check_region, check_runs, check_share, check_sizes,
     check_weights,
 };
 use super::sizes::SizesPlan;
@@ -50,6 +50,8 @@ pub(crate) struct PartPlan {
     pub(crate) write_share: f64,
     pub(crate) trim_share: f64,
     pub(crate) sequential_share: f64,
+    /// Runs at a time, 1 or more.
+    pub(crate) runs: u32,
     pub(crate) aligned: bool,
     pub(crate) sizes: SizesPlan,
     pub(crate) stream: u8,
@@ -59,7 +61,7 @@ pub(crate) struct PartPlan {
 pub(crate) enum AddressPlan {
     Uniform,
     Permutation { same: bool },
-    Zipf { theta: f64, extents: ExtentsPlan },
+    Zipf { theta: f64, theta_inside: f64, extents: ExtentsPlan },
     HotCold { hot_extents: u64, hot_request_share: f64, extents: ExtentsPlan },
     Sequential,
 }
@@ -135,6 +137,7 @@ struct Settings<'a> {
     write_share: Option<f64>,
     trim_share: f64,
     sequential_share: f64,
+    runs: u32,
     aligned: bool,
     sizes: Option<&'a Sizes>,
     stream: u8,
@@ -147,6 +150,7 @@ impl<'a> Settings<'a> {
             write_share: spec.write_share,
             trim_share: spec.trim_share,
             sequential_share: spec.sequential_share,
+            runs: spec.runs,
             aligned: spec.aligned,
             sizes: spec.sizes.as_ref(),
             stream: spec.stream,
@@ -170,6 +174,7 @@ fn plan_phases(spec: &GeneratorSpec, phases: &[Phase], units: u64) -> Result<Vec
             write_share: phase.write_share.or(outer.write_share),
             trim_share: phase.trim_share.unwrap_or(outer.trim_share),
             sequential_share: phase.sequential_share.unwrap_or(outer.sequential_share),
+            runs: phase.runs.unwrap_or(outer.runs),
             aligned: phase.aligned.unwrap_or(outer.aligned),
             sizes: phase.sizes.as_ref().or(outer.sizes),
             stream: phase.stream.unwrap_or(outer.stream),
@@ -197,6 +202,7 @@ fn plan_parts(settings: &Settings<'_>, pattern: &Pattern, key: &str, units: u64)
             write_share: part.write_share.or(settings.write_share),
             trim_share: part.trim_share.unwrap_or(settings.trim_share),
             sequential_share: part.sequential_share.unwrap_or(settings.sequential_share),
+            runs: part.runs.unwrap_or(settings.runs),
             aligned: part.aligned.unwrap_or(settings.aligned),
             sizes: part.sizes.as_ref().or(settings.sizes),
             stream: part.stream.unwrap_or(settings.stream),
@@ -231,6 +237,7 @@ fn plan_part(
         write_share,
         trim_share,
         sequential_share: check_share(&beside(key, "sequential_share"), settings.sequential_share)?,
+        runs: check_runs(&beside(key, "runs"), settings.runs)?,
         aligned: settings.aligned,
         sizes: check_sizes(&beside(key, "sizes"), settings.sizes, settings.unit, units)?,
         stream: settings.stream,
@@ -258,12 +265,14 @@ fn plan_places(pattern: &Pattern, key: &str, unit: u64, units: u64) -> Result<Ad
 
 fn plan_zipf(zipf: &Zipf, key: &str, unit: u64, units: u64) -> Result<AddressPlan, SpecError> {
     let key = format!("{key}.zipf");
-    if !(0.0..=MAX_THETA).contains(&zipf.theta) {
-        let rule = "must be 0 to 16; 0 is uniform, disks usually show 0.6 to 1.2";
-        return Err(SpecError::field(format!("{key}.theta"), zipf.theta, rule));
+    for (name, theta) in [("theta", zipf.theta), ("theta_inside", zipf.theta_inside)] {
+        if !(0.0..=MAX_THETA).contains(&theta) {
+            let rule = "must be 0 to 16; 0 is uniform, disks usually show 0.6 to 1.2";
+            return Err(SpecError::field(format!("{key}.{name}"), theta, rule));
+        }
     }
     let extents = plan_extents(&key, zipf.extent, zipf.scatter.then_some(zipf.hot_set), zipf.drift, unit, units)?;
-    Ok(AddressPlan::Zipf { theta: zipf.theta, extents })
+    Ok(AddressPlan::Zipf { theta: zipf.theta, theta_inside: zipf.theta_inside, extents })
 }
 
 fn plan_hot_cold(hot_cold: &HotCold, key: &str, unit: u64, units: u64) -> Result<AddressPlan, SpecError> {

@@ -58,6 +58,10 @@ pub struct GeneratorSpec {
     /// the one before them of the same part), 0 to 1. One that would leave the range goes where the
     /// pattern says instead. Default 0.
     pub sequential_share: f64,
+    /// Runs at a time, 1 to 65 536, each request belonging to one of them, all alike: it goes on
+    /// where the one before it of the same run ended. Default 1.
+    #[serde(skip_serializing_if = "is_one")]
+    pub runs: u32,
     /// Whether reads and writes that do not continue an earlier one start at a multiple of their
     /// own length, counted from the start of their range, as a program that reads and writes
     /// records does; else at a multiple of `unit`. Default false.
@@ -83,6 +87,7 @@ impl Default for GeneratorSpec {
             write_share: None,
             trim_share: 0.0,
             sequential_share: 0.0,
+            runs: 1,
             aligned: false,
             sizes: None,
             stream: 0,
@@ -105,7 +110,7 @@ pub enum Pattern {
     /// Every unit once per pass, in the same pseudorandom order every pass.
     SamePermutation,
     /// The popularity of extents falls as a power of their rank; inside an extent units are equally
-    /// likely.
+    /// likely, or their popularity falls as well.
     Zipf(Zipf),
     /// Two temperatures; inside each, extents and units are equally likely.
     HotCold(HotCold),
@@ -129,6 +134,11 @@ pub struct Zipf {
     /// Default one unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<Bytes>,
+    /// Exponent inside an extent: from a unit of each extent's own on, round its end, units get
+    /// requests in proportion to k^−θ. 0 to 16; 0, the default, is all alike. It makes few pages
+    /// popular without making many logical blocks so.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub theta_inside: f64,
     /// Whether popular extents lie scattered over the range (true, the default) or in order of rank
     /// from its start.
     #[serde(default = "scattered")]
@@ -177,6 +187,16 @@ fn is_zero(number: &u64) -> bool {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_nought(number: &f64) -> bool {
+    *number == 0.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_false(value: &bool) -> bool {
     !*value
 }
@@ -204,6 +224,9 @@ pub struct Part {
     /// ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential_share: Option<f64>,
+    /// As in [`GeneratorSpec::runs`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
     /// As in [`GeneratorSpec::aligned`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aligned: Option<bool>,
@@ -239,6 +262,9 @@ pub struct Phase {
     /// As in [`GeneratorSpec::sequential_share`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential_share: Option<f64>,
+    /// As in [`GeneratorSpec::runs`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
     /// As in [`GeneratorSpec::aligned`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aligned: Option<bool>,

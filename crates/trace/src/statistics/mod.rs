@@ -15,22 +15,27 @@
 //! - *Residue*: start of a request in 512 B sectors, modulo 8; 0 starts at a 4 KiB boundary. *Best
 //!   shift*: the bytes to add to all addresses so that most requests lie on 4 KiB pages at both
 //!   ends.
+//! - *Locality* of writes over window lengths: [`Locality`].
 //!
 //! Shares and means over nothing are `None`. Trims and flushes count as requests but have no part
 //! in sizes and footprint; trims have one in sequentiality, span and alignment. Memory grows with
-//! the pages touched (compressed bitmaps), not with the requests.
+//! the pages touched (compressed bitmaps), not with the requests; that of the locality is bounded.
 
+mod locality;
 mod profile;
 mod tally;
 
 use hdrhistogram::Histogram;
+use host::HostOp;
 use serde::Serialize;
 
+pub use locality::{Locality, LocalityWindow};
 pub use profile::{Alignment, Footprint, Gaps, Profile, SizeClasses};
 
 use crate::error::TraceError;
 use crate::record::Record;
 use crate::trace::Trace;
+use locality::Locating;
 use tally::Tally;
 
 /// The shape of a workload, over all devices and for each.
@@ -40,6 +45,8 @@ pub struct Statistics {
     pub total: Profile,
     /// Percentiles of the time between arrivals, over all devices; none below two requests.
     pub gaps: Option<Gaps>,
+    /// Locality of the writes, over all devices; none without writes.
+    pub locality: Option<Locality>,
     /// Each device, in order of first appearance.
     pub devices: Vec<Profile>,
 }
@@ -65,10 +72,18 @@ impl Statistics {
     }
 }
 
+/// Locality alone, of the writes among `records`; none without any.
+pub(crate) fn locality_of(records: impl Iterator<Item = Record>) -> Option<Locality> {
+    let mut locality = Locating::default();
+    records.filter(|record| record.op == HostOp::Write).for_each(|record| locality.observe(&record));
+    locality.finish()
+}
+
 /// Statistics in the making.
 struct Observer {
     devices: Vec<Tally>,
     gaps: Histogram<u64>,
+    locality: Locating,
     previous_ns: Option<u64>,
 }
 
@@ -78,7 +93,7 @@ impl Observer {
         // number of requests. The bounds are given, since a saturating record into a histogram that
         // would have to grow counts as its present bound.
         let gaps = Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("bounds and digits are valid");
-        Self { devices: Vec::new(), gaps, previous_ns: None }
+        Self { devices: Vec::new(), gaps, locality: Locating::default(), previous_ns: None }
     }
 
     fn observe(&mut self, record: &Record) {
@@ -87,6 +102,9 @@ impl Observer {
             self.devices.resize_with(device + 1, Tally::default);
         }
         self.devices[device].observe(record);
+        if record.op == HostOp::Write {
+            self.locality.observe(record);
+        }
         if let Some(previous_ns) = self.previous_ns {
             self.gaps.saturating_record(record.time_ns.saturating_sub(previous_ns));
         }
@@ -101,13 +119,18 @@ impl Observer {
             let name = names.get(index).cloned().unwrap_or_else(|| index.to_string());
             devices.push(tally.profile(name));
         }
-        Statistics { total: total.profile("all".to_owned()), gaps: Gaps::of(&self.gaps), devices }
+        Statistics {
+            total: total.profile("all".to_owned()),
+            gaps: Gaps::of(&self.gaps),
+            locality: self.locality.finish(),
+            devices,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use host::{Hint, HostOp};
+    use host::Hint;
 
     use super::*;
 
@@ -217,6 +240,7 @@ mod tests {
         let statistics = of(vec![]);
         assert_eq!(statistics.total.write_percent, None);
         assert_eq!(statistics.gaps, None);
+        assert_eq!(statistics.locality, None);
         assert!(statistics.devices.is_empty());
     }
 

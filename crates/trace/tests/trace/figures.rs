@@ -21,7 +21,7 @@ struct Known {
     figures: [&'static str; 5],
 }
 
-fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("FTLKIT_TRACES")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"), PathBuf::from);
     if folder.is_dir() {

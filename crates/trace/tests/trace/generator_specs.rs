@@ -76,6 +76,8 @@ fn impossible_values_are_refused_with_key_value_and_limit() {
         ("write_share = nan".to_owned(), "write_share = NaN"),
         ("write_share = 0.8\ntrim_share = 0.3".to_owned(), "write_share = 0.8 and trim_share = 0.3: together"),
         ("sequential_share = -0.1".to_owned(), "sequential_share = -0.1"),
+        ("runs = 0".to_owned(), "runs = 0: must be 1 to 65536 runs at a time"),
+        ("runs = 65537".to_owned(), "runs = 65537: must be 1 to 65536"),
         ("sizes = 0".to_owned(), "sizes = 0B: a request is 1B to 4GiB - 1B"),
         ("sizes = '2GiB'".to_owned(), "must fit in its range, 1GiB"),
         ("span = '16GiB'\nsizes = '4GiB'".to_owned(), "sizes = 4GiB"),
@@ -89,6 +91,10 @@ fn impossible_values_are_refused_with_key_value_and_limit() {
         ("sizes = { choice = [{ size = 512, weight = 0 }] }".to_owned(), "not all weights may be 0"),
         ("pattern = { zipf = { theta = -0.5 } }".to_owned(), "pattern.zipf.theta = -0.5: must be 0 to 16"),
         ("pattern = { zipf = { theta = inf } }".to_owned(), "pattern.zipf.theta = inf"),
+        (
+            "pattern = { zipf = { theta = 1, theta_inside = 17 } }".to_owned(),
+            "pattern.zipf.theta_inside = 17: must be 0 to 16",
+        ),
         (
             "pattern = { zipf = { theta = 1, extent = 5000 } }".to_owned(),
             "pattern.zipf.extent = 5000B: must be a multiple",
@@ -233,8 +239,8 @@ fn any_pattern() -> impl Strategy<Value = String> {
         Just("'permutation'".to_owned()),
         Just("'same_permutation'".to_owned()),
         Just("'sequential'".to_owned()),
-        (0.0..3.0f64, extent.clone(), any::<bool>()).prop_map(|(theta, extent, scatter)| format!(
-            "{{ zipf = {{ theta = {theta:?}, extent = {}, scatter = {scatter} }} }}",
+        (0.0..3.0f64, extent.clone(), any::<bool>(), 0.0..2.0f64).prop_map(|(theta, extent, scatter, inside)| format!(
+            "{{ zipf = {{ theta = {theta:?}, extent = {}, scatter = {scatter}, theta_inside = {inside:?} }} }}",
             extent * 512
         )),
         (0.01..0.99f64, 0.0..1.0f64).prop_map(|(data, requests)| format!(
@@ -255,6 +261,7 @@ proptest! {
         unit_count in 40u64..3000,
         length in 1u64..20_480,
         shares in (0.0..1.0f64, 0.0..1.0f64, 0.0..1.0f64),
+        runs in 1u32..5,
         seed in any::<u64>(),
     ) {
         let (write, trim) = (shares.0 * (1.0 - shares.1), shares.1);
@@ -264,7 +271,7 @@ proptest! {
         }).collect();
         let kind = if as_phases { "phases" } else { "mixed" };
         let toml = format!(
-            "requests = 2000\nunit = 512\nstart = {}\nspan = {}\nsizes = {length}\nwrite_share = {write:?}\ntrim_share = {trim:?}\nsequential_share = {:?}\narrivals = {{ bursty = {{ mean_gap = '2us', burst_gap = '1ns', burst = 3.5 }} }}\npattern = {{ {kind} = [{}] }}",
+            "requests = 2000\nunit = 512\nstart = {}\nspan = {}\nsizes = {length}\nwrite_share = {write:?}\ntrim_share = {trim:?}\nsequential_share = {:?}\nruns = {runs}\narrivals = {{ bursty = {{ mean_gap = '2us', burst_gap = '1ns', burst = 3.5 }} }}\npattern = {{ {kind} = [{}] }}",
             start * 512, unit_count * 512, shares.2, inner.join(", "),
         );
         let spec = spec(&toml);

@@ -1,7 +1,7 @@
 //! Generated workloads against what theory says of them, on fixed seeds. Tolerances are 4 to 5
 //! standard deviations, so a failure is a defect, not bad luck.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trace::generate::{GeneratorSpec, generate};
 use trace::{HostOp, Record};
@@ -217,6 +217,49 @@ fn a_share_of_requests_continues_the_one_before() {
     let made = records("requests = 400000\nspan = '16GiB'\nsequential_share = 0.3\nsizes = '12KiB'", 8);
     let continued = made.windows(2).filter(|pair| pair[1].offset == pair[0].end()).count() as f64;
     assert_share(continued / made.len() as f64, 0.3, made.len(), "sequential share");
+}
+
+/// Of eight runs at a time, the request that a request continues lies some eight back, not one.
+#[test]
+fn requests_continue_one_of_several_runs() {
+    let toml = "requests = 400000\nspan = '16GiB'\nsequential_share = 0.6\nsizes = '12KiB'\nruns = 8";
+    let made = records(toml, 8);
+    let mut ends = BTreeMap::new();
+    let (mut continued, mut back) = (0_usize, 0_usize);
+    for (index, record) in made.iter().enumerate() {
+        // Longer ago it is chance that a request starts where another one ended.
+        if let Some(before) = ends.get(&record.offset).filter(|before| index - **before < 200) {
+            continued += 1;
+            back += index - before;
+        }
+        ends.insert(record.end(), index);
+    }
+    assert_share(continued as f64 / made.len() as f64, 0.6, made.len(), "requests that continue a run");
+    // The number of requests until the same run comes again is geometric, with mean 8.
+    let mean = back as f64 / continued as f64;
+    assert!((mean - 8.0).abs() < 0.1, "a run goes on {mean} requests later");
+}
+
+/// Inside extents popularity falls by the law that was asked for, from another unit in each.
+#[test]
+fn popularity_falls_inside_an_extent() {
+    let toml = "requests = 400000\nspan = '64KiB'\npattern = { zipf = { theta = 0, extent = '32KiB', theta_inside = 1.0, scatter = false } }";
+    let mut counts = [0_f64; 16];
+    for record in records(toml, 4) {
+        counts[(record.offset / UNIT) as usize] += 1.0;
+    }
+    let weights: f64 = (1..=8).map(|rank| 1.0 / f64::from(rank)).sum();
+    let mut first_units = Vec::new();
+    for extent in counts.chunks_exact(8) {
+        let requests: f64 = extent.iter().sum();
+        let first = (0..8).max_by(|one, other| extent[*one].total_cmp(&extent[*other])).unwrap();
+        for rank in 0..8 {
+            let expected = 1.0 / (rank + 1) as f64 / weights;
+            assert_share(extent[(first + rank) % 8] / requests, expected, requests as usize, &format!("rank {rank}"));
+        }
+        first_units.push(first);
+    }
+    assert_ne!(first_units[0], first_units[1], "each extent begins at a unit of its own");
 }
 
 #[test]

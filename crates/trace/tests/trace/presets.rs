@@ -7,9 +7,12 @@ use std::collections::VecDeque;
 use std::fmt::Write;
 use std::path::Path;
 
-use trace::generate::{GeneratorSpec, Preset, SpecError, generate, preset, presets};
+use trace::generate::{GeneratorSpec, Pattern, Preset, SpecError, generate, preset, presets};
 use trace::units::Bytes;
-use trace::{HostOp, Record, Statistics};
+use trace::{HostOp, Locality, Record, Statistics, TraceError};
+
+use crate::figures::folder;
+use crate::locality::{WINDOW, recorded};
 
 const KIB: f64 = 1024.0;
 
@@ -130,9 +133,9 @@ fn the_statistics_show_the_same_figures() {
 /// What a publication prints must be in the table above all: no preset without figures, none
 /// forgotten.
 #[test]
-fn the_twenty_presets_carry_the_papers_figures() {
+fn the_presets_carry_the_papers_figures() {
     let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
-    let expected = "fin1 fin2 exchange devdiv91 devdiv seq_read seq_write tpcc spc1 hm_0 mds_0 prn_0 prxy_0 rsrch_0 stg_0 ts_0 web_0 pctrace iozone-4 iozone-80";
+    let expected = "fin1 fin2 exchange devdiv91 devdiv seq_read seq_write tpcc spc1 hm_0 mds_0 prn_0 prxy_0 rsrch_0 stg_0 ts_0 web_0 pctrace iozone-4 iozone-80 spc1-cold hm_0-cold mds_0-cold prn_0-cold prxy_0-cold rsrch_0-cold stg_0-cold ts_0-cold web_0-cold";
     assert_eq!(names.join(" "), expected);
     for preset in presets() {
         let figures = &preset.published;
@@ -178,13 +181,14 @@ impl Buffer {
     }
 }
 
-/// Page hits of a warm 64 MiB buffer, % of the pages of writes that are not large; the first half
-/// of the requests warms it.
-fn buffer_hit_percent(spec: &GeneratorSpec, seed: u64) -> f64 {
+/// Page hits of a warm 64 MiB buffer, % of the pages of all requests, or without fitted places of
+/// the pages of writes that are not large; the first half of the requests warms it.
+fn buffer_hit_percent(preset: &Preset, seed: u64) -> f64 {
+    let spec = &preset.spec();
     let mut buffer = Buffer::new(spec.span.0 / 2048, 32_768);
     let (mut hits, mut pages) = (0.0, 0.0);
     for (index, record) in generate(spec, seed).unwrap().enumerate() {
-        if record.op != HostOp::Write || record.length >= 16_384 {
+        if preset.places.is_none() && (record.op != HostOp::Write || record.length >= 16_384) {
             continue;
         }
         for page in record.offset / 2048..record.end().div_ceil(2048) {
@@ -202,9 +206,66 @@ fn buffer_hit_percent(spec: &GeneratorSpec, seed: u64) -> f64 {
 fn locality_follows_the_published_buffer_hits() {
     for preset in presets() {
         let Some(published) = preset.published.buffer_hit_percent else { continue };
-        let ours = buffer_hit_percent(&preset.spec(), 1);
+        let ours = buffer_hit_percent(preset, 1);
         assert!((ours - published).abs() < 1.5, "{}: {ours} % of the pages hit, published {published} %", preset.name);
     }
+}
+
+/// A preset whose places were fitted differs from the cold one in nothing but its places.
+#[test]
+fn sizes_shares_and_gaps_do_not_depend_on_places() {
+    let find = |name: &str| presets().iter().find(|preset| preset.name == name);
+    for preset in presets().iter().filter(|preset| preset.places.is_some()) {
+        let cold = find(&format!("{}-cold", preset.name)).expect("it has a cold one");
+        assert_eq!((preset.published, preset.source), (cold.published, cold.source));
+        let (spec, other) = (preset.spec(), cold.spec());
+        assert_eq!((spec.span, spec.unit, spec.write_share), (other.span, other.unit, other.write_share));
+        assert_eq!(spec.arrivals, other.arrivals);
+        let Pattern::Mixed(parts) = &spec.pattern else { panic!("{spec:?}") };
+        assert!(parts.len() <= 2, "popular places, and large requests to cold ones: {parts:?}");
+    }
+}
+
+/// Recorded windows, and the columns of those that have no format.
+const FINANCIAL: (&str, Option<&str>) = ("financial1_first10k.ssdsim.ascii", None);
+const SERVER: [(&str, Option<&str>); 2] =
+    [("msr-hm0-window-105.trace", Some(WINDOW)), ("msr-hm0-window-1370.trace", Some(WINDOW))];
+
+/// Places that were fitted are nearer to the recorded windows than those that were assumed: less
+/// than half as far off in logical blocks and pages rewritten.
+#[test]
+fn fitted_places_are_nearer_to_recorded_windows_than_assumed_ones() {
+    if folder().is_none() {
+        return;
+    }
+    for (name, windows) in [("spc1", &[FINANCIAL][..]), ("hm_0", &SERVER)] {
+        for (file, columns) in windows {
+            let window = locality(recorded(file, *columns).unwrap().into_iter().map(Ok));
+            let [fitted, cold] = [name.to_owned(), format!("{name}-cold")].map(|name| {
+                let spec = preset(&name).unwrap();
+                // The window begins somewhere in its trace; so does this, but with nothing before
+                // it.
+                let mut left = window.0;
+                let records = generate(&spec, 2).unwrap().take_while(|record| {
+                    left -= u64::from(record.op == HostOp::Write);
+                    left > 0
+                });
+                let made = locality(records.map(Ok));
+                let blocks = |(_, locality): &(u64, Locality)| locality.windows.last().unwrap().logical_blocks;
+                let rewritten = |(_, locality): &(u64, Locality)| locality.windows.last().unwrap().rewritten_percent;
+                let off = (blocks(&made) / blocks(&window)).ln().abs();
+                (off, (rewritten(&made) - rewritten(&window)).abs())
+            });
+            println!("{name}, {file}: ln blocks and points rewritten off by {fitted:?}, cold {cold:?}");
+            assert!(fitted.0 < 0.5 * cold.0 && fitted.1 < 0.5 * cold.1, "{name}, {file}: {fitted:?}, cold {cold:?}");
+        }
+    }
+}
+
+/// Writes, and where they go.
+fn locality(records: impl Iterator<Item = Result<Record, TraceError>>) -> (u64, Locality) {
+    let statistics = Statistics::of(records).unwrap();
+    (statistics.total.writes, statistics.locality.unwrap())
 }
 
 #[test]
@@ -237,8 +298,7 @@ fn an_unknown_name_is_answered_with_the_nearest_and_all() {
         assert_eq!(error, SpecError::UnknownPreset { name: name.to_owned(), closest: nearest, known: known.clone() });
         let text = error.to_string();
         assert!(
-            text.contains(&format!("`{name}`; did you mean `{nearest}`?"))
-                && text.ends_with("pctrace, iozone-4, iozone-80."),
+            text.contains(&format!("`{name}`; did you mean `{nearest}`?")) && text.ends_with("ts_0-cold, web_0-cold."),
             "{text}"
         );
     }
@@ -279,12 +339,36 @@ fn tables() -> String {
             class(2),
             published
                 .buffer_hit_percent
-                .map_or("–".to_owned(), |_| cell(published.buffer_hit_percent, buffer_hit_percent(&spec, 1), 1)),
+                .map_or("–".to_owned(), |_| cell(published.buffer_hit_percent, buffer_hit_percent(preset, 1), 1)),
         ];
         writeln!(figures_table, "| {} |", columns.join(" | ")).unwrap();
         writeln!(notes_table, "| `{}` | {} | {} |", preset.name, preset.source, preset.description).unwrap();
     }
-    format!("\n{figures_table}\n{notes_table}\n")
+    format!("\n{figures_table}\n{}\n{notes_table}\n", locality_table())
+}
+
+/// Locality of the writes in windows of 16 384 pages, of the first 100 000 requests.
+fn locality_table() -> String {
+    let mut table = String::from(
+        "| preset | rewritten % | top 1 % get % | logical blocks | writes in runs % | their pages % |\n|---|---|---|---|---|---|\n",
+    );
+    for preset in presets() {
+        let spec = GeneratorSpec { requests: 100_000, ..preset.spec() };
+        let shown = Statistics::of(generate(&spec, 1).unwrap().map(Ok)).unwrap().locality.expect("it writes");
+        let window = shown.windows[2];
+        writeln!(
+            table,
+            "| `{}` | {:.1} | {:.1} | {:.0} | {:.1} | {:.1} |",
+            preset.name,
+            window.rewritten_percent,
+            window.top_percent,
+            window.logical_blocks,
+            window.run_write_percent,
+            window.run_page_percent
+        )
+        .unwrap();
+    }
+    table
 }
 
 #[test]

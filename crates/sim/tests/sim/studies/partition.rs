@@ -37,7 +37,18 @@ fn fixed(low: &[u32], high: &[u32]) -> Vec<String> {
 #[test]
 fn the_partition_is_within_five_percent_of_the_best_fixed_one_on_look_alikes() {
     let is_long = std::env::var_os("FTLKIT_LONG").is_some();
-    let presets = ["spc1", "tpcc", "hm_0", "mds_0", "prn_0", "prxy_0", "rsrch_0", "stg_0", "ts_0", "web_0"];
+    let presets = [
+        "spc1-cold",
+        "tpcc",
+        "hm_0-cold",
+        "mds_0-cold",
+        "prn_0-cold",
+        "prxy_0-cold",
+        "rsrch_0-cold",
+        "stg_0-cold",
+        "ts_0-cold",
+        "web_0-cold",
+    ];
     let (presets, requests) = if is_long { (&presets[..], 500_000) } else { (&presets[4..5], 50_000) };
     let areas = if is_long { fixed(&[0, 1, 2, 4, 8, 16, 30], &[1, 4, 16]) } else { fixed(&[0, 2, 16], &[]) };
     for preset in presets {

@@ -14,6 +14,7 @@ pub(super) const PRESETS: [Preset; 3] = [
             the data in places of 1 MiB, one of which becomes another every 500 small requests; the rest of 16-128 KiB in four \
             streams of ten requests. The size of the places was chosen so that SAST's best group size is the paper's.",
         published: Published::NOTHING,
+        places: None,
         recipe: Recipe::Personal(Personal {
             write_share: 0.8,
             small_percent: 85.0,
@@ -28,6 +29,7 @@ pub(super) const PRESETS: [Preset; 3] = [
         description: "Iozone with write requests of 1-4 KB, a random pattern. Assumed: a span of 1 GiB, only writes, records of 1, 2 and \
             4 KiB, each at a multiple of its size anywhere in a file of 256 MiB, and the next of four files after 100 000 requests.",
         published: Published { write_range_kib: Some([1, 4]), ..Published::NOTHING },
+        places: None,
         recipe: Recipe::Personal(Personal {
             write_share: 1.0,
             small_percent: 100.0,
@@ -43,6 +45,7 @@ pub(super) const PRESETS: [Preset; 3] = [
             them records of 2, 4 and 8 KiB, each at a multiple of its size anywhere in a file of 256 MiB, half of 16-80 KiB from the \
             file's start to its end and again; the next of four files after 50 000 requests.",
         published: Published { write_range_kib: Some([2, 80]), ..Published::NOTHING },
+        places: None,
         recipe: Recipe::Personal(Personal {
             write_share: 1.0,
             small_percent: 50.0,

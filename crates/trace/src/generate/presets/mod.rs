@@ -13,6 +13,7 @@
 //! their page sizes are.
 
 mod a_sast;
+mod fitted;
 mod personal;
 mod recipe;
 mod thesis;
@@ -24,10 +25,14 @@ pub use self::recipe::{Preset, Published};
 use super::error::SpecError;
 use super::spec::GeneratorSpec;
 
-/// All presets, in the order of the publications' tables.
+/// All presets, in the order of the publications' tables; then those whose places are not fitted
+/// where there is one whose are.
 pub fn presets() -> &'static [Preset] {
-    static ALL: LazyLock<Vec<Preset>> =
-        LazyLock::new(|| [&waftl::PRESETS[..], &thesis::PRESETS, &a_sast::PRESETS].concat());
+    static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+        let printed = [&waftl::PRESETS[..], &thesis::PRESETS, &a_sast::PRESETS].concat();
+        let cold = printed.iter().filter(|preset| fitted::places(preset).is_some()).copied();
+        printed.iter().map(|preset| fitted::places(preset).unwrap_or(*preset)).chain(cold).collect()
+    });
     &ALL
 }
 

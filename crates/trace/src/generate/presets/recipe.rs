@@ -1,6 +1,7 @@
 //! What a preset says, and how a workload is made from it.
 
-use super::super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Sizes, Zipf};
+use super::super::place_shape::PlaceShape;
+use super::super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Sizes, WeightedSize, Zipf};
 use super::personal::Personal;
 use crate::units::{Bytes, Nanoseconds};
 
@@ -19,6 +20,8 @@ pub struct Preset {
     pub description: &'static str,
     /// The figures it meets.
     pub published: Published,
+    /// Where its requests go, if that was fitted to recorded traces; else its recipe says so.
+    pub places: Option<PlaceShape>,
     pub(super) recipe: Recipe,
 }
 
@@ -42,9 +45,10 @@ pub struct Published {
     pub over_64_kib_write_percent: Option<f64>,
     /// The shortest and the longest write, KiB.
     pub write_range_kib: Option<[u64; 2]>,
-    /// Page hits of a 64 MB write buffer, % of the pages of writes that are not large (thesis,
-    /// table 6.2, column Tree). The locality of the look-alike is set after it; the buffer it was
-    /// measured with is not a plain LRU, so this is a guide.
+    /// Page hits of a 64 MB buffer, % (thesis, table 6.2, column Tree). The locality of the
+    /// look-alike is calibrated to it, with a plain LRU of the pages of all requests; without
+    /// fitted places of those of writes that are not large. The thesis' buffer is another one, so
+    /// this is a guide.
     pub buffer_hit_percent: Option<f64>,
 }
 
@@ -124,11 +128,37 @@ impl Preset {
     /// The description to generate from. Every field may be changed afterwards (`span` keeps the
     /// shape of the locality), at the price that the published figures may no longer hold.
     pub fn spec(&self) -> GeneratorSpec {
-        match &self.recipe {
-            Recipe::Enterprise(recipe) => recipe.spec(),
-            Recipe::Server(recipe) => recipe.spec(),
-            Recipe::Personal(recipe) => recipe.spec(),
+        match &self.places {
+            Some(places) => self.with_places(places),
+            None => self.recipe.spec(),
         }
+    }
+
+    /// The same with other places: its sizes, shares and gaps, as a fit needs them.
+    pub fn with_places(&self, places: &PlaceShape) -> GeneratorSpec {
+        let pattern = Pattern::Mixed(places.parts(&self.recipe.sizes(), None, 0));
+        GeneratorSpec { pattern, sequential_share: 0.0, sizes: None, ..self.recipe.spec() }
+    }
+}
+
+impl Recipe {
+    fn spec(&self) -> GeneratorSpec {
+        match self {
+            Self::Enterprise(recipe) => recipe.spec(),
+            Self::Server(recipe) => recipe.spec(),
+            Self::Personal(recipe) => recipe.spec(),
+        }
+    }
+
+    /// The sizes of all requests.
+    fn sizes(&self) -> Vec<WeightedSize> {
+        let lists = match self {
+            Self::Enterprise(recipe) => [recipe.sizes, &[]],
+            Self::Server(recipe) => [recipe.small_and_medium, recipe.large],
+            Self::Personal(recipe) => [recipe.small_kib, recipe.large_kib],
+        };
+        let size = |&(kib, weight): &(u64, f64)| WeightedSize { size: Bytes(kib << 10), weight };
+        lists.concat().iter().map(size).collect()
     }
 }
 
@@ -158,6 +188,7 @@ impl Server {
             write_share: None,
             trim_share: None,
             sequential_share: Some(sequential_share),
+            runs: None,
             aligned: None,
             sizes: Some(Sizes::of_kib(sizes)),
             stream: None,
@@ -223,5 +254,12 @@ fn arrivals(mean_gap_ns: u64, burst: f64) -> Arrivals {
 }
 
 fn popular_extents(theta: f64, extent_kib: u64) -> Pattern {
-    Pattern::Zipf(Zipf { theta, extent: Some(Bytes(extent_kib << 10)), scatter: true, hot_set: 0, drift: 0 })
+    Pattern::Zipf(Zipf {
+        theta,
+        extent: Some(Bytes(extent_kib << 10)),
+        theta_inside: 0.0,
+        scatter: true,
+        hot_set: 0,
+        drift: 0,
+    })
 }

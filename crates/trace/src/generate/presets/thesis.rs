@@ -19,6 +19,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(99.5),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: INDEPENDENT,
             span_gib: 3,
@@ -30,7 +31,7 @@ pub(super) const PRESETS: [Preset; 10] = [
         }),
     },
     Preset {
-        name: "spc1",
+        name: "spc1-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
         description: "OLTP of a financial institution (the thesis' SPC1 is the UMass Financial trace, not the benchmark). \
             Assumed: write share and gap as commonly reported for the trace, popularity as rank^-1.1 over 64 KiB \
@@ -42,6 +43,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(70.5),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: SmallRuns { streams: 14, sequential_share: 0.45 },
             span_gib: 2,
@@ -53,7 +55,7 @@ pub(super) const PRESETS: [Preset; 10] = [
         }),
     },
     Preset {
-        name: "hm_0",
+        name: "hm_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
         description: "MSR Cambridge, hardware monitoring server. Assumed: write share and gap as commonly reported for the \
             trace, popularity as rank^-1.07 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the \
@@ -63,6 +65,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(64.1),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: INDEPENDENT,
             span_gib: 4,
@@ -74,7 +77,7 @@ pub(super) const PRESETS: [Preset; 10] = [
         }),
     },
     Preset {
-        name: "mds_0",
+        name: "mds_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
         description: "MSR Cambridge, media server. Assumed: write share and gap as commonly reported for the trace, popularity \
             as rank^-1.09 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the sizes inside a \
@@ -84,6 +87,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(70.3),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: INDEPENDENT,
             span_gib: 2,
@@ -95,7 +99,7 @@ pub(super) const PRESETS: [Preset; 10] = [
         }),
     },
     Preset {
-        name: "prn_0",
+        name: "prn_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2, section 5.6.2",
         description: "MSR Cambridge, print server: most of its large requests exceed 64 KiB. Assumed: write share and gap as \
             commonly reported for the trace, popularity as rank^-1.19 over 64 KiB extents (fitted to the buffer \
@@ -107,6 +111,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(77.9),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: INDEPENDENT,
             span_gib: 6,
@@ -118,7 +123,7 @@ pub(super) const PRESETS: [Preset; 10] = [
         }),
     },
     Preset {
-        name: "prxy_0",
+        name: "prxy_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2, section 4.6.2",
         description: "MSR Cambridge, web proxy: very small writes to few places. Assumed: write share and gap as commonly \
             reported for the trace, popularity as rank^-1.37 over 64 KiB extents (fitted to the buffer hits), 2 KiB \
@@ -130,6 +135,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(92.6),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: INDEPENDENT,
             span_gib: 4,
@@ -141,7 +147,7 @@ pub(super) const PRESETS: [Preset; 10] = [
         }),
     },
     Preset {
-        name: "rsrch_0",
+        name: "rsrch_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
         description: "MSR Cambridge, research projects server. Assumed: write share and gap as commonly reported for the \
             trace, popularity as rank^-1.04 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the \
@@ -151,6 +157,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(63.3),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: INDEPENDENT,
             span_gib: 2,
@@ -162,7 +169,7 @@ pub(super) const PRESETS: [Preset; 10] = [
         }),
     },
     Preset {
-        name: "stg_0",
+        name: "stg_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
         description: "MSR Cambridge, web staging server. Assumed: write share and gap as commonly reported for the trace, \
             popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the sizes \
@@ -172,6 +179,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(64.8),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: INDEPENDENT,
             span_gib: 4,
@@ -183,7 +191,7 @@ pub(super) const PRESETS: [Preset; 10] = [
         }),
     },
     Preset {
-        name: "ts_0",
+        name: "ts_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
         description: "MSR Cambridge, terminal server. Assumed: write share and gap as commonly reported for the trace, \
             popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the sizes \
@@ -193,6 +201,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(68.2),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: INDEPENDENT,
             span_gib: 2,
@@ -204,7 +213,7 @@ pub(super) const PRESETS: [Preset; 10] = [
         }),
     },
     Preset {
-        name: "web_0",
+        name: "web_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
         description: "MSR Cambridge, web server. Assumed: write share and gap as commonly reported for the trace, popularity \
             as rank^-1.14 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the sizes inside a \
@@ -214,6 +223,7 @@ pub(super) const PRESETS: [Preset; 10] = [
             buffer_hit_percent: Some(75.3),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Server(Server {
             runs: INDEPENDENT,
             span_gib: 2,

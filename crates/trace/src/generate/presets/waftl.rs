@@ -17,6 +17,7 @@ pub(super) const PRESETS: [Preset; 7] = [
             mean_gap_ms: Some(8.189),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Enterprise(Enterprise {
             span_gib: 4,
             write_share: 0.35,
@@ -40,6 +41,7 @@ pub(super) const PRESETS: [Preset; 7] = [
             mean_gap_ms: Some(11.081),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Enterprise(Enterprise {
             span_gib: 4,
             write_share: 0.17,
@@ -63,6 +65,7 @@ pub(super) const PRESETS: [Preset; 7] = [
             mean_gap_ms: Some(1.315),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Enterprise(Enterprise {
             span_gib: 16,
             write_share: 0.74,
@@ -86,6 +89,7 @@ pub(super) const PRESETS: [Preset; 7] = [
             mean_gap_ms: Some(2.044),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Enterprise(Enterprise {
             span_gib: 8,
             write_share: 0.91,
@@ -110,6 +114,7 @@ pub(super) const PRESETS: [Preset; 7] = [
             mean_gap_ms: Some(2.689),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Enterprise(Enterprise {
             span_gib: 16,
             write_share: 0.72,
@@ -134,6 +139,7 @@ pub(super) const PRESETS: [Preset; 7] = [
             mean_gap_ms: Some(0.0499),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Enterprise(Enterprise {
             span_gib: 16,
             write_share: 0.19,
@@ -158,6 +164,7 @@ pub(super) const PRESETS: [Preset; 7] = [
             mean_gap_ms: Some(0.0497),
             ..Published::NOTHING
         },
+        places: None,
         recipe: Recipe::Enterprise(Enterprise {
             span_gib: 16,
             write_share: 0.8,

@@ -1,0 +1,121 @@
+//! What of a trace is taken over as it is: sizes, shares, gaps, range. One pass, in memory that
+//! does not grow with the trace.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use host::HostOp;
+
+use crate::generate::{Arrivals, WeightedSize};
+use crate::record::Record;
+use crate::statistics::{Alignment, Statistics};
+use crate::units::{Bytes, Nanoseconds};
+
+/// Different sizes that are counted one by one; beyond, a size counts as the next eighth of its
+/// power of two.
+const SIZES_COUNTED: usize = 4096;
+/// Sizes that a preset names one by one: the most common of reads and of writes. The others are
+/// merged by power of two.
+const SIZES_NAMED: usize = 16;
+
+/// A unit fits when so many requests start at its multiples, %.
+const ALIGNED_PERCENT: f64 = 95.0;
+
+/// Ranges are whole mebibytes, so that every extent that a search may try divides them.
+const SPAN_GRAIN: u64 = 1 << 20;
+
+/// Gaps of more than so many times the usual one are pauses between bursts.
+const PAUSE: f64 = 10.0;
+
+/// Sizes and gaps in the making.
+pub(super) struct Measured {
+    reads: BTreeMap<u32, u64>,
+    writes: BTreeMap<u32, u64>,
+    gaps_ns: Histogram<u64>,
+    gaps_total_ns: u64,
+    previous_ns: Option<u64>,
+}
+
+impl Measured {
+    pub(super) fn new() -> Self {
+        let gaps_ns = Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("bounds and digits are valid");
+        Self { reads: BTreeMap::new(), writes: BTreeMap::new(), gaps_ns, gaps_total_ns: 0, previous_ns: None }
+    }
+
+    /// Counts a request; trims and flushes are left out of a look-alike.
+    pub(super) fn observe(&mut self, record: &Record) {
+        let sizes = match record.op {
+            HostOp::Read => &mut self.reads,
+            HostOp::Write => &mut self.writes,
+            HostOp::Trim | HostOp::Flush => return,
+        };
+        let mut length = record.length;
+        if sizes.len() >= SIZES_COUNTED && !sizes.contains_key(&length) {
+            let eighth = (length.next_power_of_two() / 16).max(1);
+            length = length.div_ceil(eighth).saturating_mul(eighth);
+        }
+        *sizes.entry(length).or_default() += 1;
+        if let Some(previous_ns) = self.previous_ns {
+            let gap_ns = record.time_ns.saturating_sub(previous_ns);
+            self.gaps_ns.saturating_record(gap_ns);
+            self.gaps_total_ns += gap_ns;
+        }
+        self.previous_ns = Some(record.time_ns);
+    }
+
+    pub(super) fn read_sizes(&self) -> Vec<WeightedSize> {
+        weighted(&self.reads)
+    }
+
+    pub(super) fn write_sizes(&self) -> Vec<WeightedSize> {
+        weighted(&self.writes)
+    }
+
+    /// Bursts whose usual gap is the median's, and which are as long as there are requests for
+    /// each pause; a Poisson process where there is no pause.
+    pub(super) fn arrivals(&self) -> Arrivals {
+        let gaps = self.gaps_ns.len();
+        if gaps == 0 || self.gaps_total_ns < gaps {
+            return Arrivals::AtOnce;
+        }
+        let mean_ns = self.gaps_total_ns / gaps;
+        let mean_gap = Nanoseconds(mean_ns);
+        // The median of an exponential gap is ln 2 of its mean.
+        let usual_ns = self.gaps_ns.value_at_quantile(0.5) as f64 / std::f64::consts::LN_2;
+        let pauses = gaps - self.gaps_ns.count_between(0, (PAUSE * usual_ns) as u64);
+        if pauses == 0 || usual_ns >= mean_ns as f64 {
+            return Arrivals::Poisson { mean_gap };
+        }
+        let burst = (gaps as f64 / pauses as f64 * 100.0).round() / 100.0;
+        Arrivals::Bursty { mean_gap, burst_gap: Nanoseconds(usual_ns as u64), burst }
+    }
+}
+
+/// The most common sizes one by one, the others by power of two at their mean.
+fn weighted(sizes: &BTreeMap<u32, u64>) -> Vec<WeightedSize> {
+    let mut common: Vec<(u32, u64)> = sizes.iter().map(|(size, count)| (*size, *count)).collect();
+    common.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
+    let mut others: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (size, count) in common.drain(SIZES_NAMED.min(common.len())..) {
+        let (bytes, counts) = others.entry(size.ilog2()).or_default();
+        *bytes += u64::from(size) * count;
+        *counts += count;
+    }
+    let merged = others.into_values().map(|(bytes, count)| (((bytes / count) as u32).next_multiple_of(512), count));
+    let mut all: BTreeMap<u32, u64> = BTreeMap::new();
+    common.into_iter().chain(merged).for_each(|(size, count)| *all.entry(size).or_default() += count);
+    all.into_iter().map(|(size, count)| WeightedSize { size: Bytes(u64::from(size)), weight: count as f64 }).collect()
+}
+
+/// The largest power of two at whose multiples nearly all requests start, 512 B to 4 KiB.
+pub(super) fn unit(alignment: &Alignment) -> Bytes {
+    let share = |step: usize| alignment.residue_percent.iter().step_by(step).sum::<f64>();
+    let unit = [(8, 4096), (4, 2048), (2, 1024)].into_iter().find(|(step, _)| share(*step) >= ALIGNED_PERCENT);
+    Bytes(unit.map_or(512, |(_, unit)| unit))
+}
+
+/// From the lowest byte to the highest of each device, one after another, in whole mebibytes.
+pub(super) fn span(statistics: &Statistics) -> Bytes {
+    let spans = statistics.devices.iter().filter_map(|device| Some(device.end_byte? - device.lowest_byte?));
+    Bytes(spans.sum::<u64>().next_multiple_of(SPAN_GRAIN))
+}

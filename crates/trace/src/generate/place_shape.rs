@@ -1,0 +1,76 @@
+//! Where the requests of a look-alike go: a few numbers, and the parts that they make.
+//!
+//! Small requests go to popular places, in several runs at a time. Large ones do so too or go on
+//! with a run of their own over data that is nearly cold; a share says how many do which. What a
+//! size or a share is worth in locality is a fit's business ([`crate::fit`]).
+
+use super::spec::{Part, Pattern, Sizes, WeightedSize, Zipf};
+use crate::units::Bytes;
+
+/// Requests from here on are large, bytes (thesis, table 5.1).
+const LARGE: u64 = 16 << 10;
+
+/// Cold data are weakly skewed over extents of a megabyte, as files are copied or scanned.
+const COLD_THETA: f64 = 0.6;
+const COLD_EXTENT: Bytes = Bytes(1 << 20);
+
+/// Where requests go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlaceShape {
+    /// As in [`Zipf::theta`], of popular places.
+    pub theta: f64,
+    /// As in [`Zipf::extent`], of popular places.
+    pub extent: Bytes,
+    /// As in [`Zipf::theta_inside`].
+    pub theta_inside: f64,
+    /// As in [`Zipf::drift`].
+    pub drift: u64,
+    /// Runs at a time in popular places.
+    pub runs: u32,
+    /// Share of the requests to popular places that go on with a run.
+    pub sequential_share: f64,
+    /// Share of the large requests that go to popular places: 0 keeps sizes and popularity
+    /// independent, 1 gives all sizes one popularity.
+    pub joined: f64,
+    /// Share of the other large requests that go on where the last of them ended.
+    pub cold_sequential_share: f64,
+}
+
+impl PlaceShape {
+    /// The parts for requests of these sizes, whose weights the parts' are the sums of. `hot_set`
+    /// as in [`Zipf::hot_set`].
+    pub(crate) fn parts(&self, sizes: &[WeightedSize], write_share: Option<f64>, hot_set: u64) -> Vec<Part> {
+        let share = |size: &WeightedSize| if size.size.0 >= LARGE { self.joined } else { 1.0 };
+        let weighted = |share: &dyn Fn(&WeightedSize) -> f64| -> Vec<WeightedSize> {
+            let sizes = sizes.iter().map(|size| WeightedSize { weight: size.weight * share(size), ..*size });
+            sizes.filter(|size| size.weight > 0.0).collect()
+        };
+        let popular = Zipf {
+            theta: self.theta,
+            extent: Some(self.extent),
+            theta_inside: self.theta_inside,
+            scatter: true,
+            hot_set,
+            drift: self.drift,
+        };
+        let cold =
+            Zipf { theta: COLD_THETA, extent: Some(COLD_EXTENT), theta_inside: 0.0, scatter: true, hot_set, drift: 0 };
+        let part = |sizes: Vec<WeightedSize>, zipf: Zipf, sequential_share: f64, runs: u32| Part {
+            weight: sizes.iter().map(|size| size.weight).sum(),
+            pattern: Pattern::Zipf(zipf),
+            region: None,
+            write_share,
+            trim_share: None,
+            sequential_share: Some(sequential_share),
+            runs: (runs > 1).then_some(runs),
+            aligned: None,
+            sizes: Some(Sizes::Choice(sizes)),
+            stream: None,
+        };
+        let parts = [
+            part(weighted(&share), popular, self.sequential_share, self.runs),
+            part(weighted(&|size| 1.0 - share(size)), cold, self.cold_sequential_share, 1),
+        ];
+        parts.into_iter().filter(|part| part.weight > 0.0).collect()
+    }
+}

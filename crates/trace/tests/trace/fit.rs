@@ -1,0 +1,141 @@
+//! Look-alikes of workloads whose places are known, and of recorded windows.
+
+use trace::fit::{Fit, Residual, fit};
+use trace::generate::{Arrivals, GeneratorSpec, Sizes, generate};
+use trace::{HostOp, Record, Statistics};
+
+use crate::figures::folder;
+use crate::locality::{WINDOW, recorded};
+
+fn fitted(records: &[Record]) -> Fit {
+    fit(records.iter().copied().map(Ok), 1, || true).unwrap().expect("it was not stopped")
+}
+
+/// A server: hot pages in few blocks, some runs, cold large requests, reads in places of their own.
+fn server() -> Vec<Record> {
+    let toml = "
+        requests = 12000
+        span = '2GiB'
+        unit = '2KiB'
+        arrivals = { bursty = { mean_gap = '1ms', burst_gap = '20us', burst = 10 } }
+        [[pattern.mixed]]
+        weight = 6
+        write_share = 1
+        sizes = { choice = [{ size = '2KiB', weight = 1 }, { size = '4KiB', weight = 2 }] }
+        sequential_share = 0.3
+        runs = 4
+        pattern = { zipf = { theta = 1.2, extent = '64KiB', theta_inside = 0.8, drift = 200 } }
+        [[pattern.mixed]]
+        weight = 1
+        write_share = 1
+        sizes = '32KiB'
+        sequential_share = 0.6
+        pattern = { zipf = { theta = 0.6, extent = '1MiB' } }
+        [[pattern.mixed]]
+        weight = 3
+        write_share = 0
+        sizes = '8KiB'
+        pattern = { zipf = { theta = 1, extent = '64KiB', hot_set = 9 } }";
+    generate(&toml::from_str(toml).unwrap(), 7).unwrap().collect()
+}
+
+#[test]
+fn a_look_alike_has_the_figures_of_what_it_was_fitted_to() {
+    let server = server();
+    let look_alike = fitted(&server);
+    let made: Vec<Record> = generate(&look_alike.spec, 1).unwrap().collect();
+    let statistics = |records: &[Record]| Statistics::of(records.iter().copied().map(Ok)).unwrap().total;
+    let (before, after) = (statistics(&server), statistics(&made));
+    assert_eq!((before.requests, look_alike.spec.unit.0), (after.requests, 2048));
+    let near = |what: &str, one: Option<f64>, other: Option<f64>, ratio: f64| {
+        let (one, other) = (one.unwrap(), other.unwrap());
+        assert!((other / one - 1.0).abs() < ratio, "{what}: {one} and {other}");
+    };
+    near("writes", before.write_percent, after.write_percent, 0.03);
+    near("size of writes", before.mean_write_size_kb, after.mean_write_size_kb, 0.05);
+    near("size of reads", before.mean_read_size_kb, after.mean_read_size_kb, 0.01);
+    near("gap", before.mean_gap_ms, after.mean_gap_ms, 0.15);
+    let Arrivals::Bursty { burst, .. } = look_alike.spec.arrivals else { panic!("{:?}", look_alike.spec.arrivals) };
+    assert!((6.0..16.0).contains(&burst), "bursts of {burst}");
+    assert!(look_alike.misfit < 0.5, "{look_alike:#?}");
+}
+
+#[test]
+fn what_is_left_is_what_the_look_alike_shows() {
+    let look_alike = fitted(&server());
+    let shown = Statistics::of(generate(&look_alike.spec, 1).unwrap().map(Ok)).unwrap().locality.unwrap();
+    let residual = |figure: &str, pages: u64| {
+        let is_it = |residual: &&Residual| residual.figure == figure && residual.window_pages == Some(pages);
+        look_alike.residuals.iter().find(is_it).unwrap().fitted
+    };
+    for window in &shown.windows {
+        for (figure, value) in [
+            ("rewritten_percent", window.rewritten_percent),
+            ("top_percent", window.top_percent),
+            ("logical_blocks", window.logical_blocks),
+            ("run_write_percent", window.run_write_percent),
+            ("run_page_percent", window.run_page_percent),
+        ] {
+            assert_eq!(residual(figure, window.pages).to_bits(), value.to_bits(), "{figure}, {} pages", window.pages);
+        }
+    }
+}
+
+#[test]
+fn a_look_alike_survives_its_text() {
+    let look_alike = fitted(&server()[..2000]);
+    let toml = toml::to_string(&look_alike.spec).unwrap();
+    assert_eq!(toml::from_str::<GeneratorSpec>(&toml).unwrap(), look_alike.spec, "{toml}");
+    assert!(look_alike.parameters.iter().all(|row| !row.value.is_empty() && !row.rests_on.is_empty()));
+}
+
+#[test]
+fn a_fit_that_is_stopped_gives_nothing() {
+    let mut left = 20;
+    let go_on = || {
+        left -= 1;
+        left > 0
+    };
+    assert_eq!(fit(server()[..2000].iter().copied().map(Ok), 1, go_on).unwrap(), None);
+}
+
+#[test]
+fn a_trace_without_writes_is_refused() {
+    let reads = server().into_iter().filter(|record| record.op == HostOp::Read);
+    let error = fit(reads.map(Ok), 1, || true).unwrap_err().to_string();
+    assert!(error.contains("has no writes"), "{error}");
+}
+
+#[test]
+fn rare_sizes_are_merged_and_keep_their_mean() {
+    let spec = "requests = 20000\nunit = 512\nsizes = { uniform = { min = 512, max = '64KiB', step = 512 } }";
+    let made: Vec<Record> = generate(&toml::from_str(spec).unwrap(), 3).unwrap().collect();
+    let mean = |records: &[Record]| records.iter().map(|record| f64::from(record.length)).sum::<f64>() / 20_000.0;
+    let look_alike = fitted(&made);
+    let again: Vec<Record> = generate(&look_alike.spec, 5).unwrap().collect();
+    assert!((mean(&again) / mean(&made) - 1.0).abs() < 0.03, "{} and {}", mean(&again), mean(&made));
+    let trace::generate::Pattern::Mixed(parts) = &look_alike.spec.pattern else { panic!("{look_alike:?}") };
+    let sizes = parts.iter().map(|part| match &part.sizes {
+        Some(Sizes::Choice(sizes)) => sizes.len(),
+        sizes => panic!("{sizes:?}"),
+    });
+    assert!(sizes.max().unwrap() <= 16 + 8, "{parts:?}");
+}
+
+/// Recorded windows can be met within about a unit in each figure, or two: 0.56, 1.12 and 2.56 when
+/// this was written.
+#[test]
+fn recorded_windows_have_look_alikes() {
+    if folder().is_none() {
+        return;
+    }
+    for (file, columns, most) in [
+        ("financial1_first10k.ssdsim.ascii", None, 0.8),
+        ("msr-hm0-window-105.trace", Some(WINDOW), 1.4),
+        ("msr-hm0-window-1370.trace", Some(WINDOW), 2.9),
+    ] {
+        let look_alike = fitted(&recorded(file, columns).unwrap());
+        println!("{file}: misfit {:.2}", look_alike.misfit);
+        assert!(look_alike.misfit < most, "{file}: {look_alike:#?}");
+    }
+}
