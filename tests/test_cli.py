@@ -183,6 +183,37 @@ def test_trace_info_convert_and_generate(call: Callable[..., Result], msr: Path)
     assert "300 requests" in call("trace", "info", "g.parquet").stdout
 
 
+def test_trace_info_shows_locality_by_window(call: Callable[..., Result]) -> None:
+    shown = call("trace", "info", "fin1", "--requests", 3000).stdout
+    found = fk.trace_info("fin1", requests=3000)["statistics"]["locality"]
+    assert (found["page_bytes"], found["block_bytes"]) == (2048, 131072)
+    lengths = [row["pages"] for row in found["windows"]]
+    assert lengths == [1024 * 4**n for n in range(len(lengths))]
+    assert found["windows"][0]["windows"] == found["written_pages"] // 1024
+    assert found["windows"][-1]["windows"] == 0
+    rows = [line.split() for line in shown.splitlines() if line.startswith(("2 MiB", "all"))]
+    for row, line in zip((found["windows"][0], found["windows"][-1]), rows, strict=True):
+        assert f"{row['rewritten_percent']:.1f}" in line
+        assert str(round(row["logical_blocks"])) in line
+
+
+def test_a_look_alike_is_a_study_with_what_it_rests_on(call: Callable[..., Result], tmp_path: Path) -> None:
+    told = call("trace", "fit", "iozone-80", "like.toml", "--requests", 1500)
+    assert told.exit_code == 0, told.output
+    assert "wrote like.toml: 1,500 requests, misfit " in told.stderr
+    text = (tmp_path / "like.toml").read_text(encoding="utf-8")
+    assert text.startswith("# A look-alike of iozone-80 (read as ")
+    for comment in ("searched: pages rewritten", "logical blocks written", "counted"):
+        assert comment in text
+    assert "1500 requests" in call("trace", "generate", "like.toml", "g.parquet").stderr
+    total = fk.trace_info("g.parquet")["statistics"]["total"]
+    assert total["write_percent"] == 100
+    assert call("run", "like.toml").exit_code == 0
+    found = fk.trace_fit("iozone-80", requests=1500)
+    assert found["misfit"] == pytest.approx(float(told.stderr.split()[-1]), abs=0.006)
+    assert {row["figure"] for row in found["residuals"]} >= {"rewritten_percent", "logical_blocks"}
+
+
 def test_the_workload_of_a_study_is_generated(call: Callable[..., Result], tmp_path: Path) -> None:
     generator = '[workload.generator]\nrequests = 70\nspan = "1MiB"\n[workload.generator.pattern.zipf]\ntheta = 0.9\n'
     (tmp_path / "g.toml").write_text(f"seed = 5\n{generator}")

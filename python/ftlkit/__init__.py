@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ftlkit.api.mount import Mounted, mount
     from ftlkit.api.sweep import Swept, sweep
     from ftlkit.api.torture import TortureReport, replay, torture
-    from ftlkit.api.traces import generate_files, trace_convert, trace_generate, trace_info
+    from ftlkit.api.traces import generate_files, trace_convert, trace_fit, trace_generate, trace_info
     from ftlkit.curves.hits import HitRatios, curve
     from ftlkit.results.results import RUN_COLUMNS, Results, load
 
@@ -61,6 +61,7 @@ __all__ = [
     "sweep",
     "torture",
     "trace_convert",
+    "trace_fit",
     "trace_generate",
     "trace_info",
     "upgrade_image",

@@ -72,6 +72,9 @@ def replay(line: str, shrink: bool) -> str:
 def trace_info(workload_json: str, master_seed: int, control: Control) -> str:
     """Statistics (JSON) of a workload, given as a `[workload]` table (JSON)."""
 
+def trace_fit(workload_json: str, master_seed: int, control: Control) -> str:
+    """Fit a look-alike (JSON) to a workload, given as a `[workload]` table (JSON)."""
+
 def trace_convert(source: str, target: str, options_json: str, control: Control) -> str:
     """Convert a trace to Parquet or CSV, as the target's name says; return what was done (JSON)."""
 

@@ -27,6 +27,19 @@ fn trace_info(py: Python<'_>, workload_json: &str, master_seed: u64, control: &C
     Ok(py.detach(look)?)
 }
 
+/// A look-alike (JSON) of a workload, given as a `[workload]` table (JSON); `master_seed` is the
+/// seed of the studies in which it has the figures that are shown.
+#[pyfunction]
+fn trace_fit(py: Python<'_>, workload_json: &str, master_seed: u64, control: &Control) -> PyResult<String> {
+    let reading = control.reading();
+    let search = || -> Result<String, Failure> {
+        let workload: WorkloadText = parse("the workload", workload_json)?;
+        reading.start();
+        json(&overview::look_alike(&workload, master_seed, || reading.go_on())?)
+    };
+    Ok(py.detach(search)?)
+}
+
 /// Converts a trace to Parquet or CSV, as the target's name says; `options_json` holds the trace
 /// keys of a `[workload]` table.
 #[pyfunction]
@@ -108,6 +121,7 @@ fn generate_files(
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_fit, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
     module.add_function(wrap_pyfunction!(generate_files, module)?)

@@ -14,6 +14,7 @@ from ftlkit._util.native_call import watched
 from ftlkit._util.outputs import replacing
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit._util.typed_kwargs import typed_kwargs
+from ftlkit.report.look_alike import preset_toml
 from ftlkit.study.seeds import check_seed
 
 if TYPE_CHECKING:
@@ -31,6 +32,33 @@ def trace_info(
     check_seed(seed)
     info: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent()))
     return info
+
+
+@typed_kwargs(study.TraceOptions)
+def trace_fit(
+    workload: study.WorkloadChoice,
+    target: str | Path | None = None,
+    *,
+    watcher: Watcher | None = None,
+    **options: Unpack[study.TraceOptions],
+) -> Json:
+    """Fit a look-alike to a trace: a generated workload with its sizes, shares, gaps and locality.
+
+    Returns `generator`, a table for `workload.generator`; `parameters`, each with what it rests on;
+    `residuals`, where trace and look-alike differ; and `misfit`, their mean square in units. A
+    `target` whose name ends in `.toml` gets the look-alike as a study's workload, with all of this
+    as comments.
+    """
+    if target is not None:
+        _check_suffix(target, ".toml")
+    text, seed = json.dumps(study.workload(workload, options)), options.get("seed", 1)
+    check_seed(seed)
+    found: Json = json.loads(watched(lambda control: _native.trace_fit(text, seed, control), watcher or Silent()))
+    fitted: Json = {("generator" if key == "spec" else key): value for key, value in found.items()}
+    if target is not None:
+        with replacing(Path(target), [workload] if isinstance(workload, (str, Path)) else []) as whole:
+            whole.write_text(preset_toml(fitted), encoding="utf-8")
+    return fitted
 
 
 @typed_kwargs(study.ReadingOptions)

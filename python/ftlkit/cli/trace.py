@@ -1,4 +1,4 @@
-"""`ftlkit trace info | convert | generate | files`: describe traces, and write our own."""
+"""`ftlkit trace info | fit | convert | generate | files`: describe traces, and write our own."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ftlkit._util.progress import watcher
 from ftlkit.api import traces
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, Command, Group, say
+from ftlkit.report.look_alike import preset_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,12 +39,34 @@ def info(
     chosen: study.TraceOptions = options.CHOSEN,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Describe a workload: requests, shares, sizes, gaps, footprint, overwrites, alignment."""
+    """Describe a workload: requests, shares, sizes, gaps, footprint, overwrites, alignment, locality."""
     document = traces.trace_info(workload, watcher=watcher(ERR), **chosen)
     if as_json:
         OUT.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     else:
         _show(document)
+
+
+@app.command(cls=Command)
+@options.with_options(*options.READING, "requests", "repeat", "seed")
+def fit(
+    workload: Annotated[str, typer.Argument(metavar="TRACE", help="A trace file, or one of `ftlkit workloads`.")],
+    out: Annotated[
+        Path | None,
+        typer.Argument(metavar="OUT.toml", help="Where to write the look-alike; else it is printed."),
+    ] = None,
+    chosen: study.TraceOptions = options.CHOSEN,
+) -> None:
+    """Fit a look-alike to a trace: a generated workload with its sizes, shares, gaps and locality.
+
+    The look-alike is the workload of a study in TOML. Comments say what each number rests on, and
+    where trace and look-alike differ.
+    """
+    found = traces.trace_fit(workload, out, watcher=watcher(ERR), **chosen)
+    if out is None:
+        OUT.file.write(preset_toml(found))
+    else:
+        say(f"wrote {out}: {several(found['requests'], 'request')}, misfit {found['misfit']:.2f}")
 
 
 @app.command(cls=Command)
@@ -124,6 +147,8 @@ def _show(document: Json) -> None:
     for name, text in _lines(total, document["statistics"]["gaps"]):
         table.add_row(name, Text(units.typed(text)))
     OUT.print(table)
+    if document["statistics"]["locality"]:
+        _locality(document["statistics"]["locality"])
     if len(document["statistics"]["devices"]) > 1:
         _devices(document["statistics"]["devices"])
 
@@ -176,6 +201,26 @@ def _alignment(alignment: Json) -> str:
         shift, better = alignment["best_shift_bytes"], _percent(alignment["best_shift_percent"])
         text += f"; with --align-offset {shift} {better}"
     return text
+
+
+def _locality(locality: Json) -> None:
+    """What writes do within windows of some lengths; a window that is all of the trace is named so."""
+    columns: tuple[tuple[str, Callable[[Json], str]], ...] = (
+        ("rewritten", lambda row: _percent(row["rewritten_percent"])),
+        ("top 1 %", lambda row: _percent(row["top_percent"])),
+        ("blocks", lambda row: units.count(round(row["logical_blocks"]))),
+        ("writes in runs", lambda row: _percent(row["run_write_percent"])),
+        ("their pages", lambda row: _percent(row["run_page_percent"])),
+    )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("writes within")
+    for name, _ in columns:
+        table.add_column(name, justify="right")
+    for row in locality["windows"]:
+        window = units.size(row["pages"] * locality["page_bytes"]) if row["windows"] else "all"
+        table.add_row(units.typed(window), *(units.typed(text(row)) for _, text in columns))
+    OUT.print()
+    OUT.print(table)
 
 
 def _devices(devices: list[Json]) -> None:

@@ -9,8 +9,9 @@ use std::iter::from_fn;
 use std::path::Path;
 
 use serde::Serialize;
+use trace::fit::{Fit, fit};
 use trace::generate::{self, Generator, GeneratorSpec};
-use trace::{DeviceChoice, Rounds, Statistics, Trace, TraceError};
+use trace::{DeviceChoice, Record, Rounds, Statistics, Trace, TraceError};
 
 use crate::SimError;
 use crate::study::WorkloadText;
@@ -59,6 +60,29 @@ pub fn overview(text: &WorkloadText, master_seed: u64, go_on: impl Fn() -> bool)
     })
 }
 
+/// A workload's look-alike, and what it was fitted to.
+#[derive(Clone, Debug, Serialize)]
+pub struct LookAlike {
+    /// File name, preset or `generated`.
+    pub name: String,
+    /// The trace's format, or `generated`.
+    pub format: String,
+    /// Requests of the look-alike.
+    pub requests: u64,
+    /// The look-alike.
+    #[serde(flatten)]
+    pub fit: Fit,
+}
+
+/// Fits a look-alike to a workload, in a study of this seed. `go_on` is asked at every record and at
+/// every step of the search; where it says no, the fit ends with an error.
+pub fn look_alike(text: &WorkloadText, master_seed: u64, go_on: impl Fn() -> bool) -> Result<LookAlike, SimError> {
+    let mut trace = open(text, master_seed)?;
+    let (name, format) = (trace.name.clone(), trace.format.to_string());
+    let fit = fit(chosen(&mut trace, text, &go_on)?, workload_seed(master_seed), &go_on)?.ok_or_else(stopped)?;
+    Ok(LookAlike { name, format, requests: fit.spec.requests, fit })
+}
+
 /// The requests that a study of this seed generates.
 pub fn generated(spec: &GeneratorSpec, master_seed: u64) -> Result<Generator, SimError> {
     Ok(generate::generate(spec, workload_seed(master_seed))?)
@@ -85,13 +109,23 @@ fn open(text: &WorkloadText, master_seed: u64) -> Result<Trace, SimError> {
     Ok(Trace::generated(name, generated(&spec, master_seed)?))
 }
 
-fn statistics(trace: &mut Trace, text: &WorkloadText, go_on: impl Fn() -> bool) -> Result<Statistics, SimError> {
-    let wanted = match &text.trace_device {
+/// The device that is asked for by name.
+fn wanted(text: &WorkloadText) -> Option<&str> {
+    match &text.trace_device {
         Some(DeviceChoice::Named(name)) => Some(name.as_str()),
         _ => None,
-    };
+    }
+}
+
+/// The requests that are asked for; the last is an error where `go_on` says no.
+fn chosen<'a>(
+    trace: &'a mut Trace,
+    text: &'a WorkloadText,
+    go_on: &'a dyn Fn() -> bool,
+) -> Result<impl Iterator<Item = Result<Record, TraceError>> + 'a, SimError> {
+    let wanted = wanted(text);
     let mut rounds = Rounds::new(text.rounds()?);
-    let chosen = from_fn(|| {
+    let records = from_fn(move || {
         loop {
             let Some(record) = trace.next() else {
                 let path = text.trace.as_ref().filter(|_| rounds.begin_next())?;
@@ -111,8 +145,12 @@ fn statistics(trace: &mut Trace, text: &WorkloadText, go_on: impl Fn() -> bool) 
             }
         }
     });
-    let limit = usize::try_from(text.requests.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-    let mut statistics = Statistics::of(chosen.take(limit))?;
+    Ok(records.take(usize::try_from(text.requests.unwrap_or(u64::MAX)).unwrap_or(usize::MAX)))
+}
+
+fn statistics(trace: &mut Trace, text: &WorkloadText, go_on: impl Fn() -> bool) -> Result<Statistics, SimError> {
+    let wanted = wanted(text);
+    let mut statistics = Statistics::of(chosen(trace, text, &go_on)?)?;
     for (profile, name) in statistics.devices.iter_mut().zip(trace.devices()) {
         profile.device.clone_from(name);
     }

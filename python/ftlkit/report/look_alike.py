@@ -1,0 +1,53 @@
+"""A look-alike of a trace as the workload of a study, with what it rests on as comments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit._util import units
+from ftlkit.report.facts import study_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ftlkit.results.document import Json
+
+_FIGURES = {
+    "rewritten_percent": "pages rewritten, %",
+    "top_percent": "writes to the top 1 % of pages, %",
+    "logical_blocks": "logical blocks written",
+    "run_write_percent": "writes in runs, %",
+    "run_page_percent": "pages written in runs, %",
+    "sequential_percent": "requests in sequence, %",
+    "buffer_hit_percent": "hits of a buffer of 64 MiB, %",
+}
+"""What residuals are of, in words."""
+
+_PAGE = 2048
+"""Bytes of a page of the windows."""
+
+
+def preset_toml(found: Json) -> str:
+    """A study of the look-alike that `ftlkit run` and `ftlkit trace generate` take."""
+    generator = {"generator": found["generator"]}
+    body = study_toml({"device": {"capacity": "auto"}, "workload": generator, "ftl": [{"name": "page"}]})
+    return "".join(f"{line}\n".replace("# \n", "#\n") for line in (*_comments(found), "", *body.splitlines()))
+
+
+def _comments(found: Json) -> Iterator[str]:
+    yield f"# A look-alike of {found['name']} (read as {found['format']}), found by `ftlkit trace fit`."
+    yield "# It has the figures below and no more: compare by direction, and use the trace where you can."
+    yield "# "
+    yield "# What its numbers rest on:"
+    names = max(len(row["name"]) for row in found["parameters"])
+    values = max(len(row["value"]) for row in found["parameters"])
+    for row in found["parameters"]:
+        yield f"#   {row['name']:{names}}  {row['value']:{values}}  {row['rests_on']}"
+    yield "# "
+    yield f"# Where it differs (misfit {found['misfit']:.2f}: the mean square of the last column):"
+    yield f"#   {'':34} {'writes within':>14} {'trace':>9} {'look-alike':>10} {'units':>6}"
+    for row in found["residuals"]:
+        pages = row["window_pages"]
+        window = "" if pages is None else units.typed(units.size(pages * _PAGE))
+        figures = f"{row['target']:9.1f} {row['fitted']:10.1f} {row['units']:+6.1f}"
+        yield f"#   {_FIGURES[row['figure']]:34} {window:>14} {figures}"
