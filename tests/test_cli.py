@@ -205,7 +205,7 @@ def test_a_look_alike_is_a_study_with_what_it_rests_on(call: Callable[..., Resul
     assert text.startswith("# A look-alike of iozone-80 (read as ")
     for comment in ("searched: pages rewritten", "logical blocks written", "counted"):
         assert comment in text
-    assert "1500 requests" in call("trace", "generate", "like.toml", "g.parquet").stderr
+    assert "1,500 requests" in call("trace", "generate", "like.toml", "g.parquet").stderr
     total = fk.trace_info("g.parquet")["statistics"]["total"]
     assert total["write_percent"] == 100
     assert call("run", "like.toml").exit_code == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
-from ftlkit.report.facts import study_toml
+from ftlkit.study import toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ _PAGE = 2048
 def preset_toml(found: Json) -> str:
     """A study of the look-alike that `ftlkit run` and `ftlkit trace generate` take."""
     generator = {"generator": found["generator"]}
-    body = study_toml({"device": {"capacity": "auto"}, "workload": generator, "ftl": [{"name": "page"}]})
+    body = toml.written({"device": {"capacity": "auto"}, "workload": generator, "ftl": [{"name": "page"}]})
     return "".join(f"{line}\n".replace("# \n", "#\n") for line in (*_comments(found), "", *body.splitlines()))
 
 
