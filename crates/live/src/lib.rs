@@ -8,8 +8,8 @@
 //! control socket: stat, faults ──▶  ┘
 //! ```
 //!
-//! This is the only crate with threads and a wall clock. Translation layers run here as they do in
-//! a simulation, behind the same referee; what differs is the store under the chip.
+//! Translation layers run here as they do in a simulation, on a thread of their own, behind the
+//! same referee; what differs is the store under the chip.
 
 mod device;
 mod drive;

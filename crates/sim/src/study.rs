@@ -1,9 +1,9 @@
 //! A study as text: what a TOML file or a Python caller says, before anything of it is believed.
 //!
 //! Unknown keys, impossible units and values of the wrong kind are refused here, with the path of
-//! the key. Ranges and relations are refused in `crate::experiment`. The same types, with every key
-//! filled in, are the resolved study that goes into the results, so that a result can be run again
-//! as it stands. `docs/study.md` describes every key.
+//! the key. Ranges and relations are refused in `crate::host::experiment`. The same types, with
+//! every key filled in, are the resolved study that goes into the results, so that a result can be
+//! run again as it stands. `docs/study.md` describes every key.
 
 mod values;
 mod words;

@@ -1,4 +1,4 @@
-//! Structures that only hold numbers: bits, linked lists, early requests for memory.
+//! Structures without flash: bits, linked lists, data pages in RAM, early requests for memory.
 
 pub mod bits;
 pub mod linked_lists;

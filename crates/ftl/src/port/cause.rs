@@ -1,8 +1,8 @@
 //! Why flash operations are done: the one place that knows what causes there are and what is true
 //! of each.
 //!
-//! Counts, latency by class, the event engine, what responses waited for, the suite and the reports all
-//! ask here. So a new cause is one entry of this table, and whatever lists causes has it.
+//! Counts, latency by class, the event engine, what responses waited for, the suite and the reports
+//! all ask here. So a new cause is one entry of this table, and whatever lists causes has it.
 
 use crate::port::listed::listed;
 

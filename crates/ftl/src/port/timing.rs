@@ -3,9 +3,9 @@
 //!
 //! A scheme issues operations faster than time passes: a whole request at once, at the moment when
 //! the host asks. When such an operation ends depends on what else asks for its die and its bus
-//! until then, so it is not known yet. What the scheme gets instead is a [`Moment`]: the end of that
-//! operation, known or not, which the next operation can follow. The shell lets time pass between
-//! requests ([`Timing::pass_until`], [`Timing::wait`]).
+//! until then, so it is not known yet. What the scheme gets instead is a [`Moment`]: the end of
+//! that operation, known or not, which the next operation can follow. The shell lets time pass
+//! between requests ([`Timing::pass_until`], [`Timing::wait`]).
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};

@@ -146,8 +146,8 @@ fn popular_places_drift_one_by_one() {
     let drawn = units(&records(&toml(50), 4));
     let windows: Vec<_> = drawn.chunks(50).map(window).collect();
     assert!(windows.iter().all(|window| window.len() <= 10));
-    // AddressSampler that are hot in one window or the next: one new in each step, and all the first ones
-    // gone after ten.
+    // AddressSampler that are hot in one window or the next: one new in each step, and all the
+    // first ones gone after ten.
     let both = |first: usize, second: usize| windows[first].union(&windows[second]).count();
     assert!((0..windows.len() - 1).all(|step| both(step, step + 1) <= 11));
     assert!((0..windows.len() - 10).all(|step| windows[step].is_disjoint(&windows[step + 10])));
