@@ -124,16 +124,23 @@ impl Wanted {
     }
 }
 
-/// A name without the number of a slot, and that number.
+/// A name without the number of a slot, and that number. Case does not matter here either.
 fn unmarked(name: &str) -> Option<(&str, u32)> {
-    let (_, end) = name.rsplit_once(" [slot ")?;
-    let slot: u32 = end.strip_suffix(']')?.parse().ok()?;
+    let before = name.strip_suffix(']')?;
+    let slot: u32 = before[before.trim_end_matches(|letter: char| letter.is_ascii_digit()).len()..].parse().ok()?;
     let mark = mark(slot);
-    let mut rest = name.strip_suffix(&mark)?;
-    while let Some(shorter) = rest.strip_suffix(&mark) {
+    let mut rest = without_end(name, &mark)?;
+    while let Some(shorter) = without_end(rest, &mark) {
         rest = shorter;
     }
     Some((rest, slot))
+}
+
+/// What is before the end of a name, if it ends so, in whatever case.
+fn without_end<'a>(name: &'a str, end: &str) -> Option<&'a str> {
+    let mut letters = name.chars();
+    let ends_so = end.chars().rev().all(|letter| letters.next_back().is_some_and(|other| fold(other) == fold(letter)));
+    ends_so.then_some(letters.as_str())
 }
 
 /// The short name for a name, as long as no other entry has it, and whether it says all of it but
@@ -241,7 +248,10 @@ mod tests {
         assert_eq!(unmarked("a.txt [slot 12]"), Some(("a.txt", 12)));
         assert_eq!(unmarked("a [slot 12] [slot 12]"), Some(("a", 12)));
         assert_eq!(unmarked("a [slot 1] [slot 12]"), Some(("a [slot 1]", 12)));
-        for name in ["a", "a [slot 12", "a [slot x]", "a [slot 012]", "[slot 3]", "a [slot 99999999999]"] {
+        assert_eq!(unmarked("a [SLOT 12] [\u{17F}Lot 12]"), Some(("a", 12)));
+        for name in
+            ["a", "a [slot 12", "a [slot x]", "a [slot 012]", "[slot 3]", "a [slot 99999999999]", "a [slot ]", "3]"]
+        {
             assert_eq!(unmarked(name), None, "{name}");
         }
         let mut names = ["é", "É", "é [slot 1]", "é", "b"].map(String::from);

@@ -47,8 +47,10 @@ fn names_that_are_alike_are_told_apart_and_each_is_found() {
     let all = volume.list(Folder::ROOT).expect("readable");
     for (name, entry) in shown.iter().zip(&all) {
         assert_eq!(volume.find(Folder::ROOT, name).expect("readable").expect("there").id(), entry.id(), "{name}");
-        let made = volume.create_file(Folder::ROOT, name, Stamp::default());
-        assert!(matches!(made, Err(FatError::Exists)), "{name}");
+        for name in [name.clone(), name.to_uppercase()] {
+            let made = volume.create_file(Folder::ROOT, &name, Stamp::default());
+            assert!(matches!(made, Err(FatError::Exists)), "{name}");
+        }
     }
     // Names that were listed are removed one by one, in whatever order.
     for at in [0, 1, 3, 2] {
