@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
+import ftlkit.sweeps.run
+from ftlkit._native import Control
+from ftlkit._util.native_call import Interrupted
 from ftlkit._util.progress import LINE_EVERY_S, Silent, State
 
 if TYPE_CHECKING:
@@ -97,6 +100,52 @@ def test_ctrl_c_while_the_command_is_loaded_ends_it_in_a_line(
     process = start("schemes", PYTHONPATH=str(tmp_path))
     out, said = process.communicate(timeout=30)
     assert (process.returncode, out, said) == (130, "", "Stopped. Nothing was written.\n")
+
+
+def test_ctrl_c_while_a_subcommand_is_loaded_ends_it_in_a_line(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """Only some commands load polars, when they are called."""
+    (tmp_path / "polars.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
+    process = start("results", "list", PYTHONPATH=str(tmp_path))
+    out, said = process.communicate(timeout=30)
+    assert (process.returncode, out, said) == (130, "", "Stopped. Nothing was written.\n")
+
+
+def test_ctrl_c_while_the_interpreter_ends_shows_no_traceback(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """What is called at the interpreter's end interrupts the process as a user would."""
+    interrupts = "import atexit, os, signal\natexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+    (tmp_path / "sitecustomize.py").write_text(interrupts, encoding="utf-8")
+    process = start("schemes", "page", PYTHONPATH=str(tmp_path))
+    out, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (-signal.SIGINT, "")
+    assert "page" in out
+
+
+def test_a_curve_stops_too(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    """Its requests are generated in a moment, and what follows has nothing to hand over."""
+    process = start("curve", "cache", "fin1", "--requests", "3000000", "--json", "c.json")
+    time.sleep(LINE_EVERY_S)
+    assert process.poll() is None
+    assert stopped(process) < STOPS_WITHIN_S
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_that_is_stopped_before_its_first_run_has_no_result(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Ctrl-C comes as the last of its points is prepared."""
+
+    def watched(work: Callable[[Control], object], *_: object, **_more: object) -> object:
+        raise Interrupted(work(Control()))
+
+    monkeypatch.setattr(ftlkit.sweeps.run, "watched", watched)
+    with pytest.raises(fk.Interrupted) as stop:
+        fk.sweep("fin1", "page", store=tmp_path / "store", requests=1000)
+    assert stop.value.finished is None
 
 
 def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it(

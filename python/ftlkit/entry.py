@@ -24,7 +24,12 @@ def main() -> None:
         signal.signal(signal.SIGINT, _stop)
     from ftlkit.cli import command  # noqa: PLC0415 - what takes long
 
-    command()(obj=_hear if is_heard else None)
+    try:
+        command()(obj=_hear if is_heard else None)
+    finally:
+        # Nothing is left to be said, and the interpreter's end cannot answer an exception.
+        if is_heard:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _hear() -> None:

@@ -84,14 +84,15 @@ def watched(
     watcher: Watcher,
     *,
     keeps_unfinished: bool = False,
+    hands_over: bool = True,
     until_s: float | None = None,
 ) -> T:
     """Do native work while `watcher` shows its progress.
 
     Raises what the work raises, and `Interrupted` on Ctrl-C with the part that was finished.
-    `keeps_unfinished` is for work that has something to hand over whenever it is stopped. With
-    `until_s`, on `time.monotonic`'s clock, work that is not done by then is stopped, and `TimeIsUp`
-    raised.
+    `keeps_unfinished` is for work that has something to hand over whenever it is stopped, and
+    `hands_over` is false for work that has nothing unless it is done. With `until_s`, on
+    `time.monotonic`'s clock, work that is not done by then is stopped, and `TimeIsUp` raised.
     """
     control = Control()
     worker = _Worker(work, control)
@@ -107,6 +108,7 @@ def watched(
         except KeyboardInterrupt:
             control.cancel()
             watcher.stopping()
-            worker.ended.wait(PATIENCE_S if keeps_unfinished or _finished_any(control) else BRIEF_S)
+            has_something = keeps_unfinished or (hands_over and _finished_any(control))
+            worker.ended.wait(PATIENCE_S if has_something else BRIEF_S)
             raise Interrupted(worker.taken_if_finished()) from None
     return worker.take()

@@ -51,6 +51,12 @@ class _Plain:
 class Command(_Plain, TyperCommand):
     """A subcommand."""
 
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
+        """Call it; `obj`, if given, is called first, since now Ctrl-C is answered."""
+        if ctx.obj is not None:
+            ctx.obj()
+        return super().invoke(ctx)
+
 
 class Group(_Plain, TyperGroup):
     """A command of subcommands."""
@@ -60,10 +66,8 @@ class Shell(Group):
     """The root command: runs a subcommand and turns exceptions into messages and exit codes."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
-        """Run the subcommand; `obj`, if given, is called when Ctrl-C will be answered here."""
+        """Load and run the subcommand."""
         try:
-            if ctx.obj is not None:
-                ctx.obj()
             return super().invoke(ctx)
         except UserError as error:
             _end(f"Error: {error}", USER_ERROR)

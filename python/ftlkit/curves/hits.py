@@ -118,7 +118,7 @@ def curve(
         looked_up = accesses(document, control)
         return HitRatios(looked_up, caches.curve(looked_up, asked or _sizes(looked_up), sample))
 
-    return watched(work, watcher or Silent())
+    return watched(work, watcher or Silent(), hands_over=False)
 
 
 def _asked(sizes: str | Sequence[int | str]) -> list[int]:

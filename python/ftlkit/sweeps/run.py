@@ -84,6 +84,9 @@ def run_points(
         )
     except TimeIsUp:
         return Sweep([], len(points), 0, [])
+    except Interrupted:
+        # Points that are prepared are no part of a sweep yet.
+        raise Interrupted(None) from None
     check(prepared)
     there, damaged = store.sound(sorted({point.key for point in prepared} & store.keys()))
     rows = {row["key"]: row for row in there if row["state"] != LOST}
