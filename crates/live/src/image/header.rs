@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use flash::{ChipOptions, Geometry, ProgramOrder, Shape};
+use flash::{ChipOptions, Geometry, PastEndurance, ProgramOrder, Shape};
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
 use sim::{Abilities, EventTiming, Latencies, Model};
@@ -105,8 +105,8 @@ impl Description {
         ChipOptions {
             program_order: self.program_order,
             endurance: Some(self.endurance),
+            past_endurance: PastEndurance::Fails,
             bad_blocks: Vec::new(),
-            ..ChipOptions::default()
         }
     }
 

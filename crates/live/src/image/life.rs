@@ -68,6 +68,8 @@ pub(crate) struct FoundLife {
     pub(crate) life: Option<Life>,
     /// How many cannot be.
     pub(crate) damaged: usize,
+    /// Whether the other one is older than the write before: a newer one was in its place.
+    pub(crate) is_one_rolled_back: bool,
 }
 
 impl LifeSlots {
@@ -75,11 +77,13 @@ impl LifeSlots {
     pub(crate) fn read(file: &impl FileExt, offsets: [u64; 2]) -> FoundLife {
         let found = offsets.map(|offset| read_slot(file, offset));
         let damaged = found.iter().filter(|slot| slot.is_none()).count();
+        let generations = found.each_ref().map(|slot| slot.as_ref().map(|found| found.0));
+        let is_one_rolled_back = matches!(generations, [Some(one), Some(other)] if one.abs_diff(other) != 1);
         let (generation, life) = match found.into_iter().flatten().max_by_key(|found| found.0) {
             Some((generation, life)) => (generation, Some(life)),
             None => (0, None),
         };
-        FoundLife { slots: Self { offsets, generation }, life, damaged }
+        FoundLife { slots: Self { offsets, generation }, life, damaged, is_one_rolled_back }
     }
 
     /// How many were written: the generation of the last one.
@@ -138,7 +142,7 @@ mod tests {
     #[test]
     fn the_newer_slot_counts_and_a_torn_one_leaves_the_other() {
         let mut file = file();
-        let FoundLife { mut slots, life, damaged } = LifeSlots::read(&file, OFFSETS);
+        let FoundLife { mut slots, life, damaged, .. } = LifeSlots::read(&file, OFFSETS);
         assert_eq!((life, damaged), (None, 2));
         for seq in 1..=5 {
             slots.write(&mut file, &Life { synced_seq: seq, ..Life::default() }).expect("written");
@@ -151,6 +155,25 @@ mod tests {
         assert_eq!((found.life.map(|life| life.synced_seq), found.damaged), (Some(4), 1));
         found.slots.write(&mut file, &Life { synced_seq: 6, ..Life::default() }).expect("written");
         let found = LifeSlots::read(&file, OFFSETS);
+        assert_eq!((found.life.map(|life| life.synced_seq), found.damaged), (Some(6), 0));
+    }
+
+    #[test]
+    fn a_slot_that_was_rolled_back_is_noticed() {
+        let mut file = file();
+        file.extend(OFFSETS[1] + LIFE_BYTES).expect("room");
+        let mut slots = LifeSlots::read(&file, OFFSETS).slots;
+        let mut older = [0; 4096];
+        for seq in 1..=7 {
+            slots.write(&mut file, &Life { synced_seq: seq, ..Life::default() }).expect("written");
+            if seq == 3 {
+                file.read_exact_at(&mut older, OFFSETS[1]).expect("a slot");
+            }
+            assert!(!LifeSlots::read(&file, OFFSETS).is_one_rolled_back);
+        }
+        file.write_all_at(&older, OFFSETS[1]).expect("written");
+        let found = LifeSlots::read(&file, OFFSETS);
+        assert!(found.is_one_rolled_back);
         assert_eq!((found.life.map(|life| life.synced_seq), found.damaged), (Some(6), 0));
     }
 

@@ -50,7 +50,7 @@ pub(crate) enum Purpose {
 pub(crate) fn load(file: ImageFile, geometry: &Geometry, logical_pages: u32, purpose: Purpose) -> io::Result<Loaded> {
     let places = ImageLayout::of(geometry);
     let mut findings = Findings::default();
-    let FoundLife { slots: life_slots, life, damaged } = LifeSlots::read(&file, places.life);
+    let FoundLife { slots: life_slots, life, damaged, is_one_rolled_back } = LifeSlots::read(&file, places.life);
     if damaged == 1 {
         findings.note("life", || {
             "one of the two copies of the image's life cannot be read; the other is used (a host that lost power while it was written leaves \
@@ -61,6 +61,16 @@ pub(crate) fn load(file: ImageFile, geometry: &Geometry, logical_pages: u32, pur
     if damaged == 2 {
         findings
             .note("life", || "neither copy of the image's life can be read: counts since it was made are lost".into());
+    }
+    // A closed image has the same life twice. In any other, the one that is gone may have promised
+    // more, and what it promised is then taken for pages that were never flushed.
+    let is_promise_lost = is_one_rolled_back && life.as_ref().is_some_and(|life| !life.is_clean);
+    if is_promise_lost {
+        findings.note("life", || {
+            "one of the two copies of the image's life is older than the one before the other, so nobody knows what was flushed last: a part of \
+             the file is older than the rest; restore the image from a copy"
+                .into()
+        });
     }
     let entries = read_entries(&file, &places, geometry)?;
     let store = FileStore {
@@ -90,7 +100,7 @@ pub(crate) fn load(file: ImageFile, geometry: &Geometry, logical_pages: u32, pur
         geometry,
         logical_pages,
         purpose,
-        lost: 0,
+        lost: usize::from(is_promise_lost),
         to_check: Vec::new(),
         unpromised: Vec::new(),
         knows_synced: life.is_some(),

@@ -77,21 +77,21 @@ impl Device {
         std::fs::read(path).expect("the image")
     }
 
-    /// Pages that hold neither what was flushed last nor anything later.
+    /// Pages that hold neither what was flushed last nor anything later, or cannot be read.
     fn wrong(&self, drive: &mut LiveDrive) -> usize {
-        let (pages, page_bytes) = self.size;
-        let is_wrong = |page: &u64| {
-            let Ok(found) = read(drive, *page) else { return true };
-            let is = |&round: &u32| {
-                if round == 0 {
-                    found.iter().all(|&byte| byte == 0)
-                } else {
-                    found == content(*page, round, page_bytes)
-                }
-            };
-            !self.held[*page as usize].iter().any(is)
-        };
-        (0..pages).filter(is_wrong).count()
+        (0..self.size.0).filter(|&page| read(drive, page).map_or(true, |found| !self.holds(page, &found))).count()
+    }
+
+    /// Pages that show older content than was flushed last.
+    fn stale(&self, drive: &mut LiveDrive) -> usize {
+        (0..self.size.0).filter(|&page| read(drive, page).is_ok_and(|found| !self.holds(page, &found))).count()
+    }
+
+    /// Whether this is what was flushed last to a page, or anything later.
+    fn holds(&self, page: u64, found: &[u8]) -> bool {
+        self.held[page as usize].iter().any(|&round| {
+            if round == 0 { found.iter().all(|&byte| byte == 0) } else { found == content(page, round, self.size.1) }
+        })
     }
 }
 
@@ -201,6 +201,49 @@ fn a_part_older_than_a_closed_image_is_never_silent() {
 #[test]
 fn a_part_older_than_a_killed_image_is_never_silent() {
     roll_all_back(Left::Killed);
+}
+
+/// A part with one copy of the slots and the newer slot of the life: the other copy of the slots
+/// knows each page, and nothing but the life knows which of them were flushed. Data that are older
+/// than their slot must not pass for data that never reached the disk.
+#[test]
+fn data_and_a_life_that_are_older_than_the_slots_show_no_older_content() {
+    let folder = folder();
+    let path = folder.path().join("whole.img");
+    let (mut refused, mut stale) = (0, Vec::new());
+    for flushes in 3..=6 {
+        let _ = std::fs::remove_file(&path);
+        let mut device = Device::new(&path, &Stack::of("page"), SIZES[1]);
+        let mut drive = start(&path);
+        device.write(&mut drive, SIZES[1].0);
+        let older = device.leave(drive, Left::Killed, &path);
+        let mut drive = start(&path);
+        for _ in 0..flushes {
+            device.write(&mut drive, SIZES[1].0 / 4);
+            device.flush(&mut drive);
+        }
+        let places = ImageLayout::of(flash::Flash::geometry(&drive.flash().device().chip));
+        assert!(drive.settle());
+        drop(drive);
+        let newer = std::fs::read(&path).expect("the image");
+        let middle = usize::midpoint(places.data as usize, places.slot(0)[1] as usize);
+        for part in [0..middle, middle..newer.len()] {
+            let mut bytes = newer.clone();
+            bytes[part.clone()].copy_from_slice(&older[part.clone()]);
+            std::fs::write(&path, bytes).expect("a copy");
+            let served = LiveDrive::start(Image::open(&path, false).expect("an image"), DriveOptions::default());
+            match served {
+                Err(error) => {
+                    assert!(error.to_string().contains("--accept-damage"), "{error}");
+                    assert!(!check(&path).expect("an image").is_sound);
+                    refused += 1;
+                }
+                Ok(mut drive) => stale.push((flushes, part, device.stale(&mut drive))),
+            }
+        }
+    }
+    assert!(refused > 0, "{stale:?}");
+    assert!(stale.iter().all(|(_, _, pages)| *pages == 0), "{stale:?}");
 }
 
 /// The image as an ftlkit leaves it that knows neither when an entry was written nor how many
