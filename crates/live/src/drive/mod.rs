@@ -6,9 +6,9 @@
 //!
 //! **Zeroes.** A page that was trimmed reads as zeros, so zeroing whole pages trims them. But a
 //! trim lasts only from the next flush on, and until then a power cut may bring back something
-//! older than the last write; a host that zeroes expects either the last write or zeros. So zeroing
-//! that may leave holes is a trim and a flush of the translation layer, and other zeroing writes
-//! zeros.
+//! older than the last write; a host that zeroes expects zeros once it is told so. So zeroing that
+//! may leave holes is a trim and a flush of the translation layer, and other zeroing writes zeros:
+//! after that, too, a host that was not told yet finds either the last write or zeros.
 //!
 //! **What reads as zeros** is known cautiously: whenever the power has come on, every page of which
 //! a tag exists may hold data, for a trim may be forgotten. A read that finds nothing corrects

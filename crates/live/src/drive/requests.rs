@@ -43,11 +43,11 @@ impl LiveDrive {
         let mut pages: Vec<_> = (0..span.pages()).map(|i| data.slice(span.bytes_of(i))).collect();
         self.complete(&span, &mut pages)?;
         let first = span.first as u32;
+        // One that is refused may have written some of its pages.
+        self.mark(first, pages.len() as u32, true);
         let (flash, ftl) = self.parts();
         let request = Request { hint, ..request(flash.now(), first, pages.len() as u32) };
-        ftl.write(flash, &request, &pages)?;
-        self.mark(first, pages.len() as u32, true);
-        Ok(())
+        Ok(ftl.write(flash, &request, &pages)?)
     }
 
     /// Forgets pages that lie whole in the range; the rest of the range stays as it is.

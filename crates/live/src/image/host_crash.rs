@@ -12,6 +12,7 @@
 //! `FTLKIT_SEED=number` makes other requests and faults.
 
 mod disk;
+mod lives;
 mod promise;
 mod run;
 

@@ -164,9 +164,18 @@ impl FileStore {
         }
     }
 
+    /// A slot speaks of its block's epoch, which must be on the disk before it: a slot that is ahead
+    /// of the block's entry is damage.
     pub(super) fn write_slot(&mut self, page: usize, slot: Slot) {
+        self.epoch_reaches_disk(page);
         self.queue_slot(page, slot);
         self.pages.set(page, slot);
+    }
+
+    fn epoch_reaches_disk(&mut self, page: usize) {
+        if self.unsynced_erases.contains(&(page / self.pages_per_block)) {
+            self.reach_disk();
+        }
     }
 
     fn queue_slot(&mut self, page: usize, slot: Slot) {
@@ -256,9 +265,7 @@ impl Store for FileStore {
     }
 
     fn program(&mut self, page: usize, tag: &Tag, data: Bytes) {
-        if self.unsynced_erases.contains(&(page / self.pages_per_block)) {
-            self.reach_disk();
-        }
+        self.epoch_reaches_disk(page);
         if tag.seq <= self.life.synced_seq {
             self.lower_promise(tag.seq.saturating_sub(1));
         }

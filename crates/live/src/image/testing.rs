@@ -65,7 +65,19 @@ pub(super) fn create_with_more(path: &Path, stack: &Stack, page_bytes: usize, mo
 }
 
 /// The same with so many pages of so many bytes.
-pub(super) fn create_of(path: &Path, stack: &Stack, (pages, page_bytes): (u64, usize), more: f64) {
+pub(super) fn create_of(path: &Path, stack: &Stack, size: (u64, usize), more: f64) {
+    assert!(create_worn(path, stack, size, more, None), "{stack} fits no device of the test");
+}
+
+/// The same of blocks that survive so many erases, if that is said; false if the stack fits no such
+/// device.
+pub(super) fn create_worn(
+    path: &Path,
+    stack: &Stack,
+    (pages, page_bytes): (u64, usize),
+    more: f64,
+    endurance: Option<u32>,
+) -> bool {
     let make = |spare: f64| {
         let text = DeviceText {
             capacity: Some(Capacity::Bytes(pages * page_bytes as u64)),
@@ -73,16 +85,15 @@ pub(super) fn create_of(path: &Path, stack: &Stack, (pages, page_bytes): (u64, u
             channels: Some(Count(2)),
             pages_per_block: Some(Count(8)),
             page_size: Some(trace::units::Bytes(page_bytes as u64)),
+            endurance: endurance.map(Count),
             ..DeviceText::default()
         };
         sim::Device::resolve(&text, 1).is_ok_and(|device| Image::create(path, &device, stack).is_ok())
     };
     let least = [0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6].into_iter().find(|&spare| make(spare));
-    let least = least.unwrap_or_else(|| panic!("{stack} fits no device of the test"));
-    if more > 0.0 {
-        std::fs::remove_file(path).expect("the image");
-        assert!(make(least + more), "{stack} fits a smaller device");
-    }
+    let Some(least) = least.filter(|_| more > 0.0) else { return least.is_some() };
+    std::fs::remove_file(path).expect("the image");
+    make(least + more)
 }
 
 /// Switches an image on.

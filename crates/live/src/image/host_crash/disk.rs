@@ -103,13 +103,8 @@ impl<'a> Disk<'a> {
     /// Images of a stop at a moment, which is not before an earlier one: one for each way in which
     /// sectors may have arrived, or for so many of the ways.
     pub(super) fn stops(&mut self, at: usize, most: usize, rng: &mut SeededRng) -> Vec<(Arrived, Vec<u8>)> {
-        let last_sync = self.tape[..at].iter().rposition(|entry| matches!(entry, Taped::Sync)).unwrap_or(0);
-        let synced_at = last_sync.max(self.synced_at);
-        for (offset, part) in self.tape[self.synced_at..synced_at].iter().flat_map(parts) {
-            put(&mut self.synced, offset, &part);
-        }
-        self.synced_at = synced_at;
-        let since = &self.tape[synced_at..at];
+        self.sync_until(at);
+        let since = &self.tape[self.synced_at..at];
         let sectors = since.iter().flat_map(parts).count() as u64;
         let mut ways = Arrived::ways(rng, sectors);
         while ways.len() > most {
@@ -117,5 +112,28 @@ impl<'a> Disk<'a> {
         }
         let image = |arrived| (arrived, crashed(&self.synced, since, arrived, rng));
         ways.into_iter().map(image).collect()
+    }
+
+    /// The image of a stop at a moment, which is not before an earlier one: each sector has arrived
+    /// with the chance, of eight, that its offset has.
+    pub(super) fn stop_by(&mut self, at: usize, chance: impl Fn(u64) -> u64, rng: &mut SeededRng) -> Vec<u8> {
+        self.sync_until(at);
+        let mut image = self.synced.clone();
+        for (offset, part) in self.tape[self.synced_at..at].iter().flat_map(parts) {
+            if rng.below(8) < chance(offset) {
+                put(&mut image, offset, &part);
+            }
+        }
+        image
+    }
+
+    /// Whatever the last sync before a moment promises is on the disk.
+    fn sync_until(&mut self, at: usize) {
+        let last_sync = self.tape[..at].iter().rposition(|entry| matches!(entry, Taped::Sync)).unwrap_or(0);
+        let synced_at = last_sync.max(self.synced_at);
+        for (offset, part) in self.tape[self.synced_at..synced_at].iter().flat_map(parts) {
+            put(&mut self.synced, offset, &part);
+        }
+        self.synced_at = synced_at;
     }
 }

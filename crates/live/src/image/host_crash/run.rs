@@ -38,6 +38,8 @@ pub(super) struct Deed {
 pub(super) enum What {
     Write(u64, u32),
     Trim(u64),
+    /// Zeros, by holes where that is possible.
+    Zeroed(u64),
     Flush,
     /// After a cut and its recovery the host has read the page and found this.
     Shown(u64, u32),
@@ -132,6 +134,7 @@ impl Host {
             let what = match what {
                 What::Write(page, round) => What::Write(page + i, round),
                 What::Trim(page) => What::Trim(page + i),
+                What::Zeroed(page) => What::Zeroed(page + i),
                 What::Flush | What::Shown(..) => what,
             };
             Deed { begun, answered, what }
@@ -264,6 +267,7 @@ fn request(drive: &mut LiveDrive, what: What, run: u64) -> Result<(), DriveError
             drive.write(page * PAGE as u64, &data.into())
         }
         What::Trim(page) => drive.trim(page * PAGE as u64, (run as usize * PAGE) as u32),
+        What::Zeroed(page) => drive.write_zeroes(page * PAGE as u64, (run as usize * PAGE) as u32, true),
         What::Flush => drive.flush(),
         What::Shown(..) => Ok(()),
     }
@@ -283,36 +287,57 @@ impl Run {
     /// What a page may hold, by round, when the host stops at a position of the tape; zero for
     /// nothing.
     pub(super) fn allowed(&self, page: u64, stopped: usize) -> Vec<u32> {
-        let is_flush = |deed: &Deed| deed.what == What::Flush && deed.answered <= stopped;
-        let flushed = self.deeds.iter().rposition(is_flush);
-        // On a read-only device trims need not last: only flushes count for them that a write was
-        // accepted after.
-        let trims_flushed = self.deeds[..self.accepted_until].iter().rposition(is_flush);
-        let (mut allowed, mut since_durable_trim) = (vec![0], Vec::new());
-        for (i, deed) in self.deeds.iter().enumerate().take_while(|(_, deed)| deed.begun < stopped) {
-            let is_done = deed.answered != usize::MAX;
-            let is_flushed = is_done && flushed.is_some_and(|flushed| i < flushed);
-            match deed.what {
-                What::Write(written, round) if written == page => {
-                    since_durable_trim.push(round);
-                    if is_flushed {
-                        allowed.clear();
-                    }
-                    allowed.push(round);
-                }
-                What::Shown(shown, round) if shown == page && is_flushed => allowed = vec![round],
-                What::Shown(shown, round) if shown == page => allowed.push(round),
-                What::Trim(trimmed) if trimmed == page && is_done && trims_flushed.is_some_and(|at| i < at) => {
-                    allowed = vec![0];
-                }
-                What::Trim(trimmed) if trimmed == page => {
-                    allowed.push(0);
-                    allowed.extend(&since_durable_trim);
-                }
-                What::Flush if allowed == [0] => since_durable_trim.clear(),
-                _ => {}
-            }
-        }
-        allowed
+        allowed(&self.deeds, self.accepted_until, page, Stopped::Host(stopped))
     }
+}
+
+/// How far what was done can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stopped {
+    /// The host stopped at a position of the tape: what a flush was answered for is there.
+    Host(usize),
+    /// RAM alone was lost: everything that was answered is there, but for trims that no flush
+    /// followed.
+    Ram,
+}
+
+/// What a page may hold after these deeds, by round; zero for nothing. Up to `accepted_until` the
+/// device surely accepted writes.
+pub(super) fn allowed(deeds: &[Deed], accepted_until: usize, page: u64, stopped: Stopped) -> Vec<u32> {
+    let position = if let Stopped::Host(position) = stopped { position } else { usize::MAX };
+    let is_flush = |deed: &Deed| deed.what == What::Flush && deed.answered != usize::MAX && deed.answered <= position;
+    let flushed = deeds.iter().rposition(is_flush);
+    // On a read-only device trims need not last: only flushes count for them that a write was
+    // accepted after.
+    let trims_flushed = deeds[..accepted_until].iter().rposition(is_flush);
+    let (mut allowed, mut since_durable_trim) = (vec![0], Vec::new());
+    for (i, deed) in deeds.iter().enumerate().take_while(|(_, deed)| deed.begun < position) {
+        let is_done = deed.answered != usize::MAX;
+        let is_kept = is_done && (stopped == Stopped::Ram || flushed.is_some_and(|flushed| i < flushed));
+        match deed.what {
+            What::Write(written, round) if written == page => {
+                since_durable_trim.push(round);
+                if is_kept {
+                    allowed.clear();
+                }
+                allowed.push(round);
+            }
+            What::Zeroed(zeroed) if zeroed == page && is_kept => {
+                allowed = vec![0];
+                since_durable_trim.clear();
+            }
+            What::Shown(shown, round) if shown == page && is_kept => allowed = vec![round],
+            What::Shown(shown, round) if shown == page => allowed.push(round),
+            What::Trim(trimmed) if trimmed == page && is_done && trims_flushed.is_some_and(|at| i < at) => {
+                allowed = vec![0];
+            }
+            What::Trim(trimmed) | What::Zeroed(trimmed) if trimmed == page => {
+                allowed.push(0);
+                allowed.extend(&since_durable_trim);
+            }
+            What::Flush if allowed == [0] => since_durable_trim.clear(),
+            _ => {}
+        }
+    }
+    allowed
 }
