@@ -164,8 +164,8 @@ impl FileStore {
         }
     }
 
-    /// A slot speaks of its block's epoch, which must be on the disk before it: a slot that is ahead
-    /// of the block's entry is damage.
+    /// A slot speaks of its block's epoch, which must be on the disk before it: a slot that is
+    /// ahead of the block's entry is damage.
     pub(super) fn write_slot(&mut self, page: usize, slot: Slot) {
         self.epoch_reaches_disk(page);
         self.queue_slot(page, slot);
