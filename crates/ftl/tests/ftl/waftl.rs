@@ -89,6 +89,21 @@ fn a_migration_follows_algorithm_1() {
     assert_eq!(waftl.cost(Cause::Host), (0, 17));
 }
 
+/// Lines 31 to 33: the PMT is updated once a block. The CPMT holds 8 entries, and all entries are
+/// in one translation page. It is first written when those of pages 0 to 7 leave, and then read for
+/// pages 8 to 11 and for pages 12 to 15.
+#[test]
+fn a_migration_reads_the_map_once_a_logical_block() {
+    for (update, reads) in [("block", 2), ("page", 8)] {
+        let mut waftl = small(&[("cmt", "64"), ("threshold", "1.25"), ("pmt_update", update)]);
+        let pages: Vec<u32> = (0..16).collect();
+        waftl.write(&pages);
+        assert_eq!(waftl.cost(Cause::Mapping), (0, 0));
+        waftl.write(&[0]);
+        assert_eq!(waftl.cost(Cause::Mapping), (reads, 1), "pmt_update = {update}");
+    }
+}
+
 /// Line 20: the most popular of the new blocks is mapped page by page, however many pages it has.
 /// Block 0 is written in one request, so it counts one access, block 1 in four of which each begins
 /// anew.

@@ -349,16 +349,41 @@ impl<S: DemandScheme> DemandPaged<S> {
         if apart { flash.in_background(|flash| self.fetch(flash, lpn)) } else { self.fetch(flash, lpn) }
     }
 
+    /// The same with a translation page that has just been read, which takes no read then. If the
+    /// entry is fetched, its translation page is the one that was read last.
+    fn lookup_with<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        lpn: Lpn,
+        last_read: &mut Option<u32>,
+    ) -> Result<SlotOf<S>, FtlError> {
+        let page = self.table.page_of(lpn);
+        if *last_read == Some(page) && self.cache.find(lpn).is_none() {
+            flash.spend(self.delays.read);
+            flash.note(Note::MappingHit);
+            return flash.with_cause(Cause::Mapping, |flash| {
+                self.make_room_in_cache(flash)?;
+                Ok(self.cache.insert(lpn, &self.table))
+            });
+        }
+        if self.cache.find(lpn).is_none() {
+            *last_read = Some(page);
+        }
+        self.lookup(flash, lpn, self.background)
+    }
+
+    /// Has room in the cache for an entry.
+    fn make_room_in_cache<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        if !self.cache.is_full() {
+            return Ok(());
+        }
+        if self.background { flash.in_background(|flash| self.make_way(flash)) } else { self.make_way(flash) }
+    }
+
     /// Brings the entry of a logical page into the cache.
     fn fetch<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
         flash.with_cause(Cause::Mapping, |flash| {
-            if self.cache.is_full() {
-                if self.background {
-                    flash.in_background(|flash| self.make_way(flash))?;
-                } else {
-                    self.make_way(flash)?;
-                }
-            }
+            self.make_room_in_cache(flash)?;
             let page = self.table.page_of(lpn);
             let (content, lost) = self.read_translation(flash, page)?;
             let slot = self.cache.insert(lpn, &self.table);
@@ -416,15 +441,16 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Writes a copy of a logical page that lies elsewhere in the space to a stream. `at` tells
     /// where, after what it takes to find room may have moved it; if it says nothing, nothing is
-    /// done.
+    /// done. `last_read` is the translation page that was read last for pages copied together: it
+    /// is not read again.
     pub fn copy_page<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
-        stream: Stream,
-        lpn: Lpn,
+        (stream, lpn): (Stream, Lpn),
+        last_read: &mut Option<u32>,
         at: impl Fn(&S::ForeignPages) -> Option<Ppn>,
     ) -> Result<(), FtlError> {
-        let slot = self.lookup(flash, lpn, self.background)?;
+        let slot = self.lookup_with(flash, lpn, last_read)?;
         let Some(from) = at(&self.foreign_pages) else { return Ok(()) };
         let (role, content) = flash.read_for_copy(from, Role::Data)?;
         let to = loop {

@@ -135,12 +135,17 @@ impl Waftl {
         if home == Home::Absent {
             self.pages.foreign_pages.set_home(lbn, Home::PageMapped);
         }
+        // Lines 31 and 32: the PMT is updated once a block.
+        let mut last_read = None;
         for (_, lpn) in self.pages.foreign_pages.pages_of(lbn) {
-            if self.pages.foreign_pages.zone.is_dirty(lpn) {
-                self.pages.place_page(flash, lpn)?;
-            } else {
+            if !self.pages.foreign_pages.zone.is_dirty(lpn) {
                 self.pages.leave_zone(lpn);
+                continue;
             }
+            if self.updates_by_page {
+                last_read = None;
+            }
+            self.pages.place_page(flash, lpn, &mut last_read)?;
         }
         Ok(())
     }
@@ -231,9 +236,15 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
         }
     }
 
-    /// Maps a page of a page-mapped logical block to a copy of what the zone holds of it.
-    pub fn place_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
-        self.copy_page(flash, HOST, lpn, |map| map.zone.at(lpn))?;
+    /// Maps a page of a page-mapped logical block to a copy of what the zone holds of it; the
+    /// translation page that was read last is not read again for that.
+    pub fn place_page<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        lpn: Lpn,
+        last_read: &mut Option<u32>,
+    ) -> Result<(), FtlError> {
+        self.copy_page(flash, (HOST, lpn), last_read, |map| map.zone.at(lpn))?;
         self.leave_zone(lpn);
         Ok(())
     }

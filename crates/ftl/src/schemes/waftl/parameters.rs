@@ -12,7 +12,7 @@ const fn ratio(name: &'static str, default: &'static str, meaning: &'static str,
 }
 
 /// The parameters that no part has.
-const OWN: [Parameter; 5] = [
+const OWN: [Parameter; 6] = [
     Parameter {
         name: "cache_reads",
         kind: Kind::Switch,
@@ -33,6 +33,13 @@ const OWN: [Parameter; 5] = [
         default: "background",
         meaning: "Whether the write that finds the zone full waits for the whole migration, or only for the dies that it keeps busy.",
         source: "ftlkit (WAFTL does not say)",
+    },
+    Parameter {
+        name: "pmt_update",
+        kind: Kind::Choice { of: &["block", "page"] },
+        default: "block",
+        meaning: "Whether a migration reads a translation page once for all pages of a logical block, or again for each page whose entry is not in the CPMT.",
+        source: "WAFTL algorithm 1, lines 31 to 33 (block)",
     },
     ratio(
         "gc_free",
@@ -56,5 +63,5 @@ const CPMT: [Parameter; 4] = {
     parameters
 };
 
-pub(super) const ALL: [Parameter; 20] =
+pub(super) const ALL: [Parameter; 21] =
     joined(&[&hybrid_map::PARAMETERS, &threshold::PARAMETERS, &OWN, &CPMT, &machine::WITHOUT_SUMMARIES]);
