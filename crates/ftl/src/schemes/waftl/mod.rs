@@ -27,7 +27,8 @@
 //! - "The most popular" is the logical block of highest popularity in the zone (`popular_top` of
 //!   them). Popularity counts from when the zone was begun, with the request that began it.
 //! - Eq. 2 is asked of the page counts with which logical blocks were placed, since the table shows
-//!   no saving before the first step.
+//!   no saving before the first step. It holds if the lowest threshold that is allowed saves
+//!   enough, or, with `smaller_value = "next"`, if the next step does.
 //! - PMBs are collected when free blocks fall below 20 % of the device, as printed, or below half
 //!   of the blocks that data, zone and map leave if that is less: a device that is nearly full
 //!   could never reach the former. Pages collected have blocks of their own, one open on each die.

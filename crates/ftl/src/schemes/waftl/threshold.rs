@@ -3,9 +3,14 @@
 //!
 //! Static, it stays. Dynamic, it begins at the full block. After each migration it goes a step up
 //! if responses have become worse than at the full block by more than `D` (eq. 1 fails), else a
-//! step down if that makes the mapping table smaller than at the full block by at least `D` (eq. 2
-//! holds for the step), never under the mean request. Every 32 migrations it is the full block for
-//! one, so that what responses are compared with stays true.
+//! step down if eq. 2 holds, never under the mean request. Every 32 migrations it is the full block
+//! for one, so that what responses are compared with stays true.
+//!
+//! Eq. 2 holds if "a smaller value" makes the mapping table smaller than at the full block by at
+//! least `D`. Which value that is, WAFTL does not say. Any that is allowed will do (`least`): the
+//! lowest one saves most, and eq. 1 stops the way there. Asked of the step in hand alone (`next`),
+//! eq. 2 fails wherever a sixteenth of a block saves less than `D`, and what lies below is never
+//! tried.
 //!
 //! What the mapping table would be at a threshold follows from the page counts with which logical
 //! blocks were placed for the first time: each one with fewer pages than that is mapped page by
@@ -17,7 +22,7 @@ use crate::api::request::Request;
 use crate::port::timing::Nanos;
 
 /// The parameters of the threshold.
-pub(super) const PARAMETERS: [Parameter; 3] = [
+pub(super) const PARAMETERS: [Parameter; 4] = [
     Parameter {
         name: "threshold",
         kind: Kind::Ratio { min: 0.0, max: 2.0 },
@@ -40,6 +45,14 @@ pub(super) const PARAMETERS: [Parameter; 3] = [
         meaning: "D of eqs. 1 and 2: how much longer mean responses may become than at the full block, and how much smaller the mapping table must \
                   become, as a share; for the dynamic threshold.",
         source: "WAFTL IV.B.5 (0.03, 0.06)",
+    },
+    Parameter {
+        name: "smaller_value",
+        kind: Kind::Choice { of: &["least", "next"] },
+        default: "least",
+        meaning: "Which smaller threshold has to save the share of the mapping table before the dynamic threshold steps down: the lowest that is \
+                  allowed, or the next step.",
+        source: "WAFTL III.C.2 (\"a smaller value\")",
     },
 ];
 
@@ -66,6 +79,8 @@ impl Mean {
 struct Rule {
     /// D of the paper's rule.
     degradation: f64,
+    /// Whether eq. 2 is asked of the next step alone.
+    asks_next_step: bool,
     /// The threshold that it would be if the full block were not being measured.
     set: u32,
     responses: Mean,
@@ -90,6 +105,7 @@ impl Threshold {
     pub(super) fn from_values(values: &Values, full: u32) -> Self {
         let rule = Rule {
             degradation: values.ratio("degradation"),
+            asks_next_step: values.word("smaller_value") == "next",
             set: full,
             responses: Mean::default(),
             at_full: None,
@@ -166,7 +182,8 @@ impl Rule {
         let step = full.div_ceil(STEPS);
         let least = (self.pages.div_ceil(self.requests.max(1)) as u32).clamp(1, full);
         let lower = self.set.saturating_sub(step).max(least);
-        let (loss, saving) = (self.loss().unwrap_or(0.0), self.saving(lower, full));
+        let asked = if self.asks_next_step { lower } else { least };
+        let (loss, saving) = (self.loss().unwrap_or(0.0), self.saving(asked, full));
         if now == self.set {
             if loss > self.degradation {
                 self.set = (self.set + step).min(full);
@@ -187,10 +204,9 @@ mod tests {
     use super::*;
     use crate::api::parameter::Settings;
 
-    fn dynamic(degradation: &str) -> Threshold {
-        let settings: Settings = [("threshold_rule", "dynamic"), ("degradation", degradation)]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .into();
+    fn dynamic(degradation: &str, smaller_value: &str) -> Threshold {
+        let values = [("threshold_rule", "dynamic"), ("degradation", degradation), ("smaller_value", smaller_value)];
+        let settings: Settings = values.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         Threshold::from_values(&Values::check("waftl", &PARAMETERS, &settings).expect("valid"), 64)
     }
 
@@ -213,30 +229,48 @@ mod tests {
 
     #[test]
     fn it_steps_down_while_the_table_shrinks_and_responses_do_not_grow_and_up_when_they_do() {
-        let mut threshold = dynamic("0.03");
-        for pages in [10, 61, 62, 63, 50] {
-            threshold.placed(pages);
+        for smaller_value in ["least", "next"] {
+            let mut threshold = dynamic("0.03", smaller_value);
+            for pages in [10, 61, 62, 63, 50] {
+                threshold.placed(pages);
+            }
+            // 3 of the 5 blocks below 64 have at least 60 pages: a saving of 0.6 for the step from
+            // 64 to 60.
+            assert_eq!(epoch(&mut threshold, 100), 60);
+            assert_eq!(epoch(&mut threshold, 102), 56);
+            assert_eq!(epoch(&mut threshold, 110), 60, "ten per cent longer");
+            assert_eq!(epoch(&mut threshold, 103), 56, "three per cent are allowed");
+            threshold.answered(&Request::new(Lpn::new(0), 1), Nanos(105_000));
+            assert_eq!(threshold.loss(), Some(0.05));
         }
-        // 3 of the 5 blocks below 64 have at least 60 pages: a saving of 0.6 for the step from 64
-        // to 60.
-        assert_eq!(epoch(&mut threshold, 100), 60);
-        assert_eq!(epoch(&mut threshold, 102), 56);
-        assert_eq!(epoch(&mut threshold, 110), 60, "ten per cent longer");
-        assert_eq!(epoch(&mut threshold, 103), 56, "three per cent are allowed");
-        threshold.answered(&Request::new(Lpn::new(0), 1), Nanos(105_000));
-        assert_eq!(threshold.loss(), Some(0.05));
+    }
+
+    /// No block has 60 pages or more, so the first step saves nothing; 16 would save all.
+    #[test]
+    fn eq_2_is_asked_of_the_lowest_value_or_of_the_next_step() {
+        for (smaller_value, after) in [("least", [60, 56, 52]), ("next", [64, 64, 64])] {
+            let mut threshold = dynamic("0.03", smaller_value);
+            (0..100).for_each(|_| threshold.placed(20));
+            assert_eq!([(); 3].map(|()| epoch(&mut threshold, 100)), after, "{smaller_value}");
+        }
     }
 
     #[test]
     fn it_stays_at_the_full_block_when_nothing_would_be_saved() {
-        let mut threshold = dynamic("0.03");
-        (0..100).for_each(|_| threshold.placed(3));
-        assert_eq!([100, 50, 10].map(|us| epoch(&mut threshold, us)), [64, 64, 64]);
+        for (smaller_value, mean_request) in [("least", 4), ("next", 1)] {
+            let mut threshold = dynamic("0.03", smaller_value);
+            (0..100).for_each(|_| threshold.placed(3));
+            for us in [100, 50, 10] {
+                threshold.answered(&Request::new(Lpn::new(0), mean_request), Nanos(us * 1000));
+                threshold.migrated();
+                assert_eq!(threshold.pages(), 64, "{smaller_value}");
+            }
+        }
     }
 
     #[test]
     fn it_stays_above_the_mean_request_and_measures_the_full_block_again() {
-        let mut threshold = dynamic("0.05");
+        let mut threshold = dynamic("0.05", "next");
         threshold.answered(&Request::new(Lpn::new(0), 600), Nanos(100_000));
         (0..64).for_each(|pages| threshold.placed(pages));
         let all: Vec<_> = (0..60).map(|_| epoch(&mut threshold, 100)).collect();
