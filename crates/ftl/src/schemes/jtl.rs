@@ -74,6 +74,7 @@
 //! power cut.
 
 use flash::Lpn;
+use host::HostOp;
 use random::SeededRng;
 
 use crate::api::access_delays::AccessDelays;
@@ -250,7 +251,7 @@ impl SharedRamPolicy for Jtl {
 
     fn came(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
 
-    fn used(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
+    fn used(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32, _op: HostOp) {}
 
     fn leaves(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
 

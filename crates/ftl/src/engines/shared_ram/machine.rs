@@ -12,6 +12,7 @@
 //! be read until the power goes, and entries of the map that are not in RAM are fetched each time.
 
 use flash::{Lpn, Pbn, Ppn};
+use host::HostOp;
 
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
@@ -119,6 +120,9 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         if self.paged.cache().find(lpn).is_none() {
             self.make_room(flash, EvictionReason::WriteDown(lpn))?;
             self.and_look_up(flash, lpn, |paged, flash| paged.find(flash, lpn))?;
+        } else {
+            let (policy, mut ram) = self.in_ram();
+            policy.entry_was_there(&mut ram, lpn);
         }
         let Held { page, hint, .. } = *self.held.at(place);
         let data = flash.ram().get(page).clone();
@@ -182,7 +186,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
     }
 
     /// The place of a page that is held and used.
-    fn use_held<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<u32>, FtlError> {
+    fn use_held<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, op: HostOp) -> Result<Option<u32>, FtlError> {
         if self.held.find(lpn).is_none() {
             return Ok(None);
         }
@@ -195,7 +199,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         }
         let Some(place) = self.held.find(lpn) else { return Ok(None) };
         let (policy, mut ram) = self.in_ram();
-        policy.used(&mut ram, place);
+        policy.used(&mut ram, place, op);
         self.owed += self.page_delay;
         Ok(Some(place))
     }
@@ -224,7 +228,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         request: &Request,
         lpn: Lpn,
     ) -> Result<D::Data, FtlError> {
-        if let Some(place) = self.use_held(flash, lpn)? {
+        if let Some(place) = self.use_held(flash, lpn, HostOp::Read)? {
             flash.note(Note::BufferRead);
             return Ok(flash.ram().get(self.held.at(place).page).clone());
         }
@@ -247,7 +251,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         data: &D::Data,
     ) -> Result<(), FtlError> {
         self.paged.blocks().spares().admit()?;
-        if let Some(place) = self.use_held(flash, lpn)? {
+        if let Some(place) = self.use_held(flash, lpn, HostOp::Write)? {
             flash.note(Note::BufferHit);
             let page = flash.ram_mut().put(data.clone());
             let before = self.held.replace(place, page, request.hint);

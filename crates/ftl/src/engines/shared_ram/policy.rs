@@ -7,6 +7,7 @@
 //! names ([`Evict`]) and does no flash operation.
 
 use flash::Lpn;
+use host::HostOp;
 
 use crate::api::layout::Layout;
 use crate::api::mapping::FutureRequest;
@@ -146,11 +147,15 @@ pub trait SharedRamPolicy: Send + Sized {
     /// The entry of a page was used; it is in RAM now, unless the device is read-only.
     fn looked_up(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, lpn: Lpn);
 
+    /// A data page that leaves is written, and the entry of it is in RAM, which spares a look-up and
+    /// is no use of the entry.
+    fn entry_was_there(&mut self, _ram: &mut RamView<'_, CacheOf<Self>>, _lpn: Lpn) {}
+
     /// A data page came, and is held at a place.
     fn came(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
 
-    /// The data page held at a place was used.
-    fn used(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
+    /// The data page held at a place was read, or is written.
+    fn used(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32, op: HostOp);
 
     /// The data page at a place is about to leave.
     fn leaves(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);

@@ -3,11 +3,12 @@
 //! ## Idea
 //! Which is worth more, RAM for data or for the map, depends on the workload. So the RAM has two
 //! parts, each in the order of use, and of each it is known what has left it of late: its *ghosts*.
-//! What comes back as a ghost would have been a hit in a larger part. After some requests the part
-//! with the dearer misses of that kind gets a step of the other.
+//! What comes back as a ghost would have been a hit in a larger part; what is found at the end of a
+//! part, its *tail*, would have been a miss in a smaller one. After some requests the border moves
+//! a step if the one part gains more by it than the other loses.
 //!
 //! ```text
-//!   ghosts ◀─ data pages, in order of use ◀┄┄ border ┄┄▶ map entries, in order of use ─▶ ghosts
+//!   ghosts ◀─ tail, data pages by use ◀┄┄ border ┄┄▶ map entries by use, tail ─▶ ghosts
 //! ```
 //!
 //! ## Source
@@ -17,9 +18,15 @@
 //! - Wang 2013 gives neither the size of the ghost lists nor the step. A list has as many ghosts as
 //!   a step has room for, and one more for what leaves for the one that comes, so that its hits are
 //!   those that a step would have made; a step is 1 % of the RAM.
+//! - The cost-benefit model is told of in a sentence. What a step for a part is worth is what its
+//!   ghosts that came back have cost, less what the hits in the other part's tail have saved, which
+//!   is as long as a step. A ghost counts if the part was full by the border when it came back, a
+//!   hit in the tail if a step less would have taken that from the part. Of a page that leaves the
+//!   entry is needed, too, though that is no use of it.
 //! - Costs of misses are those of flash operations. A miss of the map costs a read, and a read and
 //!   a program if what left for it was newer than flash. A miss of a page that is written costs the
-//!   program of what leaves, and a read if it is loaded; one of a page that is read costs a read.
+//!   program of what leaves, and a read if it is loaded; one of a page that is read costs a read. A
+//!   hit saves as much; of an entry it is asked whether that is newer itself.
 //! - Wang 2013 tells of requests that go around RAM for treeftl and jtl, and of pages that are
 //!   loaded before they are written for treeftl (6.2.2, fig. 6.2). Here aps has both.
 //! - Requests are counted as they reach the layer: the rest of a page that is written in part is
@@ -27,17 +34,19 @@
 //!   an interval begins.
 //! - A page that is trimmed, or written around RAM, is no ghost any more: no larger part would have
 //!   held it.
-//! - Of equal costs the border stays. A part is never smaller than a flash page.
-//! - The border says what is wanted: pages and entries beyond it leave when the other part needs
-//!   their room, and not before.
+//! - If neither step is worth anything the border stays. A part is never smaller than a flash page.
+//! - The border says what is wanted: nothing leaves while RAM has room, but for a flash page that is
+//!   always left to the map. Then the part that is full by the border makes room for its own, or
+//!   else the other, which is beyond it.
 //! - As treeftl, data pages are held when they are written, not when they are read (Wang 2013 6.2.1
 //!   counts Shim 2010 among write buffers).
 //! - A flush writes all that is newer than flash, and leaves it in RAM. Pages go to all dies in
 //!   turn, as in dftl.
 //!
 //! ## State
-//! RAM: `ram` bytes of data pages and entries of 8 B; two links an entry and a page; two ghost
-//! lists of 4 B each; where flash has what a data page replaces; GTD. Flash: as in dftl.
+//! RAM: `ram` bytes of data pages and entries of 8 B; two links an entry and a page, in the tail or
+//! not; two ghost lists of 4 B each; where flash has what a data page replaces; GTD. Flash: as in
+//! dftl.
 //!
 //! ## Read
 //! 1. A data page in RAM is read there, without the map.
@@ -46,8 +55,8 @@
 //!
 //! ## Write
 //! 1. A data page in RAM is replaced, without the map.
-//! 2. One that is not is read from flash first (`load_before_write`), and then held. If the data
-//!    part is full, the page used longest ago is written; for that its entry is needed.
+//! 2. One that is not is read from flash first (`load_before_write`), and then held. If RAM and the
+//!    data part are full, the page used longest ago is written; for that its entry is needed.
 //! 3. Requests for more than `bypass_above` of a block are programmed at once.
 //!
 //! A flush writes all that is newer, then trims as dftl does. A trim takes the page out of RAM and
@@ -72,10 +81,11 @@
 //! - I6: data pages and entries in RAM are no more than it has room for.
 //!
 //! ## Costs
-//! A write costs 2 µs in RAM, and when the data part is full a program and a look-up. All that was
+//! A write costs 2 µs in RAM, and when RAM is full a program and a look-up. All that was
 //! written since the last flush and is still in RAM is lost in a power cut.
 
 use flash::Lpn;
+use host::HostOp;
 
 use crate::api::access_delays::AccessDelays;
 use crate::api::entry::{Capabilities, Entry};
@@ -90,12 +100,13 @@ use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::translation::TranslationTable;
 use crate::engines::shared_ram::data_cache::DataCache;
 use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
-use crate::memory::linked_lists::LinkedLists;
 use crate::port::error::ConfigError;
 use crate::schemes::aps::ghosts::Ghosts;
+use crate::schemes::aps::recency::Recency;
 
 mod ghosts;
 mod parameters;
+mod recency;
 use parameters::{ENTRY_BYTES, PARAMETERS, Sizes};
 
 /// The demand-paged map below.
@@ -141,21 +152,29 @@ impl DemandScheme for Map {
     }
 }
 
+/// Index of the map's part in what both parts have, and of the data's.
+const MAP: usize = 0;
+const DATA: usize = 1;
+
 /// Data pages and map entries by recency, their ghosts, and the border.
 pub struct Aps {
     sizes: Sizes,
     /// Bytes for data; the rest is for the map.
     data_bytes: u64,
-    entries: LinkedLists,
+    entries: Recency,
     entry_ghosts: Ghosts,
-    pages: LinkedLists,
+    pages: Recency,
     page_ghosts: Ghosts,
     /// The data page that is about to leave for want of room.
     next_victim: Option<Lpn>,
     /// Whether the entry that left last was newer than flash.
     left_newer: bool,
-    /// What misses of ghosts have cost since the border was judged: of the map, and of data.
-    costs: [u64; 2],
+    /// Bytes in use of each part.
+    used: [u64; 2],
+    /// What a step more of each part would have saved since the border was judged, and what a step
+    /// less would have cost.
+    gains: [u64; 2],
+    losses: [u64; 2],
     read_cost: u64,
     program_cost: u64,
     loads: bool,
@@ -164,25 +183,59 @@ pub struct Aps {
 }
 
 impl Aps {
-    /// Moves the border to where misses cost more.
+    /// Moves the border by a step to where that gains more than it costs.
     fn judge(&mut self) {
-        let [of_map, of_data] = std::mem::take(&mut self.costs);
+        let (gains, losses) = (std::mem::take(&mut self.gains), std::mem::take(&mut self.losses));
+        let worth = |more: usize, less: usize| gains[more].saturating_sub(losses[less]);
+        let (for_map, for_data) = (worth(MAP, DATA), worth(DATA, MAP));
         let Sizes { ram, page, step, .. } = self.sizes;
-        if of_data > of_map {
+        if for_data > for_map {
             self.data_bytes = (self.data_bytes + step).min(ram - page);
-        } else if of_map > of_data {
+        } else if for_map > for_data {
             self.data_bytes = self.data_bytes.saturating_sub(step).max(page);
         }
+    }
+
+    /// Bytes for a part, and of one of its items.
+    fn part(&self, which: usize) -> (u64, u64) {
+        if which == DATA { (self.data_bytes, self.sizes.page) } else { (self.sizes.ram - self.data_bytes, ENTRY_BYTES) }
+    }
+
+    /// A ghost of a part came back, at this cost: it counts if the part is full.
+    fn ghost_came(&mut self, which: usize, cost: u64) {
+        let (bytes, item) = self.part(which);
+        if self.used[which] + item > bytes {
+            self.gains[which] += cost;
+        }
+    }
+
+    /// Something in the tail of a part was used, which saved so much: it counts if a step less
+    /// would have taken it from the part.
+    fn tail_was_hit(&mut self, which: usize, saved: u64) {
+        let (bytes, _) = self.part(which);
+        if self.used[which] + self.sizes.step > bytes {
+            self.losses[which] += saved;
+        }
+    }
+
+    /// What a miss of an entry costs; whether something newer than flash leaves for it.
+    fn entry_cost(&self, leaves_newer: bool) -> u64 {
+        self.read_cost + if leaves_newer { self.read_cost + self.program_cost } else { 0 }
+    }
+
+    /// What a miss of a page costs that is written.
+    fn write_cost(&self) -> u64 {
+        self.program_cost + if self.loads { self.read_cost } else { 0 }
     }
 
     /// What leaves of the map, or of the data.
     fn first(&mut self, ram: &RamView<'_, EntryCache>, is_data: bool) -> Option<Victim> {
         if is_data {
-            let lpn = ram.held.at(self.pages.front(0)?).lpn;
+            let lpn = ram.held.at(self.pages.first()?).lpn;
             self.next_victim = Some(lpn);
             return Some(Victim { what: Evict::Data(lpn), among: ram.held.pages() as u64 });
         }
-        let lpn = ram.cache.lpn(EntrySlot(self.entries.front(0)?));
+        let lpn = ram.cache.lpn(EntrySlot(self.entries.first()?));
         self.left_newer = ram.cache.is_newer(lpn);
         Some(Victim { what: Evict::Entry(lpn), among: ram.cache.entries() as u64 })
     }
@@ -198,15 +251,18 @@ impl SharedRamPolicy for Aps {
     fn new(layout: &Layout, values: &Values) -> Self {
         let sizes = Sizes::of(layout, values);
         let [entry_ghosts, page_ghosts] = sizes.ghosts().map(Ghosts::none);
+        let [entries_in_tail, pages_in_tail] = sizes.tails();
         Self {
             data_bytes: sizes.ram / 2,
-            entries: LinkedLists::new(sizes.most_entries as usize, 1),
+            entries: Recency::none(sizes.most_entries as usize, entries_in_tail),
             entry_ghosts,
-            pages: LinkedLists::new(sizes.most_pages as usize, 1),
+            pages: Recency::none(sizes.most_pages as usize, pages_in_tail),
             page_ghosts,
             next_victim: None,
             left_newer: false,
-            costs: [0; 2],
+            used: [0; 2],
+            gains: [0; 2],
+            losses: [0; 2],
             read_cost: values.integer("read_cost"),
             program_cost: values.integer("program_cost"),
             loads: values.switch("load_before_write"),
@@ -228,62 +284,71 @@ impl SharedRamPolicy for Aps {
     }
 
     fn next_victim(&mut self, ram: &mut RamView<'_, EntryCache>, why: EvictionReason) -> Option<Victim> {
-        let Sizes { ram: all, page, .. } = self.sizes;
-        let (map_used, data_used) = (ENTRY_BYTES * ram.cache.entries() as u64, page * ram.held.pages() as u64);
-        let (comes, part_used, part, is_data) = match why {
-            EvictionReason::Entry(lpn) if ram.cache.find(lpn).is_some() => return None,
-            // Of a page that leaves the entry may take the room of others, not that of the page.
-            EvictionReason::WriteDown(lpn)
-                if ram.cache.find(lpn).is_some() || map_used + data_used + ENTRY_BYTES <= all =>
-            {
-                return None;
-            }
-            EvictionReason::WriteDown(_) => return self.first(ram, false),
-            EvictionReason::Entry(_) => (ENTRY_BYTES, map_used, all - self.data_bytes, false),
-            EvictionReason::Data(_) => (page, data_used, self.data_bytes, true),
-        };
-        // The part itself has to make room if it is full, else the other one, which is beyond the
-        // border.
-        if part_used + comes > part {
-            return self.first(ram, is_data);
+        let which = if matches!(why, EvictionReason::Data(_)) { DATA } else { MAP };
+        let is_there =
+            matches!(why, EvictionReason::Entry(lpn) | EvictionReason::WriteDown(lpn) if ram.cache.find(lpn).is_some());
+        let (part, item) = self.part(which);
+        let [map, data] = self.used;
+        let may_hold = which == MAP || (ram.held.pages() as u64) < self.sizes.most_pages;
+        if is_there || may_hold && map + data + item <= self.sizes.ram {
+            return None;
         }
-        if map_used + data_used + comes > all { self.first(ram, !is_data) } else { None }
+        // The part itself makes room if it is full, else the other one, which is beyond the border.
+        // Of a page that leaves the entry may take the room of others, not that of the page.
+        let is_full = self.used[which] + item > part;
+        let from_itself = is_full || matches!(why, EvictionReason::WriteDown(_));
+        self.first(ram, (which == DATA) == from_itself)
     }
 
     fn looked_up(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
         // On a read-only device it may not have come.
         let Some(EntrySlot(place)) = ram.cache.find(lpn) else { return };
-        if self.entries.chain_of(place).is_some() {
-            self.entries.move_back(0, place);
+        if self.entries.contains(place) {
+            if self.entries.touch(place) {
+                self.tail_was_hit(MAP, self.entry_cost(ram.cache.is_newer(lpn)));
+            }
             return;
         }
-        self.entries.push_back(0, place);
+        self.entries.enter(place);
+        self.used[MAP] += ENTRY_BYTES;
         if self.entry_ghosts.take(lpn) {
-            let written = if self.left_newer { self.read_cost + self.program_cost } else { 0 };
-            self.costs[0] += self.read_cost + written;
+            self.ghost_came(MAP, self.entry_cost(self.left_newer));
         }
         self.left_newer = false;
     }
 
+    fn entry_was_there(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
+        if let Some(EntrySlot(place)) = ram.cache.find(lpn)
+            && self.entries.is_in_tail(place)
+        {
+            self.tail_was_hit(MAP, self.entry_cost(ram.cache.is_newer(lpn)));
+        }
+    }
+
     fn read_missed(&mut self, lpn: Lpn) {
         if self.page_ghosts.contains(lpn) {
-            self.costs[1] += self.read_cost;
+            self.ghost_came(DATA, self.read_cost);
         }
     }
 
     fn came(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
-        self.pages.push_back(0, place);
+        self.pages.enter(place);
+        self.used[DATA] += self.sizes.page;
         if self.page_ghosts.take(ram.held.at(place).lpn) {
-            self.costs[1] += self.program_cost + if self.loads { self.read_cost } else { 0 };
+            self.ghost_came(DATA, self.write_cost());
         }
     }
 
-    fn used(&mut self, _ram: &mut RamView<'_, EntryCache>, place: u32) {
-        self.pages.move_back(0, place);
+    fn used(&mut self, _ram: &mut RamView<'_, EntryCache>, place: u32, op: HostOp) {
+        if self.pages.touch(place) {
+            let saved = if op == HostOp::Read { self.read_cost } else { self.write_cost() };
+            self.tail_was_hit(DATA, saved);
+        }
     }
 
     fn leaves(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
-        self.pages.remove(place);
+        self.pages.leave(place);
+        self.used[DATA] -= self.sizes.page;
         let lpn = ram.held.at(place).lpn;
         if self.next_victim.take_if(|next_victim| *next_victim == lpn).is_some() {
             self.page_ghosts.add(lpn);
@@ -298,7 +363,8 @@ impl SharedRamPolicy for Aps {
         if let Evict::Entry(lpn) = what
             && let Some(EntrySlot(place)) = cache.find(lpn)
         {
-            self.entries.remove(place);
+            self.entries.leave(place);
+            self.used[MAP] -= ENTRY_BYTES;
             cache.let_go(lpn);
             self.entry_ghosts.add(lpn);
         }
@@ -306,10 +372,15 @@ impl SharedRamPolicy for Aps {
 
     fn fault(&self, cache: &EntryCache, held: &DataCache) -> Option<String> {
         let (pages, entries) = (held.pages() as u64, cache.entries() as u64);
-        let used = pages * self.sizes.page + entries * ENTRY_BYTES;
-        let says =
-            || format!("{pages} data pages and {entries} entries take {used} of {} bytes of RAM", self.sizes.ram);
-        (used > self.sizes.ram).then(says)
+        let used = [entries * ENTRY_BYTES, pages * self.sizes.page];
+        let all = used[MAP] + used[DATA];
+        let says = || {
+            format!(
+                "{pages} data pages and {entries} entries take {all} of {} bytes of RAM, {:?} counted",
+                self.sizes.ram, self.used
+            )
+        };
+        (all > self.sizes.ram || used != self.used).then(says)
     }
 
     fn gauges(&self, cache: &EntryCache, _held: &DataCache) -> Vec<Gauge> {

@@ -71,6 +71,11 @@ impl Sizes {
             .map(|(bytes, most)| (self.step / bytes).min(most) as usize + 1)
     }
 
+    /// Entries and data pages that a step has room for.
+    pub(super) fn tails(&self) -> [usize; 2] {
+        [self.step.div_ceil(ENTRY_BYTES) as usize, self.step.div_ceil(self.page) as usize]
+    }
+
     /// Bytes of the RAM that the device's data pages and entries can take.
     pub(super) fn used(&self) -> u64 {
         self.ram.min((self.most_pages + 1) * self.page + self.most_entries * ENTRY_BYTES)

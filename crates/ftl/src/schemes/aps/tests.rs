@@ -1,4 +1,4 @@
-use host::Hint;
+use host::{Hint, HostOp};
 use random::SeededRng;
 
 use super::*;
@@ -70,7 +70,7 @@ impl Bench {
         self.aps.begins(&Request::new(lpn, 1));
         if let Some(place) = self.held.find(lpn) {
             let Self { aps, cache, held, .. } = self;
-            aps.used(&mut RamView { cache, held }, place);
+            aps.used(&mut RamView { cache, held }, place, HostOp::Write);
         } else {
             self.make_room(EvictionReason::Data(lpn));
             let held = Held { lpn, page: self.pages.put(()), hint: Hint::NONE, is_newer: true };
@@ -112,15 +112,30 @@ fn both_parts_agree_with_lists_by_use_and_never_take_more_than_the_ram() {
 }
 
 #[test]
-fn the_border_moves_to_the_part_whose_ghosts_come_back() {
-    // Four pages and 256 entries to begin with; a step of a page, for which there is one ghost page
-    // or 64 ghost entries.
+fn nothing_leaves_while_ram_has_room() {
+    let mut bench = Bench::new(&[("ram", "4KiB"), ("step", "0")]);
+    (0..9).for_each(|lpn| bench.write(Lpn::new(lpn)));
+    assert_eq!(bench.held.pages(), 7, "of 4096 bytes all but a page, beyond the border at 2048");
+    (0..256).for_each(|lpn| bench.look_up(Lpn::new(lpn)));
+    assert_eq!((bench.held.pages(), bench.cache.entries()), (4, 256), "the map takes what is its own");
+}
+
+/// Four pages and 256 entries, so that RAM is full; a step of a page, for which there are two ghost
+/// pages or 65 ghost entries. The border was not judged yet.
+fn full() -> Bench {
     let mut bench = Bench::new(&[("ram", "4KiB"), ("interval", "10"), ("step", "0.125")]);
-    assert_eq!(bench.aps.data_bytes, 2048);
-    // Five pages in turn: each comes back as the one ghost.
+    (0..256).for_each(|i| bench.look_up(Lpn::new(100 + i)));
+    (0..4).for_each(|lpn| bench.write(Lpn::new(lpn)));
+    assert_eq!((bench.aps.data_bytes, bench.held.pages(), bench.cache.entries()), (2048, 4, 256));
+    bench
+}
+
+#[test]
+fn the_border_moves_to_the_part_whose_ghosts_come_back() {
+    let mut bench = full();
+    // Five pages in turn: each comes back as a ghost until there is room for five. The last miss on
+    // the way there moves the border once more, and then nothing is missed.
     (0..100).for_each(|i| bench.write(Lpn::new(i % 5)));
-    // Five pages have room from the first judgement on; the last miss on the way there moves the
-    // border once more.
     assert_eq!(bench.aps.data_bytes, 2048 + 2 * 512);
     // 180 entries in turn, where 128 have room: while pages are hit, entries come back.
     for i in 0..3000 {
@@ -136,9 +151,44 @@ fn the_border_moves_to_the_part_whose_ghosts_come_back() {
     );
 }
 
+/// A write that misses costs 225 us, and a look-up 25: as many as 20 of them in the tail of the map
+/// save more than the fifth page.
+#[test]
+fn the_border_stays_where_the_other_part_would_lose_more() {
+    let mut bench = full();
+    for i in 0..200 {
+        bench.write(Lpn::new(i % 5));
+        (0..20).for_each(|j| bench.look_up(Lpn::new(100 + (20 * i + j) % 256)));
+    }
+    assert_eq!((bench.aps.data_bytes, bench.cache.entries()), (2048, 256));
+}
+
+/// The entry of a page that leaves spares a read, and stays where it is in the order.
+#[test]
+fn the_entry_of_a_page_that_leaves_counts_for_the_map() {
+    let mut bench = full();
+    for (lpn, loss) in [(100, 25_000), (300, 25_000)] {
+        let Bench { aps, cache, held, .. } = &mut bench;
+        aps.entry_was_there(&mut RamView { cache, held }, Lpn::new(lpn));
+        assert_eq!((aps.losses, aps.entries.first()), ([loss, 0], Some(0)), "{lpn}: 64 of 256 are the tail");
+    }
+}
+
+#[test]
+fn a_ghost_of_a_part_that_has_room_since_counts_nothing() {
+    for (data_bytes, gain) in [(2048, 25_000), (1024, 0)] {
+        let mut bench = full();
+        bench.look_up(Lpn::new(500));
+        assert!(bench.cache.find(Lpn::new(100)).is_none(), "it has left for 500");
+        bench.aps.data_bytes = data_bytes;
+        bench.look_up(Lpn::new(100));
+        assert_eq!(bench.aps.gains, [gain, 0], "border at {data_bytes}");
+    }
+}
+
 #[test]
 fn what_was_trimmed_comes_back_as_no_ghost() {
-    let mut bench = Bench::new(&[("ram", "4KiB"), ("interval", "10"), ("step", "0.125")]);
+    let mut bench = full();
     for i in 0..100 {
         bench.aps.superseded(Lpn::new(i % 5));
         bench.write(Lpn::new(i % 5));

@@ -83,6 +83,7 @@
 
 use flash::Lpn;
 
+use host::HostOp;
 use crate::api::access_delays::AccessDelays;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
@@ -232,7 +233,7 @@ impl SharedRamPolicy for Tree {
         self.order.came(ram.cache.page_of(lpn), place, lpn);
     }
 
-    fn used(&mut self, ram: &mut RamView<'_, PageCache>, place: u32) {
+    fn used(&mut self, ram: &mut RamView<'_, PageCache>, place: u32, _op: HostOp) {
         let lpn = ram.held.at(place).lpn;
         self.order.used(ram.cache.page_of(lpn), place, lpn);
     }

@@ -9,6 +9,7 @@ mod partition;
 mod queueing;
 mod refusals;
 mod runs;
+mod shared_ram;
 mod traces;
 mod unwritten;
 mod waiting;
