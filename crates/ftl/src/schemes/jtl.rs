@@ -103,7 +103,7 @@ impl DemandScheme for Map {
         family: "demand-paged",
         capabilities: Capabilities::write_buffer(policy::RAM.name),
         source: "Wang 2013 3.2.3; Huang 2012",
-        parameters: &joined::<14>(&[&policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
+        parameters: &joined::<15>(&[&policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("jtl.rs"),
     };
 

@@ -186,14 +186,32 @@ fn what_is_flushed_stays_in_ram_and_leaves_it_for_nothing() {
 
 #[test]
 fn a_search_takes_its_time_for_each_item() {
-    let settings = [("ram", "2KiB"), ("selection_delay", "1us"), ("load_before_write", "false")];
+    let settings = [("ram", "2KiB"), ("load_before_write", "false")];
     for (victims, items) in [("group", 1 + 3), ("latte", 1 + 3), ("page", 4)] {
-        let mut bench = Bench::new(&[&settings[..], &[("victims", victims)]].concat());
+        let more = [("victims", victims), ("data_selection", "1ms"), ("map_selection", "1000ms")];
+        let mut bench = Bench::new(&[&settings[..], &more].concat());
         for lpn in [0, 1, 2] {
             bench.write(lpn, 1);
         }
         // What leaves is read from RAM and programmed; what comes is written there.
         assert_eq!(bench.write(3, 1), 200 + 2 + 2 + items, "{victims}");
+    }
+}
+
+/// Of two translation pages without data pages one leaves.
+#[test]
+fn a_search_for_what_leaves_of_the_map_has_its_own_price() {
+    for (data, map, takes) in [("1000ms", "0us", 50), ("0us", "1ms", 50 + 2), ("1ms", "1ms", 50 + 2)] {
+        let mut bench = Bench::new(&[("ram", "1KiB"), ("data_selection", data), ("map_selection", map)]);
+        // Written around RAM, so that no data are held.
+        for lpn in [0, 128, 256] {
+            bench.write(lpn, 9);
+        }
+        // What was newer than flash has left with the first round.
+        for lpn in [0, 128, 256, 0, 128, 256] {
+            bench.read(lpn);
+        }
+        assert_eq!(bench.read(0).1, takes, "{data} and {map} for a thousand");
     }
 }
 

@@ -39,7 +39,9 @@ pub struct SharedRam<P: SharedRamPolicy> {
     pub(super) policy: P,
     pub(super) held: DataCache,
     page_delay: Nanos,
-    selection_delay: Nanos,
+    /// What searching a thousand data pages takes, and a thousand items of the map.
+    data_selection: Nanos,
+    map_selection: Nanos,
     /// Pages of the largest request that uses RAM.
     most_at_once: u32,
     loads: bool,
@@ -55,7 +57,8 @@ impl<P: SharedRamPolicy> SharedRam<P> {
             policy: P::new(layout, values),
             held: DataCache::none(layout.logical_pages),
             page_delay: Nanos(values.integer("ram_page_delay")),
-            selection_delay: Nanos(values.integer("selection_delay")),
+            data_selection: Nanos(values.integer("data_selection")),
+            map_selection: Nanos(values.integer("map_selection")),
             most_at_once: policy::most_at_once(layout, values),
             loads: values.switch("load_before_write"),
             page_bytes: layout.geometry.page_size_bytes().into(),
@@ -88,7 +91,11 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         loop {
             let (policy, mut ram) = self.in_ram();
             let Some(Victim { what, among }) = policy.next_victim(&mut ram, why) else { return Ok(()) };
-            self.owed += Nanos(self.selection_delay.0 * among);
+            let per_thousand = match what {
+                Evict::Data(_) => self.data_selection,
+                Evict::Translation(_) | Evict::Entry(_) => self.map_selection,
+            };
+            self.owed += Nanos(per_thousand.0 * among / 1000);
             if self.paged.is_in_background() {
                 flash.in_background(|flash| self.evict(flash, what))?;
             } else {

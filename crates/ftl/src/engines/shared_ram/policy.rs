@@ -28,7 +28,7 @@ pub const RAM: Parameter = Parameter {
 };
 
 /// The parameters of all these schemes.
-pub const PARAMETERS: [Parameter; 5] = [
+pub const PARAMETERS: [Parameter; 6] = [
     RAM,
     Parameter {
         name: "ram_page_delay",
@@ -38,11 +38,19 @@ pub const PARAMETERS: [Parameter; 5] = [
         source: "Wang 2013 6.5.1 (2us for 2 KiB)",
     },
     Parameter {
-        name: "selection_delay",
-        kind: Kind::Duration { min: 0, max: 1_000_000 },
+        name: "data_selection",
+        kind: Kind::Duration { min: 0, max: 1_000_000_000 },
         default: "0us",
-        meaning: "Time that a search for what leaves RAM takes for each item of the list that is searched; 0 counts it as nothing beside flash.",
-        source: "Wang 2013 fig. 6.9, without a figure",
+        meaning: "Time that a search for a data page which leaves RAM takes for each thousand items of the list that is searched; 0 counts it as \
+                  nothing beside flash.",
+        source: "Wang 2013 6.5.2 and fig. 6.9, without a figure",
+    },
+    Parameter {
+        name: "map_selection",
+        kind: Kind::Duration { min: 0, max: 1_000_000_000 },
+        default: "0us",
+        meaning: "The same for an entry of the map, or a translation page.",
+        source: "Wang 2013 6.5.2 and fig. 6.9, without a figure",
     },
     Parameter {
         name: "bypass_above",
@@ -81,7 +89,7 @@ pub enum Evict {
 pub struct Victim {
     /// The data page, translation page or map entry to evict.
     pub what: Evict,
-    /// Items among which it was searched, for `selection_delay`.
+    /// Items among which it was searched, for `data_selection` and `map_selection`.
     pub among: u64,
 }
 

@@ -118,7 +118,7 @@ impl DemandScheme for Map {
         family: "demand-paged",
         capabilities: Capabilities::write_buffer(policy::RAM.name),
         source: "Wang 2013 3.2.3; Shim 2010",
-        parameters: &joined::<18>(&[&PARAMETERS, &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
+        parameters: &joined::<19>(&[&PARAMETERS, &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),
     };
 

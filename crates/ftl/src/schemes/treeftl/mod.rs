@@ -25,8 +25,9 @@
 //! - Translation pages of requests that go around RAM are cached like any other.
 //! - The time in the LATTE is that of any access to the group, as 6.3.1 first says, and not of its
 //!   data pages alone: a translation page that only reads use has no other.
-//! - Wang 2013 charges for searching (fig. 6.9) without a figure: `selection_delay` is 0 unless
-//!   asked for. Searched are all groups and the pages of one, or all pages.
+//! - Wang 2013 charges for searching (fig. 6.9) without a figure: `data_selection` and
+//!   `map_selection` are 0 unless asked for. Searched are all groups and the pages of one, or all
+//!   pages.
 //! - Pages go to all dies in turn, as in dftl; collection is dftl's.
 //! - OPT is told what the host will ask (Wang 2013 6.5.1: "used"). A data page is kept for its next
 //!   write, and of those that are not written again the one that is read last leaves: a read brings
@@ -125,7 +126,7 @@ impl DemandScheme for Map {
         family: "demand-paged",
         capabilities: Capabilities::write_buffer(policy::RAM.name),
         source: "Wang 2013 6",
-        parameters: &joined::<15>(&[&[VICTIMS], &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
+        parameters: &joined::<16>(&[&[VICTIMS], &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),
     };
 
