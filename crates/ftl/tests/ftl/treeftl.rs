@@ -253,8 +253,14 @@ fn calls() -> impl Strategy<Value = Vec<FutureRequest>> {
 }
 
 impl Bench {
-    /// Makes all calls; returns the hits of translation pages and of data pages that are written.
-    fn hits(mut self, calls: &[FutureRequest]) -> u64 {
+    /// Makes all calls; returns the hits of translation pages and the versions that were never
+    /// programmed.
+    fn hits(self, calls: &[FutureRequest]) -> u64 {
+        let bench = self.serve(calls);
+        bench.note(Note::MappingHit) + bench.note(Note::AbsorbedPage)
+    }
+
+    fn serve(mut self, calls: &[FutureRequest]) -> Self {
         self.ftl.set_future(calls);
         for &FutureRequest { op, lpn, pages } in calls {
             let request = Request::new(lpn, pages);
@@ -267,7 +273,7 @@ impl Bench {
                 HostOp::Flush => unreachable!("what is asked in the future has pages"),
             }
         }
-        self.note(Note::MappingHit) + self.note(Note::BufferHit)
+        self
     }
 }
 
@@ -338,6 +344,20 @@ fn of_pages_that_are_not_written_again_the_one_that_is_read_stays() {
             }
         }
         assert_eq!(bench.note(Note::BufferRead), 9);
+    }
+}
+
+/// A write around RAM, or a trim, spares the version in RAM its program as a write that is held
+/// does. Of pages 0 and 1 the one that is changed so stays.
+#[test]
+fn a_page_that_is_next_written_around_ram_or_trimmed_stays() {
+    let call = |op, lpn, pages| FutureRequest { op, lpn: Lpn::new(lpn), pages };
+    for last in [call(HostOp::Write, 0, 9), call(HostOp::Trim, 0, 1)] {
+        let calls = [call(HostOp::Write, 0, 1), call(HostOp::Write, 20, 1), call(HostOp::Write, 21, 1), last];
+        let bench = Bench::new(&[("ram", "1536B"), ("victims", "opt"), ("load_before_write", "false")]).serve(&calls);
+        let around = if last.op == HostOp::Write { 9 } else { 0 };
+        assert_eq!(bench.count(Cause::Host, FlashOp::Program), 1 + around, "of page 20");
+        assert_eq!(bench.note(Note::AbsorbedPage), 1, "{last:?}");
     }
 }
 

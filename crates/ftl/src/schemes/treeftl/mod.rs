@@ -30,9 +30,9 @@
 //!   pages.
 //! - Pages go to all dies in turn, as in dftl; collection is dftl's.
 //! - OPT is told what the host will ask (Wang 2013 6.5.1: "used"). A data page is kept for its next
-//!   write, and of those that are not written again the one that is read last leaves: a read brings
-//!   no page into RAM. So what it has most of is hits of translation pages and of writes; another
-//!   order may read less.
+//!   write, held or around RAM, or its trim, and of those that are not changed again the one that
+//!   is read last leaves: a read brings no page into RAM. So no order has more hits of translation
+//!   pages and versions that are never programmed; another may read less and take less time.
 //! - With `write_misses = background` a write that misses waits for its translation page only if
 //!   the page has to be loaded.
 //!
@@ -83,8 +83,8 @@
 //! cut.
 
 use flash::Lpn;
-
 use host::HostOp;
+
 use crate::api::access_delays::AccessDelays;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
@@ -191,7 +191,7 @@ impl SharedRamPolicy for Tree {
         let room_pages = room_pages(layout, values.integer(policy::RAM.name), groups) as usize;
         let needs_future = values.word(VICTIMS.name) == "opt";
         let order = if needs_future {
-            Box::new(Opt::new(room_pages, groups, per_page, policy::most_at_once(layout, values)))
+            Box::new(Opt::new(room_pages, groups, per_page))
         } else {
             victims::from_values(values, room_pages, groups, per_page)
         };

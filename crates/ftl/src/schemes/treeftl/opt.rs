@@ -1,11 +1,16 @@
 //! Belady's choice: what is used again last leaves (Wang 2013 6.5.1, OPT).
 //!
 //! A translation page is used by each access to a page of its group. Of a data page the use that
-//! counts is its next write: a read does not bring it into RAM, so a page that leaves misses all
-//! reads up to that write however soon the first of them comes. With this no order has more hits,
-//! those of translation pages and of writes together; a page that is trimmed first, or superseded
-//! on flash, counts as never written again. Of pages that are never written again the one that is
-//! read last leaves, which costs none of these hits.
+//! counts is the next change: a write that replaces the version in RAM, or that goes around RAM, or
+//! a trim, all spare that version its program. A read does not bring a page into RAM, so a page
+//! that leaves misses all reads up to its next write however soon the first of them comes. With
+//! this no order has more of both together: hits of translation pages, and versions of data that
+//! are never programmed. Of pages that are never changed again the one that is read last leaves,
+//! which costs none of these.
+//!
+//! So this is a bound on hits and on programs, not on time: a hit of a translation page spares a
+//! read, a version a program, and a read if it is loaded, and the order weighs all alike. A version
+//! that a flush has written counts like a newer one.
 //!
 //! What the host will ask is told by the shell (`Mapping::set_future`), also of what is in RAM by
 //! then. Until then nothing is known: all counts as never used.
@@ -26,8 +31,8 @@ type Moment = u64;
 
 const NEVER: Moment = Moment::MAX;
 
-/// When what is in RAM is used: a group, or a data page that is written; and when a page is read
-/// that is not written again.
+/// When what is in RAM is used: a group, or a data page that is changed; and when a page is read
+/// that is not changed again.
 type Next = (Moment, Moment);
 
 /// The moment at which a request comes to a page; the page's translation page is used just before
@@ -40,12 +45,10 @@ fn moment(number: u64, position: u32) -> Moment {
 #[derive(Clone, Debug)]
 pub(super) struct Opt {
     group_pages: u32,
-    /// Pages of the largest request that uses RAM.
-    most_at_once: u32,
     /// For each group and each request that uses it, when it does first; in order.
     group_uses: Vec<(u32, Moment)>,
-    /// For each page when it is written, and whether it is held then, or trimmed; in order.
-    changes: Vec<(Lpn, Moment, bool)>,
+    /// For each page when it is written or trimmed; in order.
+    changes: Vec<(Lpn, Moment)>,
     /// For each page when it is read; in order.
     reads: Vec<(Lpn, Moment)>,
     number: u64,
@@ -59,10 +62,9 @@ pub(super) struct Opt {
 
 impl Opt {
     /// Nothing is known and nothing in RAM, which has room for so many pages.
-    pub(super) fn new(room_pages: usize, groups: u32, group_pages: u32, most_at_once: u32) -> Self {
+    pub(super) fn new(room_pages: usize, groups: u32, group_pages: u32) -> Self {
         Self {
             group_pages,
-            most_at_once,
             group_uses: Vec::new(),
             changes: Vec::new(),
             reads: Vec::new(),
@@ -95,18 +97,16 @@ impl Opt {
         self.group_uses.get(later).filter(|&&(of, _)| of == group).map_or(NEVER, |&(_, at)| at)
     }
 
-    /// When a data page is written after a moment, if it is held until then; else when it is read
-    /// first, while it is held.
+    /// When a data page is changed after a moment; if never, when it is read first.
     fn next_of_page(&self, lpn: Lpn, now: Moment) -> Next {
-        let later = self.changes.partition_point(|&(of, at, _)| (of, at) <= (lpn, now));
-        let end = match self.changes.get(later).filter(|&&(of, ..)| of == lpn) {
-            Some(&(_, at, true)) => return (at, NEVER),
-            Some(&(_, at, false)) => at,
-            None => NEVER,
+        let after = |uses: &[(Lpn, Moment)]| {
+            let later = uses.get(uses.partition_point(|&each| each <= (lpn, now)));
+            later.filter(|&&(of, _)| of == lpn).map(|&(_, at)| at)
         };
-        let later = self.reads.partition_point(|&each| each <= (lpn, now));
-        let read = self.reads.get(later).filter(|&&(of, at)| of == lpn && at < end);
-        (NEVER, read.map_or(NEVER, |&(_, at)| at))
+        match after(&self.changes) {
+            Some(change) => (change, NEVER),
+            None => (NEVER, after(&self.reads).unwrap_or(NEVER)),
+        }
     }
 
     fn place_at(&mut self, place: u32, next: Next) {
@@ -124,12 +124,8 @@ impl Order for Opt {
                 let position = (group * self.group_pages).max(first) - first;
                 self.group_uses.push((group, moment(number, position) - 1));
             }
-            if op == HostOp::Read {
-                self.reads.extend((first..end).map(|lpn| (Lpn::new(lpn), moment(number, lpn - first))));
-            } else {
-                let is_held = op == HostOp::Write && pages <= self.most_at_once;
-                self.changes.extend((first..end).map(|lpn| (Lpn::new(lpn), moment(number, lpn - first), is_held)));
-            }
+            let uses = if op == HostOp::Read { &mut self.reads } else { &mut self.changes };
+            uses.extend((first..end).map(|lpn| (Lpn::new(lpn), moment(number, lpn - first))));
         }
         self.group_uses.sort_unstable();
         self.changes.sort_unstable();
