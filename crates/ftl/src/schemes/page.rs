@@ -18,7 +18,9 @@
 //! ## Departures
 //! None of the papers says how dies are striped. Here the unit of striping is the page, dies are
 //! visited channels first, and a die collects its own blocks: victims and their copies stay on one
-//! die.
+//! die. With `streams = hints` the streams share one stream of collected pages: what is new and what
+//! has survived a collection differ more than two hints do, and a stream of its own for the
+//! collected pages of each would keep as many more blocks open.
 //!
 //! ## State
 //! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN, and
@@ -42,8 +44,8 @@
 //!    2 on a device of a single die with spares, where an erase that fails would else leave no
 //!    place for what the next collection moves.
 //! 2. `collect` copies a victim's valid pages to the die's collection stream, or with
-//!    `streams = hints` to the stream of the victim, then erases it. The host does not wait for it,
-//!    but the die is busy with it.
+//!    `hint_collection = apart` to the stream of the victim, then erases it. The host does not wait
+//!    for it, but the die is busy with it.
 //! 3. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.
 //!
 //! ## Recover
@@ -87,8 +89,8 @@ const STREAMS: Parameter = Parameter {
     name: "streams",
     kind: Kind::Choice { of: &["separate", "shared", "hints"] },
     default: "separate",
-    meaning: "Which pages get open blocks of their own: separate the collected ones, shared none, hints those of each stream that the host \
-              hints at, collected or not.",
+    meaning: "Which pages get open blocks of their own: separate the collected ones, shared none, hints the collected ones and those of each \
+              stream that the host hints at.",
     source: "Van Houdt 2013b",
 };
 
@@ -104,6 +106,15 @@ const HINT_STREAMS: Parameter = Parameter {
     source: "ftlkit",
 };
 
+const HINT_COLLECTION: Parameter = Parameter {
+    name: "hint_collection",
+    kind: Kind::Choice { of: &["together", "apart"] },
+    default: "together",
+    meaning: "With streams = hints: whether the collected pages of all streams go to blocks of their own, or those of each stream to the blocks of \
+              what is newly written to it. Together takes an open block on every die, which has to be spared.",
+    source: "ftlkit",
+};
+
 /// Pure page-level mapping.
 pub struct Page;
 
@@ -113,9 +124,9 @@ impl PageMapScheme for Page {
         family: "page",
         capabilities: Capabilities::NONE,
         source: "WAFTL tab. I, RFTL 2 (baseline)",
-        parameters: &joined::<8>(&[
+        parameters: &joined::<9>(&[
             &victims::PARAMETERS,
-            &[GC_THRESHOLD, STREAMS, HINT_STREAMS, summary::PARAMETER, GC_IDLE],
+            &[GC_THRESHOLD, STREAMS, HINT_STREAMS, HINT_COLLECTION, summary::PARAMETER, GC_IDLE],
         ]),
         header: include_str!("page.rs"),
     };
@@ -125,13 +136,16 @@ impl PageMapScheme for Page {
     fn policy(_layout: &Layout, values: &Values) -> Result<Streams, ConfigError> {
         match values.word("streams") {
             "separate" => Ok(Streams::Separate),
-            "shared" => Ok(Streams::Hinted(1)),
+            "shared" => Ok(Streams::Shared),
             _ if values.word("checkpoint") != "none" => Err(ConfigError(
                 "page.streams = hints: summaries do not list hints, so after a power cut checkpoint = summaries would mix the streams; \
                  set checkpoint = none, or other streams"
                     .into(),
             )),
-            _ => Ok(Streams::Hinted(values.integer("hint_streams") as usize)),
+            _ => Ok(Streams::Hinted {
+                streams: values.integer("hint_streams") as usize,
+                collects_apart: values.word("hint_collection") == "apart",
+            }),
         }
     }
 }
@@ -140,15 +154,31 @@ impl PageMapScheme for Page {
 pub enum Streams {
     /// All that the host writes, and apart from that all that is collected.
     Separate,
-    /// Those of a stream that the host hints at, collected or not, of so many streams. Of one: all.
-    Hinted(usize),
+    /// All.
+    Shared,
+    /// Those of a stream that the host hints at, of so many streams.
+    Hinted {
+        /// Streams that are told apart.
+        streams: usize,
+        /// Whether what is collected stays in its stream, instead of sharing one more.
+        collects_apart: bool,
+    },
 }
+
+/// Streams of what the host writes, and one of what is collected.
+const PURPOSES: [Purpose; MOST_STREAMS + 1] = {
+    let mut purposes = [Purpose::Data; MOST_STREAMS + 1];
+    purposes[MOST_STREAMS] = Purpose::Collected;
+    purposes
+};
 
 impl StreamPolicy for Streams {
     fn streams(&self) -> &'static [Purpose] {
-        match self {
-            Self::Separate => &[Purpose::Data, Purpose::Collected],
-            Self::Hinted(streams) => &[Purpose::Data; MOST_STREAMS][..*streams],
+        match *self {
+            Self::Separate => &PURPOSES[MOST_STREAMS - 1..],
+            Self::Shared => &PURPOSES[..1],
+            Self::Hinted { streams, collects_apart: true } => &PURPOSES[..streams],
+            Self::Hinted { streams, collects_apart: false } => &PURPOSES[MOST_STREAMS - streams..],
         }
     }
 
@@ -160,36 +190,39 @@ impl StreamPolicy for Streams {
     #[inline]
     fn stored_hint(&self, request: &Request) -> Option<u8> {
         match self {
-            Self::Separate | Self::Hinted(1) => None,
-            Self::Hinted(streams) => Some(request.hint.stream().min(*streams as u8 - 1)),
+            Self::Separate | Self::Shared => None,
+            Self::Hinted { streams, .. } => Some(request.hint.stream().min(*streams as u8 - 1)),
         }
     }
 
     fn uses_hints(&self) -> bool {
-        matches!(self, Self::Hinted(_))
+        matches!(self, Self::Hinted { .. })
     }
 
     #[inline]
     fn hint_of(&self, kept: u8) -> Option<Hint> {
         match self {
-            Self::Separate | Self::Hinted(1) => None,
-            Self::Hinted(_) => Some(Hint::of_stream(kept)),
+            Self::Separate | Self::Shared => None,
+            Self::Hinted { .. } => Some(Hint::of_stream(kept)),
         }
     }
 
     #[inline]
     fn collected(&self, from: Stream) -> Stream {
-        match self {
+        match *self {
             Self::Separate => COLLECTED,
-            Self::Hinted(_) => from,
+            Self::Shared | Self::Hinted { collects_apart: true, .. } => from,
+            Self::Hinted { streams, collects_apart: false } => streams,
         }
     }
 
     fn recovered(&self, tag: &Tag) -> Stream {
-        match self {
-            Self::Separate if tag.role == Role::Collected => COLLECTED,
-            Self::Separate => HOST,
-            Self::Hinted(streams) => usize::from(tag.hint).min(streams - 1),
+        let is_collected = tag.role == Role::Collected;
+        match *self {
+            Self::Separate if is_collected => COLLECTED,
+            Self::Separate | Self::Shared => HOST,
+            Self::Hinted { streams, collects_apart: false } if is_collected => streams,
+            Self::Hinted { streams, .. } => usize::from(tag.hint).min(streams - 1),
         }
     }
 }

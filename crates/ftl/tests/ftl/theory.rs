@@ -318,7 +318,7 @@ fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
                 bench.ftl.write(&mut bench.flash, &request, &[()]).expect("a legal write");
             })
         };
-        let apart = measured(&[("streams", "hints"), ("hint_streams", "2")]);
+        let apart = measured(&[("streams", "hints"), ("hint_streams", "2"), ("hint_collection", "apart")]);
         let mixed = measured(&[("streams", "shared")]);
         // Two blocks are free, and the open one of the other stream is half empty.
         let effective = f64::from(pages) / ((f64::from(blocks) - 2.5) * f64::from(b));

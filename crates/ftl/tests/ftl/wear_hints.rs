@@ -124,13 +124,14 @@ fn what_is_collected_says_as_much_as_its_tags_keep() {
     let (heard, flash) = asked::<false>("page");
     assert!(flash.tally().count(Cause::Collection, FlashOp::Program) > 200, "hardly anything was collected");
     assert_eq!(hints(&heard, "collected"), [Hint::NONE]);
-    // Streams of hints have no blocks for collected pages alone; a block that a collection opens is
-    // known by what it lacks.
-    let (heard, flash) = asked::<false>("page:streams=hints:hint_streams=3");
-    assert!(flash.tally().count(Cause::Collection, FlashOp::Program) > 200, "hardly anything was collected");
-    let kept = (1..3).map(Hint::of_stream);
-    for moved in kept {
-        assert!(hints(&heard, "data").contains(&moved), "{moved:?} among {heard:?}");
+    // A block that a collection opens is known by what its first page lacks, in blocks of its own
+    // or in those of its stream.
+    for (stack, purpose) in [("", "collected"), (":hint_collection=apart", "data")] {
+        let (heard, flash) = asked::<false>(&format!("page:streams=hints:hint_streams=3{stack}"));
+        assert!(flash.tally().count(Cause::Collection, FlashOp::Program) > 200, "hardly anything was collected");
+        for moved in (1..3).map(Hint::of_stream) {
+            assert!(hints(&heard, purpose).contains(&moved), "{moved:?} among {heard:?}");
+        }
     }
 }
 
@@ -156,7 +157,10 @@ fn what_is_moved_says_its_file_type_if_the_policy_wants_that_kept() {
     }
     let (heard, _) = asked::<true>("page:streams=hints:hint_streams=3");
     let kept = (1..3).map(Hint::of_stream);
-    assert!(kept.clone().all(|moved| hints(&heard, "data").contains(&moved)), "what the mapping keeps goes before");
+    assert!(
+        kept.clone().all(|moved| hints(&heard, "collected").contains(&moved)),
+        "what the mapping keeps goes before"
+    );
 }
 
 /// The data of a logical block are of the type that its pages say, through power cuts as well.
