@@ -54,7 +54,8 @@ pub const GC_THRESHOLD: Parameter = Parameter {
     kind: Kind::Integer { min: 1, max: 1 << 20 },
     default: "1",
     meaning: "Free blocks of a die at or below which it collects before opening another; more leaves less room for invalid pages, and a wear \
-              policy more free blocks to choose from.",
+              policy more free blocks to choose from. On a single die 1 means 2 as long as blocks may still fail: an erase that does leaves no \
+              place for what the next collection moves.",
     source: "ftlkit",
 };
 

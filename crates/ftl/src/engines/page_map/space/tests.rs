@@ -157,3 +157,17 @@ fn a_second_open_block_of_a_stream_is_named() {
     let pbn = model.blocks.take(AllocRequest::new(Purpose::Data)).expect("a free block");
     model.space.open_block(pbn, HOST);
 }
+
+/// As GC_THRESHOLD says: a single die collects with two free blocks, not one, while it has spares.
+#[test]
+fn a_single_die_with_spares_keeps_one_free_block_more() {
+    for (valid_blocks, threshold, kept) in [(4, 1, 2), (9, 1, 1), (4, 2, 2)] {
+        let Model { space, mut blocks, .. } = Model::new(12, valid_blocks * PAGES, threshold, Policy::Greedy);
+        let mut free = 12;
+        while !space.is_short(&blocks, 0) {
+            blocks.take_on(0, AllocRequest::new(Purpose::Data)).expect("a free block");
+            free -= 1;
+        }
+        assert_eq!(free, kept, "{valid_blocks} blocks of data, gc_threshold = {threshold}");
+    }
+}
