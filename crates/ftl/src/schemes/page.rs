@@ -18,8 +18,8 @@
 //! ## Departures
 //! None of the papers says how dies are striped. Here the unit of striping is the page, dies are
 //! visited channels first, and a die collects its own blocks: victims and their copies stay on one
-//! die. With `streams = hints` the streams share one stream of collected pages: what is new and what
-//! has survived a collection differ more than two hints do, and a stream of its own for the
+//! die. With `streams = hints` the streams share one stream of collected pages: what is new and
+//! what has survived a collection differ more than two hints do, and a stream of its own for the
 //! collected pages of each would keep as many more blocks open.
 //!
 //! ## State

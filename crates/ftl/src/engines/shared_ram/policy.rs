@@ -155,8 +155,8 @@ pub trait SharedRamPolicy: Send + Sized {
     /// The entry of a page was used; it is in RAM now, unless the device is read-only.
     fn looked_up(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, lpn: Lpn);
 
-    /// A data page that leaves is written, and the entry of it is in RAM, which spares a look-up and
-    /// is no use of the entry.
+    /// A data page that leaves is written, and the entry of it is in RAM, which spares a look-up
+    /// and is no use of the entry.
     fn entry_was_there(&mut self, _ram: &mut RamView<'_, CacheOf<Self>>, _lpn: Lpn) {}
 
     /// A data page came, and is held at a place.

@@ -35,8 +35,8 @@
 //! - A page that is trimmed, or written around RAM, is no ghost any more: no larger part would have
 //!   held it.
 //! - If neither step is worth anything the border stays. A part is never smaller than a flash page.
-//! - The border says what is wanted: nothing leaves while RAM has room, but for a flash page that is
-//!   always left to the map. Then the part that is full by the border makes room for its own, or
+//! - The border says what is wanted: nothing leaves while RAM has room, but for a flash page that
+//!   is always left to the map. Then the part that is full by the border makes room for its own, or
 //!   else the other, which is beyond it.
 //! - As treeftl, data pages are held when they are written, not when they are read (Wang 2013 6.2.1
 //!   counts Shim 2010 among write buffers).

@@ -1,10 +1,10 @@
 //! RAM that data and map share: what moves the border is hardly ever worse than what leaves it in
 //! the middle.
 //!
-//! The exception is RAM in which the map just fits with the border in the middle, and does not where
-//! the border is moved: the hits of a map that is used in turns fall off a cliff, which a step's
-//! worth of ghosts and tail does not see from below. It costs up to 6.5 % (the first 10 000 requests
-//! of Financial1 with 256 KiB), and elsewhere the border saves up to 12 %.
+//! The exception is RAM in which the map just fits with the border in the middle, and does not
+//! where the border is moved: the hits of a map that is used in turns fall off a cliff, which a
+//! step's worth of ghosts and tail does not see from below. It costs up to 6.5 % (the first 10 000
+//! requests of Financial1 with 256 KiB), and elsewhere the border saves up to 12 %.
 
 use super::levellers::recorded;
 use super::results;
