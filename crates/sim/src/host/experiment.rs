@@ -29,6 +29,8 @@ use crate::workload::survey::{Survey, choose};
 
 /// The most requests that a closed loop keeps outstanding: what `NVMe` allows in one queue.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
+/// Flash operations that may be under way, some two gigabytes of them.
+const MOST_UNDER_WAY: usize = 1 << 24;
 /// The most points of a time series; more than a chart can show, few enough to store.
 const MAX_SAMPLES: u32 = 100_000;
 
@@ -66,6 +68,8 @@ pub(crate) struct Experiment {
     pub(crate) memory_limit: Option<Bytes>,
     /// Requests at the beginning that are not measured.
     pub(crate) skip: u64,
+    /// Flash operations that may be under way in a run.
+    pub(crate) most_under_way: usize,
     pub(crate) wishes: ProbeConfig,
     pub(crate) plans: Vec<Plan>,
 }
@@ -140,6 +144,7 @@ impl Experiment {
             verify,
             memory_limit: study.run.memory_limit,
             skip: skip(&study.run, requests)?,
+            most_under_way: MOST_UNDER_WAY,
             wishes: ProbeConfig {
                 classes: study.run.classes.unwrap_or(false),
                 timeline: study.run.timeline,

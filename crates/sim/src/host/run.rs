@@ -58,8 +58,6 @@ use crate::{EventTiming, SimError};
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
 const REPORT_EVERY: u64 = 1024;
-/// Flash operations that may be under way, some two gigabytes of them.
-const MOST_UNDER_WAY: usize = 1 << 24;
 /// Pages that are read back at once.
 const READ_BACK_PAGES: u32 = 64;
 
@@ -304,12 +302,12 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
 
     /// A device that falls ever further behind ends the run before the memory does.
     fn check_backlog(&self) -> Result<(), SimError> {
-        let under_way = self.host.media().device().timing.under_way();
-        if under_way <= MOST_UNDER_WAY {
+        let (under_way, most) = (self.host.media().device().timing.under_way(), self.experiment.most_under_way);
+        if under_way <= most {
             return Ok(());
         }
         Err(SimError::study(format!(
-            "ftl \"{}\": the device falls ever further behind: {under_way} flash operations wait, and at most {MOST_UNDER_WAY} may. \
+            "ftl \"{}\": the device falls ever further behind: {under_way} flash operations wait, and at most {most} may. \
              Let requests come more slowly (workload.speedup below 1), or take a closed loop (host.loop = \"closed\")",
             self.plan.label
         )))
@@ -498,5 +496,39 @@ fn utilisation(timing: &EventTiming, end: Nanos) -> Utilisation {
     Utilisation {
         dies: mean(&mut timing.die_busy_ns()),
         channels: if timing.has_channels() { mean(&mut timing.channel_busy_ns()) } else { None },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::host::control::{Control, Order};
+    use crate::parse_toml;
+
+    /// What becomes of an open loop with such a gap between writes, where few operations may be
+    /// under way.
+    fn served(gap: &str) -> Result<u64, Halt> {
+        let text = format!(
+            "[device]\nchannels = 1\nblocks_per_plane = 64\nspare = 0.2\n[workload.generator]\nrequests = 5000\nspan = \"8MiB\"\n\
+             write_share = 1.0\nsizes = \"4KiB\"\narrivals = {{ constant = {{ gap = \"{gap}\" }} }}\n[[ftl]]\nname = \"page\""
+        );
+        let (study, control) = (parse_toml(&text, "test").expect("valid"), Control::new());
+        let mut experiment = Experiment::check(&study, &control).expect("valid");
+        experiment.most_under_way = 500;
+        let order = Order { index: 0, first_failed: &AtomicUsize::new(usize::MAX) };
+        let reporter = || control.reporter(0, order);
+        run(&experiment, &experiment.plans[0], None, &reporter(), &reporter()).map(|run| run.requests.write)
+    }
+
+    #[test]
+    fn an_open_loop_that_falls_ever_further_behind_is_refused_with_advice() {
+        assert_eq!(served("2ms").expect("the device keeps up"), 5000);
+        let Err(Halt::Input(error)) = served("50us") else { panic!("it falls behind") };
+        let message = error.to_string();
+        for part in ["ftl \"page\"", "further behind", "at most 500", "workload.speedup", "host.loop = \"closed\""] {
+            assert!(message.contains(part), "`{part}` is missing in: {message}");
+        }
     }
 }
