@@ -29,7 +29,14 @@ ELSEWHERE = {"merge_cost_ms": "fast", "mapping_read_us": "dftl", "mapping_write_
 def full() -> fk.Results:
     """A run that holds everything that results can hold."""
     return fk.compare(
-        "fin1", "page,fast,dftl", requests=1_000, precondition="fill", verify=True, classes=True, timeline="0ms..1ms"
+        "fin1",
+        "page,fast,dftl",
+        device={"dies_per_channel": 2},
+        requests=1_000,
+        precondition="fill",
+        verify=True,
+        classes=True,
+        timeline="0ms..1ms",
     )
 
 

@@ -151,8 +151,10 @@ pub struct RunResult {
     pub load: LoadFacts,
     /// What a read or write waited for: mean nanoseconds a request, by the cause of the operations
     /// that held its die or channel; causes of nothing are left out. Null where the study did not
-    /// ask (`run.waiting`), and with the priced options.
+    /// ask (`run.waiting`).
     pub waiting_ns: Option<BTreeMap<&'static str, f64>>,
+    /// What of `waiting_ns` was waiting for a channel's bus; the rest was waiting for dies.
+    pub bus_waiting_ns: Option<BTreeMap<&'static str, f64>>,
     /// What a read or write took in its own operations: mean nanoseconds a request, by cause;
     /// `controller` is the time between operations. With `waiting_ns` it adds up to the mean
     /// response.

@@ -89,8 +89,9 @@ def _class_cdf(run: Run) -> Iterator[Row]:
 
 
 def _waiting(run: Run) -> Iterator[Row]:
+    bus = run.get("bus_waiting_ns")
     for (part, cause), time in waiting(run).items():
-        yield part, cause, time
+        yield part, cause, time, bus.get(cause, 0.0) if bus is not None and part == "waiting" else None
 
 
 _TIMELINE: Columns = {
@@ -165,6 +166,7 @@ FRAMES: dict[str, Frame] = {
             "part": (_TEXT, "`waiting` for what held its die or channel, or `service`, the request's own operations"),
             "cause": (_TEXT, "of what was waited for, or of the own operation; `controller`: between operations"),
             "mean_ns": (_REAL, "mean over all reads and writes"),
+            "bus_ns": (_REAL, "what of it was waiting for a channel's bus; null for service"),
         },
         _waiting,
     ),

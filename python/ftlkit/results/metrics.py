@@ -23,6 +23,7 @@ COLUMNS: dict[str, Metric] = {name: metric for name, metric in METRICS.items() i
 PARTS: dict[str, str] = {
     "operations": "`Results.operations`",
     "waiting_ns": "`Results.waiting`; by request with `--requests-out`",
+    "bus_waiting_ns": "`Results.waiting`",
     "service_ns": "`Results.waiting`; by request with `--requests-out`",
     "load": "`offered_iops`, `bottleneck_iops`, `utilisation_max`, `outlasts_arrivals_ns`, `is_overloaded`",
     "skipped_requests": "the study's `run.skip`",

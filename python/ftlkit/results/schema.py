@@ -58,6 +58,7 @@ ABSENT = {
         "endurance",
         "load",
         "waiting_ns",
+        "bus_waiting_ns",
         "service_ns",
     ),
     "Series": ("erases_std", "erases_max", "host_written_bytes", "buffer_hit_ratio"),

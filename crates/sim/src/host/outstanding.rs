@@ -11,7 +11,6 @@ use trace::HostOp;
 
 use crate::observe::log::Operations;
 use crate::observe::metrics::Standing;
-use crate::observe::wait_breakdown::Parts;
 use crate::timing::engine::Ended;
 use crate::workload::paging::{Extent, PageRequest};
 
@@ -29,7 +28,8 @@ pub(crate) struct Pending {
     /// How the device stood when it had been issued, if it ends an interval of the time series.
     pub(crate) standing: Option<Box<Standing>>,
     first: Lpn,
-    ended: Option<(Nanos, Option<Parts>)>,
+    /// When it ended, and where its time is split.
+    ended: Option<(Nanos, u32)>,
 }
 
 impl Pending {
@@ -84,25 +84,26 @@ impl Outstanding {
 
     /// One of them has ended.
     #[inline]
-    pub(crate) fn end(&mut self, Ended { ticket, at, parts }: Ended) -> &Pending {
+    pub(crate) fn end(&mut self, Ended { ticket, at, account }: Ended) -> &Pending {
         self.under_way -= 1;
         let pending = &mut self.queue[ticket.wrapping_sub(self.first_ticket) as usize];
-        pending.ended = Some((at, parts));
+        pending.ended = Some((at, account));
         pending
     }
 
-    /// Takes the first out, if it has ended: with when, and the parts of its time.
+    /// Takes the first out, if it has ended: with when, and where its time is split.
     #[inline]
-    pub(crate) fn pop_ended(&mut self) -> Option<(Pending, Nanos, Option<Parts>)> {
-        let (done, parts) = self.queue.front()?.ended?;
+    pub(crate) fn pop_ended(&mut self) -> Option<(Pending, Nanos, u32)> {
+        let (done, account) = self.queue.front()?.ended?;
         self.first_ticket = self.first_ticket.wrapping_add(1);
-        self.queue.pop_front().map(|pending| (pending, done, parts))
+        self.queue.pop_front().map(|pending| (pending, done, account))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::wait_breakdown::NO_ACCOUNT;
 
     #[test]
     fn requests_end_in_any_order_and_are_measured_in_theirs() {
@@ -110,7 +111,7 @@ mod tests {
         let pending = |number| Pending::new(&PageRequest::new(), number, Nanos(number), true, None);
         let tickets = [1, 2, 3].map(|number| outstanding.push(pending(number)));
         let mut end = |place: usize, at| {
-            let ended = Ended { ticket: tickets[place], at: Nanos(at), parts: None };
+            let ended = Ended { ticket: tickets[place], at: Nanos(at), account: NO_ACCOUNT };
             assert_eq!(outstanding.end(ended).number, place as u64 + 1);
             std::iter::from_fn(|| outstanding.pop_ended()).map(|(pending, at, _)| (pending.number, at.0)).collect()
         };

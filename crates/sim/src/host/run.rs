@@ -267,16 +267,21 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Measures the requests that have ended, up to the first that has not.
     #[inline]
     fn measure_ended(&mut self) -> Result<(), SimError> {
-        while let Some((pending, done, parts)) = self.outstanding.pop_ended() {
+        while let Some((pending, done, account)) = self.outstanding.pop_ended() {
             let Pending { op, arrival_ns, number, begin, is_measured, .. } = pending;
             let is_timed = matches!(op, HostOp::Read | HostOp::Write);
             self.load.add(arrival_ns, done.0, is_timed);
             if is_measured {
                 self.metrics.record(op, begin, done);
             }
-            if let Some(parts) = parts.as_ref().filter(|_| is_measured && is_timed) {
-                debug_assert_eq!(parts.sum(), (done - begin).0, "the parts of request {number}");
-                self.metrics.parts.add(parts);
+            let mut parts = None;
+            if let Some(breakdown) = self.host.device_mut().timing.breakdown_mut() {
+                if is_measured && is_timed {
+                    debug_assert_eq!(breakdown.parts(account).sum(), (done - begin).0, "the parts of request {number}");
+                    breakdown.add_to(&mut self.metrics.parts, account);
+                }
+                parts = self.log.is_some().then(|| breakdown.parts(account));
+                breakdown.close(account);
             }
             if let (Some(log), Some(operations)) = (&mut self.log, pending.operations) {
                 let (begin_ns, end_ns, pages) = (begin.0, done.0, pending.pages);
@@ -408,7 +413,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());
         let timing = &host.media().device().timing;
         let probe = timing.probe();
-        let (waiting_ns, service_ns) = metrics.parts.means().unzip();
+        let [waiting_ns, bus_waiting_ns, service_ns] = metrics.parts.means();
         RunResult {
             label: plan.label.clone(),
             ftl: plan.stack.names(),
@@ -450,6 +455,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             utilisation: utilisation(timing, metrics.end),
             load: load.facts(timing, experiment.queue_depth.is_none()),
             waiting_ns,
+            bus_waiting_ns,
             service_ns,
             gauges: host.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
             series,

@@ -1,11 +1,10 @@
-//! What a run tells of single operations, where it is asked to: latency by class, the timeline of a
-//! window, and what requests waited for.
+//! What a run tells of single operations, where it is asked to: latency by class, and the timeline
+//! of a window.
 //!
 //! Nobody pays for it who does not ask: the engine looks at one pointer for each operation.
 
 use crate::observe::classes::ClassTimes;
 use crate::observe::timeline::{Placed, Recorder, Window};
-use crate::observe::wait_breakdown::{Breakdown, Parts};
 use crate::result::{ClassLatency, TimelineFacts};
 
 /// What is watched.
@@ -23,18 +22,14 @@ pub(crate) struct ProbeConfig {
 pub(crate) struct Probe {
     classes: Option<ClassTimes>,
     timeline: Option<Recorder>,
-    /// What requests waited for; told by the engine of every step of an operation.
-    pub(crate) breakdown: Option<Breakdown>,
 }
 
 impl Probe {
     /// None, where nothing is asked for.
-    pub(crate) fn new(wishes: ProbeConfig, breakdown: impl FnOnce() -> Breakdown) -> Option<Self> {
+    pub(crate) fn new(wishes: ProbeConfig) -> Option<Self> {
         let classes = wishes.classes.then(ClassTimes::new);
         let timeline = wishes.timeline.map(Recorder::new);
-        let breakdown = wishes.waiting.then(breakdown);
-        let watches = classes.is_some() || timeline.is_some() || breakdown.is_some();
-        watches.then_some(Self { classes, timeline, breakdown })
+        (classes.is_some() || timeline.is_some()).then_some(Self { classes, timeline })
     }
 
     /// Forgets the classes' times so far.
@@ -48,15 +43,6 @@ impl Probe {
         if let Some(timeline) = &mut self.timeline {
             timeline.clear();
         }
-        if let Some(breakdown) = &mut self.breakdown {
-            breakdown.clear();
-        }
-    }
-
-    /// Whether it wants to see where each operation lay.
-    #[inline]
-    pub(crate) fn sees_operations(&self) -> bool {
-        self.classes.is_some() || self.timeline.is_some()
     }
 
     /// An operation, or a part of one, is over.
@@ -75,12 +61,5 @@ impl Probe {
 
     pub(crate) fn timeline(&self) -> Option<TimelineFacts> {
         self.timeline.as_ref().map(Recorder::result)
-    }
-
-    /// The parts of the time of the request that an entry is the last of; of one without entries,
-    /// nothing.
-    pub(crate) fn parts(&self, entry: Option<u32>) -> Option<Parts> {
-        let breakdown = self.breakdown.as_ref()?;
-        Some(entry.map_or_else(Parts::default, |entry| breakdown.parts(entry)))
     }
 }

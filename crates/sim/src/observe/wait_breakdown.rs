@@ -9,14 +9,15 @@
 //! A request's time is a chain of operations, each ready when the one before it is done; where
 //! several run side by side, the one that is done last counts. An operation's own time (what it
 //! takes on an idle device) is *service* of its cause. While it waits, for its die, its bus, or the
-//! erase of its block, somebody holds that, and the time is *waiting* for the cause of whoever does.
-//! Time between operations is the controller's. So the parts of a request add up to its response,
-//! to the nanosecond.
+//! erase of its block, somebody holds that, and the time is *waiting* for the cause of whoever
+//! does. Time between operations is the controller's. So the parts of a request add up to its
+//! response, to the nanosecond.
 //!
-//! Each die and each bus keeps the sums of the time for which it was held, by cause. An operation
-//! notes the sums when it begins to wait and takes the difference when it need not wait any longer.
-//! So waiting costs the same behind one operation and behind thousands. What an operation has waited
-//! for goes on to the one that follows it ([`Account`]), and the last one has the request's.
+//! Each die keeps the sums of the time for which it was held, by cause. Who is next waits behind
+//! one holder. Others note the sums when they begin to wait and take the difference when they need
+//! not wait any longer, so waiting costs the same behind one operation and behind thousands. A bus
+//! tells what a page waited for when that is known for good. What an operation has come to goes on
+//! to the one that follows it ([`Account`]), and the last one has the request's.
 //!
 //! Limits: an operation that is suspended waits for those that its die serves meanwhile; giving the
 //! die up and taking the work up again count as waiting for its own cause. A die that holds a page
@@ -32,6 +33,8 @@ pub(crate) type ByCause = [u64; Cause::COUNT];
 pub(crate) struct Parts {
     /// By the cause of what was waited for.
     pub(crate) waiting: ByCause,
+    /// What of that was waiting for a bus.
+    pub(crate) bus_waiting: ByCause,
     /// By the cause of the request's own operations.
     pub(crate) service: ByCause,
     /// Between operations.
@@ -45,134 +48,237 @@ impl Parts {
     }
 }
 
-/// For which cause a die or a bus was held, and for how long.
+/// Nanoseconds by cause, of which most are nothing.
+#[derive(Clone, Copy, Default)]
+struct Few {
+    ns: ByCause,
+    /// A bit for each cause that there is something of.
+    causes: u32,
+}
+
+impl Few {
+    #[inline]
+    fn add(&mut self, cause: Cause, ns: u64) {
+        self.ns[cause as usize] += ns;
+        self.causes |= 1 << cause as u32;
+    }
+
+    /// Those that there is something of, by index.
+    #[inline]
+    fn each(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let mut left = self.causes;
+        std::iter::from_fn(move || {
+            let cause = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            self.ns.get(cause).map(|&ns| (cause, ns))
+        })
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        while self.causes != 0 {
+            self.ns[self.causes.trailing_zeros() as usize] = 0;
+            self.causes &= self.causes - 1;
+        }
+    }
+}
+
+/// For which cause a die was held, and for how long.
 #[derive(Clone, Copy)]
 struct Ledger {
-    held: ByCause,
+    held: Few,
     holder: Cause,
     since: u64,
-    /// When the holder lets go; the far future while that is not known.
-    until: u64,
+    is_free: bool,
 }
 
 impl Ledger {
-    const EMPTY: Self = Self { held: [0; Cause::COUNT], holder: Cause::Host, since: 0, until: 0 };
+    const EMPTY: Self =
+        Self { held: Few { ns: [0; Cause::COUNT], causes: 0 }, holder: Cause::Host, since: 0, is_free: true };
 
-    /// Somebody holds it from now on, until he is known to let go.
+    /// Adds what has been held up to now.
     #[inline]
-    fn hold(&mut self, cause: Cause, now: u64, until: u64) {
-        self.held[self.holder as usize] += now.min(self.until) - self.since;
-        (self.holder, self.since, self.until) = (cause, now, until);
+    fn close(&mut self, now: u64) {
+        if !self.is_free {
+            self.held.add(self.holder, now - self.since);
+        }
+        self.since = now;
+    }
+
+    /// Somebody holds it from now on.
+    #[inline]
+    fn hold(&mut self, cause: Cause, now: u64) {
+        self.close(now);
+        (self.holder, self.is_free) = (cause, false);
     }
 
     /// Nobody holds it any more.
     #[inline]
     fn release(&mut self, now: u64) {
-        self.hold(self.holder, now, now);
+        self.close(now);
+        self.is_free = true;
     }
 
     /// The sums up to now.
     #[inline]
-    fn sums(&mut self, now: u64) -> &ByCause {
-        let moment = now.min(self.until);
-        self.held[self.holder as usize] += moment - self.since;
-        self.since = moment;
+    fn sums(&mut self, now: u64) -> &Few {
+        self.close(now);
         &self.held
     }
 }
 
-/// What an entry under way has come to: the parts of its request's time so far.
-#[derive(Clone, Default)]
+/// What somebody waits for.
+#[derive(Clone, Copy)]
+enum Behind {
+    /// A single holder.
+    One(Cause),
+    /// Whoever holds the die from when it had been held so long.
+    Since(ByCause),
+}
+
+/// The parts of a request's time so far.
+#[derive(Clone, Copy)]
 struct Account {
-    parts: Parts,
-    /// Since when it has waited, and what the ledger said then.
+    waiting: Few,
+    bus_waiting: Few,
+    service: Few,
+    controller: u64,
+    /// From when on time is not told yet.
     since: u64,
-    seen: ByCause,
+    behind: Behind,
+    /// The next one of those that are free.
+    next: u32,
 }
 
 impl Account {
-    fn wait_ended(&mut self, sums: &ByCause) {
-        for ((waiting, now), before) in self.parts.waiting.iter_mut().zip(sums).zip(&self.seen) {
-            *waiting += now - before;
-        }
-    }
+    const EMPTY: Self = Self {
+        waiting: Few { ns: [0; Cause::COUNT], causes: 0 },
+        bus_waiting: Few { ns: [0; Cause::COUNT], causes: 0 },
+        service: Few { ns: [0; Cause::COUNT], causes: 0 },
+        controller: 0,
+        since: 0,
+        behind: Behind::One(Cause::Host),
+        next: NO_ACCOUNT,
+    };
 }
 
-/// Splits the time of requests.
+/// No account.
+pub(crate) const NO_ACCOUNT: u32 = u32::MAX;
+
+/// Splits the time of requests. Accounts are named by number; what is done to none does nothing.
 pub(crate) struct Breakdown {
     dies: Vec<Ledger>,
-    buses: Vec<Ledger>,
-    /// By the number of the entry.
     accounts: Vec<Account>,
+    /// The first of the accounts that are free.
+    free: u32,
 }
-
-/// Until somebody else takes it.
-const OPEN: u64 = u64::MAX;
 
 impl Breakdown {
     /// Nothing held yet.
-    pub(crate) fn new(dies: usize, buses: usize) -> Self {
-        Self { dies: vec![Ledger::EMPTY; dies], buses: vec![Ledger::EMPTY; buses], accounts: Vec::new() }
+    pub(crate) fn new(dies: usize) -> Self {
+        Self { dies: vec![Ledger::EMPTY; dies], accounts: Vec::new(), free: NO_ACCOUNT }
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        *self = Self::new(self.dies.len(), self.buses.len());
+        *self = Self::new(self.dies.len());
     }
 
-    /// The first entry of a request is issued.
+    /// A request begins now, or a part of it.
     #[inline]
-    pub(crate) fn issued(&mut self, entry: u32, now: u64) {
-        let account = self.account(entry);
-        (account.parts, account.since) = (Parts::default(), now);
+    pub(crate) fn open(&mut self, now: u64) -> u32 {
+        let number = self.free;
+        if let Some(account) = self.accounts.get_mut(number as usize) {
+            self.free = account.next;
+            account.since = now;
+            return number;
+        }
+        self.accounts.push(Account { since: now, ..Account::EMPTY });
+        (self.accounts.len() - 1) as u32
     }
 
-    /// An entry follows one that has just ended.
+    /// An account of the same.
+    #[cold]
+    pub(crate) fn copy(&mut self, number: u32) -> u32 {
+        let copy = self.open(0);
+        self.accounts[copy as usize] = self.accounts[number as usize];
+        copy
+    }
+
+    /// Nobody needs an account any more.
     #[inline]
-    pub(crate) fn follows(&mut self, entry: u32, followed: u32, now: u64) {
-        let parts = self.account(followed).parts;
-        let account = self.account(entry);
-        (account.parts, account.since) = (parts, now);
+    pub(crate) fn close(&mut self, number: u32) {
+        let Some(account) = self.accounts.get_mut(number as usize) else { return };
+        account.waiting.clear();
+        account.bus_waiting.clear();
+        account.service.clear();
+        account.controller = 0;
+        account.next = self.free;
+        self.free = number;
+    }
+
+    /// All time before now is told.
+    #[inline]
+    pub(crate) fn set_since(&mut self, number: u32, now: u64) {
+        self.accounts[number as usize].since = now;
     }
 
     /// Until now, the controller was at work.
-    pub(crate) fn controller_until(&mut self, entry: u32, now: u64) {
-        let account = self.account(entry);
-        account.parts.controller += now - account.since;
+    pub(crate) fn controller_until(&mut self, number: u32, now: u64) {
+        let account = &mut self.accounts[number as usize];
+        account.controller += now - account.since;
         account.since = now;
     }
 
-    /// The block of a program has been erased; whether that is what it still waited for.
-    pub(crate) fn block_erased(&mut self, entry: u32, cause: Cause, now: u64, has_waited: bool) {
-        let account = self.account(entry);
-        if has_waited {
-            account.parts.waiting[cause as usize] += now - account.since;
-            account.since = now;
+    /// Until now, a program waited for the erase of its block.
+    pub(crate) fn block_erased(&mut self, number: u32, cause: Cause, now: u64) {
+        let account = &mut self.accounts[number as usize];
+        account.waiting.add(cause, now - account.since);
+        account.since = now;
+    }
+
+    /// An operation begins to wait for its die; whether it is next.
+    #[inline]
+    pub(crate) fn waits_for_die(&mut self, number: u32, die: usize, now: u64, is_next: bool) {
+        let (account, ledger) = (&mut self.accounts[number as usize], &mut self.dies[die]);
+        account.since = now;
+        account.behind = if is_next { Behind::One(ledger.holder) } else { Behind::Since(ledger.sums(now).ns) };
+    }
+
+    /// A die takes up an operation that waited.
+    #[inline]
+    pub(crate) fn wait_for_die_ended(&mut self, number: u32, die: usize, now: u64) {
+        let account = &mut self.accounts[number as usize];
+        match &account.behind {
+            _ if now == account.since => {}
+            Behind::One(cause) => account.waiting.add(*cause, now - account.since),
+            Behind::Since(before) => {
+                for (cause, ns) in self.dies[die].sums(now).each() {
+                    if ns > before[cause] {
+                        account.waiting.add(Cause::ALL[cause], ns - before[cause]);
+                    }
+                }
+            }
         }
     }
 
-    /// An operation begins to wait for its die.
-    #[inline]
-    pub(crate) fn waits_for_die(&mut self, entry: u32, die: usize, now: u64) {
-        let sums = *self.dies[die].sums(now);
-        let account = self.account(entry);
-        (account.since, account.seen) = (now, sums);
+    /// An operation waited for its die so long.
+    pub(crate) fn waited_for_die(&mut self, number: u32, cause: Cause, ns: u64) {
+        self.accounts[number as usize].waiting.add(cause, ns);
     }
 
-    /// A die takes an operation up.
+    /// A page waited for its bus so long.
     #[inline]
-    pub(crate) fn wait_for_die_ended(&mut self, entry: u32, die: usize, now: u64) {
-        let Self { dies, accounts, .. } = self;
-        let account = &mut accounts[entry as usize];
-        if now > account.since {
-            account.wait_ended(dies[die].sums(now));
-        }
+    pub(crate) fn waited_for_bus(&mut self, number: u32, cause: Cause, ns: u64) {
+        let account = &mut self.accounts[number as usize];
+        account.waiting.add(cause, ns);
+        account.bus_waiting.add(cause, ns);
     }
 
     /// A die is held for a cause from now on.
     #[inline]
     pub(crate) fn die_held(&mut self, die: usize, cause: Cause, now: u64) {
-        self.dies[die].hold(cause, now, OPEN);
+        self.dies[die].hold(cause, now);
     }
 
     /// Nobody holds a die any more.
@@ -181,52 +287,31 @@ impl Breakdown {
         self.dies[die].release(now);
     }
 
-    /// An operation that was suspended is taken up again, which takes `resume_ns`.
-    pub(crate) fn resumes(&mut self, entry: u32, die: usize, cause: Cause, (now, resume_ns): (u64, u64)) {
-        self.wait_for_die_ended(entry, die, now);
-        self.account(entry).parts.waiting[cause as usize] += resume_ns;
-    }
-
-    /// An operation begins to wait for its bus.
-    #[inline]
-    pub(crate) fn waits_for_bus(&mut self, entry: u32, bus: usize, now: u64) {
-        let sums = *self.buses[bus].sums(now);
-        let account = self.account(entry);
-        (account.since, account.seen) = (now, sums);
-    }
-
-    /// A page moves on a bus from now on, until a moment; of an operation that a request waits for,
-    /// if one is named.
-    #[inline]
-    pub(crate) fn page_moves(&mut self, entry: Option<u32>, bus: usize, cause: Cause, (now, until): (u64, u64)) {
-        let Self { buses, accounts, .. } = self;
-        if let Some(entry) = entry {
-            let account = &mut accounts[entry as usize];
-            if now > account.since {
-                account.wait_ended(buses[bus].sums(now));
-            }
-        }
-        buses[bus].hold(cause, now, until);
-    }
-
     /// An operation is done, which takes so long alone.
     #[inline]
-    pub(crate) fn served(&mut self, entry: u32, cause: Cause, service_ns: u64) {
-        self.account(entry).parts.service[cause as usize] += service_ns;
+    pub(crate) fn served(&mut self, number: u32, cause: Cause, service_ns: u64) {
+        self.accounts[number as usize].service.add(cause, service_ns);
     }
 
-    /// The parts of the time of the request that an entry is the last of.
-    pub(crate) fn parts(&self, entry: u32) -> Parts {
-        self.accounts.get(entry as usize).map_or_else(Parts::default, |account| account.parts)
+    /// The parts of the time of a request.
+    pub(crate) fn parts(&self, number: u32) -> Parts {
+        let Some(account) = self.accounts.get(number as usize) else { return Parts::default() };
+        let Account { waiting, bus_waiting, service, controller, .. } = account;
+        Parts { waiting: waiting.ns, bus_waiting: bus_waiting.ns, service: service.ns, controller: *controller }
     }
 
+    /// Adds the parts of the time of a request to those of others.
     #[inline]
-    fn account(&mut self, entry: u32) -> &mut Account {
-        let entry = entry as usize;
-        if entry >= self.accounts.len() {
-            self.accounts.resize(entry + 1, Account::default());
-        }
-        &mut self.accounts[entry]
+    pub(crate) fn add_to(&self, sums: &mut PartSums, number: u32) {
+        sums.requests += 1;
+        let Some(account) = self.accounts.get(number as usize) else { return };
+        let add = |sums: &mut [u128; Cause::COUNT], few: &Few| {
+            few.each().for_each(|(cause, ns)| sums[cause] += u128::from(ns));
+        };
+        add(&mut sums.waiting, &account.waiting);
+        add(&mut sums.bus_waiting, &account.bus_waiting);
+        add(&mut sums.service, &account.service);
+        sums.controller += u128::from(account.controller);
     }
 }
 
@@ -235,22 +320,15 @@ impl Breakdown {
 pub(crate) struct PartSums {
     requests: u64,
     waiting: [u128; Cause::COUNT],
+    bus_waiting: [u128; Cause::COUNT],
     service: [u128; Cause::COUNT],
     controller: u128,
 }
 
 impl PartSums {
-    /// Adds a request.
-    pub(crate) fn add(&mut self, parts: &Parts) {
-        self.requests += 1;
-        let sums = self.waiting.iter_mut().zip(parts.waiting).chain(self.service.iter_mut().zip(parts.service));
-        sums.for_each(|(sum, ns)| *sum += u128::from(ns));
-        self.controller += u128::from(parts.controller);
-    }
-
-    /// Mean nanoseconds a request: waiting by cause, and service by cause with the controller's;
-    /// causes of nothing are left out.
-    pub(crate) fn means(&self) -> Option<(Means, Means)> {
+    /// Mean nanoseconds a request: waiting by cause, what of that was for a bus, and service by
+    /// cause with the controller's; causes of nothing are left out.
+    pub(crate) fn means(&self) -> [Option<Means>; 3] {
         let mean = |sum: u128| sum as f64 / self.requests as f64;
         let means = |sums: &[u128; Cause::COUNT]| -> Means {
             let named = Cause::ALL.iter().zip(sums).filter(|(_, sum)| **sum > 0);
@@ -260,7 +338,7 @@ impl PartSums {
         if self.controller > 0 {
             service.insert("controller", mean(self.controller));
         }
-        (self.requests > 0).then(|| (means(&self.waiting), service))
+        [means(&self.waiting), means(&self.bus_waiting), service].map(|means| (self.requests > 0).then_some(means))
     }
 }
 
@@ -282,35 +360,37 @@ mod tests {
     #[test]
     fn who_held_a_die_is_summed_up_to_any_moment_and_idle_time_is_nobodys() {
         let mut ledger = Ledger::EMPTY;
-        ledger.hold(Cause::Host, 100, OPEN);
-        assert_eq!(*ledger.sums(130), by_cause(&[(Cause::Host, 30)]));
-        ledger.hold(Cause::Collection, 150, OPEN);
+        ledger.hold(Cause::Host, 100);
+        assert_eq!(ledger.sums(130).ns, by_cause(&[(Cause::Host, 30)]));
+        ledger.hold(Cause::Collection, 150);
         ledger.release(170);
-        ledger.hold(Cause::Host, 300, 340);
-        let all = by_cause(&[(Cause::Host, 90), (Cause::Collection, 20)]);
-        assert_eq!(
-            (*ledger.sums(335), *ledger.sums(900)),
-            (by_cause(&[(Cause::Host, 85), (Cause::Collection, 20)]), all)
-        );
+        ledger.hold(Cause::Host, 300);
+        ledger.release(340);
+        assert_eq!(ledger.sums(900).ns, by_cause(&[(Cause::Host, 90), (Cause::Collection, 20)]));
+        assert_eq!(ledger.held.each().collect::<Vec<_>>(), [(0, 90), (Cause::Collection as usize, 20)]);
     }
 
     #[test]
-    fn an_operation_waits_for_those_who_hold_its_die_and_its_bus_and_hands_that_on() {
-        let mut breakdown = Breakdown::new(1, 1);
+    fn an_operation_waits_for_those_who_hold_its_die_and_its_bus() {
+        let mut breakdown = Breakdown::new(1);
         breakdown.die_held(0, Cause::Collection, 0);
-        breakdown.issued(3, 10);
-        breakdown.waits_for_die(3, 0, 10);
+        let (next, other) = (breakdown.open(5), breakdown.open(10));
+        breakdown.waits_for_die(next, 0, 5, true);
+        breakdown.waits_for_die(other, 0, 10, false);
+        breakdown.wait_for_die_ended(next, 0, 25);
         breakdown.die_held(0, Cause::Mapping, 25);
-        breakdown.wait_for_die_ended(3, 0, 40);
-        breakdown.die_held(0, Cause::Host, 40);
-        breakdown.page_moves(None, 0, Cause::Merge, (45, 60));
-        breakdown.waits_for_bus(3, 0, 50);
-        breakdown.page_moves(Some(3), 0, Cause::Host, (60, 70));
-        breakdown.served(3, Cause::Host, 20);
-        breakdown.follows(4, 3, 70);
-        breakdown.controller_until(4, 75);
-        let Parts { waiting, service, controller } = breakdown.parts(4);
-        assert_eq!(waiting, by_cause(&[(Cause::Collection, 15), (Cause::Mapping, 15), (Cause::Merge, 10)]));
-        assert_eq!((service, controller), (by_cause(&[(Cause::Host, 20)]), 5));
+        breakdown.wait_for_die_ended(other, 0, 40);
+        breakdown.waited_for_bus(other, Cause::Merge, 10);
+        breakdown.served(other, Cause::Host, 20);
+        breakdown.set_since(other, 70);
+        breakdown.controller_until(other, 75);
+        let waiting = by_cause(&[(Cause::Collection, 15), (Cause::Mapping, 15), (Cause::Merge, 10)]);
+        let (bus_waiting, service) = (by_cause(&[(Cause::Merge, 10)]), by_cause(&[(Cause::Host, 20)]));
+        assert_eq!(breakdown.parts(other), Parts { waiting, bus_waiting, service, controller: 5 });
+        assert_eq!(breakdown.parts(next).waiting, by_cause(&[(Cause::Collection, 20)]));
+        let copy = breakdown.copy(other);
+        breakdown.close(other);
+        assert_eq!((breakdown.parts(copy).controller, breakdown.open(80)), (5, other));
+        assert_eq!(breakdown.parts(other), Parts::default());
     }
 }

@@ -1,120 +1,140 @@
-//! What happens next: the next event of each die and each bus, and the earliest of all.
+//! What happens next: the next event of each die, and the few events that belong to none.
 //!
-//! A die is at one operation and a bus moves one page, so each has at most one event to come: a
-//! tournament of dies and buses, whose winner stands at the root. A change costs one comparison a
-//! level, and memory does not grow with what is queued. The few events that belong to no die and no
-//! bus (controller time, planes beside the first) wait in a heap.
+//! Operations of one kind take the same time, so their ends come nearly in the order in which they
+//! are set. Each kind has a lane, sorted by time, which is filled from the back: an event goes past
+//! the few that it comes before. One that would have to pass many waits in a heap instead, as do
+//! events of no kind. So an event costs little, and never more than the heap does. Nothing is taken
+//! out before its time: an event that has been superseded is known by its owner when it comes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hint::select_unpredictable;
 
 /// Never.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// A time, and whose it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Entry {
-    time: u64,
-    owner: u64,
+/// Lanes, one for each kind of operation.
+pub(super) const LANES: usize = 4;
+
+/// How many events one may go past.
+const MOST_PASSED: usize = 12;
+
+/// Events that have come and stand before the others in a lane.
+const MOST_OVER: usize = 64;
+
+/// Events nearly in order.
+#[derive(Clone, Default)]
+struct Lane {
+    /// Time, and what is known by whoever set it; sorted from `first` on.
+    events: Vec<(u64, u64)>,
+    first: usize,
 }
 
-/// The next events of a fixed number of owners, and of the heap.
+impl Lane {
+    /// Adds an event; whether there was a place near the end.
+    #[inline]
+    fn add(&mut self, time: u64, what: u64) -> bool {
+        let end = self.events.len();
+        self.events.push((time, what));
+        if end == self.first || self.events[end - 1].0 <= time { true } else { self.pass(end) }
+    }
+
+    /// Moves the last event to its place.
+    fn pass(&mut self, end: usize) -> bool {
+        let earliest = self.first.max(end.saturating_sub(MOST_PASSED));
+        let event = self.events[end];
+        let mut place = end;
+        while place > earliest && self.events[place - 1].0 > event.0 {
+            place -= 1;
+        }
+        let is_there = place == self.first || self.events[place - 1].0 <= event.0;
+        if is_there {
+            self.events.copy_within(place..end, place + 1);
+            self.events[place] = event;
+        } else {
+            self.events.pop();
+        }
+        is_there
+    }
+
+    /// When the first event is.
+    #[inline]
+    fn next(&self) -> u64 {
+        self.events.get(self.first).map_or(NEVER, |event| event.0)
+    }
+
+    /// Takes the first event out.
+    #[inline]
+    fn take(&mut self) -> u64 {
+        let what = self.events[self.first].1;
+        self.first += 1;
+        if self.first == self.events.len() {
+            self.events.clear();
+            self.first = 0;
+        } else if self.first == MOST_OVER {
+            self.events.drain(..MOST_OVER);
+            self.first = 0;
+        }
+        what
+    }
+}
+
+/// All events to come.
 pub(super) struct Calendar {
-    /// The tournament: the winner of 2i and 2i + 1 stands at i, owners from `first_leaf` on.
-    entries: Vec<Entry>,
-    first_leaf: usize,
-    /// The owner whose event was taken and stands in the tournament still, in case it has another
-    /// one at once; [`NOBODY`] for none.
-    taken: usize,
-    extra: BinaryHeap<Reverse<(u64, u64, u64)>>,
+    lanes: [Lane; LANES],
+    /// When the first event of each lane is, and of the heap.
+    next: [u64; LANES + 1],
+    /// Of equal times, the least number comes first.
+    heap: BinaryHeap<Reverse<(u64, u64, u64)>>,
 }
-
-/// No owner.
-const NOBODY: usize = usize::MAX;
 
 impl Calendar {
-    pub(super) fn new(owners: usize) -> Self {
-        let first_leaf = owners.next_power_of_two();
-        let entry = |owner: usize| Entry { time: NEVER, owner: owner as u64 };
-        let entries = (0..2 * first_leaf).map(|place| entry(place.saturating_sub(first_leaf))).collect();
-        Self { entries, first_leaf, taken: NOBODY, extra: BinaryHeap::new() }
+    pub(super) fn new() -> Self {
+        Self { lanes: Default::default(), next: [NEVER; LANES + 1], heap: BinaryHeap::new() }
     }
 
     pub(super) fn clear(&mut self) {
-        self.entries.iter_mut().for_each(|entry| entry.time = NEVER);
-        self.taken = NOBODY;
-        self.extra.clear();
+        *self = Self::new();
     }
 
-    /// Sets the next event of an owner.
+    /// Sets an event of a kind.
     #[inline]
-    pub(super) fn set(&mut self, owner: usize, time: u64) {
-        self.taken = if self.taken == owner { NOBODY } else { self.taken };
-        let entries = self.entries.as_mut_slice();
-        let mut place = self.first_leaf + owner;
-        let mut winner = Entry { time, owner: owner as u64 };
-        entries[place] = winner;
-        while place > 1 {
-            // Which of the two comes first is anybody's guess, so nothing may branch on it.
-            let other = entries[place ^ 1];
-            let wins = other.time < winner.time;
-            winner.time = select_unpredictable(wins, other.time, winner.time);
-            winner.owner = select_unpredictable(wins, other.owner, winner.owner);
-            place /= 2;
-            entries[place] = winner;
+    pub(super) fn add(&mut self, lane: usize, time: u64, what: u64) {
+        if self.lanes[lane].add(time, what) {
+            self.next[lane] = self.next[lane].min(time);
+        } else {
+            self.add_any(time, u64::MAX, what);
         }
     }
 
-    /// Takes the event of whoever has one at a moment, if it is the next of all.
-    #[inline]
-    pub(super) fn take(&mut self, time: u64) -> Option<usize> {
-        if self.taken != NOBODY {
-            if self.next_beside(self.taken) > time {
-                return None;
-            }
-            self.set(self.taken, NEVER);
-        }
-        let Entry { time: next, owner } = self.entries[1];
-        if next != time {
-            return None;
-        }
-        self.taken = owner as usize;
-        Some(owner as usize)
-    }
-
-    /// When the next event of all others is.
-    #[inline]
-    fn next_beside(&self, owner: usize) -> u64 {
-        let (mut place, mut next) = (self.first_leaf + owner, NEVER);
-        while place > 1 {
-            next = next.min(self.entries[place ^ 1].time);
-            place /= 2;
-        }
-        next
-    }
-
-    /// Adds an event of no owner; of equal times, the least `order` comes first.
-    pub(super) fn add(&mut self, time: u64, order: u64, what: u64) {
-        self.extra.push(Reverse((time, order, what)));
+    /// Sets an event of no kind; of equal times, the least `order` comes first.
+    pub(super) fn add_any(&mut self, time: u64, order: u64, what: u64) {
+        self.heap.push(Reverse((time, order, what)));
+        self.next[LANES] = self.next[LANES].min(time);
     }
 
     /// When the next event is.
     #[inline]
     pub(super) fn next_time(&self) -> u64 {
-        let extra = self.extra.peek().map_or(NEVER, |Reverse((time, ..))| *time);
-        let owned = if self.taken == NOBODY { self.entries[1].time } else { self.next_beside(self.taken) };
-        owned.min(extra)
+        let [a, b, c, d, other] = self.next;
+        a.min(b).min(c.min(d)).min(other)
     }
 
-    /// Takes an event of no owner out that is at a moment.
+    /// Takes out an event that is at a moment, if that is the next.
     #[inline]
-    pub(super) fn take_extra(&mut self, time: u64) -> Option<u64> {
-        let Reverse((next, _, what)) = *self.extra.peek()?;
-        if next != time {
-            return None;
+    pub(super) fn take(&mut self, time: u64) -> Option<u64> {
+        for lane in 0..LANES {
+            if self.next[lane] == time {
+                let what = self.lanes[lane].take();
+                self.next[lane] = self.lanes[lane].next();
+                return Some(what);
+            }
         }
-        self.extra.pop();
+        if self.next[LANES] == time { self.take_any() } else { None }
+    }
+
+    fn take_any(&mut self) -> Option<u64> {
+        let Reverse((_, _, what)) = self.heap.pop()?;
+        self.next[LANES] = self.heap.peek().map_or(NEVER, |Reverse((time, ..))| *time);
         Some(what)
     }
 }
@@ -125,50 +145,52 @@ mod tests {
 
     #[test]
     fn events_are_taken_in_order_of_time_as_from_a_list() {
-        for owners in [1, 2, 3, 8, 13] {
-            let (mut calendar, mut list) = (Calendar::new(owners), vec![NEVER; owners]);
-            let mut random = 7_u64;
-            let mut draw = |below: u64| {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (random >> 33) % below
-            };
-            let mut now = 0;
+        let mut random = 7_u64;
+        let mut draw = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        // Nearly in order, and not at all.
+        for disorder in [3, 40, 1000] {
+            let (mut calendar, mut list) = (Calendar::new(), Vec::new());
+            let (mut now, mut set) = (0, 0);
             for _ in 0..3000 {
                 for _ in 0..draw(3) {
-                    let (owner, time) = (draw(owners as u64) as usize, now + draw(6));
-                    calendar.set(owner, time);
-                    list[owner] = time;
+                    let (lane, time) = (draw(1 + LANES as u64) as usize, now + draw(disorder));
+                    match lane {
+                        LANES => calendar.add_any(time, draw(3), set),
+                        _ => calendar.add(lane, time, set),
+                    }
+                    list.push((time, set));
+                    set += 1;
                 }
-                let next = *list.iter().min().expect("owners");
+                let next = list.iter().map(|&(time, _)| time).min().unwrap_or(NEVER);
                 assert_eq!(calendar.next_time(), next);
                 if next == NEVER {
                     continue;
                 }
                 now = next;
-                while let Some(owner) = calendar.take(now) {
-                    assert_eq!(std::mem::replace(&mut list[owner], NEVER), now);
-                    // Some have another event, some of these at once.
-                    if draw(2) == 0 {
-                        list[owner] = now + draw(4);
-                        calendar.set(owner, list[owner]);
-                    }
-                }
-                assert!(list.iter().all(|&time| time > now), "{list:?} at {now}");
+                let mut taken: Vec<_> = std::iter::from_fn(|| calendar.take(now)).collect();
+                taken.sort_unstable();
+                let mut expected: Vec<_> = list.iter().filter(|event| event.0 == now).map(|event| event.1).collect();
+                expected.sort_unstable();
+                assert_eq!(taken, expected, "at {now}");
+                list.retain(|event| event.0 != now);
             }
         }
     }
 
     #[test]
-    fn events_of_no_owner_come_in_order_of_time_and_then_of_issue() {
-        let mut calendar = Calendar::new(2);
-        calendar.set(0, 10);
+    fn events_of_no_kind_come_in_order_of_time_and_then_of_issue() {
+        let mut calendar = Calendar::new();
+        calendar.add(0, 10, 0);
         for (time, order, what) in [(20, 2, 5), (5, 9, 6), (20, 1, 7)] {
-            calendar.add(time, order, what);
+            calendar.add_any(time, order, what);
         }
-        assert_eq!((calendar.next_time(), calendar.take(5)), (5, None));
-        assert_eq!((calendar.take_extra(5), calendar.take_extra(5)), (Some(6), None));
+        assert_eq!((calendar.next_time(), calendar.take(4)), (5, None));
+        assert_eq!((calendar.take(5), calendar.take(5)), (Some(6), None));
         assert_eq!((calendar.next_time(), calendar.take(10)), (10, Some(0)));
-        assert_eq!([calendar.take_extra(20), calendar.take_extra(20)], [Some(7), Some(5)]);
+        assert_eq!([calendar.take(20), calendar.take(20)], [Some(7), Some(5)]);
         assert_eq!(calendar.next_time(), NEVER);
     }
 }

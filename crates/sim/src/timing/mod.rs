@@ -1,6 +1,7 @@
 //! How long flash operations take: dies, buses and their queues.
 
 pub(crate) mod abilities;
+mod bus;
 mod calendar;
 mod collections;
 pub(crate) mod device;

@@ -1,11 +1,11 @@
 //! What has been issued and has not ended, and what follows what.
 //!
 //! An entry is an operation, a stretch of controller time, or the last of several ends. It knows
-//! who follows it: a list through the followers themselves, of which each can be in two lists, since
-//! it follows at most two others. Numbers are used again as soon as an entry has ended; a
+//! who follows it: a list through the followers themselves, of which each can be in two lists,
+//! since it follows at most two others. Numbers are used again as soon as an entry has ended; a
 //! generation tells whether a number still means the same.
 
-use ftl::{Cause, FlashOp, Moment, Nanos, Task};
+use ftl::{Cause, Moment, Nanos, Task};
 
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
@@ -23,36 +23,51 @@ pub(super) enum Kind {
     Delay,
 }
 
-/// Something that has not ended.
+/// Something that has not ended: one line of the processor's cache.
+#[repr(align(64))]
 pub(super) struct Entry {
     pub(super) task: Task,
-    pub(super) kind: Kind,
     /// Its place in the order of issue.
     pub(super) issue: u64,
-    /// When it could begin: when all that it follows had ended.
-    pub(super) ready: u64,
-    /// Its place among all that was queued for dies: by round, then by issue.
-    pub(super) turn: u64,
     /// When its die took it up, and later by as much as it was suspended; of controller time, how
     /// long it lasts.
     pub(super) start: u64,
-    /// When its die took it up last: at first, or after a suspension.
-    pub(super) taken: u64,
-    /// When its page began to move.
-    pub(super) transfer: u64,
-    /// The cause of the read of a copy-back.
-    pub(super) read_cause: Cause,
+    pub(super) kind: Kind,
     /// How much of what it follows has not ended.
     pub(super) missing: u8,
     /// Whom to tell when it ends.
     pub(super) ticket: u32,
     /// Behind it in the queue that it is in.
     pub(super) next: u32,
+    /// Where the time of its request is split, [`NONE`] for nowhere.
+    pub(super) account: u32,
     generation: u32,
     /// The first of those that follow it, and what stands behind it in the lists that it is in: an
     /// entry's number, and in the lowest bit which of its two lists goes on.
     first_follower: u32,
     links: [u32; 2],
+}
+
+/// What is known of an entry beyond that, where somebody watches or the device can do more than
+/// the plain model.
+#[derive(Clone)]
+pub(super) struct Details {
+    /// When it could begin: when all that it follows had ended.
+    pub(super) ready: u64,
+    /// Its place among all that was queued for dies: by round, then by issue.
+    pub(super) turn: u64,
+    /// When its die took it up last: at first, or after a suspension.
+    pub(super) taken: u64,
+    /// When its page began to move.
+    pub(super) transfer: u64,
+    /// When it ends, where it is on a plane beside the first.
+    pub(super) ends: u64,
+    /// The cause of the read of a copy-back.
+    pub(super) read_cause: Cause,
+}
+
+impl Details {
+    const NONE: Self = Self { ready: 0, turn: 0, taken: 0, transfer: 0, ends: 0, read_cause: Cause::Host };
 }
 
 impl Entry {
@@ -62,9 +77,10 @@ impl Entry {
         if self.kind == Kind::CopyBack { 3 } else { self.task.op as usize }
     }
 
-    /// The read of a copy-back.
-    pub(super) fn read_task(&self) -> Task {
-        Task { op: FlashOp::Read, cause: self.read_cause, ..self.task }
+    /// Whether the host waits for it.
+    #[inline]
+    pub(super) fn is_awaited(&self) -> bool {
+        self.task.chain == 0
     }
 }
 
@@ -72,6 +88,7 @@ impl Entry {
 #[derive(Default)]
 pub(super) struct Tasks {
     entries: Vec<Entry>,
+    details: Vec<Details>,
     free: u32,
     under_way: usize,
     issued: u64,
@@ -110,6 +127,16 @@ impl Tasks {
         &mut self.entries[number as usize]
     }
 
+    #[inline]
+    pub(super) fn details(&self, number: u32) -> &Details {
+        &self.details[number as usize]
+    }
+
+    #[inline]
+    pub(super) fn details_mut(&mut self, number: u32) -> &mut Details {
+        &mut self.details[number as usize]
+    }
+
     /// A new entry that follows nothing yet.
     #[inline]
     pub(super) fn issue(&mut self, task: Task, kind: Kind) -> u32 {
@@ -118,30 +145,33 @@ impl Tasks {
         self.issued += 1;
         let number = self.free;
         if number == NONE {
-            self.entries.push(Entry {
-                task,
-                kind,
-                issue,
-                ready: 0,
-                turn: 0,
-                start: 0,
-                taken: 0,
-                transfer: 0,
-                read_cause: task.cause,
-                missing: 0,
-                ticket: NONE,
-                next: NONE,
-                generation: 0,
-                first_follower: NONE,
-                links: [NONE; 2],
-            });
-            return (self.entries.len() - 1) as u32;
+            return self.push(task, kind, issue);
         }
+        self.free = self.entries[number as usize].next;
+        flash::prefetch(&self.entries, self.free as usize);
         let entry = &mut self.entries[number as usize];
-        self.free = entry.next;
         (entry.task, entry.kind, entry.issue) = (task, kind, issue);
-        (entry.missing, entry.ticket, entry.next) = (0, NONE, NONE);
+        (entry.missing, entry.ticket, entry.account) = (0, NONE, NONE);
         number
+    }
+
+    #[cold]
+    fn push(&mut self, task: Task, kind: Kind, issue: u64) -> u32 {
+        self.entries.push(Entry {
+            task,
+            issue,
+            start: 0,
+            kind,
+            missing: 0,
+            ticket: NONE,
+            next: NONE,
+            account: NONE,
+            generation: 0,
+            first_follower: NONE,
+            links: [NONE; 2],
+        });
+        self.details.push(Details::NONE);
+        (self.entries.len() - 1) as u32
     }
 
     /// The end of an entry, at the earliest at `earliest`.
@@ -170,6 +200,12 @@ impl Tasks {
     #[inline]
     pub(super) fn has_followers(&self, number: u32) -> bool {
         self.get(number).first_follower != NONE
+    }
+
+    /// Asks for what follows an entry, which is far away where much is under way.
+    #[inline]
+    pub(super) fn prefetch_follower(&self, number: u32) {
+        flash::prefetch(&self.entries, (self.get(number).first_follower >> 1) as usize);
     }
 
     /// Ends an entry: its number is free, and the first of those that followed it is returned.

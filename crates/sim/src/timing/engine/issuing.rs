@@ -1,8 +1,11 @@
 //! How operations are issued: what follows what, and what a scheme is told of time.
 
+use std::ops::Range;
+
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 
-use super::{Bus, Die, EventTiming, OVER};
+use super::{Die, EventTiming, More, OVER, event};
+use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
 use crate::timing::latencies::Latencies;
 use crate::timing::tasks::{Kind, NONE};
@@ -27,17 +30,16 @@ impl EventTiming {
             self.tasks.follow(number, side, followed);
             return;
         }
-        let now = self.now;
+        let entry = self.tasks.get_mut(number);
         if side == 0
-            && let Some(breakdown) = self.breakdown()
+            && let Some(breakdown) = &mut self.breakdown
+            && entry.is_awaited()
         {
-            breakdown.issued(number, now);
+            entry.account = breakdown.open(self.now);
         }
         if moment.is_known() && moment.earliest.0 > self.now {
-            let entry = self.tasks.get_mut(number);
             entry.missing += 1;
-            let link = u64::from(number << 1 | side);
-            self.calendar.add(moment.earliest.0, entry.issue, OVER << 32 | link);
+            self.calendar.add_any(moment.earliest.0, entry.issue, event(OVER, number << 1 | side));
         }
     }
 
@@ -51,23 +53,35 @@ impl EventTiming {
             return None;
         }
         let is_ready = read.missing == 0;
-        if is_ready {
-            self.discount_ready(number);
-        }
+        self.tasks.details_mut(number).read_cause = self.tasks.get(number).task.cause;
         let entry = self.tasks.get_mut(number);
-        (entry.read_cause, entry.task, entry.kind) = (entry.task.cause, task, Kind::CopyBack);
+        (entry.task, entry.kind) = (task, Kind::CopyBack);
         let erasing = self.erasing[task.pbn.get() as usize];
         if erasing != NONE {
             self.tasks.follow(number, 1, erasing);
         }
         if is_ready && erasing != NONE {
             self.ready_now.retain(|&ready| ready != number);
-        } else if is_ready {
-            self.count_ready(number);
         }
         let read_alone_ns = self.latencies.alone_ns(FlashOp::Read);
         let earliest = after.earliest.0 - read_alone_ns + self.latencies.read_ns + self.latencies.program_ns;
         Some(self.tasks.end_of(number, earliest))
+    }
+}
+
+impl EventTiming {
+    fn dies_of(&self, bus: u32) -> Range<usize> {
+        let first = (bus * self.dies_per_channel) as usize;
+        first..first + self.dies_per_channel as usize
+    }
+
+    /// What a die still needs, at a moment, for what it has taken up and what is ready now.
+    fn backlog_ns(&self, index: usize, at: u64) -> u64 {
+        let die = &self.dies[index];
+        let ready = self.ready_now.iter().map(|&number| self.tasks.get(number));
+        let ready = ready.filter(|entry| entry.task.die as usize == index);
+        let ready_ns = ready.map(|entry| self.courses[entry.class()].alone_ns).sum::<u64>();
+        (die.alone_until.max(self.now) + die.queued_ns + ready_ns).saturating_sub(at)
     }
 }
 
@@ -141,10 +155,15 @@ impl Timing for EventTiming {
         let until = from.earliest.0.max(self.now);
         let index = (task.die & self.die_mask) as usize;
         let Latencies { read_ns, program_ns, erase_ns, transfer_ns } = self.latencies;
-        let die_ns = self.dies[index].backlog_ns(self.now, until);
-        let bus = &self.buses[self.bus_of[index] as usize];
-        let bus_free_at = bus.busy_until.max(self.now) + bus.to_move * transfer_ns;
-        let bus_ns = bus_free_at.saturating_sub(until);
+        let die_ns = self.backlog_ns(index, until);
+        let bus = self.dies[index].bus;
+        let (booked, busy_until) = self.buses[bus as usize].to_move(self.now, self.rounds);
+        let queued: u32 = self.dies_of(bus).map(|die| self.dies[die].queued_pages).sum();
+        let ready = self.ready_now.iter().map(|&number| self.tasks.get(number));
+        let ready = ready
+            .filter(|entry| self.dies[entry.task.die as usize].bus == bus && self.courses[entry.class()].moves_page);
+        let to_move = booked + u64::from(queued) + ready.count() as u64;
+        let bus_ns = (busy_until.max(self.now) + to_move * transfer_ns).saturating_sub(until);
         Nanos(match task.op {
             FlashOp::Read => (die_ns + read_ns).max(bus_ns) + transfer_ns,
             FlashOp::Program => die_ns.max(bus_ns) + transfer_ns + program_ns,
@@ -155,10 +174,9 @@ impl Timing for EventTiming {
     fn busy(&self, channel: u32, from: Moment) -> Nanos {
         let until = from.earliest.0.max(self.now);
         let channel = channel & self.die_mask;
-        let first = (channel * self.dies_per_channel) as usize;
-        let dies = self.dies[first..first + self.dies_per_channel as usize].iter();
-        let bus_ns = self.buses[channel as usize].busy_until.saturating_sub(until);
-        Nanos(dies.fold(bus_ns, |longest, die| longest.max(die.backlog_ns(self.now, until))))
+        let (_, busy_until) = self.buses[channel as usize].to_move(self.now, self.rounds);
+        let longest = self.dies_of(channel).map(|die| self.backlog_ns(die, until)).max().unwrap_or(0);
+        Nanos(longest.max(busy_until.saturating_sub(until)))
     }
 
     #[inline]
@@ -176,7 +194,7 @@ impl Timing for EventTiming {
     fn pass_until(&mut self, at: Nanos) {
         while self.now < at.0 {
             if !self.step(at.0) {
-                self.now = at.0;
+                self.go_to(at.0);
             }
         }
     }
@@ -191,22 +209,26 @@ impl Timing for EventTiming {
     }
 
     fn reset(&mut self) {
-        self.dies.fill(Die::IDLE);
-        self.buses.fill(Bus::IDLE);
+        self.dies.iter_mut().for_each(|die| *die = Die::idle(die.bus));
+        self.more.fill(More::NONE);
+        self.buses.iter_mut().for_each(Bus::clear);
         self.tasks.clear();
         self.calendar.clear();
         self.erasing.fill(NONE);
-        for list in [&mut self.ready_now, &mut self.asking, &mut self.free_dies, &mut self.free_buses] {
+        for list in [&mut self.ready_now, &mut self.free_dies, &mut self.asked_now] {
             list.clear();
         }
         self.ended.clear();
-        (self.now, self.turns, self.is_unsettled, self.idle_at) = (0, 0, false, 0);
+        (self.now, self.rounds, self.turns, self.is_unsettled, self.idle_at) = (0, 0, 0, false, 0);
         self.times_ns = [[0; 3]; Cause::COUNT];
         if let Some(collections) = &mut self.collections {
             collections.clear();
         }
         if let Some(probe) = &mut self.probe {
             probe.clear();
+        }
+        if let Some(breakdown) = &mut self.breakdown {
+            breakdown.clear();
         }
     }
 }

@@ -1,17 +1,19 @@
 //! The device's time: operations wait for dies and buses, event after event.
 //!
-//! The rules are those of `docs/timing.md`; this is how they are kept. Schemes issue operations with
-//! [`ftl::Timing::perform`], which takes no time: an operation that is ready waits in `ready_now`, one
-//! that follows others stands in their lists ([`Tasks`]). The shell lets time pass. At each moment
-//! with an event, what ends ends first ([`EventTiming::end_what_ends`]); the shell may then issue
-//! what begins at that moment; and then dies and buses take up what waits
+//! The rules are those of `docs/timing.md`; this is how they are kept. Schemes issue operations
+//! with [`ftl::Timing::perform`], which takes no time: an operation that is ready waits in
+//! `ready_now`, one that follows others stands in their lists ([`Tasks`]). The shell lets time
+//! pass. At each moment with an event, what ends ends first ([`EventTiming::step_as`]); the
+//! shell may then issue what begins at that moment; and then dies and buses take up what waits
 //! ([`EventTiming::take_up_what_waits`]), which sets the events to come ([`Calendar`]).
 //!
-//! An operation costs a few steps at each of its two or three events, whatever is queued, and
-//! nothing is allocated once the entries are there. Memory grows with what is under way.
+//! A page's place on the bus is known when its die takes it up ([`Bus`]), so an operation has one
+//! event, its end, and another one only where it is moved on. It costs a few steps, whatever is
+//! queued, and nothing is allocated once the entries are there. Memory grows with what is under
+//! way.
 //!
-//! With [`Model::Serial`] there is one die for everything and no bus, as in the `FlashSim` family of
-//! simulators.
+//! With [`Model::Serial`] there is one die for everything and no bus, as in the `FlashSim` family
+//! of simulators.
 
 use flash::Geometry;
 use ftl::{Cause, FlashOp, Moment, Nanos};
@@ -19,9 +21,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::observe::probe::{Probe, ProbeConfig};
 use crate::observe::timeline::Window;
-use crate::observe::wait_breakdown::{Breakdown, Parts};
+use crate::observe::wait_breakdown::Breakdown;
 use crate::result::TimelineFacts;
 use crate::timing::abilities::Abilities;
+use crate::timing::bus::Bus;
 use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
 use crate::timing::latencies::Latencies;
@@ -45,11 +48,8 @@ pub enum Model {
 enum Phase {
     /// Nothing: it may take something up.
     Idle,
-    /// It senses a page.
-    Sensing,
-    /// Its register is full and waits for the bus.
-    Asking,
-    /// Its page moves, it senses what it copies, or it resumes: then the work proper begins.
+    /// What comes before the work proper of something that can be suspended: its page waits for the
+    /// bus or moves, it senses what it copies, or it resumes.
     Leading,
     /// It works, and what it is at ends with that.
     Working,
@@ -57,29 +57,21 @@ enum Phase {
     Stopping,
 }
 
-/// Queues of a die, by standing.
-const PASSING_READS: usize = 0;
-const HELD_TO_ORDER: usize = 1;
-const YIELDING: usize = 2;
-
-/// A die: what it is at, and what waits for it.
+/// A die: what it is at, and what waits for it. One line of the processor's cache.
 #[derive(Clone)]
+#[repr(align(64))]
 struct Die {
-    phase: Phase,
-    /// The operation that the calendar's next event belongs to.
-    current: u32,
-    /// Operations taken up.
-    active: u32,
-    /// Whether they were taken up together.
-    is_group: bool,
-    queues: [Fifo; 3],
-    /// The operation that was suspended, and what was left of it.
-    suspended: u32,
-    left_ns: u64,
-    stopped_at: u64,
-    /// When the work in hand ends.
+    /// When the phase in hand ends, as far as is known now.
     ends: u64,
-    /// Sum of the times that ready operations take alone.
+    /// The operation that its next event belongs to.
+    current: u32,
+    /// What waits and is not let pass by reads: on a plain device, all.
+    queue: Fifo,
+    phase: Phase,
+    /// Its channel's bus.
+    bus: u32,
+    /// Of what waits, those that move a page, and the sum of the times that all take alone.
+    queued_pages: u32,
     queued_ns: u64,
     /// When the last operation taken up would end alone.
     alone_until: u64,
@@ -88,48 +80,96 @@ struct Die {
     busy_ns: u64,
 }
 
-impl Die {
-    const IDLE: Self = Self {
-        phase: Phase::Idle,
-        current: NONE,
-        active: 0,
-        is_group: false,
-        queues: [Fifo::EMPTY; 3],
-        suspended: NONE,
-        left_ns: 0,
-        stopped_at: 0,
-        ends: 0,
-        queued_ns: 0,
-        alone_until: 0,
-        held_since: NEVER,
-        busy_ns: 0,
-    };
+/// What is known of a die beyond that, where it can do more than the plain model.
+#[derive(Clone)]
+struct More {
+    /// Operations taken up.
+    active: u32,
+    /// Whether they were taken up together.
+    is_group: bool,
+    /// Reads that the host waits for, where others let them pass, and those that do.
+    passing: Fifo,
+    yielding: Fifo,
+    /// The operation that was suspended, and what was left of it.
+    suspended: u32,
+    left_ns: u64,
+    stopped_at: u64,
+    /// Which of its events counts: others were set before something was suspended.
+    serial: u32,
+}
 
-    /// What the die still needs at a moment for what it has taken up and what is ready now.
-    #[inline]
-    fn backlog_ns(&self, now: u64, at: u64) -> u64 {
-        (self.alone_until.max(now) + self.queued_ns).saturating_sub(at)
+/// Where an operation stands in the queues of its die.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// A read that the host waits for.
+    Passing,
+    /// Held to its order.
+    Ordered,
+    /// It lets such reads pass.
+    Yielding,
+}
+
+impl Die {
+    fn idle(bus: u32) -> Self {
+        Self {
+            ends: 0,
+            current: NONE,
+            queue: Fifo::EMPTY,
+            phase: Phase::Idle,
+            bus,
+            queued_pages: 0,
+            queued_ns: 0,
+            alone_until: 0,
+            held_since: NEVER,
+            busy_ns: 0,
+        }
     }
 }
 
-/// A channel's bus.
-#[derive(Clone)]
-struct Bus {
-    queue: Fifo,
-    busy_until: u64,
-    transfers: u64,
-    /// Pages of operations taken up or ready that still have to move.
-    to_move: u64,
+impl More {
+    const NONE: Self = Self {
+        active: 0,
+        is_group: false,
+        passing: Fifo::EMPTY,
+        yielding: Fifo::EMPTY,
+        suspended: NONE,
+        left_ns: 0,
+        stopped_at: 0,
+        serial: 0,
+    };
 }
 
-impl Bus {
-    const IDLE: Self = Self { queue: Fifo::EMPTY, busy_until: 0, transfers: 0, to_move: 0 };
+/// Classes of operations. Of copy-backs, a course says only what they take.
+const READ: usize = FlashOp::Read as usize;
+const PROGRAM: usize = FlashOp::Program as usize;
+const COPY_BACK: usize = 3;
+
+/// How operations of a class go.
+#[derive(Clone, Copy)]
+struct Course {
+    /// What they take alone.
+    alone_ns: u64,
+    /// Whether they move a page over a bus.
+    moves_page: bool,
+    /// From when a die takes one up until its page asks for the bus.
+    asks_after_ns: u64,
+    /// From when its page has moved to the next event.
+    then_ns: u64,
 }
 
-/// Events of no die and no bus, as the calendar's heap holds them: the kind above, a number below.
-const OVER: u64 = 0;
-const DELAY_ENDS: u64 = 1;
-const IN_GROUP: u64 = 2;
+/// What an event is, in its highest bits: that of a die, with its number and a serial number; a
+/// known moment that an entry follows; the end of controller time; the end of an operation on a
+/// plane beside the first.
+const OF_DIE: u64 = 0;
+const OVER: u64 = 1;
+const DELAY_ENDS: u64 = 2;
+const IN_GROUP: u64 = 3;
+
+/// An event as the calendar holds it.
+#[inline]
+fn event(kind: u64, number: u32) -> u64 {
+    kind << 62 | u64::from(number)
+}
 
 /// Keeps the time of a device.
 pub struct EventTiming {
@@ -138,30 +178,29 @@ pub struct EventTiming {
     abilities: Abilities,
     /// Whether some operations let reads pass.
     has_precedence: bool,
-    /// Whether a die serves one operation after the other, in the order in which they come.
-    serves_in_order: bool,
-    /// What operations take alone, and whether they move a page over a bus, by class
-    /// ([`Entry::class`]).
-    alone_ns: [u64; 4],
-    moves_page: [bool; 4],
+    /// Whether it does, nobody watches, and all collections may be under way.
+    is_plain: bool,
+    /// By class ([`Entry::class`](crate::timing::tasks::Entry::class)).
+    courses: [Course; 4],
     /// All bits for parallel dies, none where everything is one resource.
     die_mask: u32,
     dies_per_channel: u32,
     blocks_per_plane: u32,
     planes_per_die: u32,
     dies: Box<[Die]>,
+    more: Box<[More]>,
     buses: Box<[Bus]>,
-    /// The bus of each die.
-    bus_of: Box<[u32]>,
     tasks: Tasks,
     calendar: Calendar,
     /// The erase of each block that has been issued and has not ended.
     erasing: Box<[u32]>,
-    /// What became ready at this moment, asks for a bus, or is free.
+    /// What became ready at this moment, or is free.
     ready_now: Vec<u32>,
-    asking: Vec<u32>,
     free_dies: Vec<u32>,
-    free_buses: Vec<u32>,
+    /// Programs that asked for a bus in this round, where somebody watches.
+    asked_now: Vec<u32>,
+    /// How many rounds of this moment are over.
+    rounds: u32,
     /// How many operations have been queued, where some let others pass.
     turns: u64,
     /// Whether something may be taken up at this moment.
@@ -175,6 +214,8 @@ pub struct EventTiming {
     /// When the last operation ended.
     idle_at: u64,
     probe: Option<Box<Probe>>,
+    /// Splits the time of requests, if that is asked for.
+    breakdown: Option<Box<Breakdown>>,
 }
 
 /// A request that has ended.
@@ -183,8 +224,8 @@ pub(crate) struct Ended {
     /// The ticket under which its end was asked for.
     pub(crate) ticket: u32,
     pub(crate) at: Nanos,
-    /// The parts of its time, where they are watched.
-    pub(crate) parts: Option<Parts>,
+    /// Where its time is split: see [`Breakdown`].
+    pub(crate) account: u32,
 }
 
 impl EventTiming {
@@ -199,34 +240,41 @@ impl EventTiming {
                 (1, 1, Latencies { read_ns, program_ns, erase_ns, transfer_ns: 0 }, 0)
             }
         };
-        let dies = (channels * dies_per_channel) as usize;
+        let dies = channels * dies_per_channel;
+        let Latencies { read_ns, program_ns, erase_ns, transfer_ns } = latencies;
+        let moves_page = transfer_ns > 0;
+        let then_ns = if abilities.suspend.covers(FlashOp::Program) { 0 } else { program_ns };
+        let course =
+            |alone_ns, moves_page, asks_after_ns, then_ns| Course { alone_ns, moves_page, asks_after_ns, then_ns };
+        let courses = [
+            course(read_ns + transfer_ns, moves_page, read_ns, 0),
+            course(transfer_ns + program_ns, moves_page, 0, then_ns),
+            course(erase_ns, false, 0, 0),
+            course(read_ns + program_ns, false, 0, 0),
+        ];
+        let serves_in_order = !abilities.has_precedence() && !abilities.multi_plane;
+        let pages = dies_per_channel * shape.planes_per_die;
         Self {
             now: 0,
             latencies,
             abilities,
             has_precedence: abilities.has_precedence(),
-            serves_in_order: !abilities.has_precedence() && !abilities.multi_plane,
+            is_plain: serves_in_order && abilities.gc_channels.is_none(),
             die_mask,
             dies_per_channel,
             blocks_per_plane: shape.blocks_per_plane,
             planes_per_die: shape.planes_per_die,
-            alone_ns: [
-                latencies.alone_ns(FlashOp::Read),
-                latencies.alone_ns(FlashOp::Program),
-                erase_ns,
-                latencies.read_ns + latencies.program_ns,
-            ],
-            moves_page: [latencies.transfer_ns > 0, latencies.transfer_ns > 0, false, false],
-            bus_of: (0..dies as u32).map(|die| die / dies_per_channel).collect(),
-            dies: vec![Die::IDLE; dies].into(),
-            buses: vec![Bus::IDLE; channels as usize].into(),
+            courses,
+            dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
+            more: vec![More::NONE; dies as usize].into(),
+            buses: vec![Bus::new(transfer_ns, pages); channels as usize].into(),
             tasks: Tasks::new(),
-            calendar: Calendar::new(dies + channels as usize),
+            calendar: Calendar::new(),
             erasing: vec![NONE; geometry.blocks() as usize].into(),
             ready_now: Vec::new(),
-            asking: Vec::new(),
             free_dies: Vec::new(),
-            free_buses: Vec::new(),
+            asked_now: Vec::new(),
+            rounds: 0,
             turns: 0,
             is_unsettled: false,
             ending: Vec::new(),
@@ -235,6 +283,7 @@ impl EventTiming {
             times_ns: [[0; 3]; Cause::COUNT],
             idle_at: 0,
             probe: None,
+            breakdown: None,
         }
     }
 
@@ -253,8 +302,25 @@ impl EventTiming {
 
     /// Watches from now on.
     pub(crate) fn watch_from_now(&mut self, wishes: ProbeConfig) {
-        let (dies, buses) = (self.dies.len(), self.buses.len());
-        self.probe = Probe::new(wishes, || Breakdown::new(dies, buses)).map(Box::new);
+        self.probe = Probe::new(wishes).map(Box::new);
+        self.breakdown = wishes.waiting.then(|| Box::new(Breakdown::new(self.dies.len())));
+        self.is_plain = self.serves_in_order() && self.collections.is_none() && !self.is_watched();
+    }
+
+    /// Whether a die serves one operation after the other, in the order in which they come.
+    fn serves_in_order(&self) -> bool {
+        !self.has_precedence && !self.abilities.multi_plane
+    }
+
+    /// Whether anybody watches.
+    fn is_watched(&self) -> bool {
+        self.probe.is_some() || self.breakdown.is_some()
+    }
+
+    /// Who splits the time of requests, if anybody does.
+    #[inline]
+    pub(crate) fn breakdown_mut(&mut self) -> Option<&mut Breakdown> {
+        self.breakdown.as_deref_mut()
     }
 
     /// What watches, if anything does.
@@ -280,7 +346,8 @@ impl EventTiming {
     /// Time for which each channel moved data, in nanoseconds; zero with [`Model::Serial`], which
     /// has no channels.
     pub fn channel_busy_ns(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.buses.iter().map(|bus| bus.transfers * self.latencies.transfer_ns)
+        let begun = |bus: &Bus| bus.transfers - bus.to_move(self.now, self.rounds).0;
+        self.buses.iter().map(move |bus| begun(bus) * self.latencies.transfer_ns)
     }
 
     /// Time from when a die took an operation up to its end, summed over the operations of a kind
@@ -315,8 +382,7 @@ impl EventTiming {
             let number = self.issue_after(Kind::Delay, moment, 0);
             self.tasks.get_mut(number).ticket = ticket;
         } else {
-            let parts = self.probe().and_then(|probe| probe.parts(None));
-            self.ended.push(Ended { ticket, at: Nanos(self.now), parts });
+            self.ended.push(Ended { ticket, at: Nanos(self.now), account: NONE });
         }
     }
 
@@ -332,12 +398,6 @@ impl EventTiming {
     /// The tickets of what has ended, and when.
     pub fn drain_ended(&mut self) -> impl Iterator<Item = (u32, Nanos)> + '_ {
         self.ended.drain(..).map(|ended| (ended.ticket, ended.at))
-    }
-
-    /// Who splits the time of requests, if anybody does.
-    #[inline]
-    fn breakdown(&mut self) -> Option<&mut Breakdown> {
-        self.probe.as_deref_mut()?.breakdown.as_mut()
     }
 
     /// Lets time pass until a request has ended, or nothing is under way.
@@ -371,81 +431,100 @@ impl EventTiming {
     /// there was one.
     #[inline]
     fn step(&mut self, limit: u64) -> bool {
+        if self.is_plain { self.step_as::<true>(limit) } else { self.step_as::<false>(limit) }
+    }
+
+    /// The same; `PLAIN` where the device can do nothing beyond the plain model but copy back, and
+    /// nobody watches.
+    fn step_as<const PLAIN: bool>(&mut self, limit: u64) -> bool {
         if self.is_unsettled {
-            self.take_up_what_waits();
+            self.take_up_what_waits::<PLAIN>();
         }
         let next = self.calendar.next_time();
         if next > limit {
             return false;
         }
-        self.now = next;
-        self.end_what_ends();
-        self.is_unsettled = true;
-        true
-    }
-
-    fn end_what_ends(&mut self) {
-        while let Some(owner) = self.calendar.take(self.now) {
-            match owner.checked_sub(self.dies.len()) {
-                Some(bus) => self.free_buses.push(bus as u32),
-                None => self.die_event(owner),
-            }
-        }
-        while let Some(event) = self.calendar.take_extra(self.now) {
+        self.go_to(next);
+        while let Some(event) = self.calendar.take(next) {
             let number = event as u32;
-            match event >> 32 {
-                OVER => self.over(number, None),
+            match event >> 62 {
+                OF_DIE => self.die_event::<PLAIN>(event),
+                OVER => self.moment_is_over(number),
                 DELAY_ENDS => self.end(number),
                 _ => self.group_event(number),
             }
         }
+        self.is_unsettled = true;
+        true
     }
 
-    fn die_event(&mut self, index: usize) {
+    /// It is now so late.
+    #[inline]
+    fn go_to(&mut self, moment: u64) {
+        if moment > self.now {
+            (self.now, self.rounds) = (moment, 0);
+        }
+    }
+
+    #[inline]
+    fn die_event<const PLAIN: bool>(&mut self, event: u64) {
+        let index = event as u32 as usize;
+        if !PLAIN && event != self.event_of(index) {
+            return;
+        }
         let die = &mut self.dies[index];
+        if die.ends > self.now {
+            // Its page was moved on.
+            let lane = self.tasks.get(die.current).class();
+            return self.calendar.add(lane, die.ends, event);
+        }
         match die.phase {
-            Phase::Sensing => {
-                die.phase = Phase::Asking;
-                let current = die.current;
-                self.asking.push(current);
-            }
-            Phase::Leading => self.begin_work(index),
             Phase::Working => {
                 let current = std::mem::replace(&mut die.current, NONE);
-                self.finish(index, current);
+                self.finish::<PLAIN>(index, current);
             }
+            Phase::Leading => self.begin_work(index),
             Phase::Stopping => {
                 die.phase = Phase::Idle;
                 self.free_dies.push(index as u32);
             }
-            Phase::Idle | Phase::Asking => unreachable!("a die that waits has no event"),
+            Phase::Idle => unreachable!("a die that waits has no event"),
         }
     }
 
-    /// An operation on a plane beside the first has sensed, or is done.
+    /// The event of a die that counts.
+    #[inline]
+    fn event_of(&self, index: usize) -> u64 {
+        u64::from(self.more[index].serial) << 32 | event(OF_DIE, index as u32)
+    }
+
+    /// An operation on a plane beside the first is done, unless its page was moved on.
     fn group_event(&mut self, number: u32) {
-        let entry = self.tasks.get(number);
-        if entry.task.op == FlashOp::Read && entry.transfer == NEVER && self.latencies.transfer_ns > 0 {
-            self.asking.push(number);
+        let (ends, entry) = (self.tasks.details(number).ends, self.tasks.get(number));
+        if ends > self.now {
+            self.calendar.add_any(ends, entry.issue, event(IN_GROUP, number));
         } else {
-            self.finish(entry.task.die as usize, number);
+            self.finish::<false>(entry.task.die as usize, number);
         }
     }
 
     /// An operation is done; its die may be free.
-    fn finish(&mut self, index: usize, number: u32) {
-        let die = &mut self.dies[index];
-        die.active -= 1;
-        if die.active == 0 {
-            die.phase = Phase::Idle;
+    #[inline]
+    fn finish<const PLAIN: bool>(&mut self, index: usize, number: u32) {
+        let mut is_free = true;
+        if !PLAIN {
+            let more = &mut self.more[index];
+            more.active -= 1;
+            is_free = more.active == 0;
+        }
+        if is_free {
+            self.dies[index].phase = Phase::Idle;
             self.free_dies.push(index as u32);
         }
         let entry = self.tasks.get(number);
         let (task, held_ns) = (entry.task, self.now - entry.start);
         if entry.kind == Kind::CopyBack {
-            let read_ns = self.latencies.read_ns;
-            self.times_ns[entry.read_cause as usize][FlashOp::Read as usize] += read_ns;
-            self.times_ns[task.cause as usize][task.op as usize] += held_ns - read_ns;
+            self.count_copy_back(number, held_ns);
         } else {
             self.times_ns[task.cause as usize][task.op as usize] += held_ns;
         }
@@ -456,16 +535,26 @@ impl EventTiming {
             }
         }
         self.idle_at = self.now;
-        if self.probe.is_some() {
-            self.tell_end(number);
-        }
-        if task.chain != 0
-            && let Some(collections) = &mut self.collections
-        {
-            collections.operation_ended(task.chain);
-            self.let_collections_begin();
+        if !PLAIN {
+            if self.is_watched() {
+                self.tell_end(number);
+            }
+            if task.chain != 0
+                && let Some(collections) = &mut self.collections
+            {
+                collections.operation_ended(task.chain);
+                self.let_collections_begin();
+            }
         }
         self.end(number);
+    }
+
+    #[cold]
+    fn count_copy_back(&mut self, number: u32, held_ns: u64) {
+        let (cause, read_cause) = (self.tasks.get(number).task.cause, self.tasks.details(number).read_cause);
+        let read_ns = self.latencies.read_ns;
+        self.times_ns[read_cause as usize][FlashOp::Read as usize] += read_ns;
+        self.times_ns[cause as usize][FlashOp::Program as usize] += held_ns - read_ns;
     }
 
     /// An entry ends, and whatever ends or becomes ready with it.
@@ -479,49 +568,75 @@ impl EventTiming {
 
     #[inline]
     fn end_one(&mut self, number: u32) {
-        let entry = self.tasks.get(number);
-        let ticket = entry.ticket;
-        if entry.kind == Kind::Delay {
-            let now = self.now;
-            if let Some(breakdown) = self.breakdown() {
-                breakdown.controller_until(number, now);
-            }
+        let ticket = self.tasks.get(number).ticket;
+        let mut link = self.tasks.end(number);
+        if self.breakdown.is_some() {
+            self.hand_on(number, link);
         }
         if ticket != NONE {
-            let parts = self.probe.as_deref().and_then(|probe| probe.parts(Some(number)));
-            self.ended.push(Ended { ticket, at: Nanos(self.now), parts });
+            let account = self.tasks.get(number).account;
+            self.ended.push(Ended { ticket, at: Nanos(self.now), account });
         }
-        let mut link = self.tasks.end(number);
         while link != NONE {
             let behind = self.tasks.follower(link).2;
-            self.over(link, Some(number));
+            self.over(link >> 1);
             link = behind;
         }
     }
 
-    /// One of what an entry follows is over: the end of another entry, or a known moment.
-    fn over(&mut self, link: u32, followed: Option<u32>) {
-        let (number, side, _) = self.tasks.follower(link);
-        let entry = self.tasks.get_mut(number);
-        entry.missing -= 1;
-        let (missing, kind, in_background) = (entry.missing, entry.kind, entry.task.chain != 0);
-        let Self { probe, tasks, now, .. } = self;
-        if let Some(breakdown) = probe.as_deref_mut().and_then(|probe| probe.breakdown.as_mut())
-            && !in_background
-        {
-            match (side, followed) {
-                // What it waited for beside its own request: the erase of its block.
-                (1, Some(followed)) if kind != Kind::Join => {
-                    breakdown.block_erased(number, tasks.get(followed).task.cause, *now, missing == 0);
+    /// The account of an entry that ends goes on to those that follow it: to the first of them, or
+    /// to whoever asked for its end, the account itself, and copies to others. Who waited for its
+    /// block to be erased has an account already.
+    fn hand_on(&mut self, number: u32, first_link: u32) {
+        let Self { breakdown: Some(breakdown), tasks, now, .. } = self else { return };
+        let Entry { account, kind, ticket, task, .. } = *tasks.get(number);
+        if account == NONE && task.op != FlashOp::Erase {
+            return;
+        }
+        if account != NONE && kind == Kind::Delay {
+            breakdown.controller_until(account, *now);
+        }
+        let mut is_taken = ticket != NONE || account == NONE;
+        let mut link = first_link;
+        while link != NONE {
+            let (follower, side, behind) = tasks.follower(link);
+            link = behind;
+            let entry = tasks.get_mut(follower);
+            if side == 1 && entry.kind != Kind::Join {
+                if entry.account != NONE && entry.missing == 1 {
+                    breakdown.block_erased(entry.account, task.cause, *now);
                 }
-                (_, Some(followed)) if kind != Kind::Join || missing == 0 => {
-                    breakdown.follows(number, followed, *now);
-                }
-                (_, None) if kind != Kind::Join || missing == 0 => breakdown.controller_until(number, *now),
-                _ => {}
+            } else if entry.is_awaited() && account != NONE {
+                let taken = if is_taken { breakdown.copy(account) } else { account };
+                is_taken = true;
+                breakdown.set_since(taken, *now);
+                breakdown.close(std::mem::replace(&mut entry.account, taken));
             }
         }
-        if missing == 0 {
+        if !is_taken {
+            breakdown.close(account);
+        }
+    }
+
+    /// A known moment that an entry follows has come.
+    fn moment_is_over(&mut self, link: u32) {
+        let Self { breakdown, tasks, now, .. } = self;
+        let entry = tasks.get(link >> 1);
+        if let Some(breakdown) = breakdown
+            && entry.account != NONE
+            && (entry.kind != Kind::Join || entry.missing == 1)
+        {
+            breakdown.controller_until(entry.account, *now);
+        }
+        self.over(link >> 1);
+    }
+
+    /// One of what an entry follows is over.
+    #[inline]
+    fn over(&mut self, number: u32) {
+        let entry = self.tasks.get_mut(number);
+        entry.missing -= 1;
+        if entry.missing == 0 {
             self.becomes_ready(number);
         }
     }
@@ -530,48 +645,21 @@ impl EventTiming {
     #[inline]
     fn becomes_ready(&mut self, number: u32) {
         let now = self.now;
-        let entry = self.tasks.get_mut(number);
-        entry.ready = now;
+        let entry = self.tasks.get(number);
         match entry.kind {
             Kind::Operation | Kind::CopyBack => {
-                self.count_ready(number);
                 self.ready_now.push(number);
                 self.is_unsettled = true;
             }
             Kind::Join => self.ending.push(number),
-            Kind::Delay => self.calendar.add(now + entry.start, entry.issue, DELAY_ENDS << 32 | u64::from(number)),
+            Kind::Delay => self.calendar.add_any(now + entry.start, entry.issue, event(DELAY_ENDS, number)),
         }
-    }
-
-    #[inline]
-    fn alone_ns(&self, entry: &Entry) -> u64 {
-        self.alone_ns[entry.class()]
-    }
-
-    /// Counts an operation among those that its die and bus have before them.
-    #[inline]
-    fn count_ready(&mut self, number: u32) {
-        let entry = self.tasks.get(number);
-        let (die, class) = (entry.task.die as usize, entry.class());
-        self.dies[die].queued_ns += self.alone_ns[class];
-        self.buses[self.bus_of[die] as usize].to_move += u64::from(self.moves_page[class]);
-    }
-
-    fn discount_ready(&mut self, number: u32) {
-        let entry = self.tasks.get(number);
-        let (die, class) = (entry.task.die as usize, entry.class());
-        self.dies[die].queued_ns -= self.alone_ns[class];
-        self.buses[self.bus_of[die] as usize].to_move -= u64::from(self.moves_page[class]);
     }
 
     fn let_collections_begin(&mut self) {
         while let Some(waiting) = self.collections.as_mut().and_then(Collections::next_to_begin) {
             for number in waiting {
-                let entry = self.tasks.get_mut(number);
-                entry.missing -= 1;
-                if entry.missing == 0 {
-                    self.becomes_ready(number);
-                }
+                self.over(number);
             }
         }
     }

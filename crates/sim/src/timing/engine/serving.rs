@@ -3,17 +3,17 @@
 
 use ftl::{FlashOp, Task};
 
-use super::{Die, EventTiming, HELD_TO_ORDER, IN_GROUP, PASSING_READS, Phase, YIELDING};
-use crate::observe::probe::Probe;
+use super::{COPY_BACK, Course, EventTiming, IN_GROUP, More, OF_DIE, PROGRAM, Phase, READ, Standing, event};
 use crate::observe::timeline::Placed;
+use crate::timing::bus::{Transfer, Turn};
 use crate::timing::calendar::NEVER;
 use crate::timing::latencies::Latencies;
-use crate::timing::tasks::{Entry, Fifo, Kind, NONE};
+use crate::timing::tasks::{Details, Entry, Fifo, Kind, NONE};
 
 impl EventTiming {
     /// Dies and buses take up what waits for them.
     #[inline]
-    pub(super) fn take_up_what_waits(&mut self) {
+    pub(super) fn take_up_what_waits<const PLAIN: bool>(&mut self) {
         self.is_unsettled = false;
         if self.ready_now.len() > 1 {
             let tasks = &self.tasks;
@@ -21,140 +21,165 @@ impl EventTiming {
         }
         for place in 0..self.ready_now.len() {
             let number = self.ready_now[place];
-            self.queue(number);
+            self.queue::<PLAIN>(number);
         }
         self.ready_now.clear();
         for place in 0..self.free_dies.len() {
             let index = self.free_dies[place] as usize;
-            self.take_up(index);
+            if self.dies[index].phase == Phase::Idle {
+                self.take_up::<PLAIN>(index);
+            }
         }
         self.free_dies.clear();
-        if self.asking.len() > 1 {
-            let tasks = &self.tasks;
-            self.asking.sort_unstable_by_key(|&number| tasks.get(number).issue);
+        if !PLAIN {
+            self.tell_bus_waits();
         }
-        for place in 0..self.asking.len() {
-            let number = self.asking[place];
-            self.ask_for_bus(number);
-        }
-        self.asking.clear();
-        for place in 0..self.free_buses.len() {
-            let bus = self.free_buses[place] as usize;
-            self.serve_bus(bus);
-        }
-        self.free_buses.clear();
+        self.rounds += 1;
     }
 
     /// Puts an operation that is ready into its die's queue, or has the die begin it at once.
     #[inline]
-    fn queue(&mut self, number: u32) {
-        let Task { op, die, chain, .. } = self.tasks.get(number).task;
-        let index = die as usize;
-        let mut standing = HELD_TO_ORDER;
-        if self.has_precedence {
-            if op == FlashOp::Read && chain == 0 {
-                standing = PASSING_READS;
-                self.suspend_for_read(index);
-            } else if self.abilities.yields(op, chain != 0) {
-                standing = YIELDING;
-            }
-            self.turns += 1;
-            self.tasks.get_mut(number).turn = self.turns;
-        }
-        let now = self.now;
-        if chain == 0
-            && let Some(breakdown) = self.breakdown()
-        {
-            breakdown.waits_for_die(number, index, now);
-        }
+    fn queue<const PLAIN: bool>(&mut self, number: u32) {
+        let entry = self.tasks.get(number);
+        let index = entry.task.die as usize;
+        let course = &self.courses[entry.class()];
         let die = &mut self.dies[index];
         let is_idle = die.phase == Phase::Idle;
-        if is_idle && self.serves_in_order && die.queues[HELD_TO_ORDER].is_empty() {
-            return self.begin(index, number, true);
+        if !PLAIN {
+            return self.queue_by_standing(number, is_idle);
         }
-        die.queues[standing].push(&mut self.tasks, number);
+        if is_idle && die.queue.is_empty() {
+            return self.begin::<PLAIN>(index, number, true);
+        }
+        die.queued_ns += course.alone_ns;
+        die.queued_pages += u32::from(course.moves_page);
+        die.queue.push(&mut self.tasks, number);
         if is_idle {
             self.free_dies.push(index as u32);
         }
     }
 
-    /// Puts an operation that asks for its bus into the bus' queue, or moves its page at once.
-    #[inline]
-    fn ask_for_bus(&mut self, number: u32) {
-        let Task { die, chain, .. } = self.tasks.get(number).task;
-        let (index, now) = (self.bus_of[die as usize] as usize, self.now);
-        if chain == 0
-            && let Some(breakdown) = self.breakdown()
+    /// The same where the device can do more than the plain model, or somebody watches.
+    fn queue_by_standing(&mut self, number: u32, is_idle: bool) {
+        let entry = self.tasks.get(number);
+        let (op, index, is_awaited) = (entry.task.op, entry.task.die as usize, entry.is_awaited());
+        if self.probe.is_some() {
+            self.tasks.details_mut(number).ready = self.now;
+        }
+        if is_idle && self.serves_in_order() && self.dies[index].queue.is_empty() {
+            return self.begin::<false>(index, number, true);
+        }
+        let mut standing = Standing::Ordered;
+        if self.has_precedence {
+            if op == FlashOp::Read && is_awaited {
+                standing = Standing::Passing;
+                self.suspend_for_read(index);
+            } else if self.abilities.yields(op, !is_awaited) {
+                standing = Standing::Yielding;
+            }
+            self.turns += 1;
+            self.tasks.details_mut(number).turn = self.turns;
+        }
+        let serves_in_order = self.serves_in_order();
+        let Self { breakdown, dies, more, tasks, courses, now, .. } = self;
+        let die = &mut dies[index];
+        let entry = tasks.get(number);
+        if let Some(breakdown) = breakdown
+            && entry.account != NONE
         {
-            breakdown.waits_for_bus(number, index, now);
+            let is_next = !is_idle && serves_in_order && die.queue.is_empty();
+            breakdown.waits_for_die(entry.account, index, *now, is_next);
         }
-        let bus = &mut self.buses[index];
-        let is_next = bus.queue.is_empty();
-        if is_next && bus.busy_until <= now {
-            return self.move_page(index, number);
-        }
-        bus.queue.push(&mut self.tasks, number);
-        if is_next {
-            // It is looked at again when it is free.
-            self.calendar.set(self.dies.len() + index, bus.busy_until);
+        let course = &courses[entry.class()];
+        die.queued_ns += course.alone_ns;
+        die.queued_pages += u32::from(course.moves_page);
+        queue_of(&mut die.queue, &mut more[index], standing).push(tasks, number);
+        if is_idle {
+            self.free_dies.push(index as u32);
         }
     }
 
     /// Suspends what a die is at for a read that has become ready, if it can.
     fn suspend_for_read(&mut self, index: usize) {
         let die = &self.dies[index];
-        if die.phase == Phase::Working && !die.is_group && self.lets_itself_suspend(index, die.ends - self.now) {
+        let left_ns = die.ends.saturating_sub(self.now);
+        if die.phase == Phase::Working && !self.more[index].is_group && self.lets_itself_suspend(index, left_ns) {
             self.stop(index);
         }
     }
 
     /// Whether the work in hand with so much left can be suspended.
     fn lets_itself_suspend(&self, index: usize, left_ns: u64) -> bool {
-        let die = &self.dies[index];
-        let op = self.tasks.get(die.current).task.op;
+        let op = self.tasks.get(self.dies[index].current).task.op;
         self.abilities.suspend.covers(op) && left_ns > self.abilities.suspend_ns
     }
 
     /// The work in hand stops, to be taken up again.
     fn stop(&mut self, index: usize) {
         let now = self.now;
-        let die = &mut self.dies[index];
-        (die.left_ns, die.stopped_at) = (die.ends - now, now);
-        (die.suspended, die.current, die.active) = (die.current, NONE, 0);
+        let (die, more) = (&mut self.dies[index], &mut self.more[index]);
+        (more.left_ns, more.stopped_at) = (die.ends - now, now);
+        more.suspended = std::mem::replace(&mut die.current, NONE);
+        more.active = 0;
         die.phase = Phase::Stopping;
-        let suspended = die.suspended;
-        if self.probe.as_deref().is_some_and(Probe::sees_operations) {
+        let suspended = more.suspended;
+        if self.probe.is_some() {
             self.show_part(suspended);
         }
-        let is_awaited = self.tasks.get(suspended).task.chain == 0;
-        if is_awaited && let Some(breakdown) = self.breakdown() {
-            breakdown.waits_for_die(suspended, index, now);
+        let account = self.tasks.get(suspended).account;
+        if let Some(breakdown) = &mut self.breakdown
+            && account != NONE
+        {
+            breakdown.waits_for_die(account, index, now, false);
         }
-        self.calendar.set(index, now + self.abilities.suspend_ns);
+        // The end of what stops does not count any more.
+        self.more[index].serial = (self.more[index].serial + 1) % (1 << 30);
+        self.set_end(index, READ, now + self.abilities.suspend_ns);
+    }
+
+    /// The phase in hand of a die ends then.
+    #[inline]
+    fn set_end(&mut self, index: usize, lane: usize, time: u64) {
+        self.dies[index].ends = time;
+        let event = self.event_of(index);
+        self.calendar.add(lane, time, event);
     }
 
     /// A die that is free takes up what is first.
-    fn take_up(&mut self, index: usize) {
-        let die = &mut self.dies[index];
-        if die.phase != Phase::Idle {
-            return;
+    #[inline]
+    fn take_up<const PLAIN: bool>(&mut self, index: usize) {
+        if !PLAIN {
+            return self.take_up_by_standing(index);
         }
+        let die = &mut self.dies[index];
+        if let Some(number) = die.queue.pop(&self.tasks) {
+            let course = &self.courses[self.tasks.get(number).class()];
+            die.queued_ns -= course.alone_ns;
+            die.queued_pages -= u32::from(course.moves_page);
+            self.begin::<PLAIN>(index, number, true);
+        } else if die.held_since != NEVER {
+            die.busy_ns += self.now - die.held_since;
+            die.held_since = NEVER;
+        }
+    }
+
+    /// The same where the device can do more than the plain model, or somebody watches.
+    fn take_up_by_standing(&mut self, index: usize) {
         let Some((number, standing)) = self.first(index) else {
-            if self.dies[index].suspended != NONE {
+            if self.more[index].suspended != NONE {
                 return self.resume(index);
             }
             let die = &mut self.dies[index];
             if die.held_since != NEVER {
                 die.busy_ns += self.now - die.held_since;
                 die.held_since = NEVER;
-                let now = self.now;
-                if let Some(breakdown) = self.breakdown() {
-                    breakdown.die_released(index, now);
+                if let Some(breakdown) = &mut self.breakdown {
+                    breakdown.die_released(index, self.now);
                 }
             }
             return;
         };
-        self.begin(index, number, true);
+        self.begin::<false>(index, number, true);
         if self.abilities.multi_plane && self.tasks.get(number).kind == Kind::Operation {
             self.take_up_beside(index, number, standing);
         }
@@ -162,197 +187,252 @@ impl EventTiming {
 
     /// Takes the operation out of a die's queues that it takes up next.
     #[inline]
-    fn first(&mut self, index: usize) -> Option<(u32, usize)> {
-        let Self { dies, tasks, has_precedence, .. } = self;
-        let Die { queues, suspended, .. } = &mut dies[index];
-        if !*has_precedence {
-            return queues[HELD_TO_ORDER].pop(tasks).map(|number| (number, HELD_TO_ORDER));
-        }
-        let (one, other) = match (queues[PASSING_READS].is_empty(), *suspended == NONE) {
-            (true, false) => return None,
-            (false, false) => (PASSING_READS, PASSING_READS),
-            (false, true) => (PASSING_READS, HELD_TO_ORDER),
-            (true, true) => (HELD_TO_ORDER, YIELDING),
+    fn first(&mut self, index: usize) -> Option<(u32, Standing)> {
+        let standing = if self.has_precedence { self.standing_of_first(index)? } else { Standing::Ordered };
+        let Self { dies, more, tasks, .. } = self;
+        let number = queue_of(&mut dies[index].queue, &mut more[index], standing).pop(tasks)?;
+        self.leaves_queue(index, number);
+        Some((number, standing))
+    }
+
+    /// In which of its queues stands what a die takes up next, if anything may be taken up.
+    fn standing_of_first(&self, index: usize) -> Option<Standing> {
+        let (queue, More { passing, yielding, suspended, .. }) = (&self.dies[index].queue, &self.more[index]);
+        let turn = |queue: &Fifo| queue.first().map_or(NEVER, |number| self.tasks.details(number).turn);
+        let first = |one: (&Fifo, Standing), other: (&Fifo, Standing)| {
+            if turn(other.0) < turn(one.0) { other.1 } else { one.1 }
         };
-        let turn = |queue: &Fifo| queue.first().map_or(NEVER, |number| tasks.get(number).turn);
-        let standing = if turn(&queues[other]) < turn(&queues[one]) { other } else { one };
-        queues[standing].pop(tasks).map(|number| (number, standing))
+        match (passing.is_empty(), *suspended == NONE) {
+            (true, false) => None,
+            (false, false) => Some(Standing::Passing),
+            (false, true) => Some(first((passing, Standing::Passing), (queue, Standing::Ordered))),
+            (true, true) => Some(first((queue, Standing::Ordered), (yielding, Standing::Yielding))),
+        }
+    }
+
+    /// An operation does not wait in a die's queue any more.
+    #[inline]
+    fn leaves_queue(&mut self, index: usize, number: u32) {
+        let Self { breakdown, dies, tasks, courses, now, .. } = self;
+        let (entry, die) = (tasks.get(number), &mut dies[index]);
+        let course = &courses[entry.class()];
+        die.queued_ns -= course.alone_ns;
+        die.queued_pages -= u32::from(course.moves_page);
+        if let Some(breakdown) = breakdown
+            && entry.account != NONE
+        {
+            breakdown.wait_for_die_ended(entry.account, index, *now);
+        }
     }
 
     /// Ready operations of the same kind and standing on other planes run beside the first.
-    fn take_up_beside(&mut self, index: usize, first: u32, standing: usize) {
-        let plane = |entry: &Entry| entry.task.pbn.get() / self.blocks_per_plane % self.planes_per_die;
+    fn take_up_beside(&mut self, index: usize, first: u32, standing: Standing) {
+        let (blocks_per_plane, planes_per_die) = (self.blocks_per_plane, self.planes_per_die);
+        let plane = |entry: &Entry| entry.task.pbn.get() / blocks_per_plane % planes_per_die;
         let op = self.tasks.get(first).task.op;
         let mut planes = vec![plane(self.tasks.get(first))];
         let mut beside = Vec::new();
-        while let Some(number) = self.dies[index].queues[standing].take(&mut self.tasks, |entry| {
+        let Self { dies, more, tasks, .. } = self;
+        let queue = queue_of(&mut dies[index].queue, &mut more[index], standing);
+        while let Some(number) = queue.take(tasks, |entry| {
             entry.task.op == op && entry.kind == Kind::Operation && !planes.contains(&plane(entry))
         }) {
-            planes.push(plane(self.tasks.get(number)));
+            planes.push(plane(tasks.get(number)));
             beside.push(number);
         }
-        self.dies[index].is_group = !beside.is_empty();
+        self.more[index].is_group = !beside.is_empty();
         for number in beside {
-            self.begin(index, number, false);
+            self.leaves_queue(index, number);
+            self.begin::<false>(index, number, false);
         }
     }
 
     /// A die begins an operation, the first or one on a plane beside it.
-    #[inline]
-    fn begin(&mut self, index: usize, number: u32, is_first: bool) {
+    fn begin<const PLAIN: bool>(&mut self, index: usize, number: u32, is_first: bool) {
         let now = self.now;
-        let Latencies { read_ns, transfer_ns, .. } = self.latencies;
+        self.tasks.prefetch_follower(number);
         let entry = self.tasks.get_mut(number);
-        (entry.start, entry.taken, entry.transfer) = (now, now, NEVER);
-        let (op, kind, cause, in_background) = (entry.task.op, entry.kind, entry.task.cause, entry.task.chain != 0);
-        let alone_ns = self.alone_ns(self.tasks.get(number));
+        entry.start = now;
+        let (class, issue, cause) = (entry.class(), entry.issue, entry.task.cause);
+        let Course { alone_ns, moves_page, asks_after_ns, mut then_ns } = self.courses[class];
         let die = &mut self.dies[index];
-        die.queued_ns -= alone_ns;
         die.alone_until = die.alone_until.max(now + alone_ns);
         die.held_since = die.held_since.min(now);
-        die.active += 1;
-        if is_first {
-            (die.current, die.is_group) = (number, false);
+        if PLAIN || is_first {
+            (die.current, die.phase) = (number, Phase::Working);
         }
-        if let Some(breakdown) = self.breakdown() {
-            if !in_background {
-                breakdown.wait_for_die_ended(number, index, now);
-            }
-            if is_first {
-                breakdown.die_held(index, cause, now);
+        if !PLAIN {
+            let more = &mut self.more[index];
+            more.active += 1;
+            more.is_group &= !is_first;
+            if self.is_watched() {
+                self.tell_begin(index, number, is_first);
             }
         }
-        let work = |left_ns: u64| (Phase::Working, Some(left_ns));
-        let (phase, event) = match (kind, op) {
-            (Kind::CopyBack, _) => {
-                self.dies[index].left_ns = self.latencies.program_ns;
-                (Phase::Leading, Some(read_ns))
+        let mut ends = now + alone_ns;
+        if moves_page {
+            if !PLAIN && class == PROGRAM && self.abilities.suspend.covers(FlashOp::Program) {
+                if is_first {
+                    self.dies[index].phase = Phase::Leading;
+                    self.more[index].left_ns = self.latencies.program_ns;
+                } else {
+                    then_ns = self.latencies.program_ns;
+                }
             }
-            (_, FlashOp::Read) if transfer_ns > 0 => (Phase::Sensing, Some(read_ns)),
-            (_, FlashOp::Program) if transfer_ns > 0 => {
-                self.asking.push(number);
-                (Phase::Asking, None)
-            }
-            (_, op) if is_first && self.has_precedence && op != FlashOp::Read => {
-                self.dies[index].left_ns = self.latencies.alone_ns(op);
-                self.dies[index].phase = Phase::Leading;
-                return self.begin_work(index);
-            }
-            (_, op) => work(self.latencies.alone_ns(op)),
-        };
-        if is_first {
-            let die = &mut self.dies[index];
-            die.phase = phase;
-            if let Some(ns) = event {
-                die.ends = now + ns;
-                self.calendar.set(index, now + ns);
-            }
-        } else if let Some(ns) = event {
-            let issue = self.tasks.get(number).issue;
-            self.calendar.add(now + ns, issue, IN_GROUP << 32 | u64::from(number));
+            let asks = now + asks_after_ns;
+            let round = if asks > now { 0 } else { self.rounds + u32::from(class == READ) };
+            let turn = Turn { asks, round, issue };
+            let transfer = Transfer { turn, starts: 0, then_ns, entry: number, die: index as u32, cause };
+            ends = self.book(transfer) + self.latencies.transfer_ns + then_ns;
+        } else if class == COPY_BACK {
+            self.dies[index].phase = Phase::Leading;
+            self.more[index].left_ns = self.latencies.program_ns;
+            ends = now + self.latencies.read_ns;
+        } else if !PLAIN && is_first && self.has_precedence && class != READ {
+            self.more[index].left_ns = alone_ns;
+            return self.begin_work(index);
         }
+        if PLAIN {
+            self.dies[index].ends = ends;
+            self.calendar.add(class, ends, event(OF_DIE, index as u32));
+        } else if is_first {
+            self.set_end(index, class, ends);
+        } else {
+            self.tasks.details_mut(number).ends = ends;
+            self.calendar.add_any(ends, issue, event(IN_GROUP, number));
+        }
+    }
+
+    /// Books a page on its bus; returns when it begins to move. Whoever moves later because of it
+    /// ends later.
+    #[inline]
+    fn book(&mut self, transfer: Transfer) -> u64 {
+        let Self { dies, buses, tasks, latencies, now, .. } = self;
+        let bus = &mut buses[dies[transfer.die as usize].bus as usize];
+        bus.book(transfer, *now, |late| {
+            let ends = late.starts + latencies.transfer_ns + late.then_ns;
+            let die = &mut dies[late.die as usize];
+            if die.current == late.entry {
+                die.ends = ends;
+            } else {
+                tasks.details_mut(late.entry).ends = ends;
+            }
+        })
     }
 
     /// The work proper of what a die is at begins: it ends when what is left is done, or stops at
     /// once for a read that waits.
     pub(super) fn begin_work(&mut self, index: usize) {
-        let die = &mut self.dies[index];
-        (die.phase, die.ends) = (Phase::Working, self.now + die.left_ns);
-        let (left_ns, reads_wait) = (die.left_ns, !die.queues[PASSING_READS].is_empty());
-        if reads_wait && !die.is_group && self.lets_itself_suspend(index, left_ns) {
+        let (die, more) = (&mut self.dies[index], &self.more[index]);
+        (die.phase, die.ends) = (Phase::Working, self.now + more.left_ns);
+        let (left_ns, ends) = (more.left_ns, die.ends);
+        if !more.passing.is_empty() && !more.is_group && self.lets_itself_suspend(index, left_ns) {
             return self.stop(index);
         }
-        self.calendar.set(index, self.now + left_ns);
+        let lane = self.tasks.get(self.dies[index].current).class();
+        self.set_end(index, lane, ends);
     }
 
     /// A die goes on with what it suspended.
     fn resume(&mut self, index: usize) {
         let now = self.now;
-        let die = &mut self.dies[index];
-        (die.current, die.suspended) = (die.suspended, NONE);
-        (die.active, die.is_group) = (1, false);
-        let entry = self.tasks.get_mut(die.current);
-        entry.start += now - die.stopped_at;
-        entry.taken = now;
-        let (current, cause, is_awaited) = (die.current, entry.task.cause, entry.task.chain == 0);
-        die.phase = Phase::Leading;
+        let (die, more) = (&mut self.dies[index], &mut self.more[index]);
+        let number = std::mem::replace(&mut more.suspended, NONE);
+        (die.current, die.phase) = (number, Phase::Leading);
+        (more.active, more.is_group) = (1, false);
+        let entry = self.tasks.get_mut(number);
+        entry.start += now - more.stopped_at;
+        let (account, cause) = (entry.account, entry.task.cause);
+        self.tasks.details_mut(number).taken = now;
         let resume_ns = self.abilities.resume_ns;
-        if let Some(breakdown) = self.breakdown() {
-            if is_awaited {
-                breakdown.resumes(current, index, cause, (now, resume_ns));
+        if let Some(breakdown) = &mut self.breakdown {
+            if account != NONE {
+                breakdown.wait_for_die_ended(account, index, now);
+                breakdown.waited_for_die(account, cause, resume_ns);
             }
             breakdown.die_held(index, cause, now);
         }
         if resume_ns == 0 {
             return self.begin_work(index);
         }
-        self.calendar.set(index, now + resume_ns);
+        self.set_end(index, READ, now + resume_ns);
     }
 
-    /// A bus that is free takes up what is first.
-    fn serve_bus(&mut self, index: usize) {
-        let bus = &mut self.buses[index];
-        debug_assert!(bus.busy_until <= self.now, "who waits is served when the page before has moved");
-        if let Some(number) = bus.queue.pop(&self.tasks) {
-            let has_more = !bus.queue.is_empty();
-            self.move_page(index, number);
-            if has_more {
-                self.calendar.set(self.dies.len() + index, self.buses[index].busy_until);
-            }
-        }
-    }
-
-    /// A page begins to move.
+    /// Tells who watches of an operation that begins now.
     #[inline]
-    fn move_page(&mut self, bus: usize, number: u32) {
-        let now = self.now;
-        let Latencies { program_ns, transfer_ns, .. } = self.latencies;
-        let moving = &mut self.buses[bus];
-        moving.busy_until = now + transfer_ns;
-        moving.transfers += 1;
-        moving.to_move -= 1;
-        let entry = self.tasks.get_mut(number);
-        entry.transfer = now;
-        let (op, index, cause, issue) = (entry.task.op, entry.task.die as usize, entry.task.cause, entry.issue);
-        let is_awaited = entry.task.chain == 0;
-        if let Some(breakdown) = self.breakdown() {
-            breakdown.page_moves(is_awaited.then_some(number), bus, cause, (now, now + transfer_ns));
+    fn tell_begin(&mut self, index: usize, number: u32, is_first: bool) {
+        let entry = self.tasks.get(number);
+        if is_first && let Some(breakdown) = &mut self.breakdown {
+            breakdown.die_held(index, entry.task.cause, self.now);
         }
-        let after_ns = if op == FlashOp::Program { program_ns } else { 0 };
-        let die = &mut self.dies[index];
-        if die.current != number {
-            let event = IN_GROUP << 32 | u64::from(number);
-            return self.calendar.add(now + transfer_ns + after_ns, issue, event);
+        let (class, is_seen) = (entry.class(), entry.account != NONE || self.probe.is_some());
+        if is_seen && class == PROGRAM && self.courses[class].moves_page {
+            self.asked_now.push(number);
         }
-        if op == FlashOp::Program && self.abilities.suspend.covers(op) {
-            (die.phase, die.left_ns) = (Phase::Leading, program_ns);
-            return self.calendar.set(index, now + transfer_ns);
+        if self.probe.is_some() {
+            let details = self.tasks.details_mut(number);
+            (details.taken, details.transfer) = (self.now, NEVER);
         }
-        (die.phase, die.ends) = (Phase::Working, now + transfer_ns + after_ns);
-        self.calendar.set(index, die.ends);
+    }
+
+    /// Tells who watches what the programs waited for that asked for a bus in this round: none that
+    /// comes later moves them on.
+    fn tell_bus_waits(&mut self) {
+        for place in 0..self.asked_now.len() {
+            let number = self.asked_now[place];
+            self.tell_bus_wait(number);
+        }
+        self.asked_now.clear();
+    }
+
+    #[inline]
+    fn tell_bus_wait(&mut self, number: u32) {
+        let Self { buses, dies, tasks, breakdown, probe, .. } = self;
+        let entry = tasks.get(number);
+        let (account, bus) = (entry.account, &buses[dies[entry.task.die as usize].bus as usize]);
+        if let Some(breakdown) = breakdown
+            && account != NONE
+        {
+            bus.waited(number, |cause, ns| breakdown.waited_for_bus(account, cause, ns));
+        }
+        if probe.is_some() {
+            tasks.details_mut(number).transfer = bus.moves_at(number).unwrap_or(NEVER);
+        }
     }
 
     /// Tells who watches of an operation that ends now.
-    #[inline(never)]
     pub(super) fn tell_end(&mut self, number: u32) {
+        if self.tasks.get(number).class() == READ && self.latencies.transfer_ns > 0 {
+            self.tell_bus_wait(number);
+        }
+        let Self { tasks, courses, latencies, breakdown, .. } = self;
+        let entry = tasks.get(number);
+        if let Some(breakdown) = breakdown
+            && entry.account != NONE
+        {
+            let Latencies { read_ns, program_ns, .. } = *latencies;
+            if entry.kind == Kind::CopyBack {
+                breakdown.served(entry.account, tasks.details(number).read_cause, read_ns);
+                breakdown.served(entry.account, entry.task.cause, program_ns);
+            } else {
+                breakdown.served(entry.account, entry.task.cause, courses[entry.class()].alone_ns);
+            }
+        }
+        if self.probe.is_some() {
+            self.show_end(number);
+        }
+    }
+
+    /// Shows where an operation lay that ends now.
+    #[cold]
+    #[inline(never)]
+    fn show_end(&mut self, number: u32) {
         let Self { tasks, latencies, probe, now, .. } = self;
         let Some(probe) = probe.as_deref_mut() else { return };
-        let entry = tasks.get(number);
-        let task = entry.task;
+        let &Entry { task, kind, start, .. } = tasks.get(number);
+        let &Details { taken, ready, transfer, read_cause, .. } = tasks.details(number);
         let Latencies { read_ns, program_ns, .. } = *latencies;
-        let service_ns = if entry.kind == Kind::CopyBack { program_ns } else { latencies.alone_ns(task.op) };
-        if task.chain == 0
-            && let Some(breakdown) = &mut probe.breakdown
-        {
-            if entry.kind == Kind::CopyBack {
-                breakdown.served(number, entry.read_cause, read_ns);
-            }
-            breakdown.served(number, task.cause, service_ns);
-        }
-        if !probe.sees_operations() {
-            return;
-        }
-        let Entry { taken, start, ready, transfer, .. } = *entry;
+        let service_ns = if kind == Kind::CopyBack { program_ns } else { latencies.alone_ns(task.op) };
         // What was suspended is told from when it was taken up again.
         let transfer_ns = (transfer != NEVER && taken == start).then_some(transfer);
         let placed = Placed {
@@ -364,9 +444,10 @@ impl EventTiming {
             end_ns: *now,
             service_ns: Some(service_ns),
         };
-        if entry.kind == Kind::CopyBack && taken == start {
+        if kind == Kind::CopyBack && taken == start {
             let sensed = taken + read_ns;
-            probe.see(Placed { task: entry.read_task(), end_ns: sensed, service_ns: Some(read_ns), ..placed });
+            let read = Task { op: FlashOp::Read, cause: read_cause, ..task };
+            probe.see(Placed { task: read, end_ns: sensed, service_ns: Some(read_ns), ..placed });
             probe.see(Placed { ready_ns: sensed, start_ns: sensed, ..placed });
         } else {
             probe.see(placed);
@@ -379,8 +460,8 @@ impl EventTiming {
     fn show_part(&mut self, number: u32) {
         let Self { tasks, latencies, probe, now, .. } = self;
         let Some(probe) = probe.as_deref_mut() else { return };
-        let entry = tasks.get(number);
-        let Entry { task, kind, taken, start, ready, transfer, .. } = *entry;
+        let &Entry { task, kind, start, .. } = tasks.get(number);
+        let &Details { taken, ready, transfer, read_cause, .. } = tasks.details(number);
         let transfer_ns = (transfer != NEVER && taken == start).then_some(transfer);
         let part = |task: Task, start_ns, end_ns, service_ns| Placed {
             task,
@@ -394,8 +475,18 @@ impl EventTiming {
         let mut from = taken;
         if kind == Kind::CopyBack && taken == start {
             from += latencies.read_ns;
-            probe.see(part(entry.read_task(), taken, from, Some(latencies.read_ns)));
+            let read = Task { op: FlashOp::Read, cause: read_cause, ..task };
+            probe.see(part(read, taken, from, Some(latencies.read_ns)));
         }
         probe.see(part(task, from, *now, None));
+    }
+}
+
+/// The queue of those of a standing.
+fn queue_of<'a>(ordered: &'a mut Fifo, more: &'a mut More, standing: Standing) -> &'a mut Fifo {
+    match standing {
+        Standing::Passing => &mut more.passing,
+        Standing::Ordered => ordered,
+        Standing::Yielding => &mut more.yielding,
     }
 }

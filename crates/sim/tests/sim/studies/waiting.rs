@@ -21,6 +21,12 @@ fn adds_up(run: &RunResult) {
     let sum: f64 = waiting.values().chain(service.values()).sum();
     let mean = run.response_ns.all.mean.expect("requests");
     assert!((sum / mean - 1.0).abs() < 1e-9, "{}: {sum} and {mean}; {waiting:?} {service:?}", run.label);
+    let bus_waiting = run.bus_waiting_ns.as_ref().expect("always on");
+    assert!(
+        bus_waiting.iter().all(|(cause, ns)| *ns <= waiting[cause]),
+        "{}: {bus_waiting:?} of {waiting:?}",
+        run.label
+    );
 }
 
 fn run<'a>(results: &'a Results, label: &str) -> &'a RunResult {
@@ -63,6 +69,29 @@ fn requests_wait_for_what_the_scheme_does() {
         assert_eq!(on.event_hash, off.event_hash, "watching changes nothing");
         assert!(off.waiting_ns.is_none() && off.service_ns.is_none());
     }
+}
+
+#[test]
+fn waiting_for_a_bus_is_told_apart_from_waiting_for_a_die() {
+    // Reads alone, four at a time on four dies: they wait for dies, and for the bus as soon as a
+    // page takes longer to move than a die shares of it.
+    let of = |dies: u32, transfer: &str| {
+        let text = format!(
+            "[device]\nchannels = 1\ndies_per_channel = {dies}\nblocks_per_plane = 64\ntransfer_latency = \"{transfer}\"\n\
+             [workload.generator]\nrequests = 2000\nspan = \"8MiB\"\nwrite_share = 0.0\nsizes = \"2KiB\"\n[host]\nloop = \"closed\"\n\
+             queue_depth = 4\n[run]\nprecondition = \"fill\"\n[[ftl]]\nname = \"page\""
+        );
+        let found = results(&text);
+        let host = |times: &Option<_>| -> f64 {
+            let times: &std::collections::BTreeMap<&str, f64> = times.as_ref().expect("on");
+            times.get("host").copied().unwrap_or(0.0)
+        };
+        (host(&found.runs[0].waiting_ns), host(&found.runs[0].bus_waiting_ns))
+    };
+    let (one_die, no_bus) = of(1, "20us");
+    assert!(one_die > 0.0 && no_bus == 0.0, "{one_die} {no_bus}");
+    let ((_, fast), (all, slow)) = (of(4, "1us"), of(4, "100us"));
+    assert!(fast < 1000.0 && slow > 50_000.0 && slow < all, "{fast} {slow} of {all}");
 }
 
 /// Whether the device bears arrivals that come so many times faster.

@@ -1,0 +1,226 @@
+//! Which page moves when over a channel's bus.
+//!
+//! A bus serves pages in the order in which they ask for it, and when a page will ask is known as
+//! soon as its die takes the operation up: at once for a program, after sensing for a read. So the
+//! page is booked then, and the operation has its end, without an event when it asks or when the
+//! bus is free. All reads sense for the same time, so only a program that begins while others sense
+//! can come before somebody who is booked; that one begins later, and so does whoever is behind it.
+
+use std::cmp::Ordering;
+
+use ftl::Cause;
+
+/// The order in which pages ask for a bus: by moment, by round of that moment, by issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Turn {
+    pub(super) asks: u64,
+    pub(super) round: u32,
+    pub(super) issue: u64,
+}
+
+/// A page that moves, has moved, or will.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub(super) turn: Turn,
+    /// When it begins, as far as is known now.
+    pub(super) starts: u64,
+    /// From the end of the transfer to the next event of its operation.
+    pub(super) then_ns: u64,
+    pub(super) entry: u32,
+    pub(super) die: u32,
+    pub(super) cause: Cause,
+}
+
+/// A channel's bus.
+#[derive(Clone)]
+pub(super) struct Bus {
+    /// Pages in the order in which they move; the first of them may have moved.
+    booked: Vec<Transfer>,
+    /// How many of them had moved when that was last looked at.
+    over: usize,
+    /// How many of those that have moved are kept, to tell what others waited for.
+    kept: usize,
+    transfer_ns: u64,
+    /// Pages booked ever.
+    pub(super) transfers: u64,
+}
+
+impl Bus {
+    /// An idle bus of a channel whose dies can hold so many pages.
+    pub(super) fn new(transfer_ns: u64, pages: u32) -> Self {
+        Self { booked: Vec::new(), over: 0, kept: pages as usize, transfer_ns, transfers: 0 }
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        self.booked.clear();
+        (self.over, self.transfers) = (0, 0);
+    }
+
+    /// Books a page, and tells `delayed` of each that moves later because of it. Returns when the
+    /// page begins to move.
+    #[inline]
+    pub(super) fn book(&mut self, transfer: Transfer, now: u64, delayed: impl FnMut(&Transfer)) -> u64 {
+        self.transfers += 1;
+        let transfer_ns = self.transfer_ns;
+        while self.booked.get(self.over).is_some_and(|first| first.starts + transfer_ns <= now) {
+            self.over += 1;
+        }
+        if self.over > 2 * self.kept + 30 {
+            self.booked.drain(..self.over - self.kept);
+            self.over = self.kept;
+        }
+        let Transfer { turn, .. } = transfer;
+        let Some(last) = self.booked.last() else {
+            self.booked.push(Transfer { starts: turn.asks, ..transfer });
+            return turn.asks;
+        };
+        if last.turn.cmp(&turn) == Ordering::Less {
+            let starts = turn.asks.max(last.starts + transfer_ns);
+            self.booked.push(Transfer { starts, ..transfer });
+            return starts;
+        }
+        self.squeeze_in(transfer, delayed)
+    }
+
+    /// Books a page that comes before others.
+    fn squeeze_in(&mut self, transfer: Transfer, mut delayed: impl FnMut(&Transfer)) -> u64 {
+        let Self { booked, transfer_ns, .. } = self;
+        let mut place = booked.len();
+        while place > 0 && booked[place - 1].turn > transfer.turn {
+            place -= 1;
+        }
+        let free = place.checked_sub(1).map_or(0, |before| booked[before].starts + *transfer_ns);
+        let starts = transfer.turn.asks.max(free);
+        booked.insert(place, Transfer { starts, ..transfer });
+        let mut free = starts + *transfer_ns;
+        for later in &mut booked[place + 1..] {
+            if later.starts >= free {
+                break;
+            }
+            later.starts = free;
+            free += *transfer_ns;
+            delayed(later);
+        }
+        starts
+    }
+
+    /// How many of the booked pages have begun to move, at a moment of which so many rounds are
+    /// over. The first of those that are kept are not looked at.
+    fn begun(&self, now: u64, rounds: u32) -> usize {
+        let has_begun = |page: &&Transfer| match page.starts.cmp(&now) {
+            Ordering::Less => true,
+            Ordering::Equal => page.turn.asks < now && rounds > 0 || page.turn.asks == now && page.turn.round < rounds,
+            Ordering::Greater => false,
+        };
+        self.over + self.booked[self.over..].iter().take_while(has_begun).count()
+    }
+
+    /// Booked pages that have not begun to move, and until when the last one moves that has.
+    pub(super) fn to_move(&self, now: u64, rounds: u32) -> (u64, u64) {
+        let begun = self.begun(now, rounds);
+        let busy_until = begun.checked_sub(1).map_or(0, |last| self.booked[last].starts + self.transfer_ns);
+        ((self.booked.len() - begun) as u64, busy_until)
+    }
+
+    /// The page of an entry, if it waited for the bus or will.
+    #[inline]
+    fn that_waits(&self, entry: u32) -> Option<usize> {
+        let place = self.booked.iter().rposition(|page| page.entry == entry)?;
+        (self.booked[place].starts > self.booked[place].turn.asks).then_some(place)
+    }
+
+    /// Tells what the page of an entry waits for on the bus, and how long, when that is known for
+    /// good.
+    #[inline]
+    pub(super) fn waited(&self, entry: u32, mut behind: impl FnMut(Cause, u64)) {
+        let Some(place) = self.that_waits(entry) else { return };
+        let Transfer { turn, mut starts, .. } = self.booked[place];
+        for before in self.booked[..place].iter().rev() {
+            if starts <= turn.asks {
+                break;
+            }
+            let from = before.starts.max(turn.asks);
+            behind(before.cause, starts - from);
+            starts = from;
+        }
+    }
+
+    /// When the page of an entry moves, if that is not long ago.
+    pub(super) fn moves_at(&self, entry: u32) -> Option<u64> {
+        self.booked.iter().rfind(|page| page.entry == entry).map(|page| page.starts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(entry: u32, asks: u64) -> Transfer {
+        let turn = Turn { asks, round: 0, issue: u64::from(entry) };
+        Transfer { turn, starts: 0, then_ns: 0, entry, die: entry, cause: Cause::Host }
+    }
+
+    /// Begins of all, as from a list sorted by turn.
+    fn sorted(pages: &[Transfer], transfer_ns: u64) -> Vec<(u32, u64)> {
+        let mut pages = pages.to_vec();
+        pages.sort_by_key(|page| page.turn);
+        let mut free = 0;
+        let begin = |page: &Transfer| {
+            let starts = page.turn.asks.max(free);
+            free = starts + transfer_ns;
+            (page.entry, starts)
+        };
+        pages.iter().map(begin).collect()
+    }
+
+    #[test]
+    fn pages_move_in_the_order_in_which_they_ask_whenever_they_are_booked() {
+        let mut random = 5_u64;
+        let mut draw = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        for _ in 0..200 {
+            let (mut bus, mut pages, mut begins) = (Bus::new(3, 4), Vec::new(), Vec::new());
+            let mut now = 0;
+            for entry in 0..60 {
+                now += draw(9);
+                // As dies do it: programs ask at once, reads 25 later.
+                let page = page(entry, now + 25 * draw(2));
+                begins.push((entry, 0));
+                let starts = bus.book(page, now, |late| begins[late.entry as usize].1 = late.starts);
+                begins[entry as usize].1 = starts;
+                pages.push(page);
+            }
+            let mut expected = sorted(&pages, 3);
+            expected.sort_unstable();
+            assert_eq!(begins, expected);
+            assert!(bus.booked.len() < 60, "what has moved is forgotten");
+        }
+    }
+
+    #[test]
+    fn what_has_begun_is_told_by_moment_and_round() {
+        let mut bus = Bus::new(10, 4);
+        for (entry, asks) in [(0, 0), (1, 3), (2, 10), (3, 30)] {
+            bus.book(page(entry, asks), 0, |_| {});
+        }
+        // They begin at 0, 10, 20 and 30.
+        let told = [(5, 1), (10, 0), (10, 1), (25, 1), (29, 1), (30, 0), (30, 1)];
+        let expected = [(3, 10), (3, 10), (2, 20), (1, 30), (1, 30), (1, 30), (0, 40)];
+        assert_eq!(told.map(|(now, rounds)| bus.to_move(now, rounds)), expected);
+    }
+
+    #[test]
+    fn a_page_waits_behind_those_that_move_after_it_has_asked() {
+        let mut bus = Bus::new(10, 4);
+        for (entry, asks, cause) in [(0, 0, Cause::Collection), (1, 1, Cause::Mapping), (2, 4, Cause::Host)] {
+            bus.book(Transfer { cause, ..page(entry, asks) }, 0, |_| {});
+        }
+        let mut behind = Vec::new();
+        bus.waited(2, |cause, ns| behind.push((cause, ns)));
+        assert_eq!(behind, [(Cause::Mapping, 10), (Cause::Collection, 6)]);
+        assert_eq!((bus.moves_at(2), bus.moves_at(3)), (Some(20), None));
+    }
+}
