@@ -167,6 +167,15 @@ impl Summaries {
         Ok(Some(tags))
     }
 
+    /// What the summary of its block lists for a page, if there is one.
+    pub fn listed<D: Device>(&self, flash: &FlashPort<D>, ppn: Ppn) -> Option<Tag> {
+        let (pbn, offset) = self.geometry.split(ppn);
+        let (page, offsets) = self.parts(pbn).find(|(_, offsets)| offsets.contains(&offset))?;
+        let bytes = flash.device().loaded(page)?;
+        let (heads, _) = bytes.as_chunks::<{ Tag::HEAD_BYTES }>();
+        Tag::of_head(heads.get((offset - offsets.start) as usize)?)
+    }
+
     /// Checks that a block's summary, if it has one, says what its pages' tags say.
     pub fn check<D: Device>(&self, flash: &FlashPort<D>, pbn: Pbn, name: &'static str) -> Result<(), BrokenInvariant> {
         for (page, offsets) in self.parts(pbn) {

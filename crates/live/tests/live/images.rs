@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::common::{Client, TRIM, create, create_on, options, serve, small_device};
 use ftl::Stack;
-use live::{ControlRequest, Image, Server};
+use live::{ControlRequest, FailureName, FaultRequest, Image, Server, call};
 use random::SeededRng;
 use sim::study::Count;
 
@@ -88,6 +88,36 @@ fn a_flipped_bit_of_data_costs_one_page() {
     assert_eq!(wrong_pages(&image), (0, 0));
     drop(client);
     drop(server);
+}
+
+/// A summary still says whose page that was, so the map leads to it, though its tag is gone.
+#[test]
+fn a_page_that_decayed_is_all_that_the_check_finds_of_a_device_with_summaries() {
+    for ftl in ["page:checkpoint=summaries", "dftl:cmt=1KiB:checkpoint=summaries"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = create(folder.path(), ftl);
+        fill(&image);
+        for decayed in 1..4 {
+            let server = serve(&image);
+            let mut client = Client::connect(&image).expect("a connection");
+            let page = decayed * 100;
+            // Now the map in RAM knows where it lies, and the next operation is its read.
+            assert_eq!(client.read(page * 4096, 4096), Ok(vec![page as u8; 4096]), "{ftl}");
+            let fails = FaultRequest::At { kind: FailureName::ReadFails, after: 0 };
+            call(&image, &ControlRequest::Fault(fails)).expect("planned");
+            assert!(client.read(page * 4096, 4096).is_err(), "{ftl}");
+            drop(client);
+            server.stop().expect("a clean stop");
+            let report = live::check(&image).expect("an image");
+            assert_eq!(report.problems, [format!("{decayed} logical pages cannot be read")], "{ftl}");
+        }
+        // They can be written again, and everything can be collected.
+        for _ in 0..2 {
+            fill(&image);
+            let report = live::check(&image).expect("an image");
+            assert!(report.is_sound, "{ftl}: {:?}", report.problems);
+        }
+    }
 }
 
 #[test]

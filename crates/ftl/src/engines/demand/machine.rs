@@ -8,7 +8,7 @@
 //!
 //! Invariants, under the numbers that the schemes' headers repeat:
 //! - I1: an LPN that is mapped (by its cached entry, else by its translation page) points to a
-//!   valid page that carries it.
+//!   valid page that carries it, or did before it decayed.
 //! - I2: there are as many valid pages as mapped LPNs, copies of translation pages and needed trim
 //!   pages together.
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
@@ -302,7 +302,7 @@ impl<S: DemandScheme> DemandPaged<S> {
                 format!("{lpn} is cached clean as {entry:?}, but flash says {on_flash:?}")
             })?;
             let Some(ppn) = entry else { continue };
-            let tag = flash.device().peek(ppn);
+            let tag = self.space.logical_at(flash, ppn);
             BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
                 format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
             })?;

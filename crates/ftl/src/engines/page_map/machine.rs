@@ -3,7 +3,7 @@
 //!
 //! It checks these invariants, which the headers of its schemes number alike:
 //!
-//! - I1: a mapped LPN points to a valid page whose tag carries that LPN.
+//! - I1: a mapped LPN points to a valid page whose tag carries that LPN, or did before it decayed.
 //! - I2: there are as many valid pages as mapped LPNs and needed trim pages together (so no page is
 //!   mapped twice and none is lost).
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
@@ -144,7 +144,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
     fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         let mut mapped = 0;
         for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
-            let tag = flash.device().peek(ppn);
+            let tag = self.space.logical_at(flash, ppn);
             BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
                 format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
             })?;

@@ -112,6 +112,12 @@ impl PageSpace {
         footprint.with("block summaries", tags * Tag::HEAD_BYTES as u64, pages * page_bytes)
     }
 
+    /// The logical number that a page carries, for checks. One that had decayed before a recovery
+    /// does not tell it any more, but the summary does from which recovery knew it.
+    pub fn logical_at<D: Device>(&self, flash: &FlashPort<D>, ppn: Ppn) -> Option<u32> {
+        flash.device().peek(ppn).or_else(|| self.summaries.listed(flash, ppn).map(|tag| tag.logical))
+    }
+
     /// Checks that free blocks are erased and hold nothing valid, that every valid page is
     /// programmed, and that summaries are true.
     pub fn check<D: Device>(
@@ -133,7 +139,7 @@ impl PageSpace {
                 format!("{pbn} counts {} valid pages, but {} are marked", self.ledger.valid_pages(pbn), pages.len())
             })?;
             for &ppn in &pages {
-                BrokenInvariant::unless(flash.device().peek(ppn).is_some(), name, || {
+                BrokenInvariant::unless(self.logical_at(flash, ppn).is_some(), name, || {
                     format!("{ppn} is valid but erased")
                 })?;
             }
