@@ -230,6 +230,14 @@ impl LiveDrive {
         result.and(if failed { Err(DriveError::NoPower) } else { Ok(()) })
     }
 
+    /// Ends a device that has no power: its RAM is lost, and what the flash holds reaches the disk.
+    pub fn stop_without_power(&mut self) -> Result<(), DriveError> {
+        let counters = self.life();
+        let store = self.parts().0.device_mut().chip.chip_mut().store_mut();
+        store.sync(counters);
+        if store.failure().is_some() { Err(DriveError::NoPower) } else { Ok(()) }
+    }
+
     /// Adds a fault, at the operation that comes after so many others.
     pub fn inject(&mut self, after: u64, fault: flash::Fault) {
         let chip = &mut self.parts().0.device_mut().chip;

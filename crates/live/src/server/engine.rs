@@ -426,19 +426,20 @@ impl Engine {
         Ok(super::control::done(&format!("{request} is due after {after} more flash operations")))
     }
 
-    /// Everything acknowledged reaches the disk.
+    fn stop_drive(&mut self) -> Result<(), DriveError> {
+        if self.is_dark { self.drive.stop_without_power() } else { self.drive.stop() }
+    }
+
+    /// Everything acknowledged reaches the disk; of a device without power what its flash holds.
     fn stop(mut self) -> End {
         if let Some(recorder) = self.recorder.take()
             && let Err(error) = recorder.finish()
         {
             // The image matters more than the trace: it is closed all the same.
-            let _ = self.drive.stop();
+            let _ = self.stop_drive();
             return Err((Box::new(self.drive), error));
         }
-        if self.is_dark {
-            return Ok(self.drive);
-        }
-        match self.drive.stop() {
+        match self.stop_drive() {
             Ok(()) => Ok(self.drive),
             Err(DriveError::Bug(why)) => Err((Box::new(self.drive), LiveError::Bug(why))),
             Err(DriveError::ReadOnly) => {

@@ -217,6 +217,40 @@ fn a_device_without_power_lets_nobody_in_until_it_is_restored() {
     assert!(server.stop().expect("a clean stop").is_saved);
 }
 
+/// What the life says was written is what had been when the image last reached the disk.
+#[test]
+fn a_server_that_stops_while_its_device_has_no_power_leaves_the_flash_on_the_disk() {
+    for fault in [
+        FaultRequest::Cut { tear: None, after: 0, stay_off: true },
+        FaultRequest::Cut { tear: Some(TearName::Torn), after: 0, stay_off: true },
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = create(folder.path(), "page");
+        let server = serve(&image);
+        let mut client = Client::connect(&image).expect("a connection");
+        for page in 0..5 {
+            assert_eq!(client.write(page * 4096, &[7; 4096]), 0);
+        }
+        call(&image, &ControlRequest::Fault(fault.clone())).expect("a cut");
+        // A cut that is due at an operation needs one; nobody answers it, or even takes it.
+        let sent = client.send(0, WRITE, 5 * 4096, 4096, &[8; 4096]);
+        assert!(sent.and_then(|_| client.receive(&mut [], 0)).is_err(), "{fault:?}");
+        drop(client);
+        assert!(!server.stop().expect("stopped").is_saved, "{fault:?}");
+        let life = live::info(&image).expect("an image").life;
+        assert!(life.get("host_pages_written").is_some_and(|&pages| pages >= 5), "{fault:?}: {life:?}");
+        let report = live::check(&image).expect("an image");
+        assert!(report.is_sound, "{fault:?}: {:?}", report.problems);
+        let server = serve(&image);
+        let mut client = Client::connect(&image).expect("a connection");
+        for page in 0..5 {
+            assert_eq!(client.read(page * 4096, 4096).expect("readable"), [7; 4096], "{fault:?}");
+        }
+        drop(client);
+        server.stop().expect("a clean stop");
+    }
+}
+
 #[test]
 fn two_servers_do_not_share_an_image() {
     let folder = tempfile::tempdir().expect("a folder");
