@@ -151,11 +151,13 @@ impl Lives<'_> {
         !is_kept && !since[written..].iter().any(|deed| deed.what == What::Flush && is_done(deed))
     }
 
-    /// What is told to hold nothing reads as zeros.
-    fn holes_are_zeros(drive: &mut LiveDrive) -> Judged<()> {
+    /// What is told to hold nothing reads as zeros. A read that is to fail may be one of these.
+    fn holes_are_zeros(&mut self, drive: &mut LiveDrive) -> Judged<()> {
         for page in 0..PAGES {
             let is_hole = drive.status(page * PAGE as u64, PAGE as u32, 1)[0].1;
-            let Ok(found) = read(drive, page) else { continue };
+            let found = read(drive, page);
+            self.note_decayed(drive);
+            let Ok(found) = found else { continue };
             if is_hole && found.iter().any(|&byte| byte != 0) {
                 return Err(format!("page {page} is told to be a hole, and holds {:?}", &found[..12]));
             }
@@ -167,7 +169,7 @@ impl Lives<'_> {
     fn show(&mut self, drive: &mut LiveDrive, stopped: Stopped) -> Judged<bool> {
         self.note_decayed(drive);
         let stopped = if self.waits && stopped == Stopped::Ram { Stopped::Host(usize::MAX - 1) } else { stopped };
-        Self::holes_are_zeros(drive)?;
+        self.holes_are_zeros(drive)?;
         let mut shown = Vec::new();
         for page in 0..PAGES {
             let found = read(drive, page);
@@ -282,9 +284,9 @@ impl Lives<'_> {
             Err(DriveError::NoPower) => self.restore_power(drive),
             Err(DriveError::ReadOnly) => {
                 self.is_read_only = true;
-                Self::holes_are_zeros(drive)
+                self.holes_are_zeros(drive)
             }
-            Err(DriveError::Unreadable) if self.reads_fail => Self::holes_are_zeros(drive),
+            Err(DriveError::Unreadable) if self.reads_fail => self.holes_are_zeros(drive),
             Err(error) => Err(format!("{error:?}")),
         }
     }
@@ -331,6 +333,7 @@ impl Lives<'_> {
         loop {
             let begun = self.position(drive);
             let result = drive.stop();
+            self.note_decayed(drive);
             let answered = if result.is_ok() { self.position(drive) } else { usize::MAX };
             self.deeds.push(Deed { begun, answered, what: What::Flush });
             match result {

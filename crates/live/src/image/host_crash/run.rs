@@ -335,7 +335,7 @@ pub(super) fn allowed(deeds: &[Deed], accepted_until: usize, page: u64, stopped:
                 allowed.push(0);
                 allowed.extend(&since_durable_trim);
             }
-            What::Flush if allowed == [0] => since_durable_trim.clear(),
+            What::Flush if allowed == [0] && is_flush(deed) => since_durable_trim.clear(),
             _ => {}
         }
     }
