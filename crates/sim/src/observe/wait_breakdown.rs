@@ -253,11 +253,15 @@ impl Breakdown {
             _ if now == account.since => {}
             Behind::One(cause) => account.waiting.add(*cause, now - account.since),
             Behind::Since(before) => {
+                let mut free_ns = now - account.since;
                 for (cause, ns) in self.dies[die].sums(now).each() {
                     if ns > before[cause] {
                         account.waiting.add(Cause::ALL[cause], ns - before[cause]);
+                        free_ns -= ns - before[cause];
                     }
                 }
+                // A serial device stands still while the controller is at work on a request before.
+                account.controller += free_ns;
             }
         }
     }

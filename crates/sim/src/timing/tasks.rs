@@ -260,10 +260,15 @@ impl Fifo {
         self.last = number;
     }
 
+    /// Takes out the first entry, unless it still follows something.
     #[inline]
-    pub(super) fn pop(&mut self, tasks: &Tasks) -> Option<u32> {
+    pub(super) fn pop_ready(&mut self, tasks: &Tasks) -> Option<u32> {
         let first = self.first()?;
-        self.first = tasks.get(first).next;
+        let entry = tasks.get(first);
+        if entry.missing > 0 {
+            return None;
+        }
+        self.first = entry.next;
         Some(first)
     }
 

@@ -96,6 +96,9 @@ impl Timing for EventTiming {
             return end;
         }
         let number = self.tasks.issue(task, Kind::Operation);
+        if self.is_serial() {
+            self.dies[0].queue.push(&mut self.tasks, number);
+        }
         let earliest = after.earliest.0.max(self.now) + self.latencies.alone_ns(task.op);
         self.follow(number, 0, after);
         let erasing = &mut self.erasing[task.pbn.get() as usize];

@@ -13,7 +13,8 @@
 //! way.
 //!
 //! With [`Model::Serial`] there is one die for everything and no bus, as in the `FlashSim` family
-//! of simulators.
+//! of simulators. An operation stands in its queue from when it is issued, ready or not, and is
+//! taken up when it is first and ready.
 
 use flash::Geometry;
 use ftl::{Cause, FlashOp, Moment, Nanos};
@@ -335,7 +336,13 @@ impl EventTiming {
 
     /// Whether channels are resources of their own.
     pub fn has_channels(&self) -> bool {
-        self.die_mask != 0
+        !self.is_serial()
+    }
+
+    /// Whether everything is one resource.
+    #[inline]
+    fn is_serial(&self) -> bool {
+        self.die_mask == 0
     }
 
     /// Time for which each die was held, in nanoseconds. With [`Model::Serial`] the one resource.

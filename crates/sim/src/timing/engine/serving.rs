@@ -53,7 +53,9 @@ impl EventTiming {
         }
         die.queued_ns += course.alone_ns;
         die.queued_pages += u32::from(course.moves_page);
-        die.queue.push(&mut self.tasks, number);
+        if self.die_mask != 0 {
+            die.queue.push(&mut self.tasks, number);
+        }
         if is_idle {
             self.free_dies.push(index as u32);
         }
@@ -81,7 +83,7 @@ impl EventTiming {
             self.tasks.details_mut(number).turn = self.turns;
         }
         let serves_in_order = self.serves_in_order();
-        let Self { breakdown, dies, more, tasks, courses, now, .. } = self;
+        let Self { breakdown, dies, more, tasks, courses, now, die_mask, .. } = self;
         let die = &mut dies[index];
         let entry = tasks.get(number);
         if let Some(breakdown) = breakdown
@@ -93,7 +95,9 @@ impl EventTiming {
         let course = &courses[entry.class()];
         die.queued_ns += course.alone_ns;
         die.queued_pages += u32::from(course.moves_page);
-        queue_of(&mut die.queue, &mut more[index], standing).push(tasks, number);
+        if *die_mask != 0 {
+            queue_of(&mut die.queue, &mut more[index], standing).push(tasks, number);
+        }
         if is_idle {
             self.free_dies.push(index as u32);
         }
@@ -152,7 +156,7 @@ impl EventTiming {
             return self.take_up_by_standing(index);
         }
         let die = &mut self.dies[index];
-        if let Some(number) = die.queue.pop(&self.tasks) {
+        if let Some(number) = die.queue.pop_ready(&self.tasks) {
             let course = &self.courses[self.tasks.get(number).class()];
             die.queued_ns -= course.alone_ns;
             die.queued_pages -= u32::from(course.moves_page);
@@ -190,7 +194,7 @@ impl EventTiming {
     fn first(&mut self, index: usize) -> Option<(u32, Standing)> {
         let standing = if self.has_precedence { self.standing_of_first(index)? } else { Standing::Ordered };
         let Self { dies, more, tasks, .. } = self;
-        let number = queue_of(&mut dies[index].queue, &mut more[index], standing).pop(tasks)?;
+        let number = queue_of(&mut dies[index].queue, &mut more[index], standing).pop_ready(tasks)?;
         self.leaves_queue(index, number);
         Some((number, standing))
     }

@@ -101,6 +101,22 @@ fn stack(draw: &mut Draw) -> Stack {
     text.parse().expect("a stack")
 }
 
+/// Schemes whose controller takes its time.
+fn slow_stack(draw: &mut Draw) -> Stack {
+    let cmt = draw.one_of(&["64", "128", "512", "2048"]);
+    let mut delay = || draw.one_of(&["1us", "10us", "100us"]);
+    let (of_reads, of_writes) = (delay(), delay());
+    let text = if draw.percent(50) {
+        let (idle, misses) = (draw.one_of(&["0", "2", "8"]), draw.one_of(&["wait", "background"]));
+        format!(
+            "dftl:cmt={cmt}:gc_idle={idle}:ram_read_delay={of_reads}:ram_write_delay={of_writes}:write_misses={misses}"
+        )
+    } else {
+        format!("bdb:cmt={cmt}:register_read_delay={of_reads}:register_write_delay={of_writes}")
+    };
+    text.parse().expect("a stack")
+}
+
 fn geometry(draw: &mut Draw) -> Geometry {
     let (channels, dies_per_channel) =
         (draw.one_of(&[1, 2, 2, 3, 4, 4, 5, 8, 16]), draw.one_of(&[1, 1, 2, 2, 3, 4, 8]));
@@ -138,7 +154,7 @@ fn rules(draw: &mut Draw, planes: u32) -> Rules {
             _ => rules.erase_ns = 0,
         }
     }
-    if draw.percent(5) {
+    if draw.percent(17) {
         return Rules { serial: true, ..rules };
     }
     let alone = draw.below(6);
@@ -184,6 +200,15 @@ impl Case {
                 overwritten_percent: draw.between(30, 60),
                 seed: draw.below(1 << 32),
             };
+            if case.rules.serial {
+                // Controller time and a backlog delay everybody here: they are drawn more often.
+                if draw.percent(50) {
+                    case.stack = slow_stack(&mut draw);
+                }
+                if matches!(case.load, Load::Percent(_)) {
+                    case.load = Load::Percent(draw.one_of(&[20, 80, 150, 300]));
+                }
+            }
             case.rules.gc_channels = case.rules.gc_channels.map(|most| most.min(geometry.channels()));
             if case.host(Keeper::referee(&geometry, case.rules)).is_some() {
                 return case;
@@ -223,12 +248,13 @@ impl Case {
         (0..self.requests).map(asked).collect()
     }
 
-    /// What its scheme does, the preparation left out.
-    pub(crate) fn tally(&self) -> Tally {
+    /// What its scheme does, the preparation left out, and how many operations of that the host
+    /// does not wait for.
+    pub(crate) fn done(&self) -> (Tally, u64) {
         let mut host = self.prepared(Keeper::referee(&self.geometry, self.rules));
         let before = *host.tally();
         host.run(&self.requests(), &self.pace());
-        host.tally().since(&before)
+        (host.tally().since(&before), host.background())
     }
 
     /// When they begin.

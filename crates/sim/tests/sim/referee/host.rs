@@ -71,6 +71,8 @@ pub(crate) struct Observed {
     under_way: Vec<Moment>,
     /// Those of them that are known.
     known: Vec<Nanos>,
+    /// Operations that the host did not wait for.
+    background: u64,
 }
 
 macro_rules! keeper {
@@ -83,13 +85,17 @@ macro_rules! keeper {
 }
 
 impl Observed {
-    fn new(keeper: Keeper) -> Self {
-        Self { keeper, under_way: Vec::new(), known: Vec::new() }
+    pub(super) fn new(keeper: Keeper) -> Self {
+        Self { keeper, under_way: Vec::new(), known: Vec::new(), background: 0 }
     }
 
     /// Lets time pass to the next moment at which something ends, no later than a limit.
-    fn advance(&mut self, limit: Nanos) -> bool {
-        keeper!(&mut self.keeper, keeper => keeper.pass_until_next(limit))
+    pub(super) fn advance(&mut self, limit: u64) {
+        let stop = Nanos(limit.min(self.next_known()));
+        if !keeper!(&mut self.keeper, keeper => keeper.pass_until_next(stop)) {
+            assert!(stop.0 < u64::MAX, "what is waited for never ends");
+            self.pass_until(stop);
+        }
     }
 
     /// The first known moment at which something under way ends. The simulation, for which nothing
@@ -120,6 +126,7 @@ impl Observed {
 
 impl Timing for Observed {
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        self.background += u64::from(task.chain != 0);
         let end = keeper!(&mut self.keeper, keeper => keeper.perform(task, after));
         self.watch(end)
     }
@@ -164,6 +171,7 @@ impl Timing for Observed {
     fn reset(&mut self) {
         self.under_way.clear();
         self.known.clear();
+        self.background = 0;
         keeper!(&mut self.keeper, keeper => keeper.reset());
     }
 }
@@ -253,14 +261,9 @@ impl Host {
         self.flash.event_hash()
     }
 
-    /// Lets time pass to the next moment at which something ends, no later than a limit.
-    fn advance(&mut self, limit: u64) {
-        let timing = &mut self.flash.device_mut().timing;
-        let stop = limit.min(timing.next_known());
-        if !timing.advance(Nanos(stop)) {
-            assert!(stop < u64::MAX, "requests are outstanding that never end");
-            timing.pass_until(Nanos(stop));
-        }
+    /// Operations since the clock was started that the host did not wait for.
+    pub(crate) fn background(&self) -> u64 {
+        self.flash.device().timing.background
     }
 
     fn closed(&mut self, requests: &[Asked], depth: usize) {
@@ -277,7 +280,7 @@ impl Host {
             if self.outstanding.is_empty() {
                 return;
             }
-            self.advance(u64::MAX);
+            self.flash.device_mut().timing.advance(u64::MAX);
             free += self.ended();
         }
     }
@@ -304,7 +307,7 @@ impl Host {
             if arrival.is_none() && self.outstanding.is_empty() {
                 return;
             }
-            self.advance(arrival.unwrap_or(u64::MAX));
+            self.flash.device_mut().timing.advance(arrival.unwrap_or(u64::MAX));
         }
     }
 

@@ -7,14 +7,23 @@ mod cases;
 mod host;
 mod queues;
 mod rules;
+mod serial;
 mod studies;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use cases::Case;
-use ftl::{Cause, FlashOp};
+use cases::{Case, Load};
+use ftl::{Cause, FlashOp, Tally};
 use host::{Answered, Keeper};
 use rules::Rules;
+
+/// Runs that are judged unless more are asked for.
+const RUNS: u64 = 60;
+
+/// These, unless others are asked for.
+fn default_cases() -> Vec<Case> {
+    (1_000_000..1_000_000 + RUNS).map(|seed| Case::draw(seed, 1500)).collect()
+}
 
 fn env(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
@@ -59,12 +68,12 @@ fn judge(seeds: &[u64], difference: impl Fn(&Case) -> Option<String>) {
 
 #[test]
 fn drawn_runs_agree_to_the_nanosecond() {
-    judge(&seeds(30, 1000), |case| difference_under(case, case.rules));
+    judge(&seeds(RUNS, 1000), |case| difference_under(case, case.rules));
 }
 
 #[test]
 fn drawn_studies_agree_to_the_nanosecond() {
-    judge(&seeds(10, 200), studies::difference);
+    judge(&seeds(20, 200), studies::difference);
 }
 
 #[test]
@@ -76,7 +85,7 @@ fn a_nanosecond_more_is_noticed() {
         |rules| rules.transfer_ns += 1,
     ];
     let case = (0..100).map(|seed| Case::draw(seed, 1500)).find(|case| {
-        let tally = case.tally();
+        let (tally, _) = case.done();
         tally.count(Cause::Collection, FlashOp::Erase) > 100 && tally.count(Cause::Mapping, FlashOp::Read) > 100
     });
     let case = case.expect("one of them");
@@ -90,7 +99,7 @@ fn a_nanosecond_more_is_noticed() {
 
 #[test]
 fn the_drawn_runs_use_every_option_collect_and_miss() {
-    let cases: Vec<_> = (1_000_000..1_000_030).map(|seed| Case::draw(seed, 1500)).collect();
+    let cases = default_cases();
     let options: [fn(&Rules) -> bool; 7] = [
         |rules| rules.copy_back,
         |rules| rules.multi_plane,
@@ -103,9 +112,28 @@ fn the_drawn_runs_use_every_option_collect_and_miss() {
     for (number, has) in options.iter().enumerate() {
         assert!(cases.iter().any(|case| has(&case.rules)), "no run has option {number}");
     }
-    let count = |cause, op| cases.iter().map(|case| case.tally().count(cause, op)).sum::<u64>();
+    let done: Vec<_> = cases.iter().map(Case::done).collect();
+    let count = |cause, op| done.iter().map(|(tally, _)| tally.count(cause, op)).sum::<u64>();
     let [erases, mapping_reads] =
         [(Cause::Collection, FlashOp::Erase), (Cause::Mapping, FlashOp::Read)].map(|(cause, op)| count(cause, op));
     println!("{erases} erases of collections, {mapping_reads} reads of the map");
     assert!(erases > 1000 && mapping_reads > 10_000, "{erases} erases, {mapping_reads} reads of the map");
+}
+
+#[test]
+fn the_drawn_serial_runs_are_of_every_kind() {
+    let cases = default_cases().into_iter().filter(|case| case.rules.serial);
+    let runs: Vec<_> = cases.map(|case| (case.done(), case)).collect();
+    let kinds: [fn(&Case, &Tally, u64) -> bool; 5] = [
+        |case, _, _| matches!(case.load, Load::Outstanding(depth) if depth > 1),
+        |case, _, _| matches!(case.load, Load::Bursts(..)),
+        |case, _, _| matches!(case.load, Load::Percent(load) if load > 100),
+        |_, tally, _| tally.controller_ns() > 0,
+        |_, _, background| background > 1000,
+    ];
+    for (number, is_such) in kinds.iter().enumerate() {
+        let count = runs.iter().filter(|((tally, background), case)| is_such(case, tally, *background)).count();
+        println!("{count} of {} serial runs are of kind {number}", runs.len());
+        assert!(count > 0, "no serial run is of kind {number}");
+    }
 }

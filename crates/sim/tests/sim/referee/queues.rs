@@ -107,6 +107,8 @@ pub(crate) struct Queues {
     resets: u32,
     things: Vec<Thing>,
     issued: u64,
+    /// Operations that have ended.
+    ended: u64,
     /// What happens, by time and the order in which that was settled.
     events: BTreeMap<(u64, u64), Event>,
     settled: u64,
@@ -133,6 +135,7 @@ impl Queues {
             resets: 0,
             things: Vec::new(),
             issued: 0,
+            ended: 0,
             events: BTreeMap::new(),
             settled: 0,
             dies: (0..dies).map(|_| Die::default()).collect(),
@@ -224,6 +227,7 @@ impl Queues {
         }
         if let What::Operation(operation) = &self.things[node].what {
             let (die, chain) = (operation.die, operation.task.chain);
+            self.ended += 1;
             self.dies[die].serving.retain(|&other| other != node);
             if let Some(&work) = self.work_of.get(&chain) {
                 self.works[work].unfinished -= 1;
@@ -425,13 +429,21 @@ impl Queues {
             && (reads_first || gc_yields && is_background || self.rules.suspends(operation.kind))
     }
 
+    /// Whether a die may take up a ready operation as far as the order of issue is concerned: a
+    /// serial device asks that all that were issued before it have ended. None of those behind it
+    /// has then, so counting them is enough.
+    fn is_its_turn(&self, operation: &Operation) -> bool {
+        !self.rules.serial || operation.number == self.ended + 1
+    }
+
     /// What a free die may take up, in the order in which it would.
     fn allowed(&self, die: usize) -> Vec<Node> {
         let read_waits = self.awaited_reads(die).next().is_some();
         let is_suspended = self.dies[die].suspended.is_some();
         let may_begin = |node: &Node| {
             let operation = self.operation(*node);
-            operation.is_awaited_read() || !(is_suspended || read_waits && self.yields(operation))
+            let lets_pass = is_suspended || read_waits && self.yields(operation);
+            self.is_its_turn(operation) && (operation.is_awaited_read() || !lets_pass)
         };
         let mut allowed: Vec<_> = self.dies[die].waiting.iter().copied().filter(may_begin).collect();
         allowed.sort_unstable_by_key(|&node| (self.operation(node).ready_in, self.operation(node).number));

@@ -21,7 +21,8 @@ fn requests(case: &Case) -> (Vec<Asked>, Pace) {
     let pace = match case.pace() {
         Pace::Open(arrivals) => {
             // Slow enough to be over before the first arrival of the case, or nearly so.
-            let gap = case.rules.alone_ns() / u64::from(case.geometry.dies()) + 1;
+            let dies = if case.rules.serial { 1 } else { case.geometry.dies() };
+            let gap = case.rules.alone_ns() / u64::from(dies) + 1;
             let begin = gap * u64::from(case.logical_pages);
             let filling = (0..u64::from(case.logical_pages)).map(|page| page * gap);
             Pace::Open(filling.chain(arrivals.iter().map(|arrival| begin + arrival)).collect())
