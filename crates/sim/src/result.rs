@@ -6,8 +6,8 @@
 //! of a scheme without a mapping cache) is null, never zero.
 //!
 //! Python's types of the document are made of [`schema`], with the words of these structs
-//! (`python/ftlkit/results/document.py`). Where Python reads the fields of a struct by names that it
-//! computes, the schema calls the struct a map.
+//! (`python/ftlkit/results/document.py`). Where Python reads the fields of a struct by names that
+//! it computes, the schema calls the struct a map.
 
 mod device;
 mod load;

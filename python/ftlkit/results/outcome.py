@@ -58,7 +58,7 @@ class Outcome:
 
     @cached_property
     def waiting(self) -> pl.DataFrame:
-        """What response times consist of: one row a run, part and cause, with `mean_ns` and `bus_ns`."""
+        """Parts of response times: one row a run, part and cause, with `mean_ns` and `bus_ns`."""
         return self.frame("waiting")
 
     @cached_property

@@ -142,7 +142,8 @@ fn one_die_works_in_the_order_of_readiness() {
 
 #[test]
 fn a_bus_never_idles_before_a_transfer_that_is_to_come() {
-    // Die 0's second read asks for the bus at 350 only; die 1's, issued later, asks at 325 and gets it.
+    // Die 0's second read asks for the bus at 350 only; die 1's, issued later, asks at 325, and
+    // gets it.
     //          0    125  200 300  350  425
     // die 0    rtttt            r....tttt
     // die 1               ....rtttt

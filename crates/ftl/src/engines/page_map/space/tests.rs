@@ -158,7 +158,7 @@ fn a_second_open_block_of_a_stream_is_named() {
     model.space.open_block(pbn, HOST);
 }
 
-/// As `gc_threshold` says: a single die collects with two free blocks, not one, while it has spares.
+/// As `gc_threshold` says: a single die with spares collects with two free blocks, not one.
 #[test]
 fn a_single_die_with_spares_keeps_one_free_block_more() {
     for (valid_blocks, threshold, kept) in [(4, 1, 2), (9, 1, 1), (4, 2, 2)] {
