@@ -58,6 +58,10 @@ impl Timing for LiveTiming {
         ask!(self, join(one, other))
     }
 
+    fn wait_beside(&mut self, own: Moment, other: Moment) -> Moment {
+        ask!(self, wait_beside(own, other))
+    }
+
     fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
         ask!(self, delay(after, time))
     }

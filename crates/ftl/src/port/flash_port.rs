@@ -262,6 +262,13 @@ impl<D: Device> FlashPort<D> {
         self.tally.add_controller_time(time);
     }
 
+    /// What the request does next waits for a moment, too: for room that an earlier request makes.
+    pub fn wait_for(&mut self, moment: Moment) {
+        if !self.device.is_over(moment) {
+            self.cursor = self.device.wait_beside(self.cursor, moment);
+        }
+    }
+
     /// Does work under a cause.
     #[inline]
     pub fn with_cause<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
@@ -355,7 +362,7 @@ impl<D: Device> FlashPort<D> {
         self.cursor.earliest
     }
 
-    /// For the shell: the end of all that the request in hand has asked for.
+    /// The end of all that the request in hand has asked for.
     #[inline]
     pub fn end(&self) -> Moment {
         self.cursor

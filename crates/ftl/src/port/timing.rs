@@ -155,6 +155,12 @@ pub trait Timing {
         if other.earliest > one.earliest { other } else { one }
     }
 
+    /// The later of a moment of this request and one of an earlier request, which makes room for
+    /// it.
+    fn wait_beside(&mut self, own: Moment, other: Moment) -> Moment {
+        self.join(own, other)
+    }
+
     /// The moment that comes a time after another one.
     #[inline]
     fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
@@ -249,6 +255,10 @@ impl<C, T: Timing> Timing for Timed<C, T> {
     #[inline]
     fn join(&mut self, one: Moment, other: Moment) -> Moment {
         self.timing.join(one, other)
+    }
+
+    fn wait_beside(&mut self, own: Moment, other: Moment) -> Moment {
+        self.timing.wait_beside(own, other)
     }
 
     #[inline]

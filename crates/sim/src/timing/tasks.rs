@@ -19,6 +19,8 @@ pub(super) enum Kind {
     CopyBack,
     /// The last of several ends.
     Join,
+    /// The end of what a request did, and of what makes room for it in another one.
+    Room,
     /// Time of the controller.
     Delay,
 }

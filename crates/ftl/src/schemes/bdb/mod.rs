@@ -18,6 +18,8 @@
 //! ## Departures
 //! - B looks the old page up when a new one comes, to invalidate it. Here that is done when the new
 //!   one is programmed: until then the old one is what a power cut leaves.
+//! - BDB does not say when a register is free again: when the pages of its buffer have been written.
+//!   Until then the next page for that buffer waits.
 //! - BDB does not say what becomes of a page that comes again while it waits: the older version is
 //!   dropped; nor when a buffer is written down besides when it is full: a flush does it, idle time
 //!   does not.
@@ -98,7 +100,7 @@ use crate::memory::prefetch::PrefetchStage;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::tally::Note;
-use crate::port::timing::Device;
+use crate::port::timing::{Device, Moment};
 use crate::schemes::bdb::channel_status::list_valid;
 use crate::schemes::bdb::write_buffer::{Locality, Waiting, WriteBuffer};
 
@@ -148,6 +150,8 @@ pub struct Bdb {
     buffer: WriteBuffer,
     buffer_bytes: u64,
     wear_gap: u32,
+    /// When each buffer was written down last, or will have been.
+    written: [Moment; 2],
     /// The channel that took the last random page.
     channel: u32,
     valid_channels: Vec<u32>,
@@ -164,6 +168,7 @@ impl Bdb {
             buffer_bytes: (buffer.capacity_pages() as u64 + 1) * register_bytes,
             buffer,
             wear_gap: values.integer("wear_gap") as u32,
+            written: [Moment::ZERO; 2],
             channel: channels - 1,
             valid_channels: Vec::new(),
         }
@@ -200,6 +205,9 @@ impl Bdb {
 
     /// Writes everything in a buffer to flash. What could not be written stays.
     fn write_down<D: Device>(&mut self, flash: &mut FlashPort<D>, locality: Locality) -> Result<(), FtlError> {
+        if self.buffer.of(locality).is_empty() {
+            return Ok(());
+        }
         self.list_valid_channels(flash);
         flash.in_parallel(self.buffer.of(locality).to_vec(), |flash, Waiting { lpn, page }| {
             flash.spend(self.buffer.delays().read);
@@ -216,7 +224,9 @@ impl Bdb {
             self.buffer.remove(lpn);
             flash.ram_mut().take(page);
             Ok(())
-        })
+        })?;
+        self.written[locality as usize] = flash.end();
+        Ok(())
     }
 
     /// To the next valid channel.
@@ -263,6 +273,7 @@ impl<D: Device> Mapping<D> for Bdb {
         for (i, lpn) in request.lpns() {
             self.paged.blocks().spares().admit()?;
             if let Some(locality) = self.buffer.sort_previous(lpn) {
+                flash.wait_for(self.written[locality as usize]);
                 flash.spend(self.buffer.delays().read + self.buffer.delays().write);
                 if self.is_full(flash, locality) {
                     self.write_down(flash, locality)?;

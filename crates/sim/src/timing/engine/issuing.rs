@@ -138,6 +138,16 @@ impl Timing for EventTiming {
         }
     }
 
+    fn wait_beside(&mut self, own: Moment, other: Moment) -> Moment {
+        if self.is_over(other) {
+            return own;
+        }
+        let number = self.tasks.issue(Task::new(FlashOp::Read, Cause::Host, flash::Pbn::new(0), 0), Kind::Room);
+        self.follow(number, 0, own);
+        self.follow(number, 1, other);
+        self.tasks.end_of(number, own.earliest.max(other.earliest).0)
+    }
+
     fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
         if time == Nanos::ZERO {
             return after;

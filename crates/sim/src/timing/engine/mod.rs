@@ -593,7 +593,7 @@ impl EventTiming {
 
     /// The account of an entry that ends goes on to those that follow it: to the first of them, or
     /// to whoever asked for its end, the account itself, and copies to others. Who waited for its
-    /// block to be erased has an account already.
+    /// block to be erased, or for room, has an account already.
     fn hand_on(&mut self, number: u32, first_link: u32) {
         let Self { breakdown: Some(breakdown), tasks, now, .. } = self else { return };
         let Entry { account, kind, ticket, task, .. } = *tasks.get(number);
@@ -658,7 +658,7 @@ impl EventTiming {
                 self.ready_now.push(number);
                 self.is_unsettled = true;
             }
-            Kind::Join => self.ending.push(number),
+            Kind::Join | Kind::Room => self.ending.push(number),
             Kind::Delay => self.calendar.add_any(now + entry.start, entry.issue, event(DELAY_ENDS, number)),
         }
     }

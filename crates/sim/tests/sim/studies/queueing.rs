@@ -142,3 +142,38 @@ fn random_writes_reach_the_ceiling_that_dies_set() {
         );
     }
 }
+
+#[test]
+fn a_register_of_bdb_takes_no_page_before_the_one_in_it_is_written() {
+    // A burst of writes at random places, one a microsecond, on eight dies that program one page in
+    // 200 µs: of all that has been answered, no more than the 16 registers hold is not on flash.
+    const PAGES: f64 = 4000.0;
+    let results = results(
+        r#"
+        [device]
+        channels = 8
+        dies_per_channel = 1
+        blocks_per_plane = 128
+        program_latency = "200us"
+        transfer_latency = "0us"
+        [workload.generator]
+        requests = 4000
+        span = "64MiB"
+        unit = "2KiB"
+        write_share = 1.0
+        arrivals = { poisson = { mean_gap = "1us" } }
+        [host]
+        loop = "open"
+        [[ftl]]
+        name = "bdb"
+        cmt = "1MiB"
+        "#,
+    );
+    let run = &results.runs[0];
+    let response = run.response_ns.write;
+    // The last of n pages is written after n / 8 programs at the earliest.
+    let all_written_ns = PAGES / 8.0 * 200_000.0;
+    let mean_ns = (all_written_ns - PAGES * 1000.0) / 2.0;
+    assert!(response.mean.expect("writes") > 0.95 * mean_ns, "{response:?}");
+    assert!(response.p50.expect("writes") as f64 > 0.95 * mean_ns, "{response:?}");
+}
