@@ -1,4 +1,4 @@
-"""How a search spends its time: with a clock and runs that are made up, whatever the machine does."""
+"""How a search spends its time: with a made-up clock and runs, whatever the machine does."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_search_ends_within_its_budget_whatever_runs_take(monkeypatch: pytest.
 
 
 def test_a_stack_that_was_run_to_look_around_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`dftl` with its default cache is none of the sizes that are proposed; it is run to see whether prefixes do."""
+    """`dftl` with its default cache is not proposed; it is run to see whether prefixes do."""
     machine = Machine(lambda _: 1.0, lambda stack: 1e5 if stack == "dftl" else 2e5)
     asked, found = searched(monkeypatch, machine, 120.0, trials=60)
     assert "dftl" in found.last.tried

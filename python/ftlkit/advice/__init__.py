@@ -1,1 +1,1 @@
-"""Advice: which translation layer, with which parameters and how much RAM, suits a workload on a device."""
+"""Advice: which translation layer, parameters and size of RAM suit a workload on a device."""

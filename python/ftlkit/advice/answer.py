@@ -1,6 +1,7 @@
-"""The answer: which stack to take, what it costs beside others, what was tried, how sure that is, how to repeat it.
+"""The answer: which stack to take, how sure that is, and how to repeat it.
 
-Every sentence tells what was measured, on which part of the workload, or that something was not.
+It also tells what the stack costs beside others, and what was tried. Every sentence tells what was
+measured, on which part of the workload, or that something was not.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Answer:
     """How sure it is."""
     cautions: list[str]
     command: str
-    """What measures the advised stack and the reference again, on the part and with the seeds of the figures."""
+    """Measures the advised stack and the reference again, on the same part with the same seeds."""
 
     @property
     def advised(self) -> StackResult:
@@ -68,14 +69,15 @@ class Answer:
 
     @property
     def metrics(self) -> list[str]:
-        """What RAM is set against: the response that was asked for, write amplification, and life, where measured."""
+        """What RAM buys, if measured: the response asked for, write amplification and life."""
         wanted = [self.query.response, "write_amplification", "life_bytes"]
         return [metric for metric in wanted if any(metric in stack.fronts for stack in self.stacks)]
 
     @property
     def table(self) -> list[StackResult]:
-        """The stacks of a short table: the front of what decides, the advised one, the reference, and what beats these.
+        """The stacks of a short table: the front of the goal's metric, and what belongs beside it.
 
+        Beside it belong the advised stack, the reference, and what beats a figure of the table.
         Whoever sees that a figure is beaten also sees by which stack.
         """
         metric = self.query.metric
@@ -132,7 +134,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     fronts = {
         metric: {point.stack for point in front(points, metric, NOTHING)}
         for metric, points in (
-            # A life of which the run tells no end is set beside others only where life was asked for.
+            # A life whose end the run does not tell is compared only where life was asked for.
             (metric, [measured.point([metric], is_exact=query.goal != "life") for measured in figures.values()])
             for metric in FRONTS
         )
@@ -165,10 +167,11 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
 
 
 def _figures(query: Query, result: SearchResult) -> tuple[dict[str, Measured], bool]:
-    """What is told, the best for the goal first, and whether it was held out; else it is of the longest prefix.
+    """The figures to tell, the best stack for the goal first, and whether they are held-out ones.
 
-    The best is the one of the search. What the goal `ram` promises is a comparison of figures that are told, so the
-    held-out ones decide there.
+    Otherwise they are of the longest prefix. The best is the one of the search, unless
+    `is_decided_on_held_out_part`: what the goal `ram` promises is a comparison of figures that are
+    told, so the held-out ones decide there.
     """
     rung = result.last
     points = [measured.point(query.metrics) for measured in result.of(rung)]
@@ -184,7 +187,7 @@ def _figures(query: Query, result: SearchResult) -> tuple[dict[str, Measured], b
 
 
 def _may_be(query: Query, result: SearchResult, measured: Measured) -> bool:
-    """Whether a stack may be advised: it was searched for, has figures, and takes no more RAM than asked for."""
+    """Whether a stack may be advised: searched for, with figures, and within the RAM asked for."""
     ram = measured.mean("ram_bytes")
     if ram is None or measured.least(query.metric) is None or (query.ram_bytes is not None and ram > query.ram_bytes):
         return False
@@ -192,7 +195,7 @@ def _may_be(query: Query, result: SearchResult, measured: Measured) -> bool:
 
 
 def _take(query: Query, result: SearchResult, best: Measured, others: Mapping[str, Measured], short: str) -> str:
-    """The beginning of the advice: which stack to take, or that this is not known and which is the best so far."""
+    """The beginning of the advice: the stack to take, or that it is unknown and the best so far."""
     within = "" if query.ram_bytes is None else f"With {units.size(query.ram_bytes)} "
     behind = best.is_behind
     if short:
@@ -226,7 +229,7 @@ def _advice(
 
 
 def _refuted(metric: str, chosen: Measured, best: Measured, *, is_refuted: bool) -> list[str]:
-    """That the held-out part speaks against what the search chose, or that its RAM buys nothing there."""
+    """That the held-out part refutes the search's choice, or that its RAM buys nothing there."""
     if chosen is best:
         return []
     if not is_refuted:
@@ -247,7 +250,7 @@ def _besides(
     others: Mapping[str, Measured],
     better: Sequence[Measured],
 ) -> list[str]:
-    """Who does nearly as well with less RAM, the other metrics of the advised stack, and what its settings mean."""
+    """Who does nearly as well with less RAM; the advised stack's other metrics and its settings."""
     metric, said = query.metric, []
     points = [measured.point([metric]) for measured in others.values()]
     less = frugal(points, best.point([metric]), metric)
@@ -265,7 +268,7 @@ def _besides(
 
 
 def _better(metric: str, best: Measured, better: Sequence[Measured]) -> list[str]:
-    """That another stack was better where the figures are from, though not where the choice was made."""
+    """That another stack was better on the held-out part, though not where the choice was made."""
     if not better:
         return []
     other, many = better[0], len(better) - 1
@@ -330,7 +333,7 @@ def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
 
 
 def command(query: Query, result: SearchResult, names: list[str], *, is_held_out: bool) -> str:
-    """The command that measures some stacks as the answer tells them: on the held-out part, or on a prefix."""
+    """The command that measures stacks as the answer does, on the held-out part or on a prefix."""
     options: Options = {**query.options}
     skip, seeds = result.searched, result.seeds
     if not is_held_out:

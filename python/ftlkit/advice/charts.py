@@ -1,4 +1,4 @@
-"""Charts of an answer: RAM against what it buys, with the front that no stack beats, and all that was tried."""
+"""Charts of an answer: RAM against what it buys, with all that was tried and the unbeaten front."""
 
 from __future__ import annotations
 

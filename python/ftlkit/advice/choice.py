@@ -1,4 +1,4 @@
-"""Which stack is advised: of those that were measured on the whole searched part, the best for the goal."""
+"""Which stack is advised: the best for the goal of those measured on the whole searched part."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ NEAR = 0.05
 
 
 def ranked(points: Sequence[Point], query: Query) -> list[Point]:
-    """The stacks that have what decides, the best for the goal first; of those as good that with less RAM.
+    """The stacks with a figure for the goal, best first; of those as good that with less RAM first.
 
-    Those that do not keep up with the arrivals come last, whatever their figures. As good as the best are those that
-    cost less than `NOTHING` times as much, and for the goal `ram` those within its slack.
+    Those that do not keep up with the arrivals come last, whatever their figures. As good as the
+    best are those that cost at most `NOTHING` times as much, and for the goal `ram` those within
+    its slack.
     """
     there = [point for point in points if query.metric in point.costs]
     slack = 1 + RAM_SLACK if query.goal == "ram" else NOTHING
@@ -39,20 +40,20 @@ def ranked(points: Sequence[Point], query: Query) -> list[Point]:
 
 
 def is_decided_on_held_out_part(query: Query, result: SearchResult) -> bool:
-    """Whether the held-out figures decide among the stacks that are measured there, not those of the search.
+    """Whether held-out figures, not those of the search, decide among the stacks measured there.
 
-    They do for the goal `ram`, of which they make the promise, and where the search was cut: a short prefix can be far
-    from the whole.
+    They do for the goal `ram`, whose promise they make, and where the search was cut: a short
+    prefix can be far from the whole.
     """
     return query.goal == "ram" or result.was_cut
 
 
 def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measured | None:
-    """The stack by which the held-out part refutes the choice of the search: more than `NEAR` better there, or None.
+    """The stack by which the held-out part refutes the choice of the search, or None.
 
     `better` are those that were better there beyond the noise of the seeds, the best first. One
-    that keeps up with the arrivals where the chosen one does not refutes it by any lead, and so
-    does one that takes no more RAM.
+    refutes it that is more than `NEAR` better. One that keeps up with the arrivals where the chosen
+    one does not refutes it by any lead, and so does one that takes no more RAM.
     """
     most = chosen.mean("ram_bytes") or 0.0
     costs = chosen.point([metric]).costs
@@ -67,9 +68,10 @@ def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measu
 
 
 def thrifty(metric: str, best: Measured, others: Sequence[Measured]) -> Measured:
-    """The stack with the least RAM of those that cost less than `NOTHING` times as much: RAM that buys nothing is left.
+    """The stack with the least RAM of those about as good as the best: more RAM buys nothing.
 
-    One that does not keep up with the arrivals is none of them, unless the best does not either.
+    About as good are those that cost less than `NOTHING` times as much. One that does not keep up
+    with the arrivals is none of them, unless the best does not either.
     """
     limit = NOTHING * best.point([metric]).costs[metric]
     level = [
@@ -81,6 +83,6 @@ def thrifty(metric: str, best: Measured, others: Sequence[Measured]) -> Measured
 
 
 def frugal(points: Sequence[Point], best: Point, metric: str) -> Point | None:
-    """The stack with the least RAM that is at most `NEAR` worse than the best; None if that is no other."""
+    """The stack of least RAM at most `NEAR` worse than the best; None if it takes no less."""
     near = [point for point in front(points, metric) if point.costs[metric] <= (1 + NEAR) * best.costs[metric]]
     return near[0] if near and near[0].ram < best.ram else None

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 ANSWERING_S, DRAWING_S = 2.0, 4.0
-"""What is kept of a budget for the answer, and for the page with its drawings, on a machine that is busy besides."""
+"""What a budget keeps for the answer, and for the page with its drawings, on a busy machine."""
 _KEPT, _MOST = 0.02, 0.3
 """The share of the budget that is kept besides, and the most that is kept of a short one."""
 
 
 def process_began_s() -> float:
-    """When this process began, on `time.monotonic`'s clock, where the system tells that; else now."""
+    """When this process began, on `time.monotonic`'s clock; now if the system does not tell."""
     with suppress(OSError, ValueError, IndexError, AttributeError):
-        # The 22nd field, in ticks since the machine was switched on; the name before may have spaces.
+        # The 22nd field, in ticks since the machine started; the name before it may have spaces.
         fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
         return time.monotonic() - max(0.0, age_s)
@@ -42,7 +42,7 @@ def process_began_s() -> float:
 class Clock:
     """Counts from when the search was asked for; without a budget there is always time.
 
-    The budget is of all that is done, so the search ends so many seconds earlier as it takes to answer.
+    The budget is of all that is done, so the search ends earlier by the seconds it takes to answer.
     """
 
     def __init__(self, budget_s: float | None, begun_s: float, answering_s: float = 0.0) -> None:
@@ -75,7 +75,7 @@ class Clock:
             raise TimeIsUp
 
     def counting(self, watch: Callable[[], Watcher]) -> Callable[[], Watcher]:
-        """What shows the time that is spent of the budget, in place of how many runs of a part are done."""
+        """What shows the time spent of the budget instead of how many runs of a part are done."""
         budget_s, begun_s = self._budget_s, self._begun_s
         return watch if budget_s is None else lambda: _Spent(watch(), budget_s, begun_s)
 

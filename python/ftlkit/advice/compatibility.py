@@ -1,4 +1,4 @@
-"""What fits a device: the mappings and what goes with each, the least RAM of each part, and why others do not."""
+"""What fits a device and with how much RAM: mappings, what goes with each; why others do not."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _UNREADABLE = "ftl.name: "
 def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) -> tuple[list[Head], dict[str, str]]:
     """The stacks to choose from, and the mappings that do not fit the device, each with the reason.
 
-    Of `stacks` alone if there are some. Else every mapping alone and with each write buffer in front of it; where
-    `levelled`, with each wear policy too. `fits` says why a stack cannot be; it is empty for one that can.
-    A `UserError` is raised for one of `stacks` that no device has: a name, a key or a value that does not exist.
+    If there are `stacks`, of these alone. Else every mapping alone and with each write buffer in
+    front of it; where `levelled`, with each wear policy too. `fits` says why a stack cannot be; it
+    is empty for one that can. A `UserError` is raised for one of `stacks` that no device has: a
+    name, a key or a value that does not exist.
     """
     refused: dict[str, str] = {}
     tails_by_head: dict[str, list[str]] = {}
@@ -58,7 +59,7 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
 
 
 def floors(heads: Sequence[Head], fits: Callable[[str], str], smallest: int = FLOOR_BYTES) -> dict[str, int]:
-    """The least RAM of each parameter with which its part fits the device, found by doubling from the smallest on."""
+    """The least RAM of each parameter with which its part fits, by doubling from `smallest` on."""
     least = {}
     parts = {part["name"]: part for part in catalogue.parts()}
     for name, over in {part.partition(":")[0]: head.text for head in heads for part in _parts_of(head)}.items():
@@ -82,7 +83,7 @@ def one_request() -> Json:
 
 
 def fitting(device: Json) -> Callable[[str], str]:
-    """Tells why a stack cannot work on a device: what the simulator says of a study with one request."""
+    """Tells why a stack cannot work on a device: what a study with one request is refused for."""
 
     def fits(stack: str) -> str:
         try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 _APART = 0.2
-"""What a stack gains on two parts of the workload is far apart from this difference of the logarithms on."""
+"""A stack's gains on two parts of the workload are far apart if their logarithms differ by more."""
 _NAMED = 5
 """So many of the stacks that were not measured are named."""
 _OF_THE_TRACE = ("misaligned", "repeated")
@@ -102,7 +102,7 @@ def _seen_before(query: Query) -> list[str]:
 
 
 def _tried(result: SearchResult) -> str:
-    """How many stacks were tried, with the reference, which is run whether it may be advised or not."""
+    """How many stacks were tried, with the reference, which runs even if it may not be advised."""
     stacks = {stack for rung in result.rungs for stack in rung.tried}
     number = "1 stack was tried" if len(stacks) == 1 else f"{len(stacks):,} stacks were tried"
     is_there = any(rung.tried[REFERENCE].rows for rung in result.rungs if REFERENCE in rung.tried)
@@ -233,7 +233,7 @@ def better_there(query: Query, result: SearchResult, best: Measured, figures: Ma
         pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
         verdict = change(COLUMNS[metric], pairs).verdict
         costs = [measured.point([metric]).costs[metric] for measured in (best, other)]
-        # One seed tells no noise: then a lead counts that is more than near, or that takes no more RAM.
+        # One seed tells no noise: then a lead counts that is above `NEAR` or takes no more RAM.
         lead = 1 + NEAR if ram > (best.mean("ram_bytes") or 0.0) else NOTHING
         if verdict == BETTER or (verdict == UNKNOWN and costs[1] * lead < costs[0]):
             better.append(other)
@@ -297,7 +297,7 @@ def _unfinished(query: Query, result: SearchResult, *, is_held_out: bool) -> lis
 
 
 def _of_the_missed(query: Query, result: SearchResult) -> str:
-    """What is known of stacks that were not run on the held-out part: figures of the part that was searched."""
+    """What the part that was searched tells of stacks that were not run on the held-out part."""
     missed = [measured.point(query.metrics) for measured in result.of(result.last) if measured.stack in result.missed]
     best = ranked(missed, query)[:1]
     if not best:
@@ -308,7 +308,10 @@ def _of_the_missed(query: Query, result: SearchResult) -> str:
 
 
 def _prepared(result: SearchResult, best: Measured) -> list[str]:
-    """Whether the device was prepared otherwise where the choice was made: `auto` decides by what is served."""
+    """The caution that the device was prepared otherwise where the choice was made.
+
+    `--precondition auto` decides by what is served.
+    """
     searched = result.last.tried.get(best.stack)
     modes = [_mode(measured.rows[0]) for measured in (searched, best) if measured is not None and measured.rows]
     # That a prefix is on a device in a steady state is told with the prefix.
@@ -344,7 +347,7 @@ def _of_the_run(best: Measured) -> list[str]:
 
 
 def lost_in_a_cut(stack: str) -> list[str]:
-    """The parts of a stack that keep data in RAM which a power cut takes, by what the registry says of them."""
+    """The parts of a stack that keep data in RAM which a power cut takes, by the registry."""
     parts = {part["name"]: part for part in catalogue.parts()}
     names = [part.partition(":")[0] for part in stack.split("+")]
     return [

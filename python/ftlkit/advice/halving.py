@@ -1,8 +1,9 @@
 """Successive halving: which of the stacks that were tried on a prefix are tried on a longer one.
 
-A stack is better the less RAM it takes and the lower its costs are: response time, write amplification, and the inverse
-of its life. On a front are those that no other beats in RAM and in one of the costs. How far a stack is from a front is
-its cost over the least one that takes no more RAM.
+A stack is better the less RAM it takes and the lower its costs are: response time, write
+amplification, and the inverse of its life. On a front are those that no other beats in RAM and in
+one of the costs. How far a stack is from a front is its cost over the least one that takes no more
+RAM.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MARGIN = 1.25
 LITTLE = 1.01
 """A stack on a front whose place another fills with less than this loss does not go on."""
 NOTHING = 1.005
-"""More RAM that lowers a cost by less than this factor buys nothing that three printed digits tell."""
+"""RAM that lowers a cost by less than this factor buys nothing that three printed digits tell."""
 LEAST = 6
 """As many may go on, however few were tried."""
 
@@ -40,7 +41,8 @@ class Point:
 def front(points: Sequence[Point], metric: str, gain: float = 1.0) -> list[Point]:
     """Those that no other beats in RAM and a cost, by ascending RAM; of equals the first.
 
-    With a `gain` above 1 more RAM must buy something: the cost of the one before is more than so many times as high.
+    With a `gain` above 1 more RAM must buy something: the one before costs more than `gain` times
+    as much.
     """
     beaten_by_none: list[Point] = []
     for point in sorted(
@@ -53,7 +55,7 @@ def front(points: Sequence[Point], metric: str, gain: float = 1.0) -> list[Point
 
 
 def distance(point: Point, points: Sequence[Point], metric: str) -> float:
-    """How many times the cost is the least one that takes no more RAM; 1 on the front, infinite if not measured."""
+    """The cost over the least one with no more RAM; 1 on the front, infinite if not measured."""
     if metric not in point.costs:
         return float("inf")
     least = min(other.costs[metric] for other in points if metric in other.costs and other.ram <= point.ram)
@@ -76,13 +78,16 @@ class Halved:
     beaten: dict[str, float]
     """Stacks that another beats, each with its distance from the nearest front."""
     crowded: list[str]
-    """Stacks on a front or near it that would have been more than the share; the loss by leaving them out is least."""
+    """Stacks on a front that do not go on: they were too many, or another fills their place."""
     late: list[str] = field(default_factory=list)
     """Stacks that would have gone on, had there been time."""
 
 
 def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = None) -> Halved:
-    """Choose those that go on: at most one in `SHARE`, or `most`. Of equals the one with the shortest text stays."""
+    """Choose those that go on: at most one in `SHARE`, or `most`.
+
+    Of equals the one with the shortest text stays.
+    """
     if most is None:
         most = max(LEAST, -(-len(points) // SHARE))
     equals: dict[tuple[float, ...], Point] = {}
@@ -109,7 +114,7 @@ def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = No
 def within(
     points: Sequence[Point], metrics: Sequence[str], fits: Callable[[Sequence[str]], bool], best: Sequence[str]
 ) -> Halved:
-    """Choose those that go on, as many as fit: `fits` says of stacks whether there is time for them.
+    """Choose those that go on, as many as fit: `fits` says whether there is time for some stacks.
 
     The `best` go on whatever it says, if they do at all.
     """
@@ -134,13 +139,14 @@ class _Place:
 
     point: Point
     least: float
-    """The least cost of the points that it stands for: its own, and those of points that were taken out above it."""
+    """The least cost of the points that it stands for: itself, and those taken out above it."""
 
 
 def _thinned(fronts: dict[str, list[Point]], most: int) -> list[Point]:
     """The points of all fronts without those that the next smaller one stands for with little loss.
 
-    Those that lose less than `LITTLE` go, and more until there are no more than so many, the least loss first.
+    Those that lose less than `LITTLE` go, and more until no more than `most` are left, the least
+    loss first.
     """
     left = {metric: [_Place(point, point.costs[metric]) for point in points] for metric, points in fronts.items()}
     while True:

@@ -1,7 +1,7 @@
-"""Runs of stacks over parts of a workload: prefixes for the search, and the part that is held out of it.
+"""Runs of stacks over parts of a workload: prefixes for the search, and the held-out part.
 
-Every run is a point of a sweep, with its key in the store, so that an advice asked for again runs only what is missing.
-A prefix is measured on the device that the whole workload asks for.
+Every run is a point of a sweep, with its key in the store, so that an advice asked for again runs
+only what is missing. A prefix is measured on the device that the whole workload asks for.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WARM_UP = 2
 _ENOUGH = 2
 """Where the runs of so many seeds are the same, nothing is drawn, and no more are made."""
 _SAME = ("event_hash", "ram_bytes", *FRONTS)
-"""What is the same in runs that are the same: every flash operation with its time, and what is told."""
+"""What makes runs the same: every flash operation with its time, and the figures that are told."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Measured:
 
     stack: str
     rows: list[Json]
-    """With `ftlkit.results.store.SCHEMA`'s columns, in the order of the seeds; none if it failed."""
+    """With `ftlkit.results.store.SCHEMA`'s columns, in order of the seeds; none if it failed."""
     error: str = ""
 
     @property
@@ -59,12 +59,15 @@ class Measured:
         return any(len({row[name] for row in self.rows}) > 1 for name in _SAME)
 
     def is_complete(self, seeds: int) -> bool:
-        """Whether it has all that so many seeds can tell: where two runs are the same, the others would be, too."""
+        """Whether it has all that so many seeds can tell: if two runs are the same, all are."""
         there = len(self.rows)
         return bool(self.error) or there == seeds or (there == _ENOUGH and not self.is_drawn)
 
     def beside(self, other: Measured, metric: str) -> list[tuple[Any, Any]]:
-        """A metric of this stack's runs and of another's, seed by seed; runs that are all the same stand for each."""
+        """A metric of this stack's runs and of another's, seed by seed.
+
+        Where one of them has fewer runs, these are all the same, and one stands for each.
+        """
         many = max(len(self.rows), len(other.rows))
         mine, its = (
             measured.rows if len(measured.rows) == many else measured.rows[:1] * many for measured in (self, other)
@@ -77,12 +80,12 @@ class Measured:
         return None if not values or any(value is None for value in values) else fmean(values)
 
     def least(self, metric: str) -> float | None:
-        """The mean, or what it is at least: a device that lasted lives for the bytes that were written, or longer."""
+        """The mean, or what it is at least: one that lasted lives for what it wrote, or more."""
         values = [_least(row, metric) for row in self.rows]
         return fmean(value for value in values if value is not None) if values and None not in values else None
 
     def life_range(self) -> tuple[float, float] | None:
-        """The range in which the forecasts have the life, as means over the seeds; None where it was measured."""
+        """The range of the life's forecasts, as means over the seeds; None if it was measured."""
         ends = [json.loads(row["document"])["runs"][0].get("endurance") or {} for row in self.rows]
         lives = [life for end in ends if (life := end.get("spares_gone")) and not life["is_measured"]]
         if not lives or len(lives) < len(self.rows):
@@ -90,7 +93,10 @@ class Measured:
         return fmean(life["low_bytes"] for life in lives), fmean(life["high_bytes"] for life in lives)
 
     def point(self, metrics: Sequence[str], *, is_exact: bool = False) -> Point:
-        """What it takes and costs, the most that it may cost where that is what is known; with `is_exact` none such."""
+        """What it takes and costs; where only a bound is known, the most that it may cost.
+
+        With `is_exact` such a cost is left out.
+        """
         costs = {}
         for metric in metrics:
             value = self.mean(metric) if is_exact else self.least(metric)
@@ -125,7 +131,8 @@ class Runner:
     def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
         """Runs over the first requests, of which the second half is measured, with one seed.
 
-        `precondition` is how the device is prepared, if not as asked. What there was no time for is missing.
+        `precondition` is how the device is prepared, if not as asked. What there was no time for is
+        missing.
         """
         if not stacks:
             return {}
@@ -136,10 +143,11 @@ class Runner:
         return self._run(replace(plan, workloads=workloads, devices=[(plan.devices[0][0], self._device)]))
 
     def held_out(self, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
-        """Runs over everything, measured after so many requests, with several seeds; only those that are complete.
+        """Complete runs over everything, measured after `skip` requests, with several seeds.
 
-        A recorded trace is the same with every seed, and few translation layers draw anything. So two seeds come first
-        there, and others only where these differ; the first of the stacks tells whether the device's preparation does.
+        A recorded trace is the same with every seed, and few translation layers draw anything. So
+        two seeds come first there, and others only where these differ; the first of the stacks
+        tells whether the device's preparation does.
         """
         measured_stacks: dict[str, Measured] = {}
         try:
@@ -199,7 +207,7 @@ class Runner:
 
 
 def wall_s(measured: Measured, longer: float) -> float:
-    """About how long a run takes over a prefix that is so many times as long: what prepares the device stays."""
+    """About how long a run takes over a prefix `longer` times as long; preparing takes as long."""
     row = measured.rows[0]
     # The warm-up counts as measured here.
     total, served = float(row["wall_s"] or 0), float(row["measured_wall_s"] or 0)

@@ -1,4 +1,4 @@
-"""The page of an answer: one self-contained file with the advice, its fronts, what was tried, and how sure it is."""
+"""The page of an answer: a self-contained file with the advice, its fronts, trials and doubts."""
 
 from __future__ import annotations
 

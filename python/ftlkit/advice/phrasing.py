@@ -1,4 +1,4 @@
-"""What numbers say, in words: how two stacks compare on what was measured, and never more than that."""
+"""What numbers say, in words: how two stacks compare on what was measured, and never more."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def value(metric: str, mean: Estimate | None) -> str:
 
 
 def text(metric: str, measured: Measured) -> str:
-    """A stack's mean as people read it; of a life the range of its forecast, or what it is at least."""
+    """A stack's mean as people read it; of a life also its forecast's range, or the least it is."""
     mean, least = of(metric, measured), measured.least(metric)
     if mean is None and least is not None:
         return f"at least {COLUMNS[metric].text(least)}"
@@ -59,7 +59,10 @@ def named(metric: str) -> str:
 
 
 def against(metric: str, one: Measured, other: Measured, name: str) -> str:
-    """How one compares with the other, which is called so: `12 % slower than page (11 % to 13 %)`; empty if unknown."""
+    """How one compares with the other, called `name`: `12 % slower than page (11 % to 13 %)`.
+
+    Empty if that is unknown.
+    """
     pairs = other.beside(one, metric)
     if not pairs or any(number is None for pair in pairs for number in pair):
         return ""
@@ -69,7 +72,7 @@ def against(metric: str, one: Measured, other: Measured, name: str) -> str:
 
 
 def overlaps(one: Measured, other: Measured) -> bool:
-    """Whether the forecasts of two lives have ranges that overlap, so that which is longer is not known."""
+    """Whether the forecast ranges of two lives overlap, so that it is unknown which is longer."""
     mine, its = one.life_range(), other.life_range()
     return mine is not None and its is not None and mine[0] <= its[1] and its[0] <= mine[1]
 

@@ -1,7 +1,8 @@
-"""Which prefixes of a workload tell something of the whole: those on which the reference does as on the whole part.
+"""Which prefixes of a workload tell of the whole: those on which the reference does as there.
 
-A device that is filled and then written collects only once its spare is used up, so a short prefix may see none of what
-a long run is made of. Where no prefix does as the whole, prefixes on a device in a steady state are looked at.
+A device that is filled and then written collects only once its spare is used up, so a short prefix
+may see none of what a long run is made of. Where no prefix does as the whole, prefixes on a device
+in a steady state are looked at.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ LIKE = {"response": 1.5, "write_amplification": 1.25}
 STEP = 2.0
 """Each prefix takes at least so many times the flash work of the one before."""
 UNPRICED = 1 / 6
-"""The time of a page while the device is prepared, which is not priced, over that of one that is served.
+"""The time of a page in preparation, which is not priced, over that of a page that is served.
 
-On fin1 in a steady state it was a third with page and a ninth with dftl, by `wall_s`, `measured_wall_s` and pages.
+On fin1 in a steady state it was a third with page and a ninth with dftl, by `wall_s`,
+`measured_wall_s` and pages.
 """
 
 
@@ -35,13 +37,13 @@ class Ladder:
     """The prefixes of a search."""
 
     lengths: list[int]
-    """Requests of each, ascending; the last is the whole part that is searched, prepared as asked."""
+    """Requests of each, ascending; the last is the whole searched part, prepared as asked."""
     precondition: str = ""
     """How the device is prepared for all but the last; empty: as asked."""
     whole: Measured | None = None
     """The reference on the whole part; None if there was no time."""
     unlike: list[str] = field(default_factory=list)
-    """Probes that do otherwise on the first prefix than on the whole, where there was no time to do without it."""
+    """Probes that do otherwise on the first prefix than on the whole, if time forced its use."""
 
 
 def ladder(
@@ -53,12 +55,13 @@ def ladder(
     may_prepare: bool,
     affords: Callable[[Sequence[Measured]], bool],
 ) -> Ladder:
-    """Choose among prefixes; `measure` runs stacks on one with a preparation, or as asked, and has what was in time.
+    """Choose among prefixes by what the reference and the probes do on them and on the whole.
 
-    The reference must do on a prefix as on the whole, and so must the probes, one of each other family of mappings. If
-    it does and they do not, the prefixes are taken only where `affords` says, of the runs on the whole, that there is
-    no time to try every stack on the whole. The first of the metrics is the response. `may_prepare`: whether the
-    preparation was left open.
+    `measure` runs stacks on a prefix with a preparation, or as asked, and has what was in time. The
+    reference must do on a prefix as on the whole, and so must the probes, one of each other family
+    of mappings. If it does and they do not, the prefixes are taken only where `affords` says, of
+    the runs on the whole, that there is no time to try every stack on the whole. The first of the
+    metrics is the response. `may_prepare`: whether the preparation was left open.
     """
     last = lengths[-1]
     wholes = {stack: measured for stack, measured in measure([REFERENCE, *probes], last, "").items() if measured.rows}
@@ -91,7 +94,7 @@ def _unlike(parts: Mapping[str, Measured], wholes: Mapping[str, Measured], metri
 
 
 def is_like(part: Measured, whole: Measured, metrics: Sequence[str]) -> bool:
-    """Whether the reference has the metrics of the whole on a part, and costs about as much there."""
+    """Whether a stack has the metrics of the whole on a part, and costs about as much there."""
     costs, expected = (measured.point(metrics, is_exact=True).costs for measured in (part, whole))
     limits = {metrics[0]: LIKE["response"], "write_amplification": LIKE["write_amplification"]}
     return costs.keys() == expected.keys() and all(
@@ -102,7 +105,7 @@ def is_like(part: Measured, whole: Measured, metrics: Sequence[str]) -> bool:
 
 
 def _spaced(there: dict[int, Measured]) -> list[int]:
-    """From the longest down, the longest prefix each that takes at most a `STEP`-th of the flash work."""
+    """The longest prefix, then each time the longest with a `STEP`-th of its work or less."""
     lengths = sorted(there, reverse=True)
     kept = [lengths[0]]
     for length in lengths[1:]:
@@ -112,9 +115,10 @@ def _spaced(there: dict[int, Measured]) -> list[int]:
 
 
 def work(measured: Measured) -> float:
-    """The pages read and programmed by a run, warm-up and preparation included, in those that are served.
+    """The pages that a run reads and programs, warm-up and preparation included.
 
-    It says what a run costs and is the same on every machine, so that the same number of trials gives the same answer.
+    A page of the preparation counts as `UNPRICED` pages. The sum says what a run costs and is the
+    same on every machine, so that the same number of trials gives the same answer.
     """
     row = measured.rows[0]
     prepared = json.loads(row["document"])["runs"][0].get("precondition") or {}

@@ -1,4 +1,4 @@
-"""What advice was asked for: the workload and the device, what shall be good, how much RAM and time there is."""
+"""What advice was asked for: workload and device, what shall be good, how much RAM and time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ RAM_SLACK = 0.10
 """With the goal `ram`: by how much the response may be above the best one found."""
 
 TRIALS, SEEDS, BUDGET = 10_000, 3, "5min"
-"""The most trials of any search; and the seeds of the last runs and the time, where nothing else is said."""
+"""The most trials of any search; and by default, the seeds of the last runs and the time."""
 
 MOST_SEEDS = 100
 
@@ -76,7 +76,7 @@ class Query:
     """How many stacks are tried on the first prefix; None: as many as there is time for."""
     seeds: int = SEEDS
     ftl: str | None = None
-    """The stacks that are looked at, by commas; None: all mappings, alone and with what goes in front of them."""
+    """The stacks to try, by commas; None: all mappings, alone and with what goes before them."""
 
     @property
     def metric(self) -> str:
@@ -163,7 +163,7 @@ def ram_bytes(ram: str | int | None, option: str = "ram") -> int | None:
 
 
 def budget_s(budget: str | float | None, trials: int | None, option: str = "budget") -> float | None:
-    """A time in seconds, given so or as text such as 5min; there is one where no trials are given."""
+    """A time in seconds, given so or as text such as 5min; has a default if no trials are given."""
     if isinstance(budget, (int, float)):
         return _seconds(option, f"{budget:f}s")
     text = BUDGET if budget is None and trials is None else budget

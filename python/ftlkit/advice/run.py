@@ -1,4 +1,4 @@
-"""Asking for advice: the workload is looked over, the space made to fit the device, and searched."""
+"""Asking for advice: look over the workload, make the space fit the device, and search it."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ def search_stacks(
     tell: Callable[[str], None] = lambda _: None,
     clock: Clock | None = None,
 ) -> SearchResult:
-    """Search for the stacks that suit, within the time; Ctrl-C ends the search with what was found so far.
+    """Search for the stacks that suit, within the time; Ctrl-C ends it with what was found so far.
 
-    `tell` hears a sentence now and then of how far the search is. `clock` counts the time, if not from now on.
+    `tell` hears a sentence now and then of how far the search is. `clock` counts the time, if not
+    from now on.
     """
     clock = clock or Clock(query.budget_s, time.monotonic())
     watch = clock.counting(watch)
@@ -68,7 +69,7 @@ def search_stacks(
 
 
 def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Space, SearchResult]:
-    """The stacks to choose from, and what is found before any was tried; `TimeIsUp` where that takes too long."""
+    """The stacks to choose from, and the result before any trial; `TimeIsUp` if out of time."""
     fits_device = fitting(device)
 
     def fits(stack: str) -> str:
@@ -100,7 +101,7 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
 
 
 def _require_enough(query: Query, requests: int) -> None:
-    """Raise a `UserError` if a workload is too short to be divided, or for the percentile that is the goal."""
+    """Raise a `UserError` if a workload is too short to divide, or for the goal's percentile."""
     held_out = requests - prefixes(requests)[-1]
     if query.goal == "p99" and held_out < FEW_FOR_P99:
         raise UserError(
@@ -111,7 +112,7 @@ def _require_enough(query: Query, requests: int) -> None:
 
 
 def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
-    """The device that the whole workload asks for, by a stack that fits: the reference, or another that is searched."""
+    """The device that the whole workload asks for, by the reference or another stack that fits."""
 
     def device(ftl: Json) -> Json:
         text = json.dumps(document | ftl)

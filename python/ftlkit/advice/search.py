@@ -1,10 +1,11 @@
-"""The search: Optuna proposes stacks, prefixes of growing length sift them, and the part held out measures the last.
+"""The search: Optuna proposes stacks, growing prefixes sift them, the held-out part measures them.
 
-On the shortest prefix stacks are proposed in batches, so that what is proposed does not depend on how many run at once,
-and Optuna learns from every batch. Each further prefix is three times as long, and those that go on
-(`ftlkit.advice.halving`) are run on it. Of each prefix the first half is a warm-up, served and not measured. The last
-prefix is the whole part that is searched: by it the finalists are chosen. What they are said to cost is measured on the
-rest of the workload, which no choice has seen.
+On the shortest prefix stacks are proposed in batches, so that what is proposed does not depend on
+how many run at once, and Optuna learns from every batch. Each further prefix is three times as
+long, and those that go on (`ftlkit.advice.halving`) are run on it. Of each prefix the first half is
+a warm-up, served and not measured. The last prefix is the whole part that is searched: by it the
+finalists are chosen. What they are said to cost is measured on the rest of the workload, which no
+choice has seen.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ if TYPE_CHECKING:
     from ftlkit.sweeps.local import Local
 
 BATCH = 16
-"""Trials that are proposed together, whatever runs at once, so that the same number gives the same answer."""
+"""Trials proposed together, whatever runs at once: the same number of trials, the same answer."""
 _FEW = 2
 """With a budget so many are run together for each that runs at once."""
 PROPOSALS = 20
 """After so many proposals a trial that are not new, the search on the first prefix ends."""
 _TOLD, _OFF = 2, 5.0
-"""So many are measured on the held-out part, whatever time is left; and by which factor a time may be off at most."""
+"""So many run on the held-out part whatever time is left; the factor a time is off at most."""
 _LATE = 1.5
 """How much longer than reckoned these may take: what runs beside them changes."""
 _RESERVED = 5
@@ -60,13 +61,13 @@ _SIMPLER = 3
 _SIMPLIFYING = 0.15
 """The share of the time that proposals leave to simpler stacks."""
 _TRYING, _ENOUGH = 0.4, 24
-"""The share of the time in which so many stacks must be run on the whole part for it to be the only prefix."""
+"""The whole part is the only prefix if so many stacks can run on it in this share of the time."""
 _LEVELLED = 3
 """For the goal life so many mappings are tried under each wear policy before anything else is."""
 _BEST = 3
 """So many of the best are run first on each prefix, whatever time is left."""
 _SHARES = (0.35, 0.7)
-"""The least and the most of the time that the first prefix leaves to the others, whatever they are reckoned to take."""
+"""The least and the most of the time that the first prefix leaves, whatever the estimate."""
 
 
 class Search:
@@ -135,7 +136,7 @@ class Search:
     # The first prefix: proposals.
 
     def _begin(self) -> Rung:
-        """The shortest prefix that tells something of the whole, with what was run to look it over."""
+        """The shortest prefix that tells of the whole, with what was run to look it over."""
         query, result = self._query, self.result
         self._clock.limit(self._executor, self._clock.part_s(1 - _LOOKING))
         chosen = self._ladder()
@@ -172,7 +173,7 @@ class Search:
             raise self._lacking(there[0], self._erases(there[0], rung.requests))
 
     def _ladder(self) -> Ladder:
-        """The prefixes: by what the probes do on them and on the whole, where there is time for the whole."""
+        """The prefixes: by what the probes do on them and on the whole, if there is time for it."""
         probes = self._space.probes()
         if self._clock.is_running and not self._affords_whole([REFERENCE, *probes]):
             return Ladder(self._with_the_goal())
@@ -192,7 +193,7 @@ class Search:
         return measured
 
     def _affords_whole(self, stacks: Sequence[str]) -> bool:
-        """Whether there is time to run some stacks on the whole, by what they take on the shortest prefix."""
+        """Whether there is time for some stacks on the whole, by runs on the shortest prefix."""
         shortest, last = self._lengths[0], self._lengths[-1]
         if shortest == last:
             return True
@@ -201,7 +202,7 @@ class Search:
         return bool(took) and max(sum(took) / self._executor.checks, *took) <= self._clock.part_s(_LOOKING)
 
     def _with_the_goal(self) -> list[int]:
-        """The prefixes from the shortest on where the reference has what decides, as far as there is time."""
+        """The prefixes from the first where the reference has the goal's metric, as time allows."""
         for place, requests in enumerate(self._lengths):
             if self._clock.part_s(1 - _LOOKING) >= self._clock.left_s:
                 break
@@ -211,14 +212,14 @@ class Search:
         return self._lengths
 
     def _affords(self, whole: Sequence[Measured]) -> bool:
-        """Whether there is time to try enough stacks on the whole part, by what these took there."""
+        """Whether there is time to try enough stacks on the whole part, by what some took there."""
         took = [wall_s(measured, 1.0) for measured in whole if measured.rows]
         if not self._clock.is_running or not took:
             return True
         return self._clock.part_s(_TRYING) * self._executor.checks >= _ENOUGH * sum(took) / len(took)
 
     def _rung(self, requests: int) -> Rung:
-        """A prefix; the whole part that is searched is prepared as asked, whatever the others are."""
+        """A prefix; the whole searched part is prepared as asked, whatever the others are."""
         rung = Rung(requests, "" if requests == self._lengths[-1] else self._precondition)
         self.result.rungs.append(rung)
         self._note(rung, self._runs.get((rung.requests, rung.precondition), {}))
@@ -252,7 +253,7 @@ class Search:
         self._simplify(rung)
 
     def _round(self, rung: Rung, proposals: Proposals, most: int, reserved_s: Callable[[Rung], float]) -> int:
-        """Try what is proposed and new, so many at most, as long as there is time; how many trials that took."""
+        """Try new proposals, so many at most, while there is time; how many trials that took."""
         new = [params for stack, params in proposals.items() if stack not in rung.tried][: max(0, most)]
         for params in new:
             self._proposer.enqueue_trial(dict(params))
@@ -274,7 +275,10 @@ class Search:
         return many
 
     def _try(self, rung: Rung, stacks: Sequence[str], reserved_s: Callable[[Rung], float]) -> None:
-        """Run proposals: all at once, or with a budget a few, since what they take tells how many there is time for."""
+        """Run proposals: all at once, or with a budget a few at a time.
+
+        What these take tells for how many more there is time.
+        """
         few = _FEW * self._executor.checks if self._clock.is_running else max(1, len(stacks))
         for place in range(0, len(stacks), few):
             if place and reserved_s(rung) >= self._clock.left_s:
@@ -297,7 +301,10 @@ class Search:
             self._measure(rung, new, self._rest_s(rung))
 
     def _filling(self, rung: Rung) -> Proposals:
-        """All the RAM that may be taken, now that it is known what mappings take beside their caches; best first."""
+        """Mappings with all the RAM that may be taken, the best first.
+
+        By now it is known what they take beside their caches.
+        """
         if self._query.ram_bytes is None:
             return {}
         takes = {stack: measured.mean("ram_bytes") for stack, measured in rung.tried.items()}
@@ -319,13 +326,13 @@ class Search:
         return list(dict.fromkeys(head for stack in stacks for head in self._space.heads if is_of(stack, head)))
 
     def _plan_seeds(self, rung: Rung) -> None:
-        """With one seed on the held-out part where all of them would take too much of the time, by what runs took."""
+        """Use one seed on the held-out part if all would take too long, by what runs took."""
         going = [point.stack for point in ranked(self._points(rung), self._query)][:_RESERVED]
         if self._clock.is_running and self._told_s(rung, going) > self._clock.part_s(_SEEDED):
             self.result.seeds = 1
 
     def _survey_s(self, rung: Rung) -> float:
-        """What trying every mapping leaves of the time: for the two best on the held-out part with one seed."""
+        """What trying every mapping leaves of the time: a held-out run of each of the two best."""
         best = [point.stack for point in ranked(self._points(rung), self._query)][:_TOLD]
         needed = _LATE * self._wall_s(rung, best, self.result.requests)
         return min(needed, self._clock.part_s(_SURVEYED)) if self._clock.is_running else 0.0
@@ -385,7 +392,8 @@ class Search:
         going = [point.stack for point in before.halved.kept]
         rung = self._rung(requests)
         self.tell(f"now {_stacks(len(going))} on {_first(rung)}")
-        # The reference first: without it there is nothing to compare with; then the best, should time end.
+        # The reference first: without it there is nothing to compare with. Then the best, should
+        # time end.
         best = [point.stack for point in ranked(before.halved.kept, self._query)[:_BEST]]
         self._measure(rung, list(dict.fromkeys([REFERENCE, *best, *going])), self._final_s(before, going))
         return not rung.unfinished
@@ -402,7 +410,7 @@ class Search:
         return halving.within(points, self._query.metrics, fits, best)
 
     def _rest_s(self, rung: Rung) -> float:
-        """About how long the longer prefixes and the held-out part would take from here, within bounds."""
+        """About how long longer prefixes and the held-out part would still take, within bounds."""
         points = self._points(rung)
         if not self._clock.is_running or not points:
             return 0.0
@@ -415,7 +423,7 @@ class Search:
         return min(max(total + self._final_s(rung, going), least), most)
 
     def _reserved_s(self, rung: Rung) -> float:
-        """What proposals leave of the time: for the rest, and for simpler forms of those that go on."""
+        """The time that proposals leave for the rest, and for simpler forms of those that go on."""
         return self._rest_s(rung) + self._clock.part_s(_SIMPLIFYING)
 
     def _final_s(self, rung: Rung, going: Sequence[str]) -> float:
@@ -428,7 +436,7 @@ class Search:
         return self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
 
     def _pace(self, rung: Rung) -> float:
-        """How long the reference took on the whole, over what its run on a prefix makes one expect; within bounds."""
+        """The reference's time on the whole over that expected by its prefix, within bounds."""
         whole, part = self.result.whole, rung.tried.get(REFERENCE)
         if whole is None or part is None or not part.rows or rung.requests == self.result.searched:
             return 1.0
@@ -480,7 +488,7 @@ class Search:
     # What a budget leaves.
 
     def _use_what_is_left(self) -> None:
-        """Go on with what there seemed to be no time for, then with new proposals, as long as a budget lasts."""
+        """Go on with what seemed to take too long, then with new proposals, while time lasts."""
         result, first = self.result, self.result.rungs[0]
         most = self._query.trials or TRIALS
         while self._clock.is_running and self._clock.left_s > 0:
@@ -494,7 +502,10 @@ class Search:
                 return
 
     def _go_on(self) -> bool:
-        """Run those that would go on and did not on the next prefix, and new finalists on the held-out part."""
+        """Run those left behind on the next prefix, and new finalists on the held-out part.
+
+        Left behind are those that would go on and did not. Returns whether any stack was run.
+        """
         is_any = False
         for rung, longer in pairwise(self.result.rungs):
             going = halving.halve(self._points(rung), self._query.metrics).kept
@@ -515,7 +526,8 @@ class Search:
     def _hold_out_new(self) -> bool:
         """Run finalists on the held-out part that were not; whether any was.
 
-        Of those that were proposed after the others had been measured only what would be advised has to be.
+        Of those that were proposed after the others had been measured only what would be advised
+        has to be.
         """
         result, rung = self.result, self.result.last
         there = len(result.finalists)
@@ -530,7 +542,8 @@ class Search:
     def _halved_so_far(self, rung: Rung, longer: Rung) -> Halved:
         """What became of the stacks of a prefix, now that more of them were run on the next one.
 
-        Late are those that were meant to go on, and of later proposals those that lead all that did.
+        Late are those that were meant to go on, and of later proposals those that lead all that
+        did.
         """
         halved = halving.halve(self._points(rung), self._query.metrics)
         meant = set(rung.halved.late if rung.halved else []) | {*longer.unfinished}
@@ -547,7 +560,7 @@ class Search:
         return Halved(there, beaten, [stack for stack in halved.crowded if stack not in gone], late)
 
     def _beyond_s(self, rung: Rung, many: int) -> float:
-        """About how long so many of the best of a prefix take on the longer ones and on the held-out part."""
+        """About how long the `many` best of a prefix take on longer ones and the held-out part."""
         best = [point.stack for point in ranked(self._points(rung), self._query)][:many]
         longer = [other.requests for other in self.result.rungs if other.requests > rung.requests]
         there_s = self._pace_there * self._told_s(rung, best)

@@ -1,4 +1,4 @@
-"""What a search comes to: what was tried on each prefix of the workload, and what was measured on the held-out part."""
+"""What a search comes to: what was tried on each prefix, and measured on the held-out part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SEARCHED = (2, 3)
 """The part of the workload that is searched; the rest is held out."""
 LEAST_PREFIX, LEAST_REQUESTS = 5_000, 90
-"""Requests of the shortest prefix of a long workload; and of the shortest workload that is divided at all."""
+"""Requests of the shortest prefix of a long workload; of the shortest workload that is divided."""
 MOST_PREFIXES = 5
 
 
@@ -58,18 +58,18 @@ class SearchResult:
     capacity: int
     """Of the device, in bytes."""
     whole: Measured | None = None
-    """The reference on the whole part that is searched, by which prefixes were chosen; None if there was no time."""
+    """The reference on the whole searched part, to choose prefixes by; None if time was short."""
     unlike: list[str] = field(default_factory=list)
-    """Stacks that do otherwise on the first prefix than on the whole part, where there was no time to do without."""
+    """Stacks that do otherwise on the first prefix than on the whole, if time forced its use."""
     too_large: dict[str, float] = field(default_factory=dict)
-    """Mappings that take more RAM than asked for with the least that they work with, and how much that is, in bytes."""
+    """Mappings whose least RAM is more than asked for, with that RAM in bytes."""
     rungs: list[Rung] = field(default_factory=list)
     asked_for: list[str] = field(default_factory=list)
     """The stacks that were to be measured on the held-out part, the advised one first."""
     finalists: dict[str, Measured] = field(default_factory=dict)
     """What was run there."""
     seeds: int = 1
-    """How many seeds the held-out part was measured with: those asked for, or as many as there was time for."""
+    """How many seeds measured the held-out part: those asked for, or one for want of time."""
     wear_policies: tuple[str, ...] = ()
     """The wear policies that were to be searched."""
     is_surveyed: bool = False
@@ -110,16 +110,17 @@ class SearchResult:
 
     @property
     def last(self) -> Rung:
-        """The longest prefix on which most were run that went on to it, and a candidate has figures; else the first.
+        """The longest prefix with a candidate's figures that was mostly run; else the first.
 
-        Where time ended early on a prefix, those that were run there are a choice by the order of the runs.
+        Mostly run: at least half of those that went on to it were run. Where time ended early on a
+        prefix, those that were run there are a choice by the order of the runs.
         """
         most = (rung for rung in reversed(self.rungs) if 2 * len(rung.unfinished) <= len(rung.begun) and self.of(rung))
         return next(most, self.rungs[0])
 
     @property
     def was_cut(self) -> bool:
-        """Whether the stacks were chosen without the whole part that is searched: then only held-out figures tell."""
+        """Whether the choice lacked the whole searched part: then only held-out figures tell."""
         return self.last.requests < self.searched
 
     def of(self, rung: Rung) -> list[Measured]:

@@ -1,4 +1,4 @@
-"""Whether a search ended before it knew enough: what was not done that could have changed the answer."""
+"""Whether a search ended too early: what was not done that could have changed the answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out: bool) -> str:
-    """Why the search cannot say which stack to take; empty where what was left out could not change that.
+    """Why the search cannot say which stack to take; empty if what is missing cannot change it.
 
     Only time and Ctrl-C leave something out that was to be done; a number of trials was asked for.
     """
@@ -55,7 +55,7 @@ def _policies(result: SearchResult) -> str:
 
 
 def _sifted(result: SearchResult) -> str:
-    """Whether stacks were left out by a prefix that tells of the whole something else, or that may."""
+    """Whether stacks were left out by a prefix that is unlike the whole, or may be."""
     first = result.rungs[0]
     if first.requests == result.searched:
         return ""
@@ -89,7 +89,7 @@ def _missed(query: Query, result: SearchResult, best: Measured) -> str:
 
 
 def _may_be_best(query: Query, result: SearchResult, rung: Rung, stack: str, best: Measured) -> bool:
-    """Whether what a stack cost on a prefix is near enough to the best there for it to be the best elsewhere."""
+    """Whether a stack's cost on a prefix is near enough to the best there to be best elsewhere."""
     metric, measured = query.metric, rung.tried.get(stack)
     if measured is None or stack in rung.over or stack == best.stack or stack not in _candidates(result, rung):
         return False

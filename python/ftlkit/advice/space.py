@@ -1,8 +1,9 @@
 """What can be tried: stacks and their parameters, with the ranges that the registry declares.
 
-RAM is searched on a logarithmic scale of eight steps a doubling (64, 72, 80 … KiB), from the least that works on the
-device to a ceiling. Of the other parameters a trial sets at most two of a part: numbers from an eighth to eight times
-their default, words to any value. Times are what the hardware is, not what one chooses, and are never searched.
+RAM is searched on a logarithmic scale of eight steps a doubling (64, 72, 80 … KiB), from the least
+that works on the device to a ceiling. Of the other parameters a trial sets at most two of a part:
+numbers from an eighth to eight times their default, words to any value. Times are what the hardware
+is, not what one chooses, and are never searched.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ NOT_TO_BE_BUILT = frozenset({("victims", "opt")})
 """Values of parameters that know the future and so exist in a simulation alone."""
 
 PROBES = {"demand-paged": "dftl", "log-buffer": "fast"}
-"""Families whose mappings do otherwise than `page` on a device in use; of each the mapping that is looked at.
+"""Families that do otherwise than `page` on a device in use; of each the mapping to look at.
 
-In the order in which they are tried: a demand-paged mapping takes little RAM and seldom has to merge.
+In the order in which they are tried: a demand-paged mapping takes little RAM and seldom has to
+merge.
 """
 
 _TUNED = 2
-"""So many parameters of a part, beside its RAM, are set to something else than their default at most."""
+"""At most so many parameters of a part, beside its RAM, are set to other than their default."""
 _STEPS = 8
 """Sizes a doubling."""
 _HALVINGS = 40
@@ -39,7 +41,7 @@ _HALVINGS = 40
 _OCTAVES = 3
 """How many doublings a number is searched to either side of its default."""
 _FROM_ZERO = 7
-"""A number whose default is 0, which stands for off or for automatic, is searched at 0, 1, 2, 4 … 64."""
+"""A number whose default is 0, for off or for automatic, is searched at 0, 1, 2, 4 … 64."""
 
 
 class Chooser(Protocol):
@@ -73,7 +75,7 @@ class Space:
         self._parameters = {part["name"]: part["parameters"] for part in catalogue.parts()}
 
     def _in_turn(self, heads: Sequence[Head]) -> list[Head]:
-        """The beginnings by turns of their families, so that a search cut short has tried most families."""
+        """The beginnings by turns of their families: a search cut short has tried most families."""
         order = list(PROBES)
         ranks: dict[str, tuple[int, int]] = {}
         turns: dict[str, int] = {}
@@ -104,7 +106,7 @@ class Space:
         return {head.text: self.ask(Rule(head, _least)) for head in self.heads.values()}
 
     def switches(self, head: Head) -> list[tuple[str, str]]:
-        """The switches of a mapping that were not set, each with the value that is not its default."""
+        """A mapping's switches that were not set, each with the value that is not its default."""
         name, *given = head.text.split(":")
         return [
             (parameter["name"], "false" if parameter["default"] == "true" else "true")
@@ -114,9 +116,10 @@ class Space:
         ]
 
     def bound(self, least: Mapping[str, float]) -> dict[str, float]:
-        """Leave out the beginnings that take more than the ceiling with their least RAM, which is given in bytes.
+        """Leave out the beginnings whose `least` RAM, in bytes, is above the ceiling.
 
-        Returns these. Of the others what they take beside their caches is taken off the ceiling of the caches.
+        Returns these. Of the others what they take beside their caches is taken off the ceiling of
+        the caches.
         """
         over = {text: ram for text, ram in least.items() if ram > self._ceiling}
         stacks = self.least()
@@ -141,9 +144,10 @@ class Space:
         return list(probes.values())
 
     def simpler(self, stack: str) -> list[str]:
-        """The stack without one of the settings that are no RAM and were not asked for, each in turn; and without any.
+        """The stack without each of its free settings in turn, and without any of them.
 
-        Settings may do nothing where they are, as the window of a policy that another one replaces.
+        Free are those that are no RAM and were not asked for. Settings may do nothing where they
+        are, as the window of a policy that another one replaces.
         """
         parts = [part.split(":") for part in stack.split("+")]
         kept = self._asked_for()
@@ -162,7 +166,10 @@ class Space:
         ]
 
     def smaller(self, stack: str) -> list[str]:
-        """The stack with half of one RAM that was not asked for, each in turn, where that is not below the least."""
+        """The stack with one size of RAM halved, each in turn.
+
+        None is halved that was asked for or would be below its least.
+        """
         parts, kept, result = stack.split("+"), self._asked_for(), []
         for number, part in enumerate(parts):
             name, *settings = part.split(":")
@@ -229,7 +236,7 @@ def level(place: int) -> int:
 
 
 def rank(size: int, *, up: bool = False) -> int:
-    """The place of the largest size that is at most so large; with `up`, of the least that is at least so large."""
+    """The place of the largest size up to this one; with `up`, of the least from this one on."""
     place = 0
     while level(place + 1) <= size:
         place += 1
@@ -278,7 +285,7 @@ def _number(text: str) -> float:
 
 
 class Rule:
-    """Chooses by a rule, and remembers what it chose, so that Optuna can be told to begin with it."""
+    """Chooses by a rule and remembers what it chose, so that Optuna can begin with it."""
 
     def __init__(
         self, head: Head, size: Callable[[int, int], int], turned: tuple[str, str] = ("", ""), tail: str = ""
@@ -351,7 +358,8 @@ def wear_policies(heads: Sequence[Head]) -> list[str]:
 def others(space: Space) -> Proposals:
     """What it goes on with: every mapping with the least RAM, and with a quarter of the ceiling.
 
-    With the least RAM each of a mapping's switches is turned, too: what costs RAM and what saves it may go together.
+    With the least RAM each of a mapping's switches is turned, too: what costs RAM and what saves it
+    may go together.
     """
     heads = list(space.heads.values())
     rules = [
@@ -391,9 +399,9 @@ def _half(_: int, high: int) -> int:
 
 
 def filling(space: Space, ram_bytes: int, takes: Callable[[str], float | None]) -> Proposals:
-    """Every mapping with as much RAM as there is, by what it takes beside its caches; `takes` tells what a stack takes.
+    """Every mapping with as much RAM as there is, by what it takes beside its caches.
 
-    Where there are several caches, they share alike.
+    `takes` tells what a stack takes. Where there are several caches, they share alike.
     """
     rules = []
     for head in space.heads.values():

@@ -39,7 +39,10 @@ def info(
     chosen: study.TraceOptions = options.CHOSEN,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Describe a workload: requests, shares, sizes, gaps, footprint, overwrites, alignment, locality."""
+    """Describe a workload: requests, gaps, footprint, overwrites, alignment and locality.
+
+    Requests come with their number by operation, the share of writes, and their sizes.
+    """
     document = traces.trace_info(workload, watcher=watcher(ERR), **chosen)
     if as_json:
         OUT.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
@@ -204,7 +207,7 @@ def _alignment(alignment: Json) -> str:
 
 
 def _locality(locality: Json) -> None:
-    """What writes do within windows of some lengths; a window that is all of the trace is named so."""
+    """What writes do within windows of some lengths; one that is all of the trace is named so."""
     columns: tuple[tuple[str, Callable[[Json], str]], ...] = (
         ("rewritten", lambda row: _percent(row["rewritten_percent"])),
         ("top 1 %", lambda row: _percent(row["top_percent"])),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ftlkit.results.outcome import Outcome
 
 COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload's rate", "erases")
-"""Headings of the cells of `rows`: bytes written until then, the final estimate, erases of the run."""
+"""Headings of the cells of `rows`: bytes written by then, the final estimate, the run's erases."""
 
 NOT_KEPT_UP = "not kept up with"
 """In place of the time of a life where the run could not write at the workload's rate."""
@@ -77,7 +77,7 @@ def _alone(one: _Forecast) -> str:
 
 
 def _ranking(forecast: list[_Forecast], *, is_all: bool) -> str:
-    """The longest life, those whose ranges reach into its own, and the shortest; `is_all`: of all runs shown."""
+    """The longest life, those whose ranges reach it, the shortest; `is_all`: of all runs shown."""
     best, worst = forecast[0], forecast[-1]
     peers = [one.label for one in forecast[1:] if one.life["high_bytes"] >= best.life["low_bytes"]]
     among = "" if is_all else "Of those with a forecast, "

@@ -31,7 +31,7 @@ class Sweep:
     """Points that were run, or what was finished of them."""
 
     rows: list[Json]
-    """Points with `ftlkit.results.store.SCHEMA`'s columns, in order; unfinished ones are missing."""
+    """Points with `ftlkit.results.store.SCHEMA`'s columns, in order, without unfinished ones."""
     points: int
     """How many there are altogether."""
     reused: int

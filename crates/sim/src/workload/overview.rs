@@ -74,8 +74,8 @@ pub struct LookAlike {
     pub fit: Fit,
 }
 
-/// Fits a look-alike to a workload, in a study of this seed. `go_on` is asked at every record and at
-/// every step of the search; where it says no, the fit ends with an error.
+/// Fits a look-alike to a workload, in a study of this seed. `go_on` is asked at every record and
+/// at every step of the search; where it says no, the fit ends with an error.
 pub fn look_alike(text: &WorkloadText, master_seed: u64, go_on: impl Fn() -> bool) -> Result<LookAlike, SimError> {
     let mut trace = open(text, master_seed)?;
     let (name, format) = (trace.name.clone(), trace.format.to_string());

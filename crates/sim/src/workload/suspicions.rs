@@ -52,8 +52,8 @@ impl Suspicions {
         self.place = (self.place + 1) % WINDOW;
     }
 
-    /// The offset that would put many more requests on whole pages; `shift_bytes` are added to every
-    /// address already.
+    /// The offset that would put many more requests on whole pages; `shift_bytes` are added to
+    /// every address already.
     pub(crate) fn misalignment(&self, shift_bytes: u64) -> Option<Misalignment> {
         let best = (0..self.whole_pages.len()).max_by_key(|&sectors| self.whole_pages[sectors])?;
         let (now, then) = (self.whole_pages[0], self.whole_pages[best]);
