@@ -18,8 +18,8 @@
 //! ## Departures
 //! - B looks the old page up when a new one comes, to invalidate it. Here that is done when the new
 //!   one is programmed: until then the old one is what a power cut leaves.
-//! - BDB does not say when a register is free again: when the pages of its buffer have been written.
-//!   Until then the next page for that buffer waits.
+//! - BDB does not say when a register is free again: here when the pages of its buffer have been
+//!   written. Until then the next page for that buffer waits.
 //! - BDB does not say what becomes of a page that comes again while it waits: the older version is
 //!   dropped; nor when a buffer is written down besides when it is full: a flush does it, idle time
 //!   does not.
