@@ -1,0 +1,275 @@
+//! How time passes: from one moment at which something ends to the next, and what ends or becomes
+//! ready then.
+
+use ftl::{FlashOp, Nanos};
+
+use super::{DELAY_ENDS, Ended, EventTiming, IN_GROUP, OF_DIE, OVER, Phase, event};
+use crate::timing::calendar::NEVER;
+use crate::timing::collections::Collections;
+use crate::timing::tasks::{Entry, Kind, NONE};
+
+impl EventTiming {
+    /// Lets time pass until a request has ended, or nothing is under way.
+    #[inline]
+    pub(crate) fn pass_until_end(&mut self) {
+        while self.ended.is_empty() && self.step(NEVER - 1) {}
+    }
+
+    /// Lets time pass until nothing is under way, or until a moment; whether the former came first.
+    pub(crate) fn pass_until_idle_before(&mut self, limit: Nanos) -> bool {
+        while self.tasks.under_way() > 0 {
+            if self.now >= limit.0 || !self.step(limit.0) {
+                return false;
+            }
+        }
+        self.now < limit.0
+    }
+
+    /// Lets time pass until the next moment at which something ends, if that is not after `limit`;
+    /// whether there was one.
+    pub fn pass_until_next(&mut self, limit: Nanos) -> bool {
+        self.step(limit.0.min(NEVER - 1))
+    }
+
+    /// Lets everything under way end.
+    pub(crate) fn pass_until_idle(&mut self) {
+        while self.step(NEVER - 1) {}
+    }
+
+    /// Goes on to the next moment at which something ends, if that is not after `limit`; whether
+    /// there was one.
+    #[inline]
+    pub(super) fn step(&mut self, limit: u64) -> bool {
+        if self.is_plain { self.step_as::<true>(limit) } else { self.step_as::<false>(limit) }
+    }
+
+    /// The same; `PLAIN` where the device can do nothing beyond the plain model but copy back, and
+    /// nobody watches.
+    fn step_as<const PLAIN: bool>(&mut self, limit: u64) -> bool {
+        if self.is_unsettled {
+            self.take_up_what_waits::<PLAIN>();
+        }
+        let next = self.calendar.next_time();
+        if next > limit {
+            return false;
+        }
+        self.go_to(next);
+        while let Some(event) = self.calendar.take(next) {
+            let number = event as u32;
+            match event >> 62 {
+                OF_DIE => self.die_event::<PLAIN>(event),
+                OVER => self.moment_is_over(number),
+                DELAY_ENDS => self.end(number),
+                _ => self.group_event(number),
+            }
+        }
+        self.is_unsettled = true;
+        true
+    }
+
+    /// It is now so late.
+    #[inline]
+    pub(super) fn go_to(&mut self, moment: u64) {
+        if moment > self.now {
+            (self.now, self.rounds) = (moment, 0);
+        }
+    }
+
+    #[inline]
+    fn die_event<const PLAIN: bool>(&mut self, event: u64) {
+        let index = event as u32 as usize;
+        if !PLAIN && event != self.event_of(index) {
+            return;
+        }
+        let die = &mut self.dies[index];
+        if die.ends > self.now {
+            // Its page was moved on.
+            let lane = self.tasks.get(die.current).class();
+            return self.calendar.add(lane, die.ends, event);
+        }
+        match die.phase {
+            Phase::Working => {
+                let current = std::mem::replace(&mut die.current, NONE);
+                self.finish::<PLAIN>(index, current);
+            }
+            Phase::Leading => self.begin_work(index),
+            Phase::Stopping => {
+                die.phase = Phase::Idle;
+                self.free_dies.push(index as u32);
+            }
+            Phase::Idle => unreachable!("a die that waits has no event"),
+        }
+    }
+
+    /// The event of a die that counts.
+    #[inline]
+    pub(super) fn event_of(&self, index: usize) -> u64 {
+        u64::from(self.more[index].serial) << 32 | event(OF_DIE, index as u32)
+    }
+
+    /// An operation on a plane beside the first is done, unless its page was moved on.
+    fn group_event(&mut self, number: u32) {
+        let (ends, entry) = (self.tasks.details(number).ends, self.tasks.get(number));
+        if ends > self.now {
+            self.calendar.add_any(ends, entry.issue, event(IN_GROUP, number));
+        } else {
+            self.finish::<false>(entry.task.die as usize, number);
+        }
+    }
+
+    /// An operation is done; its die may be free.
+    #[inline]
+    pub(super) fn finish<const PLAIN: bool>(&mut self, index: usize, number: u32) {
+        let mut is_free = true;
+        if !PLAIN {
+            let more = &mut self.more[index];
+            more.active -= 1;
+            is_free = more.active == 0;
+        }
+        if is_free {
+            self.dies[index].phase = Phase::Idle;
+            self.free_dies.push(index as u32);
+        }
+        let entry = self.tasks.get(number);
+        let (task, held_ns) = (entry.task, self.now - entry.start);
+        if entry.kind == Kind::CopyBack {
+            self.count_copy_back(number, held_ns);
+        } else {
+            self.times_ns[task.cause as usize][task.op as usize] += held_ns;
+        }
+        if task.op == FlashOp::Erase {
+            let erasing = &mut self.erasing[task.pbn.get() as usize];
+            if *erasing == number {
+                *erasing = NONE;
+            }
+        }
+        self.idle_at = self.now;
+        if !PLAIN {
+            if self.is_watched() {
+                self.tell_end(number);
+            }
+            if task.chain != 0
+                && let Some(collections) = &mut self.collections
+            {
+                collections.operation_ended(task.chain);
+                self.let_collections_begin();
+            }
+        }
+        self.end(number);
+    }
+
+    #[cold]
+    fn count_copy_back(&mut self, number: u32, held_ns: u64) {
+        let (cause, read_cause) = (self.tasks.get(number).task.cause, self.tasks.details(number).read_cause);
+        let read_ns = self.latencies.read_ns;
+        self.times_ns[read_cause as usize][FlashOp::Read as usize] += read_ns;
+        self.times_ns[cause as usize][FlashOp::Program as usize] += held_ns - read_ns;
+    }
+
+    /// An entry ends, and whatever ends or becomes ready with it.
+    #[inline]
+    pub(super) fn end(&mut self, number: u32) {
+        self.end_one(number);
+        while let Some(number) = self.ending.pop() {
+            self.end_one(number);
+        }
+    }
+
+    #[inline]
+    fn end_one(&mut self, number: u32) {
+        let ticket = self.tasks.get(number).ticket;
+        let mut link = self.tasks.end(number);
+        if self.breakdown.is_some() {
+            self.hand_on(number, link);
+        }
+        if ticket != NONE {
+            let account = self.tasks.get(number).account;
+            self.ended.push(Ended { ticket, at: Nanos(self.now), account });
+        }
+        while link != NONE {
+            let behind = self.tasks.follower(link).2;
+            self.over(link >> 1);
+            link = behind;
+        }
+    }
+
+    /// The account of an entry that ends goes on to those that follow it: to the first of them, or
+    /// to whoever asked for its end, the account itself, and copies to others. Who waited for its
+    /// block to be erased, or for room, has an account already.
+    fn hand_on(&mut self, number: u32, first_link: u32) {
+        let Self { breakdown: Some(breakdown), tasks, now, .. } = self else { return };
+        let Entry { account, kind, ticket, task, .. } = *tasks.get(number);
+        if account == NONE && task.op != FlashOp::Erase {
+            return;
+        }
+        if account != NONE && kind == Kind::Delay {
+            breakdown.controller_until(account, *now);
+        }
+        let mut is_taken = ticket != NONE || account == NONE;
+        let mut link = first_link;
+        while link != NONE {
+            let (follower, side, behind) = tasks.follower(link);
+            link = behind;
+            let entry = tasks.get_mut(follower);
+            if side == 1 && entry.kind != Kind::Join {
+                if entry.account != NONE && entry.missing == 1 {
+                    breakdown.block_erased(entry.account, task.cause, *now);
+                }
+            } else if entry.is_awaited() && account != NONE {
+                let taken = if is_taken { breakdown.copy(account) } else { account };
+                is_taken = true;
+                breakdown.set_since(taken, *now);
+                breakdown.close(std::mem::replace(&mut entry.account, taken));
+            }
+        }
+        if !is_taken {
+            breakdown.close(account);
+        }
+    }
+
+    /// A known moment that an entry follows has come.
+    fn moment_is_over(&mut self, link: u32) {
+        let Self { breakdown, tasks, now, .. } = self;
+        let entry = tasks.get(link >> 1);
+        if let Some(breakdown) = breakdown
+            && entry.account != NONE
+            && (entry.kind != Kind::Join || entry.missing == 1)
+        {
+            breakdown.controller_until(entry.account, *now);
+        }
+        self.over(link >> 1);
+    }
+
+    /// One of what an entry follows is over.
+    #[inline]
+    fn over(&mut self, number: u32) {
+        let entry = self.tasks.get_mut(number);
+        entry.missing -= 1;
+        if entry.missing == 0 {
+            self.becomes_ready(number);
+        }
+    }
+
+    /// All that an entry follows is over.
+    #[inline]
+    pub(super) fn becomes_ready(&mut self, number: u32) {
+        let now = self.now;
+        let entry = self.tasks.get(number);
+        match entry.kind {
+            Kind::Operation | Kind::CopyBack => {
+                self.ready_now.push(number);
+                self.is_unsettled = true;
+            }
+            Kind::Join | Kind::Room => self.ending.push(number),
+            Kind::Delay => self.calendar.add_any(now + entry.start, entry.issue, event(DELAY_ENDS, number)),
+        }
+    }
+
+    pub(super) fn let_collections_begin(&mut self) {
+        while let Some(waiting) = self.collections.as_mut().and_then(Collections::next_to_begin) {
+            for number in waiting {
+                self.over(number);
+            }
+        }
+    }
+}
