@@ -29,8 +29,15 @@ _PAGE = 2048
 
 def preset_toml(found: Json) -> str:
     """A study of the look-alike that `ftlkit run` and `ftlkit trace generate` take."""
-    generator = {"generator": found["generator"]}
-    body = toml.written({"device": {"capacity": "auto"}, "workload": generator, "ftl": [{"name": "page"}]})
+    study: Json = {
+        "device": {"capacity": "auto"},
+        "workload": {"generator": found["generator"]},
+        "ftl": [{"name": "page"}],
+    }
+    if found["generator"].get("arrivals", "at_once") == "at_once":
+        # In an open loop, requests that all arrive at once say nothing of response times.
+        study["host"] = {"loop": "closed"}
+    body = toml.written(study)
     return "".join(f"{line}\n".replace("# \n", "#\n") for line in (*_comments(found), "", *body.splitlines()))
 
 
