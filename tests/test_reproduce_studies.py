@@ -31,7 +31,10 @@ def test_the_study_of_owl_gives_all_its_figures_and_judges_all_its_claims_on_a_s
     done = reproduce.reproduce(plan)
     done.page(tmp_path / "page.html")
     assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
-    moved = {point.variant for point in done.points if point.value("notes.relocated_blocks") > 0}
+    # Recorded traces, where they are at hand, do not fit on the small device.
+    assert {point.sweep for point in done.points if point.error} <= {"traces"}
+    served = [point for point in done.points if not point.error]
+    moved = {point.variant for point in served if point.value("notes.relocated_blocks") > 0}
     assert {"OWL", "lazy"} <= moved
     assert "OWL-nc" not in moved
 
