@@ -170,6 +170,12 @@ impl EventTiming {
     #[inline]
     pub(super) fn end(&mut self, number: u32) {
         self.end_one(number);
+        self.end_joined();
+    }
+
+    /// Whatever has no time of its own ends with the last of what it follows.
+    #[inline]
+    fn end_joined(&mut self) {
         while let Some(number) = self.ending.pop() {
             self.end_one(number);
         }
@@ -238,6 +244,7 @@ impl EventTiming {
             breakdown.controller_until(entry.account, *now);
         }
         self.over(link >> 1);
+        self.end_joined();
     }
 
     /// One of what an entry follows is over.

@@ -135,6 +135,10 @@ impl Timing for Observed {
         keeper!(&mut self.keeper, keeper => keeper.join(one, other))
     }
 
+    fn wait_beside(&mut self, own: Moment, other: Moment) -> Moment {
+        keeper!(&mut self.keeper, keeper => keeper.wait_beside(own, other))
+    }
+
     fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
         let end = keeper!(&mut self.keeper, keeper => keeper.delay(after, time));
         self.watch(end)

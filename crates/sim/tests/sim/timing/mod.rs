@@ -237,3 +237,17 @@ fn a_device_that_is_reset_is_idle_and_knows_nothing() {
     assert_eq!(device.rows(), [(0, "program", HOST, 0, 300)]);
     assert_eq!(device.timing.die_busy_ns().collect::<Vec<_>>(), [300]);
 }
+
+#[test]
+fn what_ends_with_controller_time_ends_then_and_not_with_the_next_event() {
+    // A request reads a page of flash until 125, and one in RAM until 300: nothing else happens at
+    // 300 that could end it.
+    let mut device = Scenario::new(1, 1, Abilities::default());
+    let in_flash = device.host(READ, block(0, 0, 0), 0);
+    let in_ram = device.timing.delay(Moment::ZERO, Nanos(300));
+    let both = device.timing.join(in_flash, in_ram);
+    device.timing.tell_when_over(both, 7);
+    device.timing.pass_until(Nanos(300));
+    assert!(device.timing.is_over(both));
+    assert_eq!(device.timing.drain_ended().collect::<Vec<_>>(), [(7, Nanos(300))]);
+}
