@@ -1,4 +1,4 @@
-"""Measure the promises about cores and memory on this machine, after the Rust benches.
+"""Measure the promises about cores, memory and Ctrl-C on this machine, after the Rust benches.
 
 Each figure is measured in processes of their own, in turns, so that a drift of the machine's speed
 slows both alike.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -70,6 +71,20 @@ def start() -> None:
         print(f"ftlkit {arguments}: {statistics.median(spent):.3f} s of CPU ({min(spent):.3f}-{max(spent):.3f})")
 
 
+def interrupt() -> None:
+    """How long a command goes on after Ctrl-C: one in Rust, and one whose longest part is Python."""
+    for text in ("compare fin1 --ftl block --requests 100000000", "curve cache fin1 --requests 10000000"):
+        taken = []
+        for after in range(1, ROUNDS + 1):
+            process = subprocess.Popen(command(text), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(2 * after)
+            sent = time.perf_counter()
+            process.send_signal(signal.SIGINT)
+            process.wait()
+            taken.append(time.perf_counter() - sent)
+        print(f"ftlkit {text.split(' --')[0]}: Ctrl-C ends it in {max(taken):.2f} s at most (promised: 1)")
+
+
 def sweep() -> None:
     """How much faster two hundred points are on two worker processes."""
     if (os.cpu_count() or 1) < 2:
@@ -105,6 +120,7 @@ def memory() -> None:
 
 if __name__ == "__main__":
     start()
+    interrupt()
     memory()
     cores()
     sweep()

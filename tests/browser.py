@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 """How long charts may take to be drawn on a busy machine."""
 
 LOCAL = ("file:", "data:", "blob:", "about:")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-STOPS_WITHIN_S = 2.0
-"""The promise is a second; the other one is for a busy machine and for Python to end."""
+STOPS_WITHIN_S = 20.0
+"""What no busy machine takes, and less than the work itself; `benches/ratios.py` times the promise."""
 
 
 def stopped(process: subprocess.Popen[str]) -> float:
@@ -126,7 +126,7 @@ def test_ctrl_c_while_the_interpreter_ends_shows_no_traceback(
 
 def test_a_curve_stops_too(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     """Its requests are generated in a moment, and what follows has nothing to hand over."""
-    process = start("curve", "cache", "fin1", "--requests", "3000000", "--json", "c.json")
+    process = start("curve", "cache", "fin1", "--requests", "10000000", "--json", "c.json")
     time.sleep(LINE_EVERY_S)
     assert process.poll() is None
     assert stopped(process) < STOPS_WITHIN_S

@@ -55,7 +55,7 @@ class Mounts:
     def attach(self) -> str:
         """The disk as a block device."""
         self.fuse = subprocess.Popen(["nbdfuse", str(self.file), self.disk.uri])
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while self.file.stat().st_size == 0:
             assert time.monotonic() < until, "nbdfuse does not show the disk"
             time.sleep(0.02)

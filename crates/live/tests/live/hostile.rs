@@ -16,7 +16,7 @@ fn others_are_served(image: &std::path::Path) {
     let mut client = Client::connect(image).expect("a connection");
     assert_eq!(client.write(0, &[9; 5000]), 0);
     assert_eq!(client.read(0, 5000).expect("readable"), [9; 5000]);
-    assert!(begun.elapsed() < Duration::from_secs(5), "took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "took {:?}", begun.elapsed());
 }
 
 /// The server closes the line.
@@ -93,7 +93,7 @@ fn half_a_request_then_silence_holds_nobody_up() {
     others_are_served(&image);
     let begun = Instant::now();
     server.stop().expect("a clean stop");
-    assert!(begun.elapsed() < Duration::from_secs(8), "stopping waited {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "stopping waited {:?}", begun.elapsed());
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_thousand_connects_and_drops_leave_nothing_behind() {
         }
     }
     // Those that are still being noticed take the places of others for a moment.
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + Duration::from_secs(30);
     while Client::connect(&image).is_err() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -148,7 +148,7 @@ fn a_client_that_never_reads_holds_its_own_share_and_no_more() {
     drop(writer);
     let begun = Instant::now();
     server.stop().expect("a clean stop");
-    assert!(begun.elapsed() < Duration::from_secs(10), "stopping waited {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "stopping waited {:?}", begun.elapsed());
 }
 
 #[test]

