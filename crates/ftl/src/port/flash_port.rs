@@ -19,6 +19,19 @@ use crate::port::label::{Content, Label};
 use crate::port::tally::{Note, Tally};
 use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task};
 
+/// The end of what a request has asked for, which a later request may have to wait for.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    end: Moment,
+    /// Which clock it is a moment of: moments of before a restart are over.
+    clock: u32,
+}
+
+impl Awaited {
+    /// Nothing: it is over.
+    pub const NOTHING: Self = Self { end: Moment::ZERO, clock: 0 };
+}
+
 /// A device, and the cursor of the request that is being served.
 pub struct FlashPort<D: Device> {
     device: D,
@@ -35,6 +48,8 @@ pub struct FlashPort<D: Device> {
     tally: Tally,
     /// Ends of the collections of each channel that may not be over.
     collections: Box<[Vec<Moment>]>,
+    /// How often the clock was started anew.
+    clock: u32,
     seq: u64,
     hash: u64,
 }
@@ -51,6 +66,7 @@ impl<D: Device> FlashPort<D> {
             chains: 0,
             tally: Tally::default(),
             collections: vec![Vec::new(); device.geometry().channels() as usize].into(),
+            clock: 0,
             seq: 0,
             hash: 0,
             device,
@@ -262,10 +278,16 @@ impl<D: Device> FlashPort<D> {
         self.tally.add_controller_time(time);
     }
 
-    /// What the request does next waits for a moment, too: for room that an earlier request makes.
-    pub fn wait_for(&mut self, moment: Moment) {
-        if !self.device.is_over(moment) {
-            self.cursor = self.device.wait_beside(self.cursor, moment);
+    /// The end of all that the request in hand has asked for, for a later request to wait for.
+    pub fn awaited(&self) -> Awaited {
+        Awaited { end: self.cursor, clock: self.clock }
+    }
+
+    /// What the request does next waits for the end of what an earlier one asked for, too: for room
+    /// that it makes.
+    pub fn wait_for(&mut self, earlier: Awaited) {
+        if earlier.clock == self.clock && !self.device.is_over(earlier.end) {
+            self.cursor = self.device.wait_beside(self.cursor, earlier.end);
         }
     }
 
@@ -382,6 +404,7 @@ impl<D: Device> FlashPort<D> {
         self.device.reset();
         self.collections.iter_mut().for_each(Vec::clear);
         self.cursor = Moment::ZERO;
+        self.clock += 1;
     }
 
     #[inline]

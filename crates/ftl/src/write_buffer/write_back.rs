@@ -18,6 +18,9 @@
 //! that cannot be read, stays as it is, and pages beyond such a gap that are neighbours of none
 //! that waits are not written. A flush writes what waits and nothing else.
 //!
+//! Room that pages leave is free when they have been written, not when their programs are issued: a
+//! page that takes it waits for that moment. What is trimmed leaves its room at once.
+//!
 //! On a device that has become read-only, what waits can still be read until the power goes, and a
 //! flush says that it cannot be written.
 //!
@@ -25,8 +28,9 @@
 //! - B1: of each logical page at most one version waits, no more wait than there is room for, and
 //!   RAM holds these pages and no others.
 //! - B2: the policy knows of as many pages as wait.
+//! - B3: the pages that wait and the room whose pages are being written are no more than the room.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use flash::{Geometry, Lpn};
@@ -39,7 +43,7 @@ use crate::api::request::Request;
 use crate::memory::ram_pages::RamPage;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, FtlError};
-use crate::port::flash_port::FlashPort;
+use crate::port::flash_port::{Awaited, FlashPort};
 use crate::port::tally::Note;
 use crate::port::timing::{Device, FlashOp, Nanos};
 use crate::wear::levelling::Backend;
@@ -73,6 +77,9 @@ pub struct WriteBuffer {
     policy: Box<dyn BufferPolicy>,
     room: Room,
     waiting: BTreeMap<Lpn, Waiting>,
+    /// When the pages that left are written, the first to leave in front: one a page of room.
+    /// Room that is in neither of the two is free.
+    leaving: VecDeque<Awaited>,
     geometry: Geometry,
     logical_pages: u32,
     uses_hints: bool,
@@ -85,6 +92,7 @@ impl WriteBuffer {
             policy,
             room,
             waiting: BTreeMap::new(),
+            leaving: VecDeque::new(),
             geometry: layout.geometry,
             logical_pages: layout.logical_pages,
             uses_hints,
@@ -139,11 +147,15 @@ impl WriteBuffer {
         self.write_down(backend, flash, now, (&all, Vec::new()))
     }
 
-    /// Checks B1 and B2.
+    /// Checks B1 to B3.
     pub(crate) fn check<D: Device>(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         let (waiting, room, in_ram) = (self.waiting.len(), self.room.pages, flash.ram().pages());
         BrokenInvariant::unless(waiting == in_ram && waiting <= room as usize, "B1", || {
             format!("{waiting} pages wait where there is room for {room}, and RAM holds {in_ram}")
+        })?;
+        let leaving = self.leaving.len();
+        BrokenInvariant::unless(waiting + leaving <= room as usize, "B3", || {
+            format!("{waiting} pages wait and {leaving} are being written where there is room for {room}")
         })?;
         let known = self.policy.pages();
         BrokenInvariant::unless(known as usize == waiting, "B2", || {
@@ -188,6 +200,10 @@ impl WriteBuffer {
         } else {
             while self.waiting.len() >= self.room.pages as usize {
                 self.make_room(backend, flash, request.arrival)?;
+            }
+            if self.waiting.len() + self.leaving.len() >= self.room.pages as usize {
+                let written = self.leaving.pop_front().expect("there is room for another page than those that wait");
+                flash.wait_for(written);
             }
             let waiting = Waiting { page: flash.ram_mut().put(data), hint };
             self.waiting.insert(lpn, waiting);
@@ -280,6 +296,7 @@ impl WriteBuffer {
             flash.with_padding(padding, |flash| backend.write(flash, &request, &data))?;
             for lpn in waiting {
                 self.forget(flash, lpn);
+                self.leaving.push_back(flash.awaited());
             }
             Ok(())
         })

@@ -98,9 +98,9 @@ use crate::engines::page_map::placement::Placement;
 use crate::engines::page_map::space::Stream;
 use crate::memory::prefetch::PrefetchStage;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::FlashPort;
+use crate::port::flash_port::{Awaited, FlashPort};
 use crate::port::tally::Note;
-use crate::port::timing::{Device, Moment};
+use crate::port::timing::Device;
 use crate::schemes::bdb::channel_status::list_valid;
 use crate::schemes::bdb::write_buffer::{Locality, Waiting, WriteBuffer};
 
@@ -151,7 +151,7 @@ pub struct Bdb {
     buffer_bytes: u64,
     wear_gap: u32,
     /// When each buffer was written down last, or will have been.
-    written: [Moment; 2],
+    written: [Awaited; 2],
     /// The channel that took the last random page.
     channel: u32,
     valid_channels: Vec<u32>,
@@ -168,7 +168,7 @@ impl Bdb {
             buffer_bytes: (buffer.capacity_pages() as u64 + 1) * register_bytes,
             buffer,
             wear_gap: values.integer("wear_gap") as u32,
-            written: [Moment::ZERO; 2],
+            written: [Awaited::NOTHING; 2],
             channel: channels - 1,
             valid_channels: Vec::new(),
         }
@@ -225,7 +225,7 @@ impl Bdb {
             flash.ram_mut().take(page);
             Ok(())
         })?;
-        self.written[locality as usize] = flash.end();
+        self.written[locality as usize] = flash.awaited();
         Ok(())
     }
 

@@ -144,6 +144,46 @@ fn random_writes_reach_the_ceiling_that_dies_set() {
 }
 
 #[test]
+fn a_page_takes_no_room_whose_pages_are_still_being_written() {
+    // A burst of writes in order, one a microsecond, on a die that programs in 200 µs. A buffer of
+    // four pages absorbs none of them, so it answers no sooner than the mapping alone, but for the
+    // four pages that it holds; also one that writes four pages down at once.
+    let results = results(
+        r#"
+        [device]
+        channels = 1
+        dies_per_channel = 1
+        blocks_per_plane = 64
+        program_latency = "200us"
+        transfer_latency = "0us"
+        [workload.generator]
+        requests = 400
+        span = "2MiB"
+        unit = "4KiB"
+        write_share = 1.0
+        pattern = "sequential"
+        arrivals = { poisson = { mean_gap = "1us" } }
+        [host]
+        loop = "open"
+        [run]
+        precondition = "fill"
+        [[ftl]]
+        name = "page"
+        [[ftl]]
+        name = "page+fifo:ram=16KiB:access_delay=0ns"
+        [[ftl]]
+        name = "page+fab:ram=16KiB:access_delay=0ns"
+        "#,
+    );
+    let [alone, buffered @ ..] = results.runs.as_slice() else { panic!("three runs") };
+    let mean_ns = |run: &sim::RunResult| run.response_ns.write.mean.expect("writes");
+    for run in buffered {
+        let four_programs_ns = 4.0 * 200_000.0;
+        assert!(mean_ns(run) > mean_ns(alone) - four_programs_ns, "{}: {:?}", run.label, run.response_ns.write);
+    }
+}
+
+#[test]
 fn a_register_of_bdb_takes_no_page_before_the_one_in_it_is_written() {
     // A burst of writes at random places, one a microsecond, on eight dies that program one page in
     // 200 µs: of all that has been answered, no more than the 16 registers hold is not on flash.
