@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 import shlex
 from dataclasses import replace
@@ -16,6 +17,7 @@ import ftlkit as fk
 from conftest import write_msr
 from ftlkit.advice import phrasing, trial_table
 from ftlkit.advice.answer import answer
+from ftlkit.advice.document import document
 from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.page import page
 from ftlkit.advice.query import Query
@@ -368,6 +370,121 @@ def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
     assert again(whole).sentences[0].startswith("Take "), "the number of trials was asked for"
 
 
+def test_few_requests_are_told_whatever_the_goal(whole: Answer) -> None:
+    said = "The figures are of 600 requests, fewer than 1,000"
+    assert not any("fewer than 1,000" in each for each in whole.cautions)
+    whole.result.requests = 1_800
+    for goal in ("mean", "ram", "wa"):
+        told = answer(replace(whole.query, goal=goal), whole.result)
+        assert told is not None
+        assert any(each.startswith(said) for each in told.cautions), goal
+
+
+def erasing(measured: Measured, erases: int, stop: str = "none") -> Measured:
+    """Runs that erased so many blocks, and say nothing else of a new device."""
+    rows = []
+    for row in measured.rows:
+        document = json.loads(row["document"])
+        run = document["runs"][0]
+        run["erases"]["total"], run["host_pages_written"] = erases, 1 << 40
+        run["series"]["write_amplification"] = []
+        if stop != "none":
+            document["precondition_chosen"] = {"mode": stop}
+            run["precondition"] = {"mode": stop, "settled": True}
+        rows.append(row | {"erases": erases, "document": json.dumps(document)})
+    return replace(measured, rows=rows)
+
+
+def test_a_device_is_new_if_the_reference_or_the_advised_stack_hardly_erased(whole: Answer) -> None:
+    whole.result.candidates = frozenset({"dftl", "rftl"})
+    found, best = whole.result.finalists, again(whole).advised.stack
+    device = json.loads(found[best].rows[0]["document"])["device"]
+    geometry = device["geometry"]
+    blocks = device["physical_bytes"] // (geometry["page_size_bytes"] * geometry["pages_per_block"])
+    few, many = blocks // 200, blocks // 2
+    assert few > 1
+    for mine, its, said in (
+        (many, many, ""),
+        (few, many, f"only {few:,} of {blocks:,} blocks were erased under {best}."),
+        (few, 0, f"only {few:,} of {blocks:,} blocks were erased under {best}."),
+        (many, 0, "no block was erased under page."),
+        (many, few, f"only {few:,} of {blocks:,} blocks were erased under page."),
+    ):
+        found |= {best: erasing(found[best], mine), "page": erasing(found["page"], its)}
+        told = [each for each in again(whole).sentences if each.startswith("On a device in use")]
+        assert len(told) == bool(said), (mine, its, told)
+        assert all(said in each for each in told), told
+    steady = {stack: erasing(each, 0, "steady") for stack, each in found.items()}
+    whole.result.finalists |= steady
+    assert not any(each.startswith("On a device in use") for each in again(whole).sentences)
+
+
+def test_what_was_worse_where_the_choice_was_made_refutes_nothing_by_few_requests(whole: Answer) -> None:
+    """Else one lucky stack of many on a short held-out part would be advised."""
+    best, other = with_a_rival(whole, 1.24)
+    tried = whole.result.last.tried
+    mine = mean(tried[best])
+    for worse, advised in ((1.04, other), (1.06, best)):
+        tried[other] = replace(
+            tried[other], rows=[row | {"response_mean_ns": worse * mine} for row in tried[other].rows]
+        )
+        assert again(whole).advised.stack == other, "many requests were held out"
+        whole.result.requests, many = 1_800, whole.result.requests
+        told = again(whole)
+        assert told.advised.stack == advised
+        whole.result.requests = many
+    assert f"on the held-out part {other} was better: mean response " in " ".join(told.sentences)
+    assert other in [each.stack for each in told.table]
+
+
+def test_of_lives_that_are_as_long_the_fastest_is_advised(whole: Answer) -> None:
+    asked, found = replace(whole.query, goal="life"), whole.result
+    small, quick, large = sorted(found.finalists, key=lambda stack: found.finalists[stack].mean("ram_bytes") or 0)[-3:]
+    figures = {small: (1e12, 5e6), quick: (1.001e12, 2e6), large: (0.999e12, 1.999e6)}
+    for measured in (found.finalists, found.last.tried):
+        for stack, each in list(measured.items()):
+            life, response = figures.get(stack, (1e11, 1e6))
+            changed = {"life_bytes": life, "response_mean_ns": response, "is_life_measured": True}
+            measured[stack] = replace(each, rows=[row | changed for row in each.rows])
+    told = answer(asked, found)
+    assert told is not None
+    # The last one responds as well, and takes more RAM.
+    assert told.advised.stack == quick
+    found.last.tried[small] = replace(
+        found.last.tried[small], rows=[row | {"life_bytes": 1.02e12} for row in found.last.tried[small].rows]
+    )
+    told = answer(asked, found)
+    assert told is not None
+    assert told.advised.stack == quick
+    text = " ".join(told.sentences)
+    assert f"The search had chosen {small}, which lives about as long on the held-out part: " in text
+    assert f"slower than {quick}" in text
+
+
+def test_what_became_of_the_stacks_adds_up(whole: Answer) -> None:
+    whole.result.candidates = frozenset({"dftl", "rftl"})
+    whole.result.rungs[0].tried["dftl:cmt=1B"] = Measured("dftl:cmt=1B", [], "too small.")
+    whole.result.rungs[0].begun["dftl:cmt=2B"] = None
+    first = whole.result.rungs[0]
+    for row in trial_table.rungs(whole.result):
+        _, tried, *became = (int(cell.replace(",", "")) for cell in row)
+        assert sum(became) == tried + len(first.unfinished)
+    assert any(
+        f"{len(first.tried) - 1} stacks were measured, with the reference page, and 1 failed; " in each
+        for each in again(whole).doubts
+    )
+
+
+def test_the_document_tells_the_seeds_that_the_text_tells(whole: Answer) -> None:
+    with_a_rival(whole, 1.1)
+    asked = replace(whole.query, seeds=3)
+    whole.result.seeds = 3
+    told = answer(asked, whole.result)
+    assert told is not None
+    assert "with 2 seeds, whose runs were the same, so no more were run." in told.doubts[0]
+    assert document(told)["measured_on"]["seeds"] == 2
+
+
 def mean(measured: Measured) -> float:
     """The mean response."""
     return measured.mean("response_mean_ns") or 0.0
@@ -419,15 +536,25 @@ def test_the_page_says_what_was_asked(tmp_path: Path) -> None:
     asked = "ftlkit advise fin1 --ftl page,dftl --goal ram --ram 8388608B --budget 90s --trials 2 --requests 6000"
     assert asked in html
     assert "Sought is the least RAM with a mean response time at most 10 %" in html
-    assert any("stacks were tried, with the reference page; " in each for each in found.doubts)
+    assert any("stacks were measured, with the reference page; " in each for each in found.doubts)
 
 
 def test_why_stacks_failed_is_printed(tmp_path: Path) -> None:
     found = sought(tmp_path, ftl="page,dftl", trials=2, seeds=1)
     found.result.rungs[0].tried["dftl:cmt=1KiB"] = Measured("dftl:cmt=1KiB", [], "the spares are used up.")
+    for number in range(2, 7):
+        stack = f"dftl:cmt={number}KiB"
+        found.result.rungs[0].tried[stack] = Measured(stack, [], f"the spares are {number}.")
     out = StringIO()
     show(found, Console(file=out, width=200))
     assert "failed, 1 stack such as dftl:cmt=1KiB: the spares are used up." in out.getvalue()
+    assert out.getvalue().count("failed, ") == 4
+    assert "failed, 3 more stacks for 3 other reasons, which --json has" in out.getvalue()
+    assert "Preconditioning: fill" in out.getvalue()
+    narrow = StringIO()
+    show(found, Console(file=narrow, width=60))
+    sentences = narrow.getvalue().partition("stack ")[0].splitlines()
+    assert max(map(len, sentences)) <= 60
 
 
 def test_seeds_that_make_no_difference_are_not_run(tmp_path: Path) -> None:

@@ -393,6 +393,19 @@ def test_errors_and_help_are_printed_as_they_are(call: Callable[..., Result]) ->
     assert "pip install 'ftlkit[ray]'" in " ".join(call("sweep", "--help").stdout.replace("│", " ").split())
 
 
+def test_it_is_printed_what_points_were_run_on(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
+    result = call("sweep", msr, "--ftl", "page,dftl", "--seeds", 2, "--store", tmp_path / "store")
+    assert result.exit_code == 0, result.output
+    compared = call("compare", msr, "--ftl", "page,dftl")
+    text, same = (" ".join(each.stdout.split()) for each in (result, compared))
+    device = same[: same.index("; capacity auto")]
+    assert device.startswith("Device slc-small, the default since no device was named: ")
+    prepared = same[same.index("Preconditioning: fill") : same.index("an erased device).")]
+    for fact in (device, "read as msr, guessed from its content: times in 100ns, 200 requests", prepared):
+        assert text.count(fact) == 1, (fact, text)
+    assert ", guessed" not in call("sweep", msr, "--ftl", "page", "--format", "msr", "--device", "slc-small").stdout
+
+
 def test_ctrl_c_keeps_what_is_finished(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     process, store = long_sweep(start, tmp_path)
     process.send_signal(signal.SIGINT)

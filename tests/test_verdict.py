@@ -131,7 +131,7 @@ def test_reasons_are_the_parts_of_the_distance_that_were_measured() -> None:
 
 def test_ram_is_weighed_against_response() -> None:
     text = of(sample.document())
-    assert "page takes 8 MiB of RAM for its mapping; dftl takes 70 KiB (0.854 % of it) at 1.50 × the mean" in text
+    assert "page takes 8 MiB of RAM; dftl takes 70 KiB (0.854 % of it) at 1.50 × the mean" in text
 
 
 def test_other_criteria_that_would_change_the_ranking() -> None:

@@ -194,7 +194,7 @@ def test_who_takes_least_ram_holds_in_the_rows() -> None:
             assert {run["label"] for run in rows.named(found[1])} == rows.least(scope, ram, SIZE)
         for found in re.finditer(rf"{LABELS} takes no more RAM than the others", text):
             assert found[1] in rows.least(scope, ram, SIZE)
-        for found in re.finditer(rf"{LABELS} takes (\S+ \S+) of RAM for its mapping; {LABELS} takes (\S+ \S+)", text):
+        for found in re.finditer(rf"{LABELS} takes (\S+ \S+) of RAM; {LABELS} takes (\S+ \S+)", text):
             assert ram(rows.all[found[3]]) < ram(rows.all[found[1]])
             assert found[2] != found[4]
 

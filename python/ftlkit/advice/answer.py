@@ -6,13 +6,14 @@ measured, on which part of the workload, or that something was not.
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import frugal, is_decided_on_held_out_part, ranked, refuting, thrifty
+from ftlkit.advice.choice import frugal, is_decided_on_held_out_part, is_lucky, quickest, ranked, refuting, thrifty
 from ftlkit.advice.confidence import better_there, cautions, doubts, of_a_new_device
 from ftlkit.advice.halving import NOTHING, front, halve
 from ftlkit.advice.measure import WARM_UP
@@ -20,6 +21,7 @@ from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.shortage import shortage
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
+from ftlkit.report.facts import intro
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,11 +63,26 @@ class Answer:
     cautions: list[str]
     command: str
     """Measures the advised stack and the reference again, on the same part with the same seeds."""
+    better: str | None = None
+    """The stack that is named as better on the held-out part, though another one is advised."""
 
     @property
     def advised(self) -> StackResult:
         """The stack to take."""
         return next(stack for stack in self.stacks if stack.is_advised)
+
+    @property
+    def facts(self) -> list[str]:
+        """The device, how the trace was read and how the device was prepared, as `compare` says."""
+        return intro(json.loads(self.advised.measured.rows[0]["document"]), self.query.document())
+
+    @property
+    def seeds(self) -> int:
+        """With how many seeds the figures were measured: fewer where all runs are the same."""
+        if not self.is_held_out or self.result.seeds == 1:
+            return 1
+        rows = [len(stack.measured.rows) for stack in self.stacks]
+        return min(rows) if not any(stack.measured.is_drawn for stack in self.stacks) else self.result.seeds
 
     @property
     def metrics(self) -> list[str]:
@@ -82,7 +99,9 @@ class Answer:
         """
         metric = self.query.metric
         shown = [
-            stack for stack in self.stacks if stack.is_advised or metric in stack.fronts or stack.stack == REFERENCE
+            stack
+            for stack in self.stacks
+            if stack.is_advised or metric in stack.fronts or stack.stack in (REFERENCE, self.better)
         ]
         for stack in shown:
             for name in self.metrics:
@@ -125,10 +144,13 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         return None
     chosen = candidates[next(iter(candidates))]
     better = better_there(query, result, chosen, figures) if is_held_out else []
-    refuter = refuting(query.metric, chosen, better)
+    rivals = [measured for measured in candidates.values() if not is_lucky(query.metric, chosen, measured, result)]
+    refuter = refuting(query.metric, chosen, [measured for measured in better if measured in rivals])
     best = refuter or chosen
-    if is_held_out and query.goal != "ram":
-        best = thrifty(query.metric, best, list(candidates.values()))
+    if is_held_out and query.goal == "life":
+        best = quickest(query, best, rivals)
+    elif is_held_out and query.goal != "ram":
+        best = thrifty(query.metric, best, rivals)
     if best is not chosen:
         better = []
     fronts = {
@@ -155,14 +177,15 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         is_held_out,
         [
             *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
-            *of_a_new_device(best),
-            *_refuted(query.metric, chosen, best, is_refuted=refuter is not None),
+            *of_a_new_device(best, figures.get(REFERENCE)),
+            *_refuted(query, chosen, best, is_refuted=refuter is not None),
             *_better(query.metric, best, better),
             *_besides(query, best, figures.get(REFERENCE), candidates, better),
         ],
         doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=refuter is not None),
         cautions(query, result, best, is_held_out=is_held_out),
         command(query, result, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
+        better[0].stack if better else None,
     )
 
 
@@ -228,10 +251,21 @@ def _advice(
     return [f"{first}."]
 
 
-def _refuted(metric: str, chosen: Measured, best: Measured, *, is_refuted: bool) -> list[str]:
+def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool) -> list[str]:
     """That the held-out part refutes the search's choice, or that its RAM buys nothing there."""
+    metric = query.metric
     if chosen is best:
         return []
+    if not is_refuted and query.goal == "life":
+        lives = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)}"
+        slower = phrasing.against(query.response, chosen, best, best.stack)
+        response = f"{phrasing.named(query.response)} {phrasing.text(query.response, chosen)}"
+        return [
+            (
+                f"The search had chosen {chosen.stack}, which lives about as long on the held-out part: {lives} with "
+                f"{units.size(chosen.mean('ram_bytes'))}, {response}{slower and f', {slower}'}."
+            )
+        ]
     if not is_refuted:
         more = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with {units.size(chosen.mean('ram_bytes'))}"
         compared = phrasing.against(metric, chosen, best, best.stack)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ftlkit.advice.halving import NOTHING, front
 from ftlkit.advice.query import RAM_SLACK
+from ftlkit.report.cautions import FEW_FOR_P99
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ftlkit.advice.halving import Point
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import SearchResult
+
+_T = TypeVar("_T")
 
 NEAR = 0.05
 """A stack with less RAM is named beside the best one if it is at most so much worse."""
@@ -24,7 +27,7 @@ def ranked(points: Sequence[Point], query: Query) -> list[Point]:
 
     Those that do not keep up with the arrivals come last, whatever their figures. As good as the
     best are those that cost at most `NOTHING` times as much, and for the goal `ram` those within
-    its slack.
+    its slack. Of lives that are as long the one with the best response comes first.
     """
     there = [point for point in points if query.metric in point.costs]
     slack = 1 + RAM_SLACK if query.goal == "ram" else NOTHING
@@ -34,7 +37,8 @@ def ranked(points: Sequence[Point], query: Query) -> list[Point]:
         limit = slack * min((point.costs[query.metric] for point in some), default=0.0)
         level = [point for point in some if point.costs[query.metric] <= limit]
         rest = [point for point in some if point not in level]
-        order += sorted(level, key=lambda point: (point.ram, point.costs[query.metric], len(point.stack)))
+        level.sort(key=lambda point: (point.ram, point.costs[query.metric], len(point.stack)))
+        order += by_response(query, level, lambda point: point) if query.goal == "life" else level
         order += sorted(rest, key=lambda point: (point.costs[query.metric], point.ram, len(point.stack)))
     return order
 
@@ -80,6 +84,55 @@ def thrifty(metric: str, best: Measured, others: Sequence[Measured]) -> Measured
         if other.point([metric]).costs.get(metric, limit) < limit and other.is_behind <= best.is_behind
     ]
     return min((best, *level), key=lambda measured: measured.mean("ram_bytes") or 0.0)
+
+
+def is_lucky(metric: str, chosen: Measured, other: Measured, result: SearchResult) -> bool:
+    """Whether a stack may be better on the held-out part by luck alone.
+
+    So it may where few requests are held out, and it was more than `NEAR` worse than the choice
+    where that was made. One that keeps up with the arrivals there, as the choice does not, was not.
+    """
+    if result.requests - result.searched >= FEW_FOR_P99:
+        return False
+    searched = result.last.tried
+    pair = [searched[stack] for stack in (chosen.stack, other.stack) if stack in searched and searched[stack].rows]
+    if len(pair) < 2 or (pair[0].is_behind and not pair[1].is_behind):
+        return False
+    mine, its = (measured.point([metric]).costs.get(metric) for measured in pair)
+    return mine is not None and its is not None and its > (1 + NEAR) * mine
+
+
+def quickest(query: Query, best: Measured, others: Sequence[Measured]) -> Measured:
+    """The stack with the best response of those that live about as long as the best.
+
+    About as long is within a factor of `NOTHING`. Of those that respond as well within it, the one
+    with the least RAM.
+    """
+    limit = NOTHING * best.point([query.metric]).costs[query.metric]
+    level = [
+        other
+        for other in (best, *others)
+        if other.point([query.metric]).costs.get(query.metric, float("inf")) <= limit
+        and other.is_behind <= best.is_behind
+    ]
+    return by_response(query, level, lambda measured: measured.point(query.metrics))[0]
+
+
+def by_response(query: Query, level: Sequence[_T], point: Callable[[_T], Point]) -> list[_T]:
+    """Stacks as good for the goal, in order of response; of equal ones that with less RAM first."""
+
+    def response(each: _T) -> float:
+        return point(each).costs.get(query.response, float("inf"))
+
+    limit = NOTHING * min(map(response, level), default=0.0)
+    return sorted(
+        level,
+        key=lambda each: (
+            (0.0, point(each).ram, response(each))
+            if response(each) <= limit
+            else (response(each), point(each).ram, 0.0)
+        ),
+    )
 
 
 def frugal(points: Sequence[Point], best: Point, metric: str) -> Point | None:

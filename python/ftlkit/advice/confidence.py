@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from ftlkit._util import units
+from ftlkit._util.lookup import several
 from ftlkit.advice import phrasing
 from ftlkit.advice.choice import NEAR, is_decided_on_held_out_part, ranked
 from ftlkit.advice.halving import NOTHING
+from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import REFERENCE
 from ftlkit.api import catalogue
-from ftlkit.report.cautions import all_cautions
+from ftlkit.report.cautions import FEW_FOR_P99, all_cautions, writes
 from ftlkit.results.comparison import BETTER, UNKNOWN, change
 from ftlkit.results.metrics import COLUMNS
-from ftlkit.results.outcome import Outcome
+from ftlkit.results.outcome import Outcome, device_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +33,8 @@ _NAMED = 5
 """So many of the stacks that were not measured are named."""
 _OF_THE_TRACE = ("misaligned", "repeated")
 """Kinds of caution that hold for every run of a trace."""
+_HARDLY = 0.01
+"""Below this share of the blocks so few were erased that collecting was not measured."""
 _OF_A_NEW_DEVICE = {
     "nothing_erased": "no block was erased",
     "collections_not_reached": "collecting and merging copied hardly anything",
@@ -68,6 +73,8 @@ def doubts(
             why = (
                 "the held-out part refutes the choice of the search"
                 if is_refuted
+                else "it lives about as long on the held-out part, and responds faster or takes less RAM"
+                if query.goal == "life"
                 else "it does as well with less RAM on the held-out part"
             )
             sentences.append(
@@ -102,11 +109,13 @@ def _seen_before(query: Query) -> list[str]:
 
 
 def _tried(result: SearchResult) -> str:
-    """How many stacks were tried, with the reference, which runs even if it may not be advised."""
+    """How many stacks were measured, with the reference, which runs even if none may take it."""
     stacks = {stack for rung in result.rungs for stack in rung.tried}
-    number = "1 stack was tried" if len(stacks) == 1 else f"{len(stacks):,} stacks were tried"
-    is_there = any(rung.tried[REFERENCE].rows for rung in result.rungs if REFERENCE in rung.tried)
-    return f"{number}, with the reference {REFERENCE}" if is_there else number
+    measured = {stack for rung in result.rungs for stack, run in rung.tried.items() if run.rows}
+    number = "1 stack was measured" if len(measured) == 1 else f"{len(measured):,} stacks were measured"
+    failed = len(stacks) - len(measured)
+    there = f", with the reference {REFERENCE}" if REFERENCE in measured else ""
+    return f"{number}{there}{f', and {failed:,} failed' if failed else ''}"
 
 
 def _seeds(query: Query, result: SearchResult, figures: Mapping[str, Measured]) -> str:
@@ -244,6 +253,7 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
     """What to be careful about."""
     alone = result.rungs[0].failed.get(REFERENCE)
     said = [f"Nothing is compared with {REFERENCE}, which could not be run: {alone}"] if alone else []
+    said += _few(result, is_held_out=is_held_out)
     said += [*_unfinished(query, result, is_held_out=is_held_out), *_of_the_run(best), *_prepared(result, best)]
     said += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_THE_TRACE]
     lost = lost_in_a_cut(best.stack)
@@ -263,16 +273,53 @@ def _of_the_results(best: Measured) -> list[Caution]:
     return all_cautions(Outcome(json.loads(best.rows[0]["document"])))
 
 
-def of_a_new_device(best: Measured) -> list[str]:
-    """That the advice may be another on a device in use; nothing where it was in use."""
-    document = json.loads(best.rows[0]["document"])
+def _few(result: SearchResult, *, is_held_out: bool) -> list[str]:
+    """That the figures are of few requests, whatever the goal."""
+    prefix = result.last.requests
+    requests = result.requests - result.searched if is_held_out else prefix - prefix // WARM_UP
+    if requests >= FEW_FOR_P99:
+        return []
+    return [
+        (
+            f"The figures are of {several(requests, 'request')}, fewer than {FEW_FOR_P99:,}: a few more of another "
+            "kind could change which stack is best. Give more of the workload."
+        )
+    ]
+
+
+def of_a_new_device(best: Measured, reference: Measured | None) -> list[str]:
+    """That the advice may be another on a device in use; nothing where it was in use.
+
+    It was new if the run of the advised stack tells so, or that of the reference: what one of them
+    erases by its own way of merging says nothing of what collecting would cost.
+    """
     if _mode(best.rows[0]) == "steady":
         return []
-    kinds = [caution.kind for caution in all_cautions(Outcome(document)) if caution.kind in _OF_A_NEW_DEVICE]
-    if not kinds:
-        return []
-    why = f"{_OF_A_NEW_DEVICE[kinds[0]]} under {best.stack}"
-    return [f"On a device in use another stack may be best: {why}. --precondition steady measures a device in use."]
+    for measured in (best, *([reference] if reference is not None and reference.rows else [])):
+        why = _is_new(measured)
+        if why:
+            return [
+                (
+                    f"On a device in use another stack may be best: {why} under {measured.stack}. --precondition "
+                    "steady measures a device in use."
+                )
+            ]
+    return []
+
+
+def _is_new(measured: Measured) -> str:
+    """What in the run of a stack tells that the device was new; empty if nothing does."""
+    outcome = Outcome(json.loads(measured.rows[0]["document"]))
+    found = {caution.kind for caution in all_cautions(outcome)}
+    kinds = [kind for kind in _OF_A_NEW_DEVICE if kind in found]
+    if kinds:
+        return _OF_A_NEW_DEVICE[kinds[0]]
+    device, run = device_of(outcome.document), outcome.document["runs"][0]
+    geometry, erases = device["geometry"], run["erases"]["total"]
+    blocks = device["physical_bytes"] / (geometry["page_size_bytes"] * geometry["pages_per_block"])
+    if not writes(run) or erases >= _HARDLY * blocks:
+        return ""
+    return f"only {units.count(erases)} of {several(round(blocks), 'block')} {'was' if erases == 1 else 'were'} erased"
 
 
 def _unfinished(query: Query, result: SearchResult, *, is_held_out: bool) -> list[str]:

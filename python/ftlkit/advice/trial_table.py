@@ -26,6 +26,13 @@ def rungs(result: SearchResult) -> list[list[str]]:
 def _rung(result: SearchResult, rung: Rung) -> list[str]:
     halved = rung.halved
     over = [stack for stack in rung.over if stack != REFERENCE or REFERENCE in result.candidates]
+    # The reference is run on each prefix, and so goes on, whoever else does.
+    gone = {point.stack for point in halved.kept} if halved else set()
+    unaccounted = (
+        {*rung.tried} - {*over, *rung.failed, *halved.beaten, *halved.crowded, *halved.late} - gone if halved else set()
+    )
+    kept = gone | (unaccounted & {REFERENCE})
+    waiting = unaccounted - kept
     numbers = [
         rung.requests,
         len(rung.tried),
@@ -33,8 +40,8 @@ def _rung(result: SearchResult, rung: Rung) -> list[str]:
         len(rung.failed),
         len(halved.beaten) if halved else 0,
         len(halved.crowded) if halved else 0,
-        len(rung.unfinished) + (len(halved.late) if halved else 0),
-        len(halved.kept) if halved else 0,
+        len(rung.unfinished) + len(waiting) + (len(halved.late) if halved else 0),
+        len(kept),
     ]
     return [units.count(number) for number in numbers]
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
+from ftlkit._util.lookup import several
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer
 
 _SEARCH = "Search"
+_REASONS = 3
+"""So many of the reasons why stacks failed are printed."""
 
 
 @options.with_options("capacity", "requests", "repeat", *options.READING, *options.HOST, "precondition", "seed")
@@ -138,7 +141,7 @@ def show(answer: Answer, console: Console) -> None:
     """Print an answer."""
 
     def line(text: str) -> None:
-        console.print(units.typed(text), highlight=False, markup=False, soft_wrap=not console.is_terminal)
+        console.print(units.typed(text), highlight=False, markup=False)
 
     metrics = ["ram_bytes", *answer.metrics]
     for sentence in answer.sentences:
@@ -150,6 +153,9 @@ def show(answer: Answer, console: Console) -> None:
     line("* the advised stack. In brackets: another takes no more RAM and is as good or better.")
     if len(answer.table) < len(answer.stacks):
         line(f"{len(answer.stacks) - len(answer.table)} more, beaten or on other fronts, are in --report and --json.")
+    line("\nMeasured on")
+    for fact in answer.facts:
+        line(fact)
     for title, sentences in (("How sure that is", answer.doubts), ("Read with care", answer.cautions)):
         line(f"\n{title}")
         for sentence in sentences:
@@ -194,7 +200,13 @@ def _show_tried(answer: Answer, console: Console) -> None:
         table.add_row(fate.name, f"{fate.stacks}", units.typed(fate.reason))
     console.print()
     console.print(table)
-    for reason, stacks in failures(answer.result).items():
-        many = "1 stack" if len(stacks) == 1 else f"{len(stacks)} stacks"
-        text = units.typed(f"failed, {many} such as {min(stacks)}: {reason}")
-        console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
+    # The reasons of most stacks first.
+    reasons = sorted(failures(answer.result).items(), key=lambda reason: -len(reason[1]))
+    texts = [
+        f"failed, {several(len(stacks), 'stack')} such as {min(stacks)}: {why}" for why, stacks in reasons[:_REASONS]
+    ]
+    if others := reasons[_REASONS:]:
+        stacks = several(sum(len(each) for _, each in others), "more stack")
+        texts.append(f"failed, {stacks} for {several(len(others), 'other reason')}, which --json has")
+    for text in texts:
+        console.print(units.typed(text), highlight=False, markup=False)

@@ -10,7 +10,7 @@ from rich.text import Text
 from ftlkit._util import units
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.report import life
-from ftlkit.report.facts import changes, device_line, preparation, reading
+from ftlkit.report.facts import intro
 from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, columns, responses, wear
 
 if TYPE_CHECKING:
@@ -27,12 +27,8 @@ _CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p99", "longest")
 def show(results: Results, console: Console) -> None:
     """Print results."""
     runs = results.document["runs"]
-    prepared = preparation(results.document)
-    prepared = f"{prepared[0].upper()}{prepared[1:]}"
-    document = results.document
-    for line in (device_line(document), reading(document), *changes(document), prepared):
-        if line:
-            console.print(units.typed(f"{line}."), highlight=False, markup=False)
+    for line in intro(results.document):
+        console.print(units.typed(line), highlight=False, markup=False)
     if runs:
         console.print(_runs(runs).fitted(console))
         _section(console, "Response times", _chosen(responses(results), "kind", [*RESPONSES], _RESPONSES, RESPONSES))

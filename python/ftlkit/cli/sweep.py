@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ftlkit import study
+from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_writable, write
@@ -16,6 +18,7 @@ from ftlkit.api.sweep import planned, swept
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
+from ftlkit.report.facts import intro
 from ftlkit.results.store import DEFAULT, files, named
 from ftlkit.sweeps.executors import LOCAL
 from ftlkit.sweeps.statements import statements
@@ -78,16 +81,31 @@ def sweep(
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.rows:
             raise
-        _show(stop.finished.done, store, OUT)
+        _show(plan, stop.finished.done, store, OUT)
         _report(plan, stop.finished.done, report, inputs)
         raise typer.Exit(INTERRUPTED) from None
-    _show(done, store, OUT)
+    _show(plan, done, store, OUT)
     _report(plan, done, report, inputs)
 
 
-def _show(done: Sweep, store: Path, console: Console) -> None:
+def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
     groups_of_rows = groups(done.rows)
     if groups_of_rows:
+        workloads, devices = dict(plan.workloads), dict(plan.devices)
+        # A device without a name is the default, unless it is what is varied.
+        unnamed = {"preset": None} if any(axis.key == "device.preset" for axis in plan.axes) else {}
+        lines = [
+            intro(
+                json.loads(group.rows[0]["document"]),
+                {
+                    "workload": workloads.get(group.workload, plan.workloads[0][1]),
+                    "device": devices.get(group.device, unnamed),
+                },
+            )
+            for group in groups_of_rows
+        ]
+        for line in dict.fromkeys(line for each in lines for line in each):
+            console.print(units.typed(line), highlight=False, markup=False)
         said = statements(done.rows)
         for sentence in said.headline:
             console.print(sentence, highlight=False, markup=False)

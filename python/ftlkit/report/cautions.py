@@ -117,7 +117,7 @@ def cheap(results: Outcome) -> list[Run]:
     return [
         run
         for run in results.document["runs"]
-        if _writes(run) and _written(results, run) < 1 and _moved(run, "program") < CHEAP * pages * _moved(run, "erase")
+        if writes(run) and _written(results, run) < 1 and _moved(run, "program") < CHEAP * pages * _moved(run, "erase")
     ]
 
 
@@ -245,7 +245,7 @@ def _few(results: Outcome) -> str | None:
 
 def _fresh(results: Outcome) -> str | None:
     runs = results.document["runs"]
-    idle = [run for run in runs if not run["erases"]["total"] and _writes(run)]
+    idle = [run for run in runs if not run["erases"]["total"] and writes(run)]
     if not idle:
         return None
     text = f"No block was erased under {names(idle)}, so garbage collection was not tested"
@@ -254,7 +254,7 @@ def _fresh(results: Outcome) -> str | None:
     return f"{text}. Precondition the device to a steady state (precondition = steady), or give it less capacity."
 
 
-def _writes(run: Run) -> bool:
+def writes(run: Run) -> bool:
     """Whether a run writes enough for collections to matter."""
     return run["requests"]["write"] >= FEW_WRITES * (run["requests"]["read"] + run["requests"]["write"])
 

@@ -110,18 +110,46 @@ def device_line(document: Document) -> str:
     return f"Device {device['preset']}{default}: {sizes}, spare {units.share(device['spare'])}{reason}"
 
 
+def intro(document: Document, given: Json | None = None) -> list[str]:
+    """What runs were made on, as lines: the device, how the trace was read, how it was prepared.
+
+    A point of a sweep is run with all its keys filled in; `given` is the study as it was given.
+    """
+    if given is not None:
+        document = _as_given(document, given)
+    prepared = preparation(document)
+    lines = (
+        device_line(document),
+        reading(document),
+        *changes(document),
+        f"{prepared[0].upper()}{prepared[1:]}",
+    )
+    return [f"{line}." for line in lines if line]
+
+
+def _as_given(document: Document, given: Json) -> Document:
+    """Results that say which of their keys were given, and which were chosen."""
+    device: Json = {**device_of(document), "is_default": "preset" not in given.get("device", {})}
+    workload: Json = {**document["workload"]}
+    if workload.get("read_as"):
+        is_guessed = not {"format", "columns"} & given["workload"].keys()
+        workload["read_as"] = workload["read_as"] | {"is_guessed": is_guessed}
+    return {**document, "device": device, "workload": workload}  # type: ignore[typeddict-item] # the same keys
+
+
 def reading(document: Document) -> str | None:
     """How a trace was read, in a line; nothing for a workload that is generated."""
     workload = document["workload"]
     read = workload.get("read_as")
     if read is None:
         return None
+    columns = f" ({read['columns']})" if read["columns"] else ""
     how = ", guessed from its content" if read["is_guessed"] else ""
     devices = sum(device["base_byte"] is not None for device in read["devices"])
     several = f" on {devices} devices, laid out one after another" if devices > 1 else ""
     mean = units.size(workload.get("bytes", 0) / max(workload["requests"], 1))
     return (
-        f"{workload['name']} read as {read['format']} ({read['columns']}){how}: times in {read['time_unit']}, "
+        f"{workload['name']} read as {read['format']}{columns}{how}: times in {read['time_unit']}, "
         f"{units.count(workload['requests'])} requests over {units.duration(workload['duration_ns'])}{several}, "
         f"addresses up to {units.size(workload['span_bytes'])}, {mean} a request"
     )

@@ -111,7 +111,7 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
     (
         "ram",
         "RAM against response time",
-        "Each run's RAM for its mapping and its mean response time; lower and further left is better.",
+        "Each run's RAM and its mean response time; lower and further left is better.",
         "runs",
         charts.ram,
     ),

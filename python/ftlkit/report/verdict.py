@@ -233,7 +233,7 @@ def _ram(run: Run) -> int:
 
 
 def _ram_alone(run: Run) -> str:
-    return f"Its mapping takes {units.size(_ram(run))} of RAM."
+    return f"It takes {units.size(_ram(run))} of RAM."
 
 
 def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
@@ -242,10 +242,10 @@ def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
     mine = units.size(_ram(first))
     cheaper = [run for run in runs[1:] if _ram(run) < _ram(first) and units.size(_ram(run)) != mine]
     if not cheaper:
-        return [f"{first['label']} takes no more RAM than the others: {mine} for its mapping."]
+        return [f"{first['label']} takes no more RAM than the others: {mine}."]
     nearest = cheaper[0]
     text = (
-        f"{first['label']} takes {mine} of RAM for its mapping; {nearest['label']} takes "
+        f"{first['label']} takes {mine} of RAM; {nearest['label']} takes "
         f"{units.size(_ram(nearest))} ({units.share(_ram(nearest) / _ram(first))} of it)"
         f"{_beside(nearest, first, ahead)}."
     )

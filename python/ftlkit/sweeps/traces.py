@@ -90,7 +90,10 @@ def as_given(document: Json, resolved: Json, laid_out: LaidOut) -> Json:
     workload = document["workload"]
     others = [sentence for sentence in workload.get("facts", []) if not sentence.startswith("read as parquet")]
     said = [f"read as {facts['format']}, laid out once for the sweep", *counted, *others]
-    read_as = dict(workload.get("read_as") or {}) | {"format": facts["format"]}
+    table = resolved["workload"]
+    # What was laid out has columns and a unit of its own.
+    read_as = dict(workload.get("read_as") or {}) | {"format": facts["format"], "columns": table.get("columns", "")}
+    read_as |= {"time_unit": table["time_unit"]} if "time_unit" in table else {}
     named = {"name": Path(resolved["workload"]["trace"]).name, "format": facts["format"]}
     return document | {
         "workload": workload | named | {"facts": said, "read_as": read_as},
