@@ -256,12 +256,44 @@ def test_the_parts_that_go_together_are_those_of_the_simulator() -> None:
 def test_a_stack_is_simpler_without_settings_that_were_not_asked_for() -> None:
     heads = [space.Head("dftl:victim=fifo", ("", "+lru"))]
     searched = space.Space(heads, 1 << 20, {})
-    assert searched.simpler("dftl:cmt=8KiB:d=2:victim=fifo:window=4+lru:ram=8KiB") == [
-        "dftl:cmt=8KiB:victim=fifo:window=4+lru:ram=8KiB",
-        "dftl:cmt=8KiB:d=2:victim=fifo+lru:ram=8KiB",
+    assert searched.simpler("dftl:cmt=8KiB:gc_idle=2:gc_threshold=4:victim=fifo+lru:ram=8KiB") == [
+        "dftl:cmt=8KiB:gc_threshold=4:victim=fifo+lru:ram=8KiB",
+        "dftl:cmt=8KiB:gc_idle=2:victim=fifo+lru:ram=8KiB",
         "dftl:cmt=8KiB:victim=fifo+lru:ram=8KiB",
     ]
     assert searched.simpler("dftl:cmt=8KiB:victim=fifo") == []
+    # Without the policy nothing is left for what belongs to it.
+    free = space.Space([space.Head("dftl", ("",))], 1 << 20, {})
+    assert free.simpler("dftl:cmt=8KiB:d=2:victim=d-choices") == [
+        "dftl:cmt=8KiB:victim=d-choices",
+        "dftl:cmt=8KiB",
+        "dftl:cmt=8KiB",
+    ]
+
+
+def test_what_acts_only_with_a_value_of_another_is_not_set_without_it() -> None:
+    found = {part["name"]: needs for part in fk.parts() if (needs := space.needs(part["parameters"]))}
+    assert found["page"] == {
+        "d": ("victim", "d-choices"),
+        "window": ("victim", "windowed-greedy"),
+        "hint_streams": ("streams", "hints"),
+        "hint_collection": ("streams", "hints"),
+    }
+    assert found["dftl"]["protected"] == ("cmt_policy", "segmented-lru")
+    pairs = {pair for needs in found.values() for pair in needs.items()}
+    assert pairs == {*found["page"].items(), *found["dftl"].items()}
+    searched = space.Space([space.Head("page", ("",)), space.Head("page:window=4", ("",))], 1 << 20, {})
+    tuned: dict[str, str | int] = {
+        "mapping": "page",
+        "tune page 0": "window",
+        "tune page 1": "victim",
+        "page.window": 1,
+    }
+    asked = {policy: searched.ask(Fixed({**tuned, "page.victim": policy})) for policy in ("windowed-greedy", "fifo")}
+    assert asked == {"windowed-greedy": "page:victim=windowed-greedy:window=8", "fifo": "page:victim=fifo"}
+    # What was asked for stays.
+    given = {f"tune page:window=4 {slot}": "" for slot in range(2)}
+    assert searched.ask(Fixed({**given, "mapping": "page:window=4"})) == "page:window=4"
 
 
 def test_the_least_ram_of_a_part_is_what_works() -> None:

@@ -8,6 +8,7 @@ is, not what one chooses, and are never searched.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +16,7 @@ from ftlkit.api import catalogue
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ftlkit.results.document import Json
 
@@ -73,6 +74,7 @@ class Space:
         self._ceiling, self._floors = ceiling_bytes, floors
         self._beside: dict[str, int] = {}
         self._parameters = {part["name"]: part["parameters"] for part in catalogue.parts()}
+        self._needs = {name: needs(parameters) for name, parameters in self._parameters.items()}
 
     def _in_turn(self, heads: Sequence[Head]) -> list[Head]:
         """The beginnings by turns of their families: a search cut short has tried most families."""
@@ -160,7 +162,8 @@ class Space:
         without = [{pair} for pair in extra] + ([set(extra)] if len(extra) > 1 else [])
         return [
             "+".join(
-                ":".join([name, *(setting for setting in rest if (name, setting) not in gone)]) for name, *rest in parts
+                ":".join(self._acting(name, [each for each in rest if (name, each) not in gone], kept))
+                for name, *rest in parts
             )
             for gone in without
         ]
@@ -181,6 +184,23 @@ class Space:
                 fewer = [*settings[:place], f"{parameter['name']}={_written(half)}", *settings[place + 1 :]]
                 result.append("+".join([*parts[:number], ":".join([name, *fewer]), *parts[number + 1 :]]))
         return result
+
+    def _acting(self, name: str, settings: Sequence[str], kept: Collection[tuple[str, str]]) -> list[str]:
+        """A part with its settings, less those that act only with a value that is not there.
+
+        So does the window of a policy that is not chosen. Those that are to be `kept` stay.
+        """
+        there = {parameter["name"]: parameter["default"] for parameter in self._parameters[name]}
+        there |= {key: value for key, _, value in (setting.partition("=") for setting in settings)}
+        needed = self._needs[name]
+        acting = [
+            setting
+            for setting in settings
+            if (name, setting) in kept
+            or (key := setting.partition("=")[0]) not in needed
+            or there[needed[key][0]] == needed[key][1]
+        ]
+        return [name, *acting]
 
     def _asked_for(self) -> set[tuple[str, str]]:
         """The settings that were asked for, each with its part."""
@@ -216,7 +236,7 @@ class Space:
             if value != parameter["default"]:
                 chosen.append(f"{parameter['name']}={value}")
         # In order, so that one stack has one text.
-        return ":".join([name, *sorted([*given, *chosen])])
+        return ":".join(self._acting(name, sorted([*given, *chosen]), {(name, setting) for setting in given}))
 
     def _size(self, owner: str, parameter: Json, chooser: Chooser) -> str:
         key = f"{owner}.{parameter['name']}"
@@ -228,6 +248,29 @@ class Space:
 def is_ram(parameter: Json) -> bool:
     """Whether a parameter is an amount of RAM, by what the registry says of it."""
     return bool(parameter["kind"] == "bytes" and parameter["meaning"].startswith("RAM"))
+
+
+def needs(parameters: Sequence[Json]) -> dict[str, tuple[str, str]]:
+    """Parameters that act only with one value of another, by what the registry says of them.
+
+    A meaning names that value before anything else: it begins with `With KEY = VALUE`, or its first
+    clause names a policy, whose hyphen tells it from a word.
+    """
+    policies = {value: other["name"] for other in parameters for value in other.get("of", ()) if "-" in value}
+    names = {parameter["name"] for parameter in parameters}
+    found: dict[str, tuple[str, str]] = {}
+    for parameter in parameters:
+        clause = re.split("[;.]", parameter["meaning"])[0]
+        told = re.match(r"With (\w+) = ([\w-]+)", clause)
+        if told and told[1] in names:
+            found[parameter["name"]] = (told[1], told[2])
+            continue
+        named = [
+            word for word in re.findall(r"[\w-]+", clause) if policies.get(word, parameter["name"]) != parameter["name"]
+        ]
+        if len(named) == 1:
+            found[parameter["name"]] = (policies[named[0]], named[0])
+    return found
 
 
 def level(place: int) -> int:
