@@ -65,6 +65,18 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         self.destination_of(from, Cause::Collection)
     }
 
+    /// The scheme's own pages stay in their stream, and the last copies of trimmed pages beside
+    /// them do not.
+    fn blocks_to_empty(&self, pbn: Pbn) -> usize {
+        let stream = self.space.stream_of(pbn);
+        if Some(stream) != S::ForeignPages::STREAM {
+            return 1;
+        }
+        let vanishing = self.trims.about_to_vanish(self.space.page_indices(pbn)).len() as u32;
+        let parts = [(stream, self.space.valid_in(pbn)), (COLLECTED, vanishing)];
+        parts.into_iter().filter(|&(stream, pages)| self.space.opens_a_block(pbn, stream, pages)).count().max(1)
+    }
+
     fn programs_per_move(&self) -> u32 {
         1 + self.table.copies()
     }

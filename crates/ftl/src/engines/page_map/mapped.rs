@@ -89,6 +89,12 @@ pub trait PageMapped {
         self.collected()
     }
 
+    /// Free blocks of its die that emptying a block may open before it gives back its own: one,
+    /// unless what it holds goes to several streams.
+    fn blocks_to_empty(&self, _pbn: Pbn) -> usize {
+        1
+    }
+
     /// The stream of a block in which recovery finds a page with this tag.
     fn recovered(&self, tag: &Tag) -> Stream {
         if tag.role == Role::Collected { self.collected() } else { HOST }
@@ -173,8 +179,9 @@ pub trait PageMapped {
         flash.with_cause(Cause::WearLevelling, |flash| {
             self.repair_before_write(flash)?;
             // What a collection wrote beside the pages that it moved may have taken the die's last
-            // free block.
-            if self.blocks().free_on(die) == 0 && !self.blocks().may_have_failed() {
+            // free block. One that failures took can only come back by `repair_before_write`.
+            let free = self.blocks().free_on(die);
+            if free < self.blocks_to_empty(pbn) && (free > 0 || !self.blocks().may_have_failed()) {
                 self.refill(flash, die)?;
             }
             Ok::<_, FtlError>(())
@@ -184,10 +191,10 @@ pub trait PageMapped {
             Use::Free => return Ok(RelocateOutcome::Done),
             Use::Bad => return Ok(RelocateOutcome::Retired),
         }
-        let (space, blocks, _) = self.parts();
-        if blocks.free_on(die) == 0 {
+        if self.blocks().free_on(die) < self.blocks_to_empty(pbn) {
             return Ok(RelocateOutcome::Deferred(Deferred::NoRoom));
         }
+        let (space, blocks, _) = self.parts();
         match space.withdraw(flash, blocks, pbn) {
             None => return Ok(RelocateOutcome::Deferred(Deferred::NoRoom)),
             Some(false) => return Ok(RelocateOutcome::Done),
@@ -225,8 +232,8 @@ pub trait PageMapped {
         let cost = self.programs_per_move();
         while self.blocks().has_lost_reserve() {
             let destinations: Vec<_> = (0..self.space().streams()).map(|stream| self.destination(stream)).collect();
-            let (space, blocks, _) = self.parts();
-            let Some((die, victim)) = space.take_victim_for_reserve(blocks, &destinations, cost) else { break };
+            let (space, blocks, trims) = self.parts();
+            let Some((die, victim)) = space.take_victim_for_reserve(blocks, &destinations, cost, trims) else { break };
             self.collect_apart(flash, die, victim, Cause::Collection)?;
         }
         Ok(())
@@ -237,12 +244,12 @@ pub trait PageMapped {
     /// yet waits.
     #[cold]
     fn empty_failing<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
-        for die in self.space().failing_dies() {
+        for pbn in self.space().failing() {
+            let die = self.space().die_of(pbn);
             self.refill(flash, die)?;
-            if !self.is_short(die)
-                && let Some(block) = self.space().take_failing(die)
-            {
-                self.collect_apart(flash, die, block, Cause::Relocation)?;
+            let opened = self.blocks_to_empty(pbn);
+            if !self.is_short_of(die, opened) && self.space().take_failing(pbn) {
+                self.collect_apart(flash, die, pbn, Cause::Relocation)?;
             }
         }
         Ok(())

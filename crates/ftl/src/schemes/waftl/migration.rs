@@ -43,7 +43,8 @@ impl Waftl {
         while self.pages.blocks.free() < spent
             && let Some(pbn) = self.spent.take()
         {
-            if self.pages.space.is_spent(pbn) {
+            let has_room = self.pages.blocks.free_on(self.pages.space.die_of(pbn)) > 0;
+            if self.is_clear(pbn) || has_room && self.pages.space.is_spent(pbn) {
                 flash.in_background(|flash| self.erase(flash, pbn))?;
             }
         }

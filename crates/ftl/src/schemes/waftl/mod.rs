@@ -338,3 +338,6 @@ impl<D: Device> Mapping<D> for Waftl {
         gauges
     }
 }
+
+#[cfg(test)]
+mod tests;

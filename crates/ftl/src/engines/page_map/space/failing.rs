@@ -19,31 +19,30 @@ use crate::recovery::trims::Trims;
 impl PageSpace {
     /// Takes the block whose collection gives a die its reserve back, if there is room for what has
     /// to be moved to the destination of its stream, where moving a page takes up to `cost`
-    /// programs: the next failure would else find no place anywhere.
+    /// programs and a last copy of a trimmed page one: the next failure would else find no place
+    /// anywhere.
     #[cold]
     pub fn take_victim_for_reserve(
         &mut self,
         blocks: &BlockManager,
         destinations: &[Stream],
         cost: u32,
+        trims: &Trims,
     ) -> Option<(u32, Pbn)> {
         debug_assert_eq!(destinations.len(), self.streams.len(), "a stream has no destination");
-        let room = |space: &Self, stream: Stream| -> u32 {
-            let open_pages = |die: u32| {
-                let open = space.open[stream * space.order.len() + die as usize];
-                open.end - open.next + blocks.free_on(die) as u32 * space.summaries.content_pages()
-            };
-            (0..space.dies()).map(open_pages).sum()
+        let fits = |space: &Self, victim: Pbn| {
+            let stream = destinations[space.stream_of(victim)];
+            let pages_of =
+                |die| space.open_pages(die, stream) + blocks.free_on(die) as u32 * space.summaries.content_pages();
+            let vanishing = trims.about_to_vanish(space.page_indices(victim)).len() as u32;
+            let programs = space.ledger.valid_pages(victim) * cost + vanishing;
+            programs <= (0..space.dies()).map(pages_of).sum()
         };
-        for die in (0..self.dies()).filter(|&die| blocks.free_on(die) == 0).collect::<Vec<_>>() {
-            if let Some(victim) = self.take_fewest_valid_on(die) {
-                if self.ledger.valid_pages(victim) * cost <= room(self, destinations[self.stream_of(victim)]) {
-                    return Some((die, victim));
-                }
-                self.victims.close(victim, self.ledger.valid_pages(victim));
-            }
-        }
-        None
+        let mut dies = (0..self.dies()).filter(|&die| blocks.free_on(die) == 0);
+        dies.find_map(|die| {
+            let victim = self.take_fewest(|space, pbn| space.die_of(pbn) == die && fits(space, pbn))?;
+            Some((die, victim))
+        })
     }
 
     /// Free blocks kept beyond the threshold for the case that an erase fails while there are
@@ -173,15 +172,15 @@ impl PageSpace {
         !self.failing.is_empty()
     }
 
-    /// The dies on which blocks wait to be emptied.
-    pub fn failing_dies(&self) -> Vec<u32> {
-        self.failing.iter().map(|&(pbn, _)| self.die_of(pbn)).collect()
+    /// The blocks that wait to be emptied.
+    pub fn failing(&self) -> Vec<Pbn> {
+        self.failing.iter().map(|&(pbn, _)| pbn).collect()
     }
 
-    /// Takes a block that waits to be emptied on a die. That takes a free block more than the die's
-    /// collection needs.
-    pub fn take_failing(&mut self, die: u32) -> Option<Pbn> {
-        let at = self.failing.iter().position(|&(pbn, _)| self.geometry.die_of(pbn) == die)?;
-        Some(self.failing.swap_remove(at).0)
+    /// Takes a block that waits to be emptied; tells whether it did. Emptying it takes free blocks
+    /// beyond those that the die's collection needs, since it gives none back.
+    pub fn take_failing(&mut self, pbn: Pbn) -> bool {
+        let at = self.failing.iter().position(|&(failing, _)| failing == pbn);
+        at.map(|at| self.failing.swap_remove(at)).is_some()
     }
 }

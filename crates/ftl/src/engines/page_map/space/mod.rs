@@ -9,7 +9,9 @@
 //!
 //! **Why a placement never fails.** Each die keeps a last free block that only its own collection
 //! may open ([`PageSpace::program`]). Collecting a block moves at most one block's worth of pages,
-//! so it needs at most that one and returns one. As long as the valid pages fit into
+//! so it needs at most that one and returns one. Where the pages of a block go to several streams,
+//! whoever empties it sees to it that the die has a free block for each of them that lacks room
+//! (`PageMapped::blocks_to_empty`). As long as the valid pages fit into
 //! `PageSpace::capacity_pages`, some die has either room in an open block or a closed block with an
 //! invalid page: otherwise every die were full of valid pages beyond that number. A collection
 //! whose victim cannot be erased returns none, so a device of a single die keeps one free block
@@ -220,6 +222,21 @@ impl PageSpace {
     pub fn has_room(&self, die: u32, stream: Stream) -> bool {
         let open = self.open[stream * self.order.len() + die as usize];
         open.next < open.end
+    }
+
+    /// Pages for which a die's open block of a stream has room.
+    pub(super) fn open_pages(&self, die: u32, stream: Stream) -> u32 {
+        let open = self.open[stream * self.order.len() + die as usize];
+        open.end - open.next
+    }
+
+    /// Whether so many pages of a stream, moved out of a block, open a free block of its die. The
+    /// block itself takes none, should it be open.
+    pub fn opens_a_block(&self, out_of: Pbn, stream: Stream, pages: u32) -> bool {
+        let die = self.die_of(out_of);
+        let next = self.open[stream * self.order.len() + die as usize].next as usize;
+        let is_itself = self.page_indices(out_of).contains(&next);
+        pages > if is_itself { 0 } else { self.open_pages(die, stream) }
     }
 
     /// Whether a die should collect before it opens another block.

@@ -148,6 +148,33 @@ fn an_empty_block_is_had_without_room_unless_it_holds_a_last_copy_of_a_pending_t
     model.holds();
 }
 
+/// A last copy of a pending trim takes a page, too: a block without a valid page but with three of
+/// them fits less than one with a single valid page.
+#[test]
+fn a_reserve_is_restored_by_a_block_whose_valid_pages_and_last_copies_fit() {
+    let mut model = Model::new(6, 2 * PAGES, 1, Policy::Greedy);
+    (0..2 * PAGES).for_each(|lpn| model.write(lpn));
+    let [first, second] = [0, PAGES].map(|lpn| model.at[&lpn]);
+    (0..2 * PAGES - 1).for_each(|lpn| model.write(lpn));
+    let mut trims = Trims::default();
+    for offset in 0..3 {
+        trims.guard(Lpn::new(100 + offset));
+        trims.trimmed_at(Lpn::new(100 + offset), Ppn::new(first.get() + offset));
+    }
+    let (space, blocks, flash) = (&mut model.space, &mut model.blocks, &mut model.flash);
+    for lpn in [200, 201] {
+        let label = Label::new(lpn, Role::Collected);
+        space.program(flash, blocks, 0, (COLLECTED, Hint::NONE), label, Content::New(())).expect("room");
+    }
+    while blocks.take_on(0, AllocRequest::new(Purpose::Reserve)).is_some() {}
+    let mut take = |trims: &Trims| space.take_victim_for_reserve(blocks, &[COLLECTED; 2], 1, trims);
+    let [first, second] = [first, second].map(|ppn| (0, Pbn::new(ppn.get() / PAGES)));
+    assert_eq!(take(&trims), Some(second), "two pages are left in the open block");
+    assert_eq!(take(&trims), None);
+    trims.settled(100, 1);
+    assert_eq!(take(&trims), Some(first));
+}
+
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "is opened on a die with room")]
