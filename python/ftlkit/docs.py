@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit._util.outputs import write as write_file
 from ftlkit.api import catalogue
-from ftlkit.report.causes import CAUSES, CONTROLLER
+from ftlkit.report.causes import CAUSES, CONTROLLER, LINK
 from ftlkit.results.frames import FRAMES
 from ftlkit.results.metrics import METRICS, PARTS
 from ftlkit.sources import TITLES
@@ -172,13 +172,14 @@ _REQUEST_COLUMNS = {
         "time that it waited behind operations of each cause; not without `run.waiting`",
     ),
     "service_CAUSE_ns": ("whole number", "time of its own operations of each cause; not without `run.waiting`"),
-    "controller_ns": ("whole number", "its time between flash operations; not without `run.waiting`"),
+    "controller_ns": ("whole number", "its time at the controller and between operations; not without `run.waiting`"),
+    "link_ns": ("whole number", "its time on the host link, waiting included; not without `run.waiting`"),
 }
 
 
 def request_columns() -> list[str]:
     """The columns of the log of requests."""
-    causes = [cause for cause in CAUSES if cause != CONTROLLER]
+    causes = [cause for cause in CAUSES if cause not in (CONTROLLER, LINK)]
     return [
         name.replace("CAUSE", cause) for name in _REQUEST_COLUMNS for cause in (causes if "CAUSE" in name else [""])
     ]

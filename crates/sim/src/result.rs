@@ -156,8 +156,8 @@ pub struct RunResult {
     /// What of `waiting_ns` was waiting for a channel's bus; the rest was waiting for dies.
     pub bus_waiting_ns: Option<BTreeMap<&'static str, f64>>,
     /// What a read or write took in its own operations: mean nanoseconds a request, by cause;
-    /// `controller` is the time between operations. With `waiting_ns` it adds up to the mean
-    /// response.
+    /// `controller` is the time at the controller and between operations, `link` that on the host
+    /// link, waiting for it included. With `waiting_ns` it adds up to the mean response.
     pub service_ns: Option<BTreeMap<&'static str, f64>>,
     /// The scheme's gauges at the end.
     pub gauges: BTreeMap<&'static str, f64>,
@@ -253,6 +253,10 @@ pub struct Utilisation {
     pub dies: Option<f64>,
     /// Of channels; null with serial pricing.
     pub channels: Option<f64>,
+    /// Of the host link, the way that was busier; null where data move at once.
+    pub link: Option<f64>,
+    /// Of the controller's cores; null where there is one for every command.
+    pub controller: Option<f64>,
 }
 
 /// The run over time; one element a point, each about the interval that the point ends.

@@ -17,7 +17,7 @@ use ftl::{ConfigError, Part, Stack};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 use trace::generate::GeneratorSpec;
-use trace::units::{Bytes, Nanoseconds};
+use trace::units::{Bytes, BytesPerSecond, Nanoseconds};
 use trace::{Columns, Conditions, DeviceChoice, Format, OpenOptions, TimeBackwards, TimeUnit};
 
 use crate::{SimError, Suspend, Window};
@@ -95,6 +95,14 @@ pub struct DeviceText {
     pub gc_channels: Option<Count>,
     /// Whether collections let reads pass between their operations.
     pub gc_yields: Option<bool>,
+    /// What the host link moves each way, 1 B/s or more; when not given, data move at once.
+    pub link_bandwidth: Option<BytesPerSecond>,
+    /// What a command takes on the host link besides its data; it holds nothing.
+    pub link_latency: Option<Nanoseconds>,
+    /// Commands that the controller can be at in the same time, 1 or more; when not given, all.
+    pub controller_cores: Option<Count>,
+    /// What a command takes of the controller.
+    pub controller_latency: Option<Nanoseconds>,
     /// In which order the pages of a block may be programmed.
     pub program_order: Option<ProgramOrder>,
     /// Erases that a block survives, 1 or more.

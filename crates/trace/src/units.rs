@@ -49,7 +49,11 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanoseconds(pub u64);
 
-/// A size or a duration that cannot be understood. The sentence names the key (where known), the
+/// Bytes a second. In TOML and JSON: text with a unit, such as `"550MB/s"`, `"3.5GB/s"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BytesPerSecond(pub u64);
+
+/// A size, a duration or a rate that cannot be understood. The sentence names the key (where known), the
 /// value, what is wrong and the units that are allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
@@ -86,6 +90,22 @@ pub fn parse_bytes(key: &str, text: &str) -> Result<Bytes, UnitError> {
         None => return Err(UnitError::new(key, text, format!("unknown unit `{unit}`; {allowed}"))),
     };
     exact(number, factor).map(Bytes).map_err(|problem| UnitError::new(key, text, format!("{problem}; {allowed}")))
+}
+
+/// Reads a rate: `"550MB/s"`, `"3.5 GB/s"`. `key` is what the error calls it; empty when it is not
+/// known.
+pub fn parse_rate(key: &str, text: &str) -> Result<BytesPerSecond, UnitError> {
+    let size = text.trim().strip_suffix("/s").map(str::trim_end).filter(|size| !split(size).1.is_empty());
+    let size = size.ok_or_else(|| {
+        UnitError::new(
+            key,
+            text,
+            "a rate is bytes a second; write a number with one of B/s, kB/s, MB/s, GB/s, MiB/s, GiB/s",
+        )
+    })?;
+    parse_bytes(key, size)
+        .map(|bytes| BytesPerSecond(bytes.0))
+        .map_err(|error| UnitError::new(key, text, error.problem))
 }
 
 /// Reads a duration: `"25us"`, `"1.5ms"`, `"2 h"`. `key` is what the error calls it; empty when it
@@ -150,6 +170,38 @@ impl fmt::Display for Bytes {
 impl fmt::Display for Nanoseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}ns", self.0)
+    }
+}
+
+impl fmt::Display for BytesPerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}B/s", self.0)
+    }
+}
+
+impl Serialize for BytesPerSecond {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BytesPerSecond {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(RateVisitor)
+    }
+}
+
+struct RateVisitor;
+
+impl Visitor<'_> for RateVisitor {
+    type Value = BytesPerSecond;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bytes a second, as text such as \"550MB/s\" or \"3.5GB/s\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<BytesPerSecond, E> {
+        parse_rate("", text).map_err(E::custom)
     }
 }
 
@@ -242,6 +294,20 @@ mod tests {
             [("25us", 25_000), ("25µs", 25_000), ("1.5ms", 1_500_000), ("0.0499ms", 49_900), ("1h", 3_600_000_000_000)]
         {
             assert_eq!(parse_duration("gap", text), Ok(Nanoseconds(ns)), "{text}");
+        }
+    }
+
+    #[test]
+    fn rates_are_bytes_a_second() {
+        for (text, rate) in [("550MB/s", 550_000_000), ("3.05 GB/s", 3_050_000_000), ("1B/s", 1), ("4KiB /s", 4096)] {
+            assert_eq!(parse_rate("link", text), Ok(BytesPerSecond(rate)), "{text}");
+            let json = serde_json::to_string(&BytesPerSecond(rate)).unwrap();
+            assert_eq!(serde_json::from_str::<BytesPerSecond>(&json).unwrap(), BytesPerSecond(rate));
+        }
+        for text in ["550", "550MB", "550/s", "-1MB/s", "5GB/h", "", "/s"] {
+            let error = parse_rate("link", text).expect_err(text).to_string();
+            assert!(error.starts_with(&format!("link = \"{text}\": ")), "{error}");
+            assert!(error.contains("MB"), "{error}");
         }
     }
 

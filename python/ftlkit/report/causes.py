@@ -26,7 +26,8 @@ _COLOURS = (
 """The colour of each cause, by its number."""
 
 CONTROLLER = "controller"
-"""Time between a request's flash operations: no cause of the simulator, but a part of responses."""
+LINK = "link"
+"""Time of a request beside its flash operations: no causes of the simulator, but parts of responses."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,11 @@ def _causes() -> dict[str, Cause]:
         Cause(cause["name"], cause["words"], cause["meaning"], cause["work"], _COLOURS[cause["number"]])
         for cause in json.loads(_native.causes())
     ]
-    own = "Time of a request on the controller's RAM and registers, between flash operations."
-    controller = Cause(CONTROLLER, "the controller's RAM and registers", own, CONTROLLER, "#857a5c")
-    return {cause.name: cause for cause in [*causes, controller]}
+    own = "Time of a request at the controller's cores, RAM and registers, beside flash operations."
+    controller = Cause(CONTROLLER, "the controller's cores, RAM and registers", own, CONTROLLER, "#857a5c")
+    way = "Time of a request on the link to the host, and waiting for it."
+    link = Cause(LINK, "the link to the host", way, LINK, "#a39a86")
+    return {cause.name: cause for cause in [*causes, controller, link]}
 
 
 CAUSES = _causes()

@@ -61,6 +61,9 @@ def _options(device: Json) -> list[str]:
         given.append(f"suspend {device['suspend']}")
     if device.get("gc_channels"):
         given.append(f"gc_channels {device['gc_channels']}")
+    for key in ("link_bandwidth", "link_latency", "controller_cores", "controller_latency"):
+        if device.get(key) not in (None, "0ns"):
+            given.append(f"{key} {device[key]}")
     return given
 
 

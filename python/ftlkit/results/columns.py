@@ -460,6 +460,20 @@ _RUN = (
         "utilisation.channels",
     ),
     Metric(
+        "link_busy",
+        "share of time that the link to the host moved data, the way that was busier; null where data move at once",
+        "share",
+        _REAL,
+        "utilisation.link",
+    ),
+    Metric(
+        "controller_busy",
+        "mean share of time that a core of the controller was busy; null where there is one for every command",
+        "share",
+        _REAL,
+        "utilisation.controller",
+    ),
+    Metric(
         "verified",
         "true when an oracle checked every read; null when it was not asked to",
         "",

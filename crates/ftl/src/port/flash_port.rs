@@ -278,6 +278,18 @@ impl<D: Device> FlashPort<D> {
         self.tally.add_controller_time(time);
     }
 
+    /// The request in hand comes over the host link, with so many bytes, and to the controller.
+    #[inline]
+    pub fn take_command(&mut self, bytes: u64) {
+        self.cursor = self.device.take_command(self.cursor, bytes);
+    }
+
+    /// So many bytes that the request in hand has read go over the host link.
+    #[inline]
+    pub fn hand_over(&mut self, bytes: u64) {
+        self.cursor = self.device.hand_over(self.cursor, bytes);
+    }
+
     /// The end of all that the request in hand has asked for, for a later request to wait for.
     pub fn awaited(&self) -> Awaited {
         Awaited { end: self.cursor, clock: self.clock }

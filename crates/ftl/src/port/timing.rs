@@ -167,6 +167,19 @@ pub trait Timing {
         Moment::at(after.earliest + time)
     }
 
+    /// When a command of the host has come over the link, with so many bytes of data, and the
+    /// controller has looked at it.
+    #[inline]
+    fn take_command(&mut self, after: Moment, _bytes: u64) -> Moment {
+        after
+    }
+
+    /// When so many bytes that a command reads have gone over the link to the host.
+    #[inline]
+    fn hand_over(&mut self, after: Moment, _bytes: u64) -> Moment {
+        after
+    }
+
     /// Whether a moment has come.
     fn is_over(&self, moment: Moment) -> bool;
 
@@ -264,6 +277,16 @@ impl<C, T: Timing> Timing for Timed<C, T> {
     #[inline]
     fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
         self.timing.delay(after, time)
+    }
+
+    #[inline]
+    fn take_command(&mut self, after: Moment, bytes: u64) -> Moment {
+        self.timing.take_command(after, bytes)
+    }
+
+    #[inline]
+    fn hand_over(&mut self, after: Moment, bytes: u64) -> Moment {
+        self.timing.hand_over(after, bytes)
     }
 
     fn is_over(&self, moment: Moment) -> bool {

@@ -499,7 +499,10 @@ fn utilisation(timing: &EventTiming, end: Nanos) -> Utilisation {
         let resources = busy.len() as f64;
         (elapsed > 0.0).then(|| busy.map(|ns| ns as f64).sum::<f64>() / (resources * elapsed))
     };
+    let share = |busy_ns: Option<u64>| busy_ns.filter(|_| elapsed > 0.0).map(|ns| ns as f64 / elapsed);
     Utilisation {
+        link: share(timing.link_busy_ns()),
+        controller: share(timing.controller_busy_ns()),
         dies: mean(&mut timing.die_busy_ns()),
         channels: if timing.has_channels() { mean(&mut timing.channel_busy_ns()) } else { None },
     }

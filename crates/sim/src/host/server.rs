@@ -124,6 +124,8 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
     pub(crate) fn serve(&mut self, request: &PageRequest, at: Nanos) -> Result<Moment, Fault> {
         let Self { media, server } = self;
         media.begin(at);
+        let bytes_of = |op: HostOp| if request.op == op { u64::from(request.bytes) } else { 0 };
+        media.take_command(bytes_of(HostOp::Write));
         let of = |&extent: &Extent| request_of(extent, at, request.hint);
         match request.op {
             HostOp::Read => {
@@ -142,6 +144,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
             }
             HostOp::Flush => server.ftl.flush(media)?,
         }
+        media.hand_over(bytes_of(HostOp::Read));
         Ok(media.end())
     }
 

@@ -154,7 +154,7 @@ impl Part {
         self.kinds.push(kind.into());
         let fixed = [row.number, row.arrival_ns, row.begin_ns, row.end_ns, row.pages];
         let parts = row.parts.unwrap_or_default();
-        let times = parts.waiting.into_iter().chain(parts.service).chain([parts.controller]);
+        let times = parts.waiting.into_iter().chain(parts.service).chain([parts.controller, parts.link]);
         let values = fixed.into_iter().chain(row.operations).chain(times.filter(|_| self.has_waiting));
         for (column, value) in self.columns.iter_mut().zip(values) {
             column.push(value.cast_signed());
@@ -205,7 +205,7 @@ fn numbers(has_waiting: bool) -> Vec<String> {
     if has_waiting {
         names.extend(by_cause(|cause| format!("waiting_{cause}_ns")));
         names.extend(by_cause(|cause| format!("service_{cause}_ns")));
-        names.push("controller_ns".into());
+        names.extend(["controller_ns".into(), "link_ns".into()]);
     }
     names
 }

@@ -39,12 +39,14 @@ pub(crate) struct Parts {
     pub(crate) service: ByCause,
     /// Between operations.
     pub(crate) controller: u64,
+    /// On the host link, and waiting for it.
+    pub(crate) link: u64,
 }
 
 impl Parts {
     /// All of it: the response.
     pub(crate) fn sum(&self) -> u64 {
-        self.waiting.iter().chain(&self.service).sum::<u64>() + self.controller
+        self.waiting.iter().chain(&self.service).sum::<u64>() + self.controller + self.link
     }
 }
 
@@ -143,6 +145,7 @@ struct Account {
     bus_waiting: Few,
     service: Few,
     controller: u64,
+    link: u64,
     /// From when on time is not told yet.
     since: u64,
     behind: Behind,
@@ -156,6 +159,7 @@ impl Account {
         bus_waiting: Few { ns: [0; Cause::COUNT], causes: 0 },
         service: Few { ns: [0; Cause::COUNT], causes: 0 },
         controller: 0,
+        link: 0,
         since: 0,
         behind: Behind::One(Cause::Host),
         next: NO_ACCOUNT,
@@ -212,7 +216,7 @@ impl Breakdown {
         account.waiting.clear();
         account.bus_waiting.clear();
         account.service.clear();
-        account.controller = 0;
+        (account.controller, account.link) = (0, 0);
         account.next = self.free;
         self.free = number;
     }
@@ -227,6 +231,13 @@ impl Breakdown {
     pub(crate) fn controller_until(&mut self, number: u32, now: u64) {
         let account = &mut self.accounts[number as usize];
         account.controller += now - account.since;
+        account.since = now;
+    }
+
+    /// Until now, the request was on the host link or waited for it.
+    pub(crate) fn link_until(&mut self, number: u32, now: u64) {
+        let account = &mut self.accounts[number as usize];
+        account.link += now - account.since;
         account.since = now;
     }
 
@@ -300,8 +311,14 @@ impl Breakdown {
     /// The parts of the time of a request.
     pub(crate) fn parts(&self, number: u32) -> Parts {
         let Some(account) = self.accounts.get(number as usize) else { return Parts::default() };
-        let Account { waiting, bus_waiting, service, controller, .. } = account;
-        Parts { waiting: waiting.ns, bus_waiting: bus_waiting.ns, service: service.ns, controller: *controller }
+        let Account { waiting, bus_waiting, service, controller, link, .. } = account;
+        Parts {
+            waiting: waiting.ns,
+            bus_waiting: bus_waiting.ns,
+            service: service.ns,
+            controller: *controller,
+            link: *link,
+        }
     }
 
     /// Adds the parts of the time of a request to those of others.
@@ -316,6 +333,7 @@ impl Breakdown {
         add(&mut sums.bus_waiting, &account.bus_waiting);
         add(&mut sums.service, &account.service);
         sums.controller += u128::from(account.controller);
+        sums.link += u128::from(account.link);
     }
 }
 
@@ -327,11 +345,12 @@ pub(crate) struct PartSums {
     bus_waiting: [u128; Cause::COUNT],
     service: [u128; Cause::COUNT],
     controller: u128,
+    link: u128,
 }
 
 impl PartSums {
     /// Mean nanoseconds a request: waiting by cause, what of that was for a bus, and service by
-    /// cause with the controller's; causes of nothing are left out.
+    /// cause with the controller's and the link's; what is nothing is left out.
     pub(crate) fn means(&self) -> [Option<Means>; 3] {
         let mean = |sum: u128| sum as f64 / self.requests as f64;
         let means = |sums: &[u128; Cause::COUNT]| -> Means {
@@ -339,8 +358,10 @@ impl PartSums {
             named.map(|(cause, &sum)| (cause.name(), mean(sum))).collect()
         };
         let mut service = means(&self.service);
-        if self.controller > 0 {
-            service.insert("controller", mean(self.controller));
+        for (name, sum) in [("controller", self.controller), ("link", self.link)] {
+            if sum > 0 {
+                service.insert(name, mean(sum));
+            }
         }
         [means(&self.waiting), means(&self.bus_waiting), service].map(|means| (self.requests > 0).then_some(means))
     }
@@ -390,7 +411,7 @@ mod tests {
         breakdown.controller_until(other, 75);
         let waiting = by_cause(&[(Cause::Collection, 15), (Cause::Mapping, 15), (Cause::Merge, 10)]);
         let (bus_waiting, service) = (by_cause(&[(Cause::Merge, 10)]), by_cause(&[(Cause::Host, 20)]));
-        assert_eq!(breakdown.parts(other), Parts { waiting, bus_waiting, service, controller: 5 });
+        assert_eq!(breakdown.parts(other), Parts { waiting, bus_waiting, service, controller: 5, link: 0 });
         assert_eq!(breakdown.parts(next).waiting, by_cause(&[(Cause::Collection, 20)]));
         let copy = breakdown.copy(other);
         breakdown.close(other);

@@ -5,16 +5,22 @@
 //! each named. Where planes or several pages of a cell are programmed at once, a page's program
 //! latency is its share, so that a die programs as many bytes a second as measured.
 //!
-//! What no preset has: a write buffer, a pseudo-SLC cache, the host link, and mapping units smaller
-//! than a page. Requests smaller than a page are read-modify-write here, and dear.
+//! What no preset has: a write buffer, a pseudo-SLC cache, what a command takes of the link and of the
+//! controller, and mapping units smaller than a page. Requests smaller than a page are read-modify-write here, and dear.
 
 use flash::Shape;
 
 use super::keys::{Keys, Preset, keys, shape};
+use crate::Front;
 use crate::study::PricingText;
 
 const fn planes(planes_per_die: u32, shape: Shape) -> Shape {
     Shape { planes_per_die, ..shape }
+}
+
+/// A drive behind a link of so many bytes a second.
+const fn behind(link_bytes_per_s: u64, keys: Keys) -> Keys {
+    Keys { front: Front { link_bytes_per_s: Some(link_bytes_per_s), ..Front::NONE }, ..keys }
 }
 
 const fn parallel(shape: Shape, spare: f64, latencies_ns: [u64; 4], endurance: u32) -> Keys {
@@ -25,10 +31,13 @@ pub(super) const NVME_TLC: Preset = Preset {
     name: "nvme-tlc-1t",
     source: "NVMeVirt (FAST '23), its configuration fitted to a WD ZN540; the zones of that drive as gczns reports them",
     description: "An NVMe drive of 1 TB with 96-layer TLC. From NVMeVirt: 8 channels of 4 dies, pages of 32 KiB (both planes), read 58 µs, \
-                  561 µs for the three pages that a cell line is programmed with, here 187 µs each, channels of 450 MB/s (72.8 µs a page), a zone over \
-                  all 32 dies. Reported of a ZN540 (github.com/johnramsden/gczns): 904 zones that hold 1.0518 GiB each, which is 1077 MiB, so 1077 pages on \
+                  561 µs for the three pages that a cell line is programmed with, here 187 µs each, channels of 450 MB/s (72.8 µs a page), a link of \
+                  3050 MB/s, a zone over all 32 dies. Reported of a ZN540 (github.com/johnramsden/gczns): 904 zones that hold 1.0518 GiB each, which is 1077 MiB, so 1077 pages on \
                   each die. Assumed: that those are one block, erase 3.5 ms, 3000 cycles, 7 % spare.",
-    keys: parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [58_000, 187_000, 3_500_000, 72_800], 3_000),
+    keys: behind(
+        3_050_000_000,
+        parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [58_000, 187_000, 3_500_000, 72_800], 3_000),
+    ),
 };
 
 pub(super) const NVME_QLC: Preset = Preset {
@@ -47,8 +56,11 @@ pub(super) const SATA_TLC: Preset = Preset {
     description: "A SATA drive of 1 TB with 96-layer TLC. Published: 4 channels, 10 % spare. Assumed: four dies of 512 Gb a channel with two planes \
                   each, pages of 16 KiB, blocks of 1152 pages, flash as fast as that of nvme-tlc-1t, which is of the same generation (read 58 µs; \
                   program a sixth of 561 µs, since six such pages are programmed at once: 93.5 µs), channels of 400 MB/s (41 µs a page), erase 3.5 ms, \
-                  3000 cycles. The SATA link, 550 MB/s at most, is not priced.",
-    keys: parallel(planes(2, shape((4, 4), 1888, 1152, 16_384)), 0.10, [58_000, 93_500, 3_500_000, 41_000], 3_000),
+                  3000 cycles, and that the SATA link moves 550 MB/s.",
+    keys: behind(
+        550_000_000,
+        parallel(planes(2, shape((4, 4), 1888, 1152, 16_384)), 0.10, [58_000, 93_500, 3_500_000, 41_000], 3_000),
+    ),
 };
 
 pub(super) const SD_CARD: Preset = Preset {
@@ -64,7 +76,10 @@ pub(super) const EMMC: Preset = Preset {
     name: "emmc-64g",
     source: "JESD84-B51 (the bus of e.MMC 5.1); timing as nvme-tlc-1t; the structure is assumed",
     description: "An e.MMC 5.1 of 64 GB with 3D TLC. Makers publish no structure. Assumed: one channel of two dies with two planes each, pages of 16 KiB, \
-                  blocks of 1152 pages, flash as fast as that of nvme-tlc-1t (read 58 µs; program a sixth of 561 µs: 93.5 µs), a channel as fast as the bus \
-                  in HS400, 400 MB/s (41 µs a page), erase 3.5 ms, 3000 cycles, 7 % spare.",
-    keys: parallel(planes(2, shape((1, 2), 911, 1152, 16_384)), 0.07, [58_000, 93_500, 3_500_000, 41_000], 3_000),
+                  blocks of 1152 pages, flash as fast as that of nvme-tlc-1t (read 58 µs; program a sixth of 561 µs: 93.5 µs), a channel and a link as fast as \
+                  the bus in HS400, 400 MB/s (41 µs a page), erase 3.5 ms, 3000 cycles, 7 % spare.",
+    keys: behind(
+        400_000_000,
+        parallel(planes(2, shape((1, 2), 911, 1152, 16_384)), 0.07, [58_000, 93_500, 3_500_000, 41_000], 3_000),
+    ),
 };

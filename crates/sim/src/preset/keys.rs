@@ -1,10 +1,10 @@
 //! A preset, and the keys of `[device]` that it fills in.
 
 use flash::{ProgramOrder, Shape};
-use trace::units::{Bytes, Nanoseconds};
+use trace::units::{Bytes, BytesPerSecond, Nanoseconds};
 
 use crate::study::{Count, DeviceText, PricingText};
-use crate::{Abilities, Latencies, SimError};
+use crate::{Abilities, Front, Latencies, SimError};
 
 /// A device that studies can name.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,7 @@ pub(crate) struct Keys {
     pub(crate) latencies: Latencies,
     pub(crate) pricing: PricingText,
     pub(crate) abilities: Abilities,
+    pub(crate) front: Front,
     pub(crate) program_order: ProgramOrder,
     pub(crate) endurance: u32,
     pub(crate) bad_blocks: f64,
@@ -63,6 +64,7 @@ impl Keys {
             transfer_ns: latency("transfer_latency", text.transfer_latency, self.latencies.transfer_ns)?,
         };
         self.abilities = abilities(text, self.abilities)?;
+        self.front = front(text, self.front)?;
         self.spare = text.spare.unwrap_or(self.spare);
         self.pricing = text.pricing.unwrap_or(self.pricing);
         self.program_order = text.program_order.unwrap_or(self.program_order);
@@ -96,6 +98,10 @@ impl Keys {
             gc_channels: self.abilities.gc_channels.map(Count),
             gc_yields: Some(self.abilities.gc_yields),
             reads_first: Some(self.abilities.reads_first),
+            link_bandwidth: self.front.link_bytes_per_s.map(BytesPerSecond),
+            link_latency: Some(Nanoseconds(self.front.link_ns)),
+            controller_cores: self.front.cores.map(Count),
+            controller_latency: Some(Nanoseconds(self.front.core_ns)),
             program_order: Some(self.program_order),
             endurance: Some(Count(self.endurance)),
             bad_blocks: Some(self.bad_blocks),
@@ -114,6 +120,16 @@ fn abilities(text: &DeviceText, preset: Abilities) -> Result<Abilities, SimError
         gc_channels: text.gc_channels.map(|count| count.0).or(preset.gc_channels),
         gc_yields: text.gc_yields.unwrap_or(preset.gc_yields),
         reads_first: text.reads_first.unwrap_or(preset.reads_first),
+    })
+}
+
+/// What a study says of the link and the controller, over what the preset says.
+fn front(text: &DeviceText, preset: Front) -> Result<Front, SimError> {
+    Ok(Front {
+        link_bytes_per_s: text.link_bandwidth.map(|rate| rate.0).or(preset.link_bytes_per_s),
+        link_ns: latency("link_latency", text.link_latency, preset.link_ns)?,
+        cores: text.controller_cores.map(|count| count.0).or(preset.cores),
+        core_ns: latency("controller_latency", text.controller_latency, preset.core_ns)?,
     })
 }
 
@@ -151,6 +167,7 @@ pub(super) const fn keys(
         latencies: Latencies { read_ns, program_ns, erase_ns, transfer_ns },
         pricing,
         abilities: Abilities::NONE,
+        front: Front::NONE,
         program_order: ProgramOrder::Ascending,
         endurance,
         bad_blocks: 0.0,

@@ -17,7 +17,7 @@ use trace::generate::seed;
 
 use crate::preset::{DEFAULT_PRESET, Keys, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
-use crate::{Abilities, EventTiming, Latencies, Model, SimError, Suspend};
+use crate::{Abilities, EventTiming, Front, Latencies, Model, SimError, Suspend};
 
 /// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
 /// open or free beside the data; with 128 blocks and a spare of 6 %, the lowest of the presets, it
@@ -43,6 +43,8 @@ pub struct Device {
     pub model: Model,
     /// What the device can do beyond the plain model.
     pub abilities: Abilities,
+    /// What the link to the host and the controller take.
+    pub front: Front,
     /// The rest of what a chip is built from.
     pub chip: ChipOptions,
     /// Seed of the translation layers' own randomness.
@@ -67,6 +69,12 @@ impl Device {
     /// Logical pages ÷ physical pages: ρ.
     pub(crate) fn utilisation(&self) -> f64 {
         f64::from(self.logical_pages) / f64::from(self.geometry.pages())
+    }
+
+    /// Whether the link and the controller are what the preset says of them.
+    pub fn has_front_of_preset(&self) -> bool {
+        let preset = self.keys.preset.as_deref().map(preset);
+        preset.is_some_and(|preset| preset.is_ok_and(|preset| preset.keys.front == self.front))
     }
 
     /// Bytes that the host sees.
@@ -96,7 +104,7 @@ impl Device {
 
     /// An idle device.
     pub(crate) fn timing(&self) -> EventTiming {
-        EventTiming::new(&self.geometry, self.latencies, self.model, self.abilities)
+        EventTiming::new(&self.geometry, self.latencies, self.model, self.abilities).behind(self.front)
     }
 }
 
@@ -115,6 +123,7 @@ impl Draft {
         let draft = Self { keys, asked: asked.clone() };
         draft.check_shares()?;
         draft.check_abilities()?;
+        draft.check_front()?;
         geometry(keys.shape)?;
         Ok(draft)
     }
@@ -180,6 +189,7 @@ impl Draft {
                 PricingText::Serial => Model::Serial,
             },
             abilities: self.keys.abilities,
+            front: self.keys.front,
             chip: ChipOptions {
                 program_order: self.keys.program_order,
                 endurance: Some(self.keys.endurance),
@@ -274,6 +284,30 @@ impl Draft {
             return refuse(
                 "device.suspend_latency and resume_latency: nothing is suspended; set suspend to \"erase\", \"program\" or \"both\", or leave them out"
                     .into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether what is said of the link and the controller can be, and means something.
+    fn check_front(&self) -> Result<(), SimError> {
+        let Front { link_bytes_per_s, cores, core_ns, .. } = self.keys.front;
+        let refuse = |sentence: &str| Err(SimError::study(sentence));
+        if link_bytes_per_s == Some(0) {
+            return refuse(
+                "device.link_bandwidth = 0: nothing would ever arrive; give a rate such as \"3.5GB/s\", or leave it out for a link \
+                 that takes no time",
+            );
+        }
+        if cores == Some(0) {
+            return refuse(
+                "device.controller_cores = 0: no command would ever be served; give 1 or more, or leave it out for a core a command",
+            );
+        }
+        if cores.is_some() && core_ns == 0 {
+            return refuse(
+                "device.controller_cores: no command takes them any time; set controller_latency to what one takes, for example \
+                 \"5us\", or leave controller_cores out",
             );
         }
         Ok(())

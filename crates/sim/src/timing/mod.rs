@@ -6,5 +6,6 @@ mod calendar;
 mod collections;
 pub(crate) mod device;
 pub(crate) mod engine;
+pub(crate) mod front;
 pub(crate) mod latencies;
 mod tasks;

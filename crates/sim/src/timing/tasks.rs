@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Room,
     /// Time of the controller.
     Delay,
+    /// A stay at a station of the device's front; which one stands where an operation's die does.
+    Stay,
 }
 
 /// Something that has not ended: one line of the processor's cache.
@@ -31,8 +33,8 @@ pub(super) struct Entry {
     pub(super) task: Task,
     /// Its place in the order of issue.
     pub(super) issue: u64,
-    /// When its die took it up, and later by as much as it was suspended; of controller time, how
-    /// long it lasts.
+    /// When its die took it up, and later by as much as it was suspended; of controller time and
+    /// of a stay, how long it lasts.
     pub(super) start: u64,
     pub(super) kind: Kind,
     /// How much of what it follows has not ended.

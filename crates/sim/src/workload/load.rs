@@ -95,13 +95,13 @@ fn busiest(timing: &EventTiming) -> Option<(String, u64)> {
         let (index, ns) = busy.enumerate().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
         (ns > 0).then(|| (format!("{name} {index}"), ns))
     };
-    if !timing.has_channels() {
-        return most(&mut timing.die_busy_ns(), "device").map(|(_, ns)| ("device".to_owned(), ns));
-    }
-    let channel = most(&mut timing.channel_busy_ns(), "channel");
-    let die = most(&mut timing.die_busy_ns(), "die");
-    match (die, channel) {
-        (Some(die), Some(channel)) => Some(if channel.1 > die.1 { channel } else { die }),
-        (die, channel) => die.or(channel),
-    }
+    let alone = |busy_ns: Option<u64>, name: &str| busy_ns.filter(|&ns| ns > 0).map(|ns| (name.to_owned(), ns));
+    let [die, channel] = if timing.has_channels() {
+        [most(&mut timing.die_busy_ns(), "die"), most(&mut timing.channel_busy_ns(), "channel")]
+    } else {
+        [alone(timing.die_busy_ns().next(), "device"), None]
+    };
+    let (link, controller) = (alone(timing.link_busy_ns(), "link"), alone(timing.controller_busy_ns(), "controller"));
+    let resources = [die, channel, link, controller].into_iter().flatten();
+    resources.reduce(|most, next| if next.1 > most.1 { next } else { most })
 }

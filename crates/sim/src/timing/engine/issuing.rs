@@ -7,6 +7,7 @@ use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 use super::{Die, EventTiming, More, OVER, event};
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
+use crate::timing::front::{Place, Stations};
 use crate::timing::latencies::Latencies;
 use crate::timing::tasks::{Kind, NONE};
 
@@ -41,6 +42,18 @@ impl EventTiming {
             entry.missing += 1;
             self.calendar.add_any(moment.earliest.0, entry.issue, event(OVER, number << 1 | side));
         }
+    }
+
+    /// A stay at a station of the front.
+    fn stay(&mut self, place: Place, after: Moment, service_ns: u64) -> Moment {
+        let task = Task::new(FlashOp::Read, Cause::Host, flash::Pbn::new(0), place as u32);
+        let number = self.tasks.issue(task, Kind::Stay);
+        self.tasks.get_mut(number).start = service_ns;
+        self.follow(number, 0, after);
+        if self.tasks.get(number).missing == 0 {
+            self.becomes_ready(number);
+        }
+        self.tasks.end_of(number, after.earliest.0.max(self.now) + service_ns)
     }
 
     /// Makes a read and the program of what it read one operation inside the plane.
@@ -160,6 +173,28 @@ impl Timing for EventTiming {
         self.tasks.end_of(number, after.earliest.0 + time.0)
     }
 
+    fn take_command(&mut self, after: Moment, bytes: u64) -> Moment {
+        let Some(Stations { front, .. }) = self.stations.as_deref() else { return after };
+        let (front, mut moment) = (*front, after);
+        if front.link_ns > 0 || (front.link_bytes_per_s.is_some() && bytes > 0) {
+            moment = self.stay(Place::LinkIn, moment, front.transfer_ns(bytes));
+        }
+        if front.core_ns > 0 {
+            moment = self.stay(Place::Controller, moment, front.core_ns);
+        }
+        moment
+    }
+
+    fn hand_over(&mut self, after: Moment, bytes: u64) -> Moment {
+        match self.stations.as_deref() {
+            Some(Stations { front, .. }) if front.link_bytes_per_s.is_some() && bytes > 0 => {
+                let transfer_ns = front.transfer_ns(bytes);
+                self.stay(Place::LinkOut, after, transfer_ns)
+            }
+            _ => after,
+        }
+    }
+
     fn is_over(&self, moment: Moment) -> bool {
         if moment.is_known() { moment.earliest.0 <= self.now } else { self.tasks.awaited(moment).is_none() }
     }
@@ -236,6 +271,9 @@ impl Timing for EventTiming {
         self.times_ns = [[0; 3]; Cause::COUNT];
         if let Some(collections) = &mut self.collections {
             collections.clear();
+        }
+        if let Some(stations) = &mut self.stations {
+            stations.clear();
         }
         if let Some(probe) = &mut self.probe {
             probe.clear();

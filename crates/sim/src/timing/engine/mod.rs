@@ -28,6 +28,7 @@ use crate::timing::abilities::Abilities;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
+use crate::timing::front::{Front, Stations};
 use crate::timing::latencies::Latencies;
 use crate::timing::tasks::{Fifo, Kind, NONE, Tasks};
 
@@ -160,8 +161,8 @@ struct Course {
 }
 
 /// What an event is, in its highest bits: that of a die, with its number and a serial number; a
-/// known moment that an entry follows; the end of controller time; the end of an operation on a
-/// plane beside the first.
+/// known moment that an entry follows; the end of controller time or of a stay; the end of an
+/// operation on a plane beside the first.
 const OF_DIE: u64 = 0;
 const OVER: u64 = 1;
 const DELAY_ENDS: u64 = 2;
@@ -212,6 +213,8 @@ pub struct EventTiming {
     /// Tickets of what has ended, and when.
     ended: Vec<Ended>,
     collections: Option<Collections>,
+    /// What requests pass on their way, if that takes time.
+    stations: Option<Box<Stations>>,
     times_ns: [[u64; 3]; Cause::COUNT],
     /// When the last operation ended.
     idle_at: u64,
@@ -282,11 +285,19 @@ impl EventTiming {
             ending: Vec::new(),
             ended: Vec::new(),
             collections: abilities.gc_channels.map(Collections::new),
+            stations: None,
             times_ns: [[0; 3]; Cause::COUNT],
             idle_at: 0,
             probe: None,
             breakdown: None,
         }
+    }
+
+    /// The same device behind a link and a controller that take time.
+    #[must_use]
+    pub fn behind(mut self, front: Front) -> Self {
+        self.stations = Stations::new(front).map(Box::new);
+        self
     }
 
     /// The same device, of which a window is recorded.
@@ -356,6 +367,18 @@ impl EventTiming {
     pub fn channel_busy_ns(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         let begun = |bus: &Bus| bus.transfers - bus.to_move(self.now, self.rounds).0;
         self.buses.iter().map(move |bus| begun(bus) * self.latencies.transfer_ns)
+    }
+
+    /// Time for which the link to the host moved data, the way that was busier, in nanoseconds;
+    /// none where data move at once.
+    pub fn link_busy_ns(&self) -> Option<u64> {
+        self.stations.as_ref().and_then(|stations| stations.link_busy_ns(self.now))
+    }
+
+    /// Time for which a core of the controller was busy on average, in nanoseconds; none where
+    /// there is one for every command.
+    pub fn controller_busy_ns(&self) -> Option<u64> {
+        self.stations.as_ref().and_then(|stations| stations.controller_busy_ns(self.now))
     }
 
     /// Time from when a die took an operation up to its end, summed over the operations of a kind

@@ -6,6 +6,7 @@ use ftl::{FlashOp, Nanos};
 use super::{DELAY_ENDS, Ended, EventTiming, IN_GROUP, OF_DIE, OVER, Phase, event};
 use crate::timing::calendar::NEVER;
 use crate::timing::collections::Collections;
+use crate::timing::front::Place;
 use crate::timing::tasks::{Entry, Kind, NONE};
 
 impl EventTiming {
@@ -208,8 +209,12 @@ impl EventTiming {
         if account == NONE && task.op != FlashOp::Erase {
             return;
         }
-        if account != NONE && kind == Kind::Delay {
-            breakdown.controller_until(account, *now);
+        if account != NONE {
+            match kind {
+                Kind::Stay if task.die != Place::Controller as u32 => breakdown.link_until(account, *now),
+                Kind::Delay | Kind::Stay => breakdown.controller_until(account, *now),
+                _ => {}
+            }
         }
         let mut is_taken = ticket != NONE || account == NONE;
         let mut link = first_link;
@@ -269,6 +274,11 @@ impl EventTiming {
             }
             Kind::Join | Kind::Room => self.ending.push(number),
             Kind::Delay => self.calendar.add_any(now + entry.start, entry.issue, event(DELAY_ENDS, number)),
+            Kind::Stay => {
+                let stations = self.stations.as_mut().expect("only a device with stations has stays at them");
+                stations.came.push(number);
+                self.is_unsettled = true;
+            }
         }
     }
 

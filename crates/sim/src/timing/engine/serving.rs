@@ -3,7 +3,9 @@
 
 use ftl::{FlashOp, Task};
 
-use super::{COPY_BACK, Course, EventTiming, IN_GROUP, More, OF_DIE, PROGRAM, Phase, READ, Standing, event};
+use super::{
+    COPY_BACK, Course, DELAY_ENDS, EventTiming, IN_GROUP, More, OF_DIE, PROGRAM, Phase, READ, Standing, event,
+};
 use crate::observe::timeline::Placed;
 use crate::timing::bus::{Transfer, Turn};
 use crate::timing::calendar::NEVER;
@@ -34,7 +36,23 @@ impl EventTiming {
         if !PLAIN {
             self.tell_bus_waits();
         }
+        if self.stations.is_some() {
+            self.serve_at_stations();
+        }
         self.rounds += 1;
+    }
+
+    /// Stations of the front serve whoever has come in this round, in the order of issue.
+    fn serve_at_stations(&mut self) {
+        let Self { stations: Some(stations), tasks, calendar, now, .. } = self else { return };
+        let mut came = std::mem::take(&mut stations.came);
+        came.sort_unstable_by_key(|&number| tasks.get(number).issue);
+        for number in came.drain(..) {
+            let entry = tasks.get(number);
+            let end = stations.serve(entry.task.die as usize, *now, entry.start);
+            calendar.add_any(end, entry.issue, event(DELAY_ENDS, number));
+        }
+        stations.came = came;
     }
 
     /// Puts an operation that is ready into its die's queue, or has the die begin it at once.

@@ -24,7 +24,7 @@ fn study(text: &str) -> Study {
 }
 
 /// The results of a study that runs.
-fn results(text: &str) -> Results {
+pub(crate) fn results(text: &str) -> Results {
     run_study(&study(text), &Control::new()).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -194,7 +194,7 @@ fn a_log_has_a_row_for_every_request_of_every_run() {
         let number = |name: &str| columns[name].parse::<u64>().expect("a number");
         let parts = columns.keys().filter(|name| name.starts_with("waiting_") || name.starts_with("service_"));
         let response = number("end_ns") - number("begin_ns");
-        assert_eq!(parts.map(|name| number(name)).sum::<u64>() + number("controller_ns"), response);
+        assert_eq!(parts.map(|name| number(name)).sum::<u64>() + number("controller_ns") + number("link_ns"), response);
         for (name, value) in [("rows", 1), ("response", response), ("collections", number("collection_operations"))] {
             *sums.entry((columns["label"].clone(), name.to_owned())).or_default() += value;
         }

@@ -6,10 +6,11 @@
 
 mod abilities;
 mod copies;
+mod front;
 
 use flash::{Geometry, Pbn, Shape};
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
-use sim::{Abilities, EventTiming, Latencies, Model, Window};
+use sim::{Abilities, EventTiming, Front, Latencies, Model, Window};
 
 const LATENCIES: Latencies = Latencies { read_ns: 25, program_ns: 200, erase_ns: 1500, transfer_ns: 100 };
 const READ: FlashOp = FlashOp::Read;
@@ -55,10 +56,20 @@ impl Scenario {
         Self { timing: timing.recorded(window), dies_per_channel }
     }
 
+    /// The same behind a link and a controller.
+    fn behind(self, front: Front) -> Self {
+        Self { timing: self.timing.behind(front), ..self }
+    }
+
+    /// An operation that a request waits for, which follows a moment.
+    fn host_after(&mut self, op: FlashOp, pbn: Pbn, after: Moment) -> Moment {
+        self.timing.perform(Task::new(op, Cause::Host, pbn, pbn.get() / (2 * BLOCKS)), after)
+    }
+
     /// An operation that a request waits for, which begins at a moment.
     fn host(&mut self, op: FlashOp, pbn: Pbn, at: u64) -> Moment {
         self.timing.pass_until(Nanos(at));
-        self.timing.perform(Task::new(op, Cause::Host, pbn, pbn.get() / (2 * BLOCKS)), Moment::at(Nanos(at)))
+        self.host_after(op, pbn, Moment::at(Nanos(at)))
     }
 
     /// An operation of a collection that nobody waits for.
