@@ -72,7 +72,7 @@ def start() -> None:
 
 
 def interrupt() -> None:
-    """How long a command goes on after Ctrl-C: one in Rust, and one whose longest part is Python."""
+    """How long commands go on after Ctrl-C: one in Rust, one whose longest part is Python."""
     for text in ("compare fin1 --ftl block --requests 100000000", "curve cache fin1 --requests 10000000"):
         taken = []
         for after in range(1, ROUNDS + 1):

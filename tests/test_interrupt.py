@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STOPS_WITHIN_S = 20.0
-"""What no busy machine takes, and less than the work itself; `benches/ratios.py` times the promise."""
+"""What no busy machine takes, and less than the work. `benches/ratios.py` times the promise."""
 
 
 def stopped(process: subprocess.Popen[str]) -> float:

@@ -257,7 +257,7 @@ def luminance(colour: str) -> float:
 
 def test_each_cause_of_the_simulator_has_words_and_a_colour_of_its_own_that_stands_out() -> None:
     known = [each["name"] for each in json.loads(causes())]
-    assert list(CAUSES) == [*known, "controller"], "in the order in which charts stack them"
+    assert list(CAUSES) == [*known, "controller", "link"], "in the order in which charts stack them"
     assert len({cause.colour for cause in CAUSES.values()}) == len(CAUSES)
     assert len({cause.words for cause in CAUSES.values()}) == len(CAUSES)
     for cause in CAUSES.values():

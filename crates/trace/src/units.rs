@@ -53,8 +53,8 @@ pub struct Nanoseconds(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BytesPerSecond(pub u64);
 
-/// A size, a duration or a rate that cannot be understood. The sentence names the key (where known), the
-/// value, what is wrong and the units that are allowed.
+/// A size, a duration or a rate that cannot be understood. The sentence names the key (where
+/// known), the value, what is wrong and the units that are allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     key: String,

@@ -27,7 +27,7 @@ _COLOURS = (
 
 CONTROLLER = "controller"
 LINK = "link"
-"""Time of a request beside its flash operations: no causes of the simulator, but parts of responses."""
+"""Time beside flash operations: no causes of the simulator, but parts of responses."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _causes() -> dict[str, Cause]:
     own = "Time of a request at the controller's cores, RAM and registers, beside flash operations."
     controller = Cause(CONTROLLER, "the controller's cores, RAM and registers", own, CONTROLLER, "#857a5c")
     way = "Time of a request on the link to the host, and waiting for it."
-    link = Cause(LINK, "the link to the host", way, LINK, "#a39a86")
+    link = Cause(LINK, "the link to the host", way, LINK, "#6f7f8f")
     return {cause.name: cause for cause in [*causes, controller, link]}
 
 

@@ -61,10 +61,8 @@ def _options(device: Json) -> list[str]:
         given.append(f"suspend {device['suspend']}")
     if device.get("gc_channels"):
         given.append(f"gc_channels {device['gc_channels']}")
-    for key in ("link_bandwidth", "link_latency", "controller_cores", "controller_latency"):
-        if device.get(key) not in (None, "0ns"):
-            given.append(f"{key} {device[key]}")
-    return given
+    front = ("link_bandwidth", "link_latency", "controller_cores", "controller_latency")
+    return given + [f"{key} {device[key]}" for key in front if device.get(key) not in (None, "0ns")]
 
 
 def _shown(key: str, value: object) -> str:

@@ -471,8 +471,8 @@ class Run(TypedDict):
     """What of `waiting_ns` was waiting for a channel's bus; the rest was waiting for dies."""
     service_ns: NotRequired[dict[str, float] | None]
     """What a read or write took in its own operations: mean nanoseconds a request, by cause;
-    `controller` is the time between operations. With `waiting_ns` it adds up to the mean
-    response.
+    `controller` is the time at the controller and between operations, `link` that on the host
+    link, waiting for it included. With `waiting_ns` it adds up to the mean response.
     """
     gauges: dict[str, float]
     """The scheme's gauges at the end."""

@@ -5,8 +5,9 @@
 //! each named. Where planes or several pages of a cell are programmed at once, a page's program
 //! latency is its share, so that a die programs as many bytes a second as measured.
 //!
-//! What no preset has: a write buffer, a pseudo-SLC cache, what a command takes of the link and of the
-//! controller, and mapping units smaller than a page. Requests smaller than a page are read-modify-write here, and dear.
+//! What no preset has: a write buffer, a pseudo-SLC cache, what a command takes of the link and of
+//! the controller, and mapping units smaller than a page. Requests smaller than a page are
+//! read-modify-write here, and dear.
 
 use flash::Shape;
 
