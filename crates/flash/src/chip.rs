@@ -155,13 +155,13 @@ impl<S: Store> Chip<S> {
     #[inline(never)]
     fn refuse_read(&mut self, ppn: Ppn) -> FlashError {
         if self.store.has_failed() {
-            return FlashError::FlashPort(MediaEvent::PowerCut);
+            return FlashError::Media(MediaEvent::PowerCut);
         }
         let on_device = ppn.get() < self.geometry.pages();
         if on_device && (self.store.is_torn(ppn.index()) || self.store.logical(ppn.index()).is_some()) {
             // It was tried, and that takes as long.
             self.done.reads += 1;
-            return FlashError::FlashPort(MediaEvent::Uncorrectable(ppn));
+            return FlashError::Media(MediaEvent::Uncorrectable(ppn));
         }
         self.refuse("read", self.geometry.block_of(ppn), Some(ppn))
     }
@@ -169,7 +169,7 @@ impl<S: Store> Chip<S> {
     /// What an operation comes to that was handed to the store.
     #[inline]
     fn unless_store_failed(&self) -> Result<(), FlashError> {
-        if self.store.has_failed() { Err(FlashError::FlashPort(MediaEvent::PowerCut)) } else { Ok(()) }
+        if self.store.has_failed() { Err(FlashError::Media(MediaEvent::PowerCut)) } else { Ok(()) }
     }
 
     #[cold]
@@ -181,7 +181,7 @@ impl<S: Store> Chip<S> {
         self.done.erases += 1;
         self.blocks[pbn.index()].next_page = self.geometry.pages_per_block();
         self.store.spoil(self.geometry.page_indices(pbn));
-        FlashError::FlashPort(MediaEvent::EraseFailed(pbn))
+        FlashError::Media(MediaEvent::EraseFailed(pbn))
     }
 
     /// Whether a block has been erased as often as it survives.

@@ -95,14 +95,14 @@ pub enum FlashError {
     /// results small.
     Violation(Box<Violation>),
     /// The flash failed, as flash does.
-    FlashPort(MediaEvent),
+    Media(MediaEvent),
 }
 
 impl FlashError {
     /// The media event, if that is what it was.
     pub fn media_event(&self) -> Option<MediaEvent> {
         match self {
-            Self::FlashPort(event) => Some(*event),
+            Self::Media(event) => Some(*event),
             Self::Violation(_) => None,
         }
     }
@@ -112,7 +112,7 @@ impl fmt::Display for FlashError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Violation(violation) => violation.fmt(f),
-            Self::FlashPort(event) => event.fmt(f),
+            Self::Media(event) => event.fmt(f),
         }
     }
 }

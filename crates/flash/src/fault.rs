@@ -122,7 +122,7 @@ impl<S: FaultableStore> FaultyChip<S> {
     /// The fault planned for this operation; fails when the power is off.
     fn next(&mut self) -> Result<Option<Fault>, FlashError> {
         if !self.powered {
-            return Err(FlashError::FlashPort(MediaEvent::PowerCut));
+            return Err(FlashError::Media(MediaEvent::PowerCut));
         }
         let fault = self.plan.at.get(&self.operation).copied();
         self.operation += 1;
@@ -131,12 +131,12 @@ impl<S: FaultableStore> FaultyChip<S> {
 
     fn fail_erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
         self.chip.fail_erase(pbn)?;
-        Err(FlashError::FlashPort(MediaEvent::EraseFailed(pbn)))
+        Err(FlashError::Media(MediaEvent::EraseFailed(pbn)))
     }
 
     fn cut<T>(&mut self) -> Result<T, FlashError> {
         self.powered = false;
-        Err(FlashError::FlashPort(MediaEvent::PowerCut))
+        Err(FlashError::Media(MediaEvent::PowerCut))
     }
 }
 
@@ -172,7 +172,7 @@ impl<S: FaultableStore> Flash for FaultyChip<S> {
             (Some(Tear::Torn), _) => self.chip.spoil_page(ppn, Spoilt::Torn),
             (None, Some(Fault::ProgramFails)) => {
                 self.chip.spoil_page(ppn, Spoilt::Torn);
-                return Err(FlashError::FlashPort(MediaEvent::ProgramFailed(ppn)));
+                return Err(FlashError::Media(MediaEvent::ProgramFailed(ppn)));
             }
             _ => {}
         }
@@ -229,8 +229,8 @@ mod tests {
     fn cut_at_second_program(tear: Tear) -> Faulty<u64> {
         let mut flash = faulty(FaultPlan::cut(1, tear));
         flash.program(Ppn::new(0), &tag(7), 70).expect("powered");
-        assert_eq!(flash.program(Ppn::new(1), &tag(8), 80), Err(FlashError::FlashPort(MediaEvent::PowerCut)));
-        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::FlashPort(MediaEvent::PowerCut)));
+        assert_eq!(flash.program(Ppn::new(1), &tag(8), 80), Err(FlashError::Media(MediaEvent::PowerCut)));
+        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::Media(MediaEvent::PowerCut)));
         flash.restore_power(FaultPlan::default());
         assert_eq!(flash.read(Ppn::new(0)).expect("untouched").data, 70);
         flash
@@ -294,11 +294,11 @@ mod tests {
         flash.program(Ppn::new(0), &tag(7), 70).expect("no fault");
         assert_eq!(
             flash.program(Ppn::new(1), &tag(8), 80),
-            Err(FlashError::FlashPort(MediaEvent::ProgramFailed(Ppn::new(1))))
+            Err(FlashError::Media(MediaEvent::ProgramFailed(Ppn::new(1))))
         );
-        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::FlashPort(MediaEvent::Uncorrectable(Ppn::new(0)))));
-        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::FlashPort(MediaEvent::Uncorrectable(Ppn::new(0)))));
-        assert_eq!(flash.erase(Pbn::new(0)), Err(FlashError::FlashPort(MediaEvent::EraseFailed(Pbn::new(0)))));
+        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::Media(MediaEvent::Uncorrectable(Ppn::new(0)))));
+        assert_eq!(flash.read(Ppn::new(0)), Err(FlashError::Media(MediaEvent::Uncorrectable(Ppn::new(0)))));
+        assert_eq!(flash.erase(Pbn::new(0)), Err(FlashError::Media(MediaEvent::EraseFailed(Pbn::new(0)))));
         flash.mark_bad(Pbn::new(0));
         assert!(flash.is_bad(Pbn::new(0)));
     }

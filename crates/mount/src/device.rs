@@ -92,11 +92,11 @@ impl Device for LocalClient {
 impl From<LocalClientError> for DeviceError {
     fn from(error: LocalClientError) -> Self {
         match error {
-            LocalClientError::LiveDrive(DriveError::Unreadable) => Self::Unreadable,
-            LocalClientError::LiveDrive(DriveError::ReadOnly) => Self::ReadOnly,
-            LocalClientError::LiveDrive(DriveError::NoPower) => Self::NoPower,
+            LocalClientError::Drive(DriveError::Unreadable) => Self::Unreadable,
+            LocalClientError::Drive(DriveError::ReadOnly) => Self::ReadOnly,
+            LocalClientError::Drive(DriveError::NoPower) => Self::NoPower,
             LocalClientError::PowerWasCut => Self::PowerWasCut,
-            LocalClientError::LiveDrive(DriveError::Bug(_)) | LocalClientError::Ended => Self::Gone,
+            LocalClientError::Drive(DriveError::Bug(_)) | LocalClientError::Ended => Self::Gone,
         }
     }
 }

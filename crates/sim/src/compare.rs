@@ -18,7 +18,7 @@ use crate::host::precondition::effort;
 use crate::host::run::run;
 use crate::observe::log::Log;
 use crate::result::{Results, RunResult, WorkloadFacts};
-use crate::run_error::{Halt, Unready};
+use crate::run_error::{Halt, SetupError};
 use crate::study::{Precondition, Study};
 
 /// Version of ftlkit, as results carry it.
@@ -41,8 +41,8 @@ pub fn run_study(study: &Study, control: &Control) -> Result<Results, SimError> 
 pub fn run_study_logged(study: &Study, control: &Control, log: Option<&Path>) -> Result<Results, SimError> {
     let experiment = match prepare(study, control) {
         Ok(experiment) => experiment,
-        Err(Unready::Input(error)) => return Err(error),
-        Err(Unready::Stopped) => return Ok(nothing(study)),
+        Err(SetupError::Input(error)) => return Err(error),
+        Err(SetupError::Stopped) => return Ok(nothing(study)),
     };
     let log = log.map(Log::new).transpose()?;
     announce(&experiment, control);
@@ -84,12 +84,14 @@ pub fn run_study_logged(study: &Study, control: &Control, log: Option<&Path>) ->
 pub fn check_study(study: &Study, control: &Control) -> Result<Study, SimError> {
     match prepare(study, control) {
         Ok(experiment) => Ok(experiment.resolved()),
-        Err(Unready::Input(error)) => Err(error),
-        Err(Unready::Stopped) => Err(SimError::study("the check was stopped before the workload was read to its end")),
+        Err(SetupError::Input(error)) => Err(error),
+        Err(SetupError::Stopped) => {
+            Err(SimError::study("the check was stopped before the workload was read to its end"))
+        }
     }
 }
 
-fn prepare(study: &Study, control: &Control) -> Result<Experiment, Unready> {
+fn prepare(study: &Study, control: &Control) -> Result<Experiment, SetupError> {
     control.announce([("workload".to_owned(), study.workload.requests.unwrap_or(0))]);
     Experiment::check(study, control)
 }

@@ -8,26 +8,26 @@ use crate::host::control::Stopped;
 
 /// Why there is no experiment.
 #[derive(Debug)]
-pub(crate) enum Unready {
+pub(crate) enum SetupError {
     /// It was asked to stop.
     Stopped,
     /// The workload or the study is at fault.
     Input(SimError),
 }
 
-impl From<Stopped> for Unready {
+impl From<Stopped> for SetupError {
     fn from(_: Stopped) -> Self {
         Self::Stopped
     }
 }
 
-impl From<TraceError> for Unready {
+impl From<TraceError> for SetupError {
     fn from(error: TraceError) -> Self {
         Self::Input(error.into())
     }
 }
 
-impl From<SimError> for Unready {
+impl From<SimError> for SetupError {
     fn from(error: SimError) -> Self {
         Self::Input(error)
     }

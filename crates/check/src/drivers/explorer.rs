@@ -139,7 +139,7 @@ impl<'a> Explorer<'a> {
     fn explore(mut self, operations: u64) -> Result<(Explored, Outcome), Fault> {
         let case = self.case;
         let first = self.effort(0).first;
-        let tape = Tape::new(self.sieve(), first);
+        let tape = Tape::new(self.sampler(), first);
         let chip = case.device.chip(ENDURANCE).map_err(Fault::ImpossibleCase)?;
         let mut session = Session::format(case, &self.layout, chip, &tape)?;
         for operation in case.prefill_operations() {
@@ -178,7 +178,7 @@ impl<'a> Explorer<'a> {
     /// The power goes when all requests have been acknowledged.
     fn cut_at_the_end(&mut self, session: &Session, end: u32) -> Result<(), Fault> {
         let cut = Cut { operation: end, tear: Tear::Before };
-        if !self.sieve().takes(cut, 1) {
+        if !self.sampler().takes(cut, 1) {
             return Ok(());
         }
         self.after(cut, session.flash(), session.allowed())
@@ -189,7 +189,7 @@ impl<'a> Explorer<'a> {
         if self.explored.flash_operations >= self.allowed {
             return Ok(());
         }
-        let cuts: Vec<_> = self.sieve().at(operation, one_in).collect();
+        let cuts: Vec<_> = self.sampler().at(operation, one_in).collect();
         cuts.into_iter().try_for_each(|cut| self.after(cut, step.cut(cut.tear), allowed))
     }
 
@@ -208,7 +208,7 @@ impl<'a> Explorer<'a> {
     fn life(&mut self, depth: usize, flash: Faulty<Stamp>, allowed: &CrashOracle) -> Result<(), Fault> {
         let effort = self.effort(depth);
         self.explored.states.found(depth, &flash);
-        let tape = Tape::new(self.sieve(), effort.during_recovery);
+        let tape = Tape::new(self.sampler(), effort.during_recovery);
         self.at("recovery");
         let recorder = Recorder::onto(flash, Some(tape.clone()));
         let mut session = Session::recover(self.case, &self.layout, recorder, allowed.clone())?;
@@ -272,7 +272,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// The cuts on top of those of the trail that are to be tried.
-    fn sieve(&self) -> CutSampler {
+    fn sampler(&self) -> CutSampler {
         let trail = self.trail.cuts.borrow();
         match self.choice {
             Choice::These(cuts) => CutSampler::named(cuts, &trail),

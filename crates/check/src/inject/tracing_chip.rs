@@ -118,7 +118,7 @@ impl Flash for FaultTracingChip {
         if self.flash.corrected_reads() > corrected {
             self.hit(operation, Fault::ReadCorrected, None, None);
         }
-        if let (Some((tag, stamp)), Err(FlashError::FlashPort(MediaEvent::Uncorrectable(_)))) = (held, &result) {
+        if let (Some((tag, stamp)), Err(FlashError::Media(MediaEvent::Uncorrectable(_)))) = (held, &result) {
             let is_data = !tag.role.is_translation() && tag.role != Role::Trimmed;
             self.hit(operation, Fault::ReadFails, is_data.then_some(stamp), None);
         }

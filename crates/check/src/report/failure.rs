@@ -156,13 +156,13 @@ impl Failure {
             | Fault::Stopped(
                 FtlError::OutOfSpace { .. }
                 | FtlError::ReadOnly { .. }
-                | FtlError::Flash { error: FlashError::FlashPort(_), .. },
+                | FtlError::Flash { error: FlashError::Media(_), .. },
             ) if has_faults => Some(Promise::SurvivesFailingFlash),
             Fault::WrongContent(_)
             | Fault::Stopped(
                 FtlError::OutOfSpace { .. }
                 | FtlError::ReadOnly { .. }
-                | FtlError::Flash { error: FlashError::FlashPort(_), .. },
+                | FtlError::Flash { error: FlashError::Media(_), .. },
             ) if is_after_cut => Some(Promise::SurvivesPowerCuts),
             Fault::WentBack { .. } => Some(Promise::SurvivesPowerCuts),
             Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {

@@ -47,17 +47,17 @@ impl Step {
 pub(crate) struct Tape(Rc<Reel>);
 
 struct Reel {
-    sieve: CutSampler,
+    sampler: CutSampler,
     one_in: Cell<u32>,
     next: Cell<u32>,
     steps: RefCell<Vec<(u32, Step)>>,
 }
 
 impl Tape {
-    /// An empty tape that keeps the operations at which a sieve takes a cut, if one of so many is
+    /// An empty tape that keeps the operations at which a sampler takes a cut, if one of so many is
     /// tried.
-    pub(crate) fn new(sieve: CutSampler, one_in: u32) -> Self {
-        Self(Rc::new(Reel { sieve, one_in: one_in.into(), next: 0.into(), steps: RefCell::default() }))
+    pub(crate) fn new(sampler: CutSampler, one_in: u32) -> Self {
+        Self(Rc::new(Reel { sampler, one_in: one_in.into(), next: 0.into(), steps: RefCell::default() }))
     }
 
     /// From now on one of so many is tried.
@@ -82,9 +82,9 @@ impl Tape {
     }
 
     fn record(&self, step: impl FnOnce() -> Step) {
-        let Reel { sieve, one_in, next, steps } = &*self.0;
+        let Reel { sampler, one_in, next, steps } = &*self.0;
         let operation = next.replace(next.get() + 1);
-        if sieve.at(operation, one_in.get()).next().is_some() {
+        if sampler.at(operation, one_in.get()).next().is_some() {
             steps.borrow_mut().push((operation, step()));
         }
     }

@@ -24,7 +24,7 @@ fn tag(logical: u32) -> Tag {
 fn rule<T: std::fmt::Debug>(result: Result<T, FlashError>) -> Rule {
     match result.expect_err("refused") {
         FlashError::Violation(violation) => violation.rule,
-        FlashError::FlashPort(event) => panic!("{event}"),
+        FlashError::Media(event) => panic!("{event}"),
     }
 }
 
@@ -55,7 +55,7 @@ fn a_worn_block_fails_where_that_is_asked_for_and_takes_nothing_more() {
         ..Default::default()
     });
     chip.erase(Pbn::new(0)).expect("first");
-    assert_eq!(chip.erase(Pbn::new(0)), Err(FlashError::FlashPort(MediaEvent::EraseFailed(Pbn::new(0)))));
+    assert_eq!(chip.erase(Pbn::new(0)), Err(FlashError::Media(MediaEvent::EraseFailed(Pbn::new(0)))));
     assert_eq!(chip.operations().erases, 2);
     assert_eq!(rule(chip.program(Ppn::new(0), &tag(1), ())), Rule::ProgramInOrder);
     chip.mark_bad(Pbn::new(0));

@@ -439,7 +439,7 @@ impl<D: Device> FlashPort<D> {
     #[cold]
     #[inline(never)]
     fn failed(&mut self, op: FlashOp, pbn: Pbn, address: u32, error: FlashError) -> FtlError {
-        if matches!(error, FlashError::FlashPort(event) if event != MediaEvent::PowerCut) {
+        if matches!(error, FlashError::Media(event) if event != MediaEvent::PowerCut) {
             self.account(op, pbn, address, false);
         }
         self.stop(error)

@@ -73,7 +73,7 @@ impl Flash for Breakable {
         let is_translation = self.chip.tag(ppn).is_some_and(|tag| tag.role == Role::Translation);
         let page = self.chip.read(ppn)?;
         if is_translation && self.shared.broken.get() == Some(channel) {
-            return Err(FlashError::FlashPort(MediaEvent::Uncorrectable(ppn)));
+            return Err(FlashError::Media(MediaEvent::Uncorrectable(ppn)));
         }
         Ok(page)
     }

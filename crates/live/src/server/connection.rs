@@ -14,7 +14,7 @@ use super::client::Connection;
 use super::shared::{ClientReservation, Shared};
 use super::socket::{Socket, precise_timers};
 use super::stream::Line;
-use super::task::{Request, Task};
+use super::task::{ClientRequest, Task};
 use crate::nbd::{self, Agreed, Command, Ended, Errno, Header, MAX_PAYLOAD_BYTES, Outcome, Reply, Security};
 
 /// Bytes read from a socket at once: several requests, or a few with their data.
@@ -94,7 +94,7 @@ fn read_requests(connection: &Arc<Connection>, agreed: Agreed, shared: &Shared) 
         match checked {
             Ok(command) => {
                 let connection = Arc::clone(connection);
-                let request = Request::new(connection, agreed, command, &header, data, arrived, weight);
+                let request = ClientRequest::new(connection, agreed, command, &header, data, arrived, weight);
                 shared.queue.push(Task::Serve(Box::new(request)));
             }
             Err(refused) => {

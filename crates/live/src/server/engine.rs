@@ -29,7 +29,7 @@ use super::record::Recorder;
 use super::shared::{Power, Shared};
 use super::split;
 use super::stat::Stat;
-use super::task::{Of, Request, Task};
+use super::task::{ClientRequest, Of, Task};
 use crate::LiveError;
 use crate::drive::{DriveError, LiveDrive, Piece};
 use crate::nbd::{self, Command, Errno, Extent, Reply};
@@ -75,7 +75,7 @@ pub(crate) struct Engine {
     pub(super) shared: Arc<Shared>,
     pub(super) modelled: bool,
     pub(super) recorder: Option<Recorder>,
-    turns: Turns<Of, Box<Request>>,
+    turns: Turns<Of, Box<ClientRequest>>,
     /// Replies to be handed out.
     finished: Vec<(Arc<Connection>, Outgoing)>,
     /// Requests that the modelled device is not done with, by their tickets.
@@ -244,7 +244,7 @@ impl Engine {
         }
     }
 
-    fn serve(&mut self, mut request: Box<Request>) -> Result<(), LiveError> {
+    fn serve(&mut self, mut request: Box<ClientRequest>) -> Result<(), LiveError> {
         if request.connection.is_gone() {
             return Ok(());
         }
@@ -289,13 +289,13 @@ impl Engine {
     }
 
     /// Does the next piece of what is asked; whether it was the last.
-    fn perform(&mut self, request: &mut Request) -> Result<bool, DriveError> {
+    fn perform(&mut self, request: &mut ClientRequest) -> Result<bool, DriveError> {
         let drive = &mut self.drive;
         let command = request.command;
         let (at, left) = (request.offset.saturating_add(request.done.into()), request.length - request.done);
         let length = split::next(command, at, left, drive.page_bytes());
         if request.done == 0 {
-            drive.count(split::asked(command));
+            drive.count(command.host_op());
         }
         let from = request.done as usize;
         let data = match command {
@@ -316,7 +316,7 @@ impl Engine {
     }
 
     /// What the client is told of a request that is done.
-    fn reply(&self, request: &mut Request) -> Reply {
+    fn reply(&self, request: &mut ClientRequest) -> Reply {
         let (offset, length) = (request.offset, request.length);
         match request.command {
             Command::Read { in_one_piece } => {
@@ -330,7 +330,7 @@ impl Engine {
         }
     }
 
-    fn record(&mut self, request: &Request) -> Result<(), LiveError> {
+    fn record(&mut self, request: &ClientRequest) -> Result<(), LiveError> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         recorder.take(self.latest, request.command, request.agreed.hint, (request.offset, request.length))
     }
@@ -472,7 +472,7 @@ impl Drop for ClosesQueue {
 }
 
 /// A reply on its way to its client.
-fn outgoing(request: &Request, reply: Reply) -> Awaited {
+fn outgoing(request: &ClientRequest, reply: Reply) -> Awaited {
     let mut buffers = Vec::with_capacity(2);
     nbd::encode(reply, request.cookie, request.agreed, &mut buffers);
     Awaited::Client(Arc::clone(&request.connection), Outgoing { due: None, buffers, weight: request.weight })

@@ -142,7 +142,7 @@ impl Engine {
         request: &LocalRequest,
     ) -> (Result<Vec<Piece>, LocalClientError>, Result<(), LiveError>) {
         if self.is_dark {
-            return (Err(LocalClientError::LiveDrive(DriveError::NoPower)), Ok(()));
+            return (Err(LocalClientError::Drive(DriveError::NoPower)), Ok(()));
         }
         if request.power_ons != self.power_ons {
             return (Err(LocalClientError::PowerWasCut), Ok(()));
@@ -158,13 +158,13 @@ impl Engine {
                 if self.drive.settle() {
                     (Ok(read), recorded)
                 } else {
-                    (Err(LocalClientError::LiveDrive(DriveError::NoPower)), Err(self.drive.disk_failed()))
+                    (Err(LocalClientError::Drive(DriveError::NoPower)), Err(self.drive.disk_failed()))
                 }
             }
             Err(DriveError::NoPower) => {
                 let end = self.lose_power();
                 let error = if self.is_dark || end.is_err() {
-                    LocalClientError::LiveDrive(DriveError::NoPower)
+                    LocalClientError::Drive(DriveError::NoPower)
                 } else {
                     LocalClientError::PowerWasCut
                 };
@@ -172,9 +172,9 @@ impl Engine {
             }
             Err(DriveError::Bug(why)) => {
                 let end = LiveError::Bug(format!("{} is at fault: {why}", self.drive.description().stack.names()));
-                (Err(LocalClientError::LiveDrive(DriveError::Bug(why))), Err(end))
+                (Err(LocalClientError::Drive(DriveError::Bug(why))), Err(end))
             }
-            Err(error) => (Err(LocalClientError::LiveDrive(error)), Ok(())),
+            Err(error) => (Err(LocalClientError::Drive(error)), Ok(())),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::nbd::Command;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocalClientError {
     /// What the device says.
-    LiveDrive(DriveError),
+    Drive(DriveError),
     /// The power was cut and is back since the last request: what was written and not flushed may
     /// be gone. This request was not begun.
     PowerWasCut,

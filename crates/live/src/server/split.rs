@@ -1,7 +1,7 @@
 //! Long requests in pieces, so that others need not wait for their end.
 
 use bytes::Bytes;
-use ftl::{Hint, HostOp};
+use ftl::Hint;
 
 use crate::drive::{DriveError, LiveDrive, Piece};
 use crate::nbd::Command;
@@ -27,11 +27,6 @@ pub(crate) fn next(command: Command, at: u64, left: u32, page_bytes: usize) -> u
     }
     // No longer than what is left, which is more than `most`.
     ((at + most) / page_bytes * page_bytes - at) as u32
-}
-
-/// As what a command is counted.
-pub(crate) fn asked(command: Command) -> Option<HostOp> {
-    command.host_op()
 }
 
 /// Does a piece of what is asked, so many bytes from one of the device on; what is read is added to

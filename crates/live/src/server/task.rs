@@ -15,7 +15,7 @@ use crate::nbd::{Agreed, Command, Header};
 /// Something for the engine to do.
 #[derive(Debug)]
 pub(crate) enum Task {
-    Serve(Box<Request>),
+    Serve(Box<ClientRequest>),
     /// A request of the local client.
     LocalRequest(Box<LocalRequest>),
     Control(ControlRequest, SyncSender<String>),
@@ -24,7 +24,7 @@ pub(crate) enum Task {
 
 /// A client's request, checked, and how much of it is done.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct ClientRequest {
     pub(super) connection: Arc<Connection>,
     pub(super) agreed: Agreed,
     pub(super) command: Command,
@@ -42,7 +42,7 @@ pub(crate) struct Request {
     pub(super) end: Moment,
 }
 
-impl Request {
+impl ClientRequest {
     pub(crate) fn new(
         connection: Arc<Connection>,
         agreed: Agreed,

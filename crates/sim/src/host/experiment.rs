@@ -20,7 +20,7 @@ use crate::observe::memory::Limit;
 use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
 use crate::result::{DeviceFacts, PreconditionChosen};
-use crate::run_error::Unready;
+use crate::run_error::SetupError;
 use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Study};
 use crate::timing::device::{Device, Draft, Simulated};
 use crate::workload::paging::{Pager, Placement};
@@ -70,7 +70,7 @@ pub(crate) struct Experiment {
     pub(crate) skip: u64,
     /// Flash operations that may be under way in a run.
     pub(crate) most_under_way: usize,
-    pub(crate) wishes: ProbeConfig,
+    pub(crate) probe_config: ProbeConfig,
     pub(crate) plans: Vec<Plan>,
 }
 
@@ -102,7 +102,7 @@ impl Plan {
 impl Experiment {
     /// Checks a study. Reads its workload, a trace twice, and reports that as the first line of
     /// progress.
-    pub(crate) fn check(study: &Study, control: &Control) -> Result<Self, Unready> {
+    pub(crate) fn check(study: &Study, control: &Control) -> Result<Self, SetupError> {
         let seed = study.seed.unwrap_or(1);
         let draft = Draft::of(&study.device)?;
         let none_failed = AtomicUsize::new(usize::MAX);
@@ -113,7 +113,7 @@ impl Experiment {
         let plans = plans(&study.ftl)?;
         let wraps = workload.addresses == Addresses::Wrap;
         if study.device.capacity == Some(Capacity::Auto) && wraps {
-            return Err(Unready::Input(SimError::study(
+            return Err(SetupError::Input(SimError::study(
                 "device.capacity = \"auto\" takes the workload's span, but workload.addresses = \"wrap\" folds the workload into the device: \
                  one of them must give a size. Set capacity, or leave addresses out",
             )));
@@ -145,7 +145,7 @@ impl Experiment {
             memory_limit: study.run.memory_limit,
             skip: skip(&study.run, requests)?,
             most_under_way: MOST_UNDER_WAY,
-            wishes: ProbeConfig {
+            probe_config: ProbeConfig {
                 classes: study.run.classes.unwrap_or(false),
                 timeline: study.run.timeline,
                 waiting: study.run.waiting.unwrap_or(true),
@@ -159,7 +159,7 @@ impl Experiment {
 
     /// Whether what requests waited for is known.
     pub(crate) fn knows_waiting(&self) -> bool {
-        self.wishes.waiting
+        self.probe_config.waiting
     }
 
     /// Splits the workload's records into pages of the device.
@@ -201,9 +201,9 @@ impl Experiment {
                 warranty_years: Some(self.warranty_years),
                 verify: Some(self.verify),
                 skip: Some(self.skip),
-                waiting: Some(self.wishes.waiting),
-                classes: Some(self.wishes.classes),
-                timeline: self.wishes.timeline,
+                waiting: Some(self.probe_config.waiting),
+                classes: Some(self.probe_config.classes),
+                timeline: self.probe_config.timeline,
             },
             ftl: self.plans.iter().map(|plan| FtlText::of(&plan.resolved.filled(), Some(plan.label.clone()))).collect(),
         }

@@ -28,22 +28,22 @@ pub(crate) fn mount<S: Store + 'static, W: ReadChecker<S::Data>>(
     plan: &Plan,
 ) -> Result<(Host<Simulated<S>, W>, MountFacts), Halt> {
     let at_mount = |fault| Halt::Fault(Stage::Mount, fault);
-    let (flash, witness) = host.power_off().map_err(at_mount)?;
-    let mut media = FlashPort::new(flash);
-    media.restart();
+    let (flash, checker) = host.power_off().map_err(at_mount)?;
+    let mut flash = FlashPort::new(flash);
+    flash.restart();
     let mut layout = device.layout();
-    layout.good_blocks.retain(|&pbn| !media.device().is_bad(pbn));
-    let ftl = registry::recover(&plan.stack, &layout, &mut media).map_err(|error| match error {
+    layout.good_blocks.retain(|&pbn| !flash.device().is_bad(pbn));
+    let ftl = registry::recover(&plan.stack, &layout, &mut flash).map_err(|error| match error {
         RecoverError::Ftl(error) => at_mount(Fault::Ftl(error)),
         RecoverError::Config(error) => Halt::Input(SimError::study(format!("ftl \"{}\": {error}", plan.label))),
     })?;
-    let time_ns = media.wait().0;
-    let facts = facts(&media, time_ns);
-    Ok((Host::new(media, ftl, witness), facts))
+    let time_ns = flash.wait().0;
+    let facts = facts(&flash, time_ns);
+    Ok((Host::new(flash, ftl, checker), facts))
 }
 
-fn facts<D: ftl::Device>(media: &FlashPort<D>, time_ns: u64) -> MountFacts {
-    let total = |op| media.tally().total(op);
+fn facts<D: ftl::Device>(flash: &FlashPort<D>, time_ns: u64) -> MountFacts {
+    let total = |op| flash.tally().total(op);
     MountFacts {
         reads: total(FlashOp::Read),
         programs: total(FlashOp::Program),

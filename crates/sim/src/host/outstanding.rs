@@ -12,7 +12,7 @@ use trace::HostOp;
 use crate::observe::log::Operations;
 use crate::observe::metrics::Standing;
 use crate::timing::engine::Ended;
-use crate::workload::paging::{Extent, PageRequest};
+use crate::workload::paging::{Extent, HostRequest};
 
 /// What is kept of a request until it is measured.
 pub(crate) struct Pending {
@@ -34,13 +34,13 @@ pub(crate) struct Pending {
 
 impl Pending {
     pub(crate) fn new(
-        request: &PageRequest,
+        request: &HostRequest,
         number: u64,
         begin: Nanos,
         is_measured: bool,
         operations: Option<Box<Operations>>,
     ) -> Self {
-        let &PageRequest { op, arrival_ns, .. } = request;
+        let &HostRequest { op, arrival_ns, .. } = request;
         let first = request.extents.first().map_or(Lpn::new(0), |extent| extent.lpn);
         let pages = request.pages();
         Self { op, number, arrival_ns, begin, pages, is_measured, operations, standing: None, first, ended: None }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn requests_end_in_any_order_and_are_measured_in_theirs() {
         let mut outstanding = Outstanding { first_ticket: u32::MAX, ..Outstanding::default() };
-        let pending = |number| Pending::new(&PageRequest::new(), number, Nanos(number), true, None);
+        let pending = |number| Pending::new(&HostRequest::new(), number, Nanos(number), true, None);
         let tickets = [1, 2, 3].map(|number| outstanding.push(pending(number)));
         let mut end = |place: usize, at| {
             let ended = Ended { ticket: tickets[place], at: Nanos(at), account: NO_ACCOUNT };

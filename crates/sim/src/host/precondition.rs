@@ -23,10 +23,8 @@
 
 use flash::Lpn;
 use ftl::{Cause, Device, FlashOp};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use random::SeededRng;
 use trace::HostOp;
-use trace::generate::seed;
 
 use crate::error::Stage;
 use crate::host::control::Reporter;
@@ -114,7 +112,7 @@ struct Preparation<'a, D: Device, W> {
 impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
     /// Writes every page once, in order; returns the write amplification of that.
     fn fill(&mut self) -> Result<f64, Halt> {
-        let at_once = self.host.media().device().geometry().pages_per_block();
+        let at_once = self.host.flash().device().geometry().pages_per_block();
         let mut first = 0;
         while first < self.logical_pages {
             let pages = at_once.min(self.logical_pages - first);
@@ -128,15 +126,15 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
     /// Overwrites at random until write amplification settles; returns that of the last window and
     /// whether it settled.
     fn overwrite(&mut self, master_seed: u64) -> Result<(f64, bool), Halt> {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed::derive(master_seed, "precondition"));
-        let physical = f64::from(self.host.media().device().geometry().pages());
+        let mut random = SeededRng::named(master_seed, "precondition");
+        let physical = f64::from(self.host.flash().device().geometry().pages());
         let (begun, filled) = (self.programs(), self.written);
         let mut window = Window { programs: begun, written: filled };
         let mut before: Option<f64> = None;
         let mut stride = [Extent { lpn: Lpn::new(0), pages: 1 }; STRIDE];
         loop {
             for extent in &mut stride {
-                let lpn = ((u128::from(random.next_u64()) * u128::from(self.logical_pages)) >> 64) as u32;
+                let lpn = random.below(self.logical_pages.into()) as u32;
                 *extent = Extent { lpn: Lpn::new(lpn), pages: 1 };
             }
             for at in 0..STRIDE {
@@ -183,14 +181,14 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
 
     fn write(&mut self, extent: Extent) -> Result<(), Halt> {
         self.host
-            .write_because(Cause::Precondition, extent)
+            .write_with_cause(Cause::Precondition, extent)
             .map_err(|fault| Halt::Fault(Stage::Precondition(self.written), fault))?;
         self.written += u64::from(extent.pages);
         Ok(())
     }
 
     fn programs(&self) -> u64 {
-        self.host.media().tally().total(FlashOp::Program)
+        self.host.flash().tally().total(FlashOp::Program)
     }
 }
 

@@ -53,7 +53,7 @@ use crate::workload::future::all_calls;
 use crate::workload::load::Load;
 use crate::workload::lookahead::Ahead;
 use crate::workload::mapped_pages::MappedPages;
-use crate::workload::paging::{Extent, PageRequest};
+use crate::workload::paging::{Extent, HostRequest};
 use crate::{EventTiming, SimError};
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
@@ -93,12 +93,12 @@ struct Run<'a, S: Store, W> {
 }
 
 impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
-    fn new(experiment: &'a Experiment, plan: &'a Plan, witness: W, log: Option<Part>) -> Result<Self, Halt> {
+    fn new(experiment: &'a Experiment, plan: &'a Plan, checker: W, log: Option<Part>) -> Result<Self, Halt> {
         let device = &experiment.device;
         let ftl = registry::create(&plan.stack, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
         let chip = Chip::new(device.geometry, &device.chip);
-        let media = FlashPort::new(Timed { chip, timing: device.timing() });
+        let flash = FlashPort::new(Timed { chip, timing: device.timing() });
         let prepared = experiment.precondition != Precondition::None;
         let held = (!prepared || experiment.survey.facts.pages_trimmed > 0)
             .then(|| MappedPages::new(device.logical_pages, prepared));
@@ -108,7 +108,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             experiment,
             plan,
             observes_responses: ftl.observes_responses(),
-            host: Host::new(media, ftl, witness),
+            host: Host::new(flash, ftl, checker),
             metrics,
             held,
             load,
@@ -121,7 +121,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     fn finish(mut self, preparing: &Reporter, measuring: &Reporter) -> Result<RunResult, Halt> {
         let prepared = prepare(&mut self.host, self.experiment, preparing)?;
         self.host.restart();
-        self.host.device_mut().timing.watch_from_now(self.experiment.wishes);
+        self.host.device_mut().timing.watch_from_now(self.experiment.probe_config);
         let begun = Instant::now();
         let (series, end_of_life, before) = self.measure(measuring)?;
         self.log.take().map_or(Ok(()), Part::finish)?;
@@ -205,7 +205,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
 
     /// Lets time pass until a request begins, and issues it.
     #[inline]
-    fn issue(&mut self, request: &PageRequest, number: u64) -> Result<(), Fault> {
+    fn issue(&mut self, request: &HostRequest, number: u64) -> Result<(), Fault> {
         let begin = match self.experiment.queue_depth {
             Some(depth) => self.await_a_place(depth as usize),
             None => self.await_arrival(Nanos(request.arrival_ns))?,
@@ -219,7 +219,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             held.see(request);
         }
         let operations = match &mut self.log {
-            Some(log) => Some(Box::new(log.operations(self.host.media().tally()))),
+            Some(log) => Some(Box::new(log.operations(self.host.flash().tally()))),
             None => None,
         };
         let ticket = self.outstanding.push(Pending::new(request, number, begin, is_measured, operations));
@@ -235,7 +235,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             self.host.device_mut().timing.pass_until_end();
             while self.hear_of_one() {}
         }
-        self.host.media().now()
+        self.host.flash().now()
     }
 
     /// Lets time pass until a request arrives, and offers the device what is idle time before;
@@ -243,7 +243,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     fn await_arrival(&mut self, arrival: Nanos) -> Result<Nanos, Fault> {
         if self.host.device_mut().timing.pass_until_idle_before(arrival) {
             while self.hear_of_one() {}
-            self.host.idle(self.host.media().now(), arrival)?;
+            self.host.idle(self.host.flash().now(), arrival)?;
         }
         self.host.device_mut().timing.pass_until(arrival);
         while self.hear_of_one() {}
@@ -307,7 +307,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
 
     /// A device that falls ever further behind ends the run before the memory does.
     fn check_backlog(&self) -> Result<(), SimError> {
-        let (under_way, most) = (self.host.media().device().timing.under_way(), self.experiment.most_under_way);
+        let (under_way, most) = (self.host.flash().device().timing.under_way(), self.experiment.most_under_way);
         if under_way <= most {
             return Ok(());
         }
@@ -323,18 +323,18 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let blocks = self.experiment.device.layout().good_blocks;
         let Experiment { survey, skip, .. } = self.experiment;
         let life = Life::new(survey.facts.requests - skip, self.host.ftl().spares());
-        Before { tally: *self.host.media().tally(), wear: Wear::new(blocks, self.chip()), life }
+        Before { tally: *self.host.flash().tally(), wear: Wear::new(blocks, self.chip()), life }
     }
 
     /// How the device stands when so many measured requests have been issued.
     fn standing(&self, requests: u64, before: &Before) -> Standing {
-        let (tally, gauges) = (*self.host.media().tally(), self.host.ftl().gauges());
+        let (tally, gauges) = (*self.host.flash().tally(), self.host.ftl().gauges());
         let (written_bytes, spread) = (self.metrics.asked.bytes_written, before.wear.spread(self.chip()));
         Standing { requests, written_bytes, tally, spread, gauges }
     }
 
     fn chip(&self) -> &Chip<S> {
-        &self.host.media().device().chip
+        &self.host.flash().device().chip
     }
 
     /// What is not measured is over.
@@ -351,21 +351,21 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Reads everything back and checks the scheme's invariants.
     fn verify(&mut self, stage: Stage) -> Result<(), Halt> {
         let at_end = |fault| Halt::Fault(stage, fault);
-        self.host.ftl().check(self.host.media()).map_err(|broken| at_end(broken.into()))?;
+        self.host.ftl().check(self.host.flash()).map_err(|broken| at_end(broken.into()))?;
         let logical_pages = self.experiment.device.logical_pages;
         for first in (0..logical_pages).step_by(READ_BACK_PAGES as usize) {
             let pages = READ_BACK_PAGES.min(logical_pages - first);
             self.host.read_back(Extent { lpn: Lpn::new(first), pages }).map_err(at_end)?;
         }
-        self.host.ftl().check(self.host.media()).map_err(|broken| at_end(broken.into()))
+        self.host.ftl().check(self.host.flash()).map_err(|broken| at_end(broken.into()))
     }
 
     /// What the causes add up to is what the flash counted.
     fn compare_totals(&self) -> Result<(), Halt> {
-        let media = self.host.media();
-        let counted = media.device().operations();
+        let flash = self.host.flash();
+        let counted = flash.device().operations();
         let counted = [counted.reads, counted.programs, counted.erases];
-        let caused = FlashOp::ALL.map(|op| media.tally().total(op));
+        let caused = FlashOp::ALL.map(|op| flash.tally().total(op));
         if caused == counted {
             Ok(())
         } else {
@@ -403,7 +403,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         endurance: Endurance,
     ) -> RunResult {
         let Self { experiment, plan, host, metrics, load, .. } = self;
-        let tally = host.media().tally().since(&before.tally);
+        let tally = host.flash().tally().since(&before.tally);
         let asked = metrics.asked;
         let seconds = metrics.elapsed().0 as f64 / 1e9;
         let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
@@ -411,7 +411,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let [read, write, trim, flush] = asked.requests;
         let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());
-        let timing = &host.media().device().timing;
+        let timing = &host.flash().device().timing;
         let probe = timing.probe();
         let [waiting_ns, bus_waiting_ns, service_ns] = metrics.parts.means();
         RunResult {
@@ -422,7 +422,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             parameters: plan.parameters(),
             seed: experiment.seed,
             verified: experiment.verify.then_some(true),
-            event_hash: format!("{:016x}", host.media().event_hash()),
+            event_hash: format!("{:016x}", host.flash().event_hash()),
             requests: RequestCounts { read, write, trim, flush },
             skipped_requests: experiment.skip,
             simulated_ns: metrics.elapsed().0,

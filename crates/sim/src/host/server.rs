@@ -16,7 +16,7 @@ use trace::HostOp;
 
 use crate::error::Fault;
 use crate::workload::byte_range::read_rest;
-use crate::workload::paging::{Extent, PageRequest};
+use crate::workload::paging::{Extent, HostRequest};
 
 /// Who knows what pages should hold.
 pub(crate) trait ReadChecker<D> {
@@ -65,29 +65,29 @@ impl ReadChecker<Stamp> for ExactOracle {
 
 /// A translation layer on its device, served as a host would.
 pub(crate) struct Host<D: Device, W> {
-    media: FlashPort<D>,
+    flash: FlashPort<D>,
     server: Server<D, W>,
 }
 
 impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
-    pub(crate) fn new(media: FlashPort<D>, ftl: Drive<D>, witness: W) -> Self {
-        Self { media, server: Server { ftl, witness, pages: Vec::new() } }
+    pub(crate) fn new(flash: FlashPort<D>, ftl: Drive<D>, checker: W) -> Self {
+        Self { flash, server: Server { ftl, checker, pages: Vec::new() } }
     }
 
     /// The power is cut after a flush: what is left is the device, and what its pages should hold.
     pub(crate) fn power_off(mut self) -> Result<(D, W), Fault> {
-        self.server.ftl.flush(&mut self.media)?;
-        Ok((self.media.into_device(), self.server.witness))
+        self.server.ftl.flush(&mut self.flash)?;
+        Ok((self.flash.into_device(), self.server.checker))
     }
 
     /// The flash port, for reading its counts.
-    pub(crate) fn media(&self) -> &FlashPort<D> {
-        &self.media
+    pub(crate) fn flash(&self) -> &FlashPort<D> {
+        &self.flash
     }
 
     /// The device, for what lies below flash operations.
     pub(crate) fn device_mut(&mut self) -> &mut D {
-        self.media.device_mut()
+        self.flash.device_mut()
     }
 
     /// The translation layer, to look at.
@@ -97,7 +97,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
 
     /// Starts the clock anew with idle resources.
     pub(crate) fn restart(&mut self) {
-        self.media.restart();
+        self.flash.restart();
     }
 
     /// Tells the translation layer all calls to come.
@@ -107,7 +107,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
 
     /// Announces a request to come.
     #[inline]
-    pub(crate) fn prefetch(&self, request: &PageRequest, stage: PrefetchStage) {
+    pub(crate) fn prefetch(&self, request: &HostRequest, stage: PrefetchStage) {
         for &extent in &request.extents {
             self.prefetch_extent(extent, stage);
         }
@@ -116,36 +116,36 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
     /// Announces neighbouring pages that will be asked for.
     #[inline]
     pub(crate) fn prefetch_extent(&self, extent: Extent, stage: PrefetchStage) {
-        self.server.ftl.prefetch(&self.media, &request_of(extent, Nanos::ZERO, Hint::NONE), stage);
+        self.server.ftl.prefetch(&self.flash, &request_of(extent, Nanos::ZERO, Hint::NONE), stage);
     }
 
     /// Has a request served that begins at a moment, after letting time pass until then; returns
     /// when its last page will be done.
-    pub(crate) fn serve(&mut self, request: &PageRequest, at: Nanos) -> Result<Moment, Fault> {
-        let Self { media, server } = self;
-        media.begin(at);
+    pub(crate) fn serve(&mut self, request: &HostRequest, at: Nanos) -> Result<Moment, Fault> {
+        let Self { flash, server } = self;
+        flash.begin(at);
         let bytes_of = |op: HostOp| if request.op == op { u64::from(request.bytes) } else { 0 };
-        media.take_command(bytes_of(HostOp::Write));
+        flash.take_command(bytes_of(HostOp::Write));
         let of = |&extent: &Extent| request_of(extent, at, request.hint);
         match request.op {
             HostOp::Read => {
-                media.in_parallel(request.extents.iter().map(of), |media, extent| server.read(media, &extent))?;
+                flash.in_parallel(request.extents.iter().map(of), |flash, extent| server.read(flash, &extent))?;
             }
             HostOp::Write => {
                 if request.partial_first || request.partial_last {
-                    read_rest(media, request.partial_pages(), |media, lpn| {
-                        server.read(media, &of(&Extent { lpn, pages: 1 }))
+                    read_rest(flash, request.partial_pages(), |flash, lpn| {
+                        server.read(flash, &of(&Extent { lpn, pages: 1 }))
                     })?;
                 }
-                media.in_parallel(request.extents.iter().map(of), |media, extent| server.write(media, &extent))?;
+                flash.in_parallel(request.extents.iter().map(of), |flash, extent| server.write(flash, &extent))?;
             }
             HostOp::Trim => {
-                media.in_parallel(request.extents.iter().map(of), |media, extent| server.trim(media, &extent))?;
+                flash.in_parallel(request.extents.iter().map(of), |flash, extent| server.trim(flash, &extent))?;
             }
-            HostOp::Flush => server.ftl.flush(media)?,
+            HostOp::Flush => server.ftl.flush(flash)?,
         }
-        media.hand_over(bytes_of(HostOp::Read));
-        Ok(media.end())
+        flash.hand_over(bytes_of(HostOp::Read));
+        Ok(flash.end())
     }
 
     /// A read or write of these pages has ended, so long after it began.
@@ -154,35 +154,35 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
     }
 
     /// A request was refused half-way: its pages may hold what they held before.
-    pub(crate) fn mark_uncertain(&mut self, request: &PageRequest) {
+    pub(crate) fn mark_uncertain(&mut self, request: &HostRequest) {
         for &extent in &request.extents {
             let pages = request_of(extent, Nanos::ZERO, Hint::NONE);
-            pages.lpns().for_each(|(_, lpn)| self.server.witness.mark_uncertain(lpn));
+            pages.lpns().for_each(|(_, lpn)| self.server.checker.mark_uncertain(lpn));
         }
     }
 
     /// Offers the time from `from` to `until` for background work.
     pub(crate) fn idle(&mut self, from: Nanos, until: Nanos) -> Result<(), Fault> {
-        self.media.begin(from);
-        Ok(self.server.ftl.idle(&mut self.media, until - from)?)
+        self.flash.begin(from);
+        Ok(self.server.ftl.idle(&mut self.flash, until - from)?)
     }
 
     /// Writes neighbouring pages under a cause, when what was asked before is done.
-    pub(crate) fn write_because(&mut self, cause: Cause, extent: Extent) -> Result<(), Fault> {
-        let Self { media, server } = self;
-        let request = request_of(extent, media.now(), Hint::NONE);
-        media.begin(request.arrival);
-        media.with_cause(cause, |media| server.write(media, &request))?;
-        media.wait();
+    pub(crate) fn write_with_cause(&mut self, cause: Cause, extent: Extent) -> Result<(), Fault> {
+        let Self { flash, server } = self;
+        let request = request_of(extent, flash.now(), Hint::NONE);
+        flash.begin(request.arrival);
+        flash.with_cause(cause, |flash| server.write(flash, &request))?;
+        flash.wait();
         Ok(())
     }
 
     /// Reads neighbouring pages and compares them, when what was asked before is done.
     pub(crate) fn read_back(&mut self, extent: Extent) -> Result<(), Fault> {
-        let request = request_of(extent, self.media.now(), Hint::NONE);
-        self.media.begin(request.arrival);
-        self.server.read(&mut self.media, &request)?;
-        self.media.wait();
+        let request = request_of(extent, self.flash.now(), Hint::NONE);
+        self.flash.begin(request.arrival);
+        self.server.read(&mut self.flash, &request)?;
+        self.flash.wait();
         Ok(())
     }
 }
@@ -190,28 +190,28 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
 /// What of a host does not depend on the clock.
 struct Server<D: Device, W> {
     ftl: Drive<D>,
-    witness: W,
+    checker: W,
     /// Data of the request in hand; reused, so that nothing is allocated per request.
     pages: Vec<D::Data>,
 }
 
 impl<D: Device, W: ReadChecker<D::Data>> Server<D, W> {
-    fn read(&mut self, media: &mut FlashPort<D>, request: &Request) -> Result<(), Fault> {
+    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), Fault> {
         self.pages.clear();
         self.pages.resize(request.pages as usize, D::Data::default());
-        self.ftl.read(media, request, &mut self.pages)?;
-        request.lpns().try_for_each(|(index, lpn)| self.witness.compare(lpn, &self.pages[index]))
+        self.ftl.read(flash, request, &mut self.pages)?;
+        request.lpns().try_for_each(|(index, lpn)| self.checker.compare(lpn, &self.pages[index]))
     }
 
-    fn write(&mut self, media: &mut FlashPort<D>, request: &Request) -> Result<(), Fault> {
+    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), Fault> {
         self.pages.clear();
-        self.pages.extend(request.lpns().map(|(_, lpn)| self.witness.stamp(lpn)));
-        Ok(self.ftl.write(media, request, &self.pages)?)
+        self.pages.extend(request.lpns().map(|(_, lpn)| self.checker.stamp(lpn)));
+        Ok(self.ftl.write(flash, request, &self.pages)?)
     }
 
-    fn trim(&mut self, media: &mut FlashPort<D>, request: &Request) -> Result<(), Fault> {
-        request.lpns().for_each(|(_, lpn)| self.witness.trim(lpn));
-        Ok(self.ftl.trim(media, request)?)
+    fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), Fault> {
+        request.lpns().for_each(|(_, lpn)| self.checker.trim(lpn));
+        Ok(self.ftl.trim(flash, request)?)
     }
 }
 
@@ -237,15 +237,15 @@ mod tests {
     }
 
     impl Mapping<Small> for Fixed {
-        fn read(&mut self, media: &mut FlashPort<Small>, _: &Request, out: &mut [Stamp]) -> Result<(), FtlError> {
-            out[0] = media.read(self.reads_from)?.data;
+        fn read(&mut self, flash: &mut FlashPort<Small>, _: &Request, out: &mut [Stamp]) -> Result<(), FtlError> {
+            out[0] = flash.read(self.reads_from)?.data;
             Ok(())
         }
 
-        fn write(&mut self, media: &mut FlashPort<Small>, request: &Request, data: &[Stamp]) -> Result<(), FtlError> {
+        fn write(&mut self, flash: &mut FlashPort<Small>, request: &Request, data: &[Stamp]) -> Result<(), FtlError> {
             for (index, lpn) in request.lpns() {
                 let label = Label::new(lpn.get(), Role::Data);
-                media.program(Ppn::new(self.written), label, data[index])?;
+                flash.program(Ppn::new(self.written), label, data[index])?;
                 self.written += 1;
             }
             Ok(())
@@ -289,8 +289,8 @@ mod tests {
         Host::new(FlashPort::new(Timed { chip, timing: Untimed }), drive, ExactOracle::new(8))
     }
 
-    fn request(op: HostOp, lpn: u32) -> PageRequest {
-        PageRequest { op, extents: vec![Extent { lpn: Lpn::new(lpn), pages: 1 }], ..PageRequest::new() }
+    fn request(op: HostOp, lpn: u32) -> HostRequest {
+        HostRequest { op, extents: vec![Extent { lpn: Lpn::new(lpn), pages: 1 }], ..HostRequest::new() }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use trace::HostOp;
 use crate::observe::wait_breakdown::PartSums;
 use crate::observe::wear::Spread;
 use crate::result::{Responses, Series};
-use crate::workload::paging::PageRequest;
+use crate::workload::paging::HostRequest;
 
 /// The longest response that a histogram tells apart, 146 years; longer ones count as this.
 const LONGEST_NS: u64 = 1 << 62;
@@ -111,7 +111,7 @@ pub(crate) struct Asked {
 
 impl Asked {
     #[inline]
-    pub(crate) fn add(&mut self, request: &PageRequest) {
+    pub(crate) fn add(&mut self, request: &HostRequest) {
         self.requests[request.op as usize] += 1;
         let pages = request.pages();
         match request.op {
@@ -152,7 +152,7 @@ impl Metrics {
 
     /// A request begins.
     #[inline]
-    pub(crate) fn begin(&mut self, request: &PageRequest, begin: Nanos) {
+    pub(crate) fn begin(&mut self, request: &HostRequest, begin: Nanos) {
         self.asked.add(request);
         self.begin.get_or_insert(begin);
     }

@@ -26,9 +26,9 @@ pub(crate) struct Probe {
 
 impl Probe {
     /// None, where nothing is asked for.
-    pub(crate) fn new(wishes: ProbeConfig) -> Option<Self> {
-        let classes = wishes.classes.then(ClassTimes::new);
-        let timeline = wishes.timeline.map(Recorder::new);
+    pub(crate) fn new(probe_config: ProbeConfig) -> Option<Self> {
+        let classes = probe_config.classes.then(ClassTimes::new);
+        let timeline = probe_config.timeline.map(Recorder::new);
         (classes.is_some() || timeline.is_some()).then_some(Self { classes, timeline })
     }
 

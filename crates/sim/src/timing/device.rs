@@ -11,9 +11,7 @@
 
 use flash::{Chip, ChipOptions, Geometry, PastEndurance, Pbn, Shape};
 use ftl::{Layout, Timed};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use trace::generate::seed;
+use random::SeededRng;
 
 use crate::preset::{DEFAULT_PRESET, Keys, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
@@ -196,7 +194,7 @@ impl Draft {
                 past_endurance: PastEndurance::Fails,
                 bad_blocks,
             },
-            seed: seed::derive(seed, "ftl"),
+            seed: random::derive(seed, "ftl"),
             keys,
         })
     }
@@ -391,11 +389,11 @@ fn bad_blocks(blocks: u32, count: u32, seed: u64) -> Vec<Pbn> {
     if count == 0 {
         return Vec::new();
     }
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed::derive(seed, "bad blocks"));
+    let mut random = SeededRng::named(seed, "bad blocks");
     let mut numbers: Vec<u32> = (0..blocks).collect();
     for drawn in 0..count {
-        let left = u128::from(blocks - drawn);
-        let other = drawn + ((u128::from(random.next_u64()) * left) >> 64) as u32;
+        let left = u64::from(blocks - drawn);
+        let other = drawn + random.below(left) as u32;
         numbers.swap(drawn as usize, other as usize);
     }
     let mut drawn: Vec<_> = numbers[..count as usize].iter().copied().map(Pbn::new).collect();

@@ -78,11 +78,11 @@ impl PageSpan {
 /// Reads what a write leaves of the pages that it covers in part, all at the same time; `read`
 /// reads one.
 pub fn read_rest<D: Device, P, E>(
-    media: &mut FlashPort<D>,
+    flash: &mut FlashPort<D>,
     partial: impl IntoIterator<Item = P>,
     mut read: impl FnMut(&mut FlashPort<D>, P) -> Result<(), E>,
 ) -> Result<(), E> {
-    media.with_cause(Cause::ReadModifyWrite, |media| media.in_parallel(partial, &mut read))
+    flash.with_cause(Cause::ReadModifyWrite, |flash| flash.in_parallel(partial, &mut read))
 }
 
 #[cfg(test)]

@@ -5,19 +5,19 @@ use ftl::FutureRequest;
 use trace::HostOp;
 
 use crate::SimError;
-use crate::workload::paging::PageRequest;
+use crate::workload::paging::HostRequest;
 use crate::workload::stream::Requests;
 
 /// All calls that serving these requests makes.
 pub(crate) fn all_calls(mut requests: Requests) -> Result<Vec<FutureRequest>, SimError> {
-    let (mut calls, mut request) = (Vec::new(), PageRequest::new());
+    let (mut calls, mut request) = (Vec::new(), HostRequest::new());
     while requests.next(&mut request)? {
         add_calls(&request, &mut calls);
     }
     Ok(calls)
 }
 
-fn add_calls(request: &PageRequest, calls: &mut Vec<FutureRequest>) {
+fn add_calls(request: &HostRequest, calls: &mut Vec<FutureRequest>) {
     let op = request.op;
     if op == HostOp::Write {
         calls.extend(request.partial_pages().map(|lpn| FutureRequest { op: HostOp::Read, lpn, pages: 1 }));

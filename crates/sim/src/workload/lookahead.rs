@@ -9,7 +9,7 @@
 use ftl::PrefetchStage;
 
 use crate::SimError;
-use crate::workload::paging::PageRequest;
+use crate::workload::paging::HostRequest;
 use crate::workload::stream::Requests;
 
 /// Requests read ahead: enough for a miss to memory to be over, few enough that the lines stay in
@@ -22,7 +22,7 @@ pub(crate) const ANNOUNCED: [(usize, PrefetchStage); 3] =
 /// A window on the requests to come.
 pub(crate) struct Ahead {
     requests: Requests,
-    ring: Vec<PageRequest>,
+    ring: Vec<HostRequest>,
     /// Requests read and requests handed out so far.
     read: usize,
     taken: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Ahead {
 
 impl Ahead {
     pub(crate) fn of(requests: Requests) -> Self {
-        let ring = (0..AHEAD).map(|_| PageRequest::new()).collect();
+        let ring = (0..AHEAD).map(|_| HostRequest::new()).collect();
         Self { requests, ring, read: 0, taken: 0, ended: false }
     }
 
@@ -39,8 +39,8 @@ impl Ahead {
     #[inline]
     pub(crate) fn next(
         &mut self,
-        mut announce: impl FnMut(&PageRequest, PrefetchStage),
-    ) -> Result<Option<&PageRequest>, SimError> {
+        mut announce: impl FnMut(&HostRequest, PrefetchStage),
+    ) -> Result<Option<&HostRequest>, SimError> {
         // The slot of the request taken last is free again; it was the one handed out before this
         // call.
         while !self.ended && self.read < self.taken + AHEAD {

@@ -6,7 +6,7 @@
 use flash::Lpn;
 use trace::HostOp;
 
-use crate::workload::paging::{Extent, PageRequest};
+use crate::workload::paging::{Extent, HostRequest};
 
 /// Pages that hold data, and what reads found.
 pub(crate) struct MappedPages {
@@ -22,7 +22,7 @@ impl MappedPages {
     }
 
     /// A request was served.
-    pub(crate) fn see(&mut self, request: &PageRequest) {
+    pub(crate) fn see(&mut self, request: &HostRequest) {
         match request.op {
             HostOp::Read => self.empty_reads += pages(&request.extents).filter(|&lpn| !self.holds(lpn)).count() as u64,
             HostOp::Write => {
@@ -58,14 +58,14 @@ fn pages(extents: &[Extent]) -> impl Iterator<Item = u32> {
 mod tests {
     use super::*;
 
-    fn request(op: HostOp, lpn: u32, pages: u32) -> PageRequest {
-        PageRequest { op, extents: vec![Extent { lpn: Lpn::new(lpn), pages }], ..PageRequest::new() }
+    fn request(op: HostOp, lpn: u32, pages: u32) -> HostRequest {
+        HostRequest { op, extents: vec![Extent { lpn: Lpn::new(lpn), pages }], ..HostRequest::new() }
     }
 
     #[test]
     fn a_read_is_empty_before_the_write_and_after_the_trim() {
         let mut held = MappedPages::new(200, false);
-        let mut empty = |request: PageRequest| {
+        let mut empty = |request: HostRequest| {
             let before = held.empty_reads();
             held.see(&request);
             held.empty_reads() - before
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(empty(request(HostOp::Read, 60, 10)), 10);
         assert_eq!(empty(request(HostOp::Write, 62, 4)), 0);
         assert_eq!(empty(request(HostOp::Read, 60, 10)), 6);
-        assert_eq!(empty(PageRequest { partial_first: true, partial_last: true, ..request(HostOp::Write, 65, 3) }), 1);
+        assert_eq!(empty(HostRequest { partial_first: true, partial_last: true, ..request(HostOp::Write, 65, 3) }), 1);
         assert_eq!(empty(request(HostOp::Trim, 63, 1)), 0);
         assert_eq!(empty(request(HostOp::Read, 62, 2)), 1);
         assert_eq!(MappedPages::new(3, true).empty_reads(), 0);

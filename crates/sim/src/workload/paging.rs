@@ -77,7 +77,7 @@ pub(crate) fn span_of(record: &Record, page_bytes: u64) -> PageSpan {
 /// A host request in pages. One is filled again and again, so that nothing is allocated per
 /// request.
 #[derive(Clone, Debug)]
-pub(crate) struct PageRequest {
+pub(crate) struct HostRequest {
     pub(crate) op: HostOp,
     pub(crate) arrival_ns: u64,
     pub(crate) bytes: u32,
@@ -90,7 +90,7 @@ pub(crate) struct PageRequest {
     pub(crate) partial_last: bool,
 }
 
-impl PageRequest {
+impl HostRequest {
     pub(crate) fn new() -> Self {
         Self {
             op: HostOp::Flush,
@@ -131,7 +131,7 @@ impl Pager {
 
     /// Splits a record. Fails when it does not fit the device, which a survey of the same workload
     /// has ruled out.
-    pub(crate) fn split(&self, record: &Record, into: &mut PageRequest) -> Result<(), SimError> {
+    pub(crate) fn split(&self, record: &Record, into: &mut HostRequest) -> Result<(), SimError> {
         let span = span_of(record, self.page_bytes);
         into.op = record.op;
         into.bytes = record.length;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     fn split(pager: &Pager, op: HostOp, offset: u64, length: u32) -> (Vec<(u32, u32)>, bool, bool) {
-        let mut request = PageRequest::new();
+        let mut request = HostRequest::new();
         pager.split(&record(op, offset, length), &mut request).expect("fits");
         let extents = request.extents.iter().map(|extent| (extent.lpn.get(), extent.pages)).collect();
         (extents, request.partial_first, request.partial_last)
@@ -227,11 +227,11 @@ mod tests {
     fn addresses_beyond_the_device_are_refused_or_wrapped() {
         let beyond = record(HostOp::Read, 99 * 4096, 8192);
         let direct = Pager::new(4096, 100, Placement::Direct);
-        assert!(direct.split(&beyond, &mut PageRequest::new()).is_err());
+        assert!(direct.split(&beyond, &mut HostRequest::new()).is_err());
         let wrapped = Pager::new(4096, 100, Placement::Wrapped);
         assert_eq!(split(&wrapped, HostOp::Read, 99 * 4096, 8192).0, [(99, 1), (0, 1)]);
         assert_eq!(split(&wrapped, HostOp::Read, 1003 * 4096, 8192).0, [(3, 2)]);
-        assert!(wrapped.split(&record(HostOp::Read, 0, 101 * 4096), &mut PageRequest::new()).is_err());
+        assert!(wrapped.split(&record(HostOp::Read, 0, 101 * 4096), &mut HostRequest::new()).is_err());
     }
 
     #[test]
@@ -245,6 +245,6 @@ mod tests {
         let pager = Pager::new(4096, 5, Placement::Dense(Arc::new(touched)));
         assert_eq!(split(&pager, HostOp::Read, 1 << 40, 8192).0, [(0, 2)]);
         assert_eq!(split(&pager, HostOp::Read, (1 << 40) - 4096, 16_384).0, [(3, 1), (0, 2), (4, 1)]);
-        assert!(pager.split(&record(HostOp::Read, 0, 512), &mut PageRequest::new()).is_err(), "never surveyed");
+        assert!(pager.split(&record(HostOp::Read, 0, 512), &mut HostRequest::new()).is_err(), "never surveyed");
     }
 }

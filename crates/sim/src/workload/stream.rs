@@ -17,10 +17,10 @@ use crate::SimError;
 use crate::host::control::Reporter;
 use crate::observe::memory::Limit;
 use crate::result::{ReadAs, TraceDevice, WorkloadFacts};
-use crate::run_error::Unready;
+use crate::run_error::SetupError;
 use crate::study::{Addresses, WorkloadText};
 use crate::workload::overview::workload_seed;
-use crate::workload::paging::{PageRequest, Pager};
+use crate::workload::paging::{HostRequest, Pager};
 use crate::workload::survey::{Survey, Surveyor};
 
 /// The latest arrival, in nanoseconds: 73 years, leaving room below 64 bits for the run itself.
@@ -50,16 +50,16 @@ enum Source {
 impl Workload {
     /// Checks the keys of a `[workload]` table. Reads a trace once, to lay out its devices, and
     /// reports that.
-    pub(crate) fn of(text: &WorkloadText, master_seed: u64, reporter: &Reporter) -> Result<Self, Unready> {
+    pub(crate) fn of(text: &WorkloadText, master_seed: u64, reporter: &Reporter) -> Result<Self, SetupError> {
         let speedup = text.speedup.unwrap_or(1.0);
         if !(speedup > 0.0 && speedup.is_finite()) {
-            return Err(Unready::Input(SimError::study(format!(
+            return Err(SetupError::Input(SimError::study(format!(
                 "workload.speedup = {speedup}: must be above 0; 2 makes requests arrive twice as fast, 0.5 half as fast"
             ))));
         }
         if text.requests == Some(0) {
             let zero = "workload.requests = 0: must be at least 1; leave it out to take all";
-            return Err(Unready::Input(SimError::study(zero)));
+            return Err(SetupError::Input(SimError::study(zero)));
         }
         Ok(Self {
             source: Source::of(text, workload_seed(master_seed), reporter)?,
@@ -129,7 +129,7 @@ impl Workload {
         written: bool,
         limit: Limit,
         reporter: &Reporter,
-    ) -> Result<Survey, Unready> {
+    ) -> Result<Survey, SetupError> {
         let mut stream = self.stream()?;
         let dense = self.addresses == Addresses::Dense;
         let surveyor = Surveyor::new(u64::from(page_size_bytes), dense, written, limit);
@@ -213,9 +213,9 @@ impl Workload {
 }
 
 impl Source {
-    fn of(text: &WorkloadText, seed: u64, reporter: &Reporter) -> Result<Self, Unready> {
+    fn of(text: &WorkloadText, seed: u64, reporter: &Reporter) -> Result<Self, SetupError> {
         if text.span.is_some() && text.preset.is_none() {
-            return Err(Unready::Input(SimError::study(
+            return Err(SetupError::Input(SimError::study(
                 "workload.span: says how many bytes a preset spans, but this workload has none; a generator has a span of its own, a trace that of \
                  its addresses. Leave it out, or give workload.preset",
             )));
@@ -225,7 +225,7 @@ impl Source {
             (Some(path), None, None) => {
                 let (path, options) = (PathBuf::from(path), Box::new(text.open_options()));
                 let device = text.trace_device.clone().unwrap_or_default();
-                let watch = |read| reporter.report(read).map_err(Unready::from);
+                let watch = |read| reporter.report(read).map_err(SetupError::from);
                 let trace = StackedDevices::open_while(&path, &options, &device, watch)?;
                 Ok(Self::Trace { path, options, device, trace })
             }
@@ -240,7 +240,7 @@ impl Source {
                 refuse_trace_keys(text)?;
                 Ok(Self::Generated { preset: None, spec: limited(spec.clone(), text.requests), shift_bytes, seed })
             }
-            _ => Err(Unready::Input(SimError::study(
+            _ => Err(SetupError::Input(SimError::study(
                 "workload: exactly one of trace (a file), preset (a name such as fin1) and generator (a table) says what the host asks; \
                  give one of them",
             ))),
@@ -345,7 +345,7 @@ pub(crate) struct Requests {
 impl Requests {
     /// Fills in the next request; false when there is none.
     #[inline]
-    pub(crate) fn next(&mut self, into: &mut PageRequest) -> Result<bool, SimError> {
+    pub(crate) fn next(&mut self, into: &mut HostRequest) -> Result<bool, SimError> {
         let Some(record) = &self.stream.next()? else { return Ok(false) };
         into.arrival_ns = record.time_ns;
         self.pager.split(record, into)?;

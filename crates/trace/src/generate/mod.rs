@@ -33,7 +33,6 @@ pub use error::SpecError;
 pub use generator::Generator;
 pub use place_shape::PlaceShape;
 pub use presets::{Preset, Published, preset, presets};
-pub use random as seed;
 pub use spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, WeightedSize, Zipf};
 
 /// Checks `spec` and returns its records, `spec.requests` of them, in order of arrival and from

@@ -57,7 +57,7 @@ impl Blkparse {
         if time_ns < WALL_CLOCK_NS {
             self.is_relative = true;
         } else if self.is_relative {
-            return Err(Fault::with_cause(format!(
+            return Err(Fault::new(format!(
                 "the time is {} s by the wall clock, while the events before count from the start of the trace; blkparse \
                  could not place this event",
                 time_ns / 1_000_000_000

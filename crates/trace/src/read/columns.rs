@@ -52,7 +52,7 @@ impl Named {
             }
         }
         if fields.len() > list.len() && !self.columns.is_open() {
-            return Err(Fault::with_cause(format!(
+            return Err(Fault::new(format!(
                 "the line goes on after its {} fields with {}; name it too, as - if it does not matter, or end the columns with ...",
                 list.len(),
                 crate::error::excerpt(fields[list.len()])
@@ -118,9 +118,9 @@ fn names_columns(fields: &[&[u8]]) -> bool {
 fn scaled(name: &str, field: Option<&[u8]>, unit: u64) -> Result<u64, Fault> {
     let field = field.ok_or_else(|| Fault::missing(name))?;
     let value = number::whole(field).map_err(|expected| Fault::field(name, field, expected))?;
-    value.checked_mul(unit).ok_or_else(|| {
-        Fault::with_cause(format!("{name} is {value} units of {unit} bytes, which is beyond 2^64-1 bytes"))
-    })
+    value
+        .checked_mul(unit)
+        .ok_or_else(|| Fault::new(format!("{name} is {value} units of {unit} bytes, which is beyond 2^64-1 bytes")))
 }
 
 fn op(words: &[(String, HostOp)], field: &[u8]) -> Result<HostOp, Fault> {
@@ -128,7 +128,7 @@ fn op(words: &[(String, HostOp)], field: &[u8]) -> Result<HostOp, Fault> {
         return Ok(*op);
     }
     if matches!(field, b"0" | b"1") {
-        return Err(Fault::with_cause(format!(
+        return Err(Fault::new(format!(
             "the operation is {}, and nothing says whether that is a read; write op:1=read or op:0=read in the columns",
             field[0] as char
         )));

@@ -64,8 +64,7 @@ impl Layout for Csv {
 /// A hint, from 0 to 255.
 fn byte(fields: &mut Commas<'_>, name: &str) -> Result<u8, Fault> {
     let value = fields.whole(name)?;
-    u8::try_from(value)
-        .map_err(|_| Fault::with_cause(format!("{name} is {value}; expected a whole number from 0 to 255")))
+    u8::try_from(value).map_err(|_| Fault::new(format!("{name} is {value}; expected a whole number from 0 to 255")))
 }
 
 /// A field without its double quotes.

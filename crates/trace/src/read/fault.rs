@@ -30,7 +30,7 @@ impl Fault {
 
     /// Any other clause.
     #[cold]
-    pub(crate) fn with_cause(problem: impl Into<String>) -> Self {
+    pub(crate) fn new(problem: impl Into<String>) -> Self {
         Self { problem: problem.into() }
     }
 }

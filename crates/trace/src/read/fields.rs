@@ -84,7 +84,7 @@ impl<'a> Commas<'a> {
     pub(super) fn end(&self, count: usize) -> Result<(), Fault> {
         match self.rest {
             None => Ok(()),
-            Some(rest) => Err(Fault::with_cause(format!(
+            Some(rest) => Err(Fault::new(format!(
                 "the line goes on after its {count} fields with {}",
                 crate::error::excerpt(rest)
             ))),
@@ -158,7 +158,7 @@ impl<'a> Blanks<'a> {
     pub(super) fn end(&mut self, count: usize) -> Result<(), Fault> {
         match self.next_if_any() {
             None => Ok(()),
-            Some(field) => Err(Fault::with_cause(format!(
+            Some(field) => Err(Fault::new(format!(
                 "the line goes on after its {count} fields with {}",
                 crate::error::excerpt(field)
             ))),
@@ -190,9 +190,9 @@ fn is_blank(byte: u8) -> bool {
 /// 512-byte sectors in bytes, for `field`.
 #[inline]
 pub(super) fn sectors(field: &str, count: u64) -> Result<u64, Fault> {
-    count.checked_mul(512).ok_or_else(|| {
-        Fault::with_cause(format!("{field} is {count} sectors of 512 bytes, which is beyond 2^64-1 bytes"))
-    })
+    count
+        .checked_mul(512)
+        .ok_or_else(|| Fault::new(format!("{field} is {count} sectors of 512 bytes, which is beyond 2^64-1 bytes")))
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl Fio {
         self.clock_ns = self
             .clock_ns
             .checked_add(wait_ns)
-            .ok_or_else(|| Fault::with_cause("the waits add up to more than 2^64-1 nanoseconds"))?;
+            .ok_or_else(|| Fault::new("the waits add up to more than 2^64-1 nanoseconds"))?;
         Ok(Parsed::Other("waits"))
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn device(devices: &mut Devices, key: &[u8]) -> Result<u32, Fault> {
 
 #[cold]
 pub(super) fn too_many_devices() -> Fault {
-    Fault::with_cause(
+    Fault::new(
         "this is the 1048577th device, but a trace has at most 1048576; its device column is probably another one",
     )
 }

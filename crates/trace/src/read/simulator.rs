@@ -31,9 +31,9 @@ impl Layout for Simulator {
     fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
         let mut fields = Blanks::new(line);
         let (ticks, unit) = (fields.whole("the time")?, self.unit);
-        let time_ns = ticks.checked_mul(unit.ns()).ok_or_else(|| {
-            Fault::with_cause(format!("the time is {ticks} {unit}, which is beyond 2^64-1 nanoseconds"))
-        })?;
+        let time_ns = ticks
+            .checked_mul(unit.ns())
+            .ok_or_else(|| Fault::new(format!("the time is {ticks} {unit}, which is beyond 2^64-1 nanoseconds")))?;
         let disk = fields.next("the device")?;
         number::whole(disk).map_err(|expected| Fault::field("the device", disk, expected))?;
         let offset = sectors("the sector", fields.whole("the sector")?)?;

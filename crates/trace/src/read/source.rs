@@ -39,10 +39,10 @@ impl Raw {
             return Ok(Record { time_ns, op, offset: 0, length: 0, device, hint });
         }
         if self.length == 0 {
-            return Err(Fault::with_cause("the size is 0, but a read, write or trim has at least one byte"));
+            return Err(Fault::new("the size is 0, but a read, write or trim has at least one byte"));
         }
         let Ok(length) = u32::try_from(self.length) else {
-            return Err(Fault::with_cause(format!(
+            return Err(Fault::new(format!(
                 "the size is {} bytes, but one request has at most {} bytes",
                 self.length,
                 u32::MAX
@@ -50,7 +50,7 @@ impl Raw {
         };
         match self.offset.checked_add(shift).filter(|offset| offset.checked_add(self.length).is_some()) {
             Some(offset) => Ok(Record { time_ns, op, offset, length, device, hint }),
-            None => Err(Fault::with_cause(format!(
+            None => Err(Fault::new(format!(
                 "the request ends beyond 2^64-1 bytes (offset {} + size {length}{})",
                 self.offset,
                 if shift > 0 { format!(" + shift {shift}") } else { String::new() }

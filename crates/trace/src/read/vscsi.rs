@@ -139,7 +139,7 @@ impl VscsiSource {
             None => {
                 let problem =
                     "the version is neither 1 (byte 15 of a record) nor 2 (byte 3), so this is no vscsi trace";
-                return Err(source.bad(&Fault::with_cause(problem)));
+                return Err(source.bad(&Fault::new(problem)));
             }
         };
         Ok(source)
@@ -187,14 +187,12 @@ impl VscsiSource {
 
     fn parse(&self, record: &[u8]) -> Result<Option<Record>, Fault> {
         if !self.version.matches(record) {
-            return Err(Fault::with_cause(
-                "the record has another version than the first one, so the file is damaged here",
-            ));
+            return Err(Fault::new("the record has another version than the first one, so the file is damaged here"));
         }
         let fields = Fields::of(self.version, record);
         let Some(op) = scsi::operation(fields.command.into()) else { return Ok(None) };
         let time_ns = fields.time.checked_mul(self.unit.ns()).ok_or_else(|| {
-            Fault::with_cause(format!("the time is {} {}, which is beyond 2^64-1 nanoseconds", fields.time, self.unit))
+            Fault::new(format!("the time is {} {}, which is beyond 2^64-1 nanoseconds", fields.time, self.unit))
         })?;
         let raw = match op {
             HostOp::Flush => Raw::flush(time_ns, 0),
@@ -211,7 +209,7 @@ impl VscsiSource {
             self.version.size(),
             self.next_place / self.version.size() as u64 + 1
         );
-        self.bad(&Fault::with_cause(problem))
+        self.bad(&Fault::new(problem))
     }
 
     #[cold]

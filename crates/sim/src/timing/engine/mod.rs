@@ -314,9 +314,9 @@ impl EventTiming {
     }
 
     /// Watches from now on.
-    pub(crate) fn watch_from_now(&mut self, wishes: ProbeConfig) {
-        self.probe = Probe::new(wishes).map(Box::new);
-        self.breakdown = wishes.waiting.then(|| Box::new(Breakdown::new(self.dies.len())));
+    pub(crate) fn watch_from_now(&mut self, probe_config: ProbeConfig) {
+        self.probe = Probe::new(probe_config).map(Box::new);
+        self.breakdown = probe_config.waiting.then(|| Box::new(Breakdown::new(self.dies.len())));
         self.is_plain = self.serves_in_order() && self.collections.is_none() && !self.is_watched();
     }
 

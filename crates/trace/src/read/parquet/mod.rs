@@ -133,7 +133,7 @@ impl ParquetSource {
                 None => continue,
             };
             let excerpt = excerpt(format!("columns {}", found.join(", ")).as_bytes());
-            return Err(self.bad(Fault::with_cause(problem), excerpt));
+            return Err(self.bad(Fault::new(problem), excerpt));
         }
         Ok(())
     }
@@ -217,7 +217,7 @@ impl ParquetSource {
             match column.next() {
                 Ok(value) => self.values[index] = value,
                 Err(expected) => {
-                    outcome = outcome.and(Err(Fault::with_cause(format!("{} is {expected}", COLUMNS[index]))));
+                    outcome = outcome.and(Err(Fault::new(format!("{} is {expected}", COLUMNS[index]))));
                 }
             }
         }
@@ -232,13 +232,13 @@ impl ParquetSource {
             1 => HostOp::Write,
             2 => HostOp::Trim,
             3 => HostOp::Flush,
-            _ => return Err(Fault::with_cause(format!("op is {op}; expected {OPERATIONS}"))),
+            _ => return Err(Fault::new(format!("op is {op}; expected {OPERATIONS}"))),
         };
         let time_ns = ticks
             .checked_mul(self.unit.ns())
-            .ok_or_else(|| Fault::with_cause(format!("time_ns is {ticks} {}, which is beyond 2^64-1 ns", self.unit)))?;
+            .ok_or_else(|| Fault::new(format!("time_ns is {ticks} {}, which is beyond 2^64-1 ns", self.unit)))?;
         if device >= MAX_DEVICES {
-            return Err(Fault::with_cause(format!("device is {device}; expected a number below {MAX_DEVICES}")));
+            return Err(Fault::new(format!("device is {device}; expected a number below {MAX_DEVICES}")));
         }
         let hint = Hint::new(byte("stream", stream)?, byte("temperature", temperature)?, byte("file_type", file_type)?);
         while self.names.len() as u64 <= device {
@@ -287,7 +287,7 @@ impl Source for ParquetSource {
 
 /// A hint, from 0 to 255.
 fn byte(name: &str, value: u64) -> Result<u8, Fault> {
-    u8::try_from(value).map_err(|_| Fault::with_cause(format!("{name} is {value}; expected a number from 0 to 255")))
+    u8::try_from(value).map_err(|_| Fault::new(format!("{name} is {value}; expected a number from 0 to 255")))
 }
 
 #[cold]
