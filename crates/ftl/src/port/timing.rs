@@ -63,17 +63,17 @@ impl fmt::Display for Nanos {
 /// A moment of virtual time: one that is known, or the end of something under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// What ends then, by the timing's own numbering; [`Moment::KNOWN`] for nothing.
-    pub event: u32,
-    /// Which use of that number is meant, since numbers are used again.
-    pub generation: u32,
+    /// What ends then, by the timing's own numbering: a number below, and above it which use of
+    /// that number is meant, since numbers are used again. [`Moment::KNOWN`] for nothing. It is one
+    /// word, so that a moment is two and stays in registers.
+    event: u64,
     /// The moment if it is known; else the earliest it can be, were nothing in the way.
     pub earliest: Nanos,
 }
 
 impl Moment {
     /// The number of a moment that is known.
-    pub const KNOWN: u32 = u32::MAX;
+    const KNOWN: u64 = u64::MAX;
 
     /// The beginning of time.
     pub const ZERO: Self = Self::at(Nanos::ZERO);
@@ -81,7 +81,19 @@ impl Moment {
     /// A known moment.
     #[inline]
     pub const fn at(moment: Nanos) -> Self {
-        Self { event: Self::KNOWN, generation: 0, earliest: moment }
+        Self { event: Self::KNOWN, earliest: moment }
+    }
+
+    /// The end of something under way, by its number and which use of that is meant.
+    #[inline]
+    pub const fn end_of(number: u32, generation: u32, earliest: Nanos) -> Self {
+        Self { event: (generation as u64) << 32 | number as u64, earliest }
+    }
+
+    /// What ends then: its number, and which use of that is meant. Of a known moment, nothing's.
+    #[inline]
+    pub const fn event(self) -> (u32, u32) {
+        (self.event as u32, (self.event >> 32) as u32)
     }
 
     /// Whether the moment is known.

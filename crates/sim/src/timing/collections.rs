@@ -38,7 +38,7 @@ impl Collections {
     }
 
     /// An operation of background work is issued; whether it waits for the turn of a collection.
-    pub(super) fn issued(&mut self, task: Task, channel: u32, number: u32) -> bool {
+    pub(super) fn issued(&mut self, task: &Task, channel: u32, number: u32) -> bool {
         let chain = task.chain;
         if self.open.iter().all(|&(open, _)| open != chain) {
             let outer = self.open.iter().rev().find(|&&(_, counts)| counts).map(|&(outer, _)| outer);
@@ -124,7 +124,7 @@ mod tests {
     fn a_collection_begins_when_few_enough_other_channels_collect() {
         let mut collections = Collections::new(1);
         for (chain, channel) in [(1, 0), (2, 1), (3, 0)] {
-            assert!(collections.issued(task(chain, Cause::Collection), channel, 10 * chain));
+            assert!(collections.issued(&task(chain, Cause::Collection), channel, 10 * chain));
             collections.all_issued(chain);
         }
         assert_eq!((collections.next_to_begin(), collections.next_to_begin()), (Some(vec![10]), None));
@@ -137,12 +137,12 @@ mod tests {
     #[test]
     fn work_within_a_collection_goes_with_it_and_work_that_makes_no_room_needs_no_turn() {
         let mut collections = Collections::new(1);
-        assert!(!collections.issued(task(1, Cause::Mapping), 0, 1), "no collection");
-        assert!(collections.issued(task(2, Cause::Merge), 0, 2));
-        assert!(collections.issued(task(3, Cause::Collection), 1, 3), "within the merge");
+        assert!(!collections.issued(&task(1, Cause::Mapping), 0, 1), "no collection");
+        assert!(collections.issued(&task(2, Cause::Merge), 0, 2));
+        assert!(collections.issued(&task(3, Cause::Collection), 1, 3), "within the merge");
         collections.all_issued(3);
         assert_eq!((collections.next_to_begin(), collections.next_to_begin()), (Some(vec![2, 3]), None));
-        assert!(!collections.issued(task(2, Cause::Merge), 0, 4), "it has begun");
+        assert!(!collections.issued(&task(2, Cause::Merge), 0, 4), "it has begun");
         collections.all_issued(2);
         for (chain, left) in [(2, 1), (2, 1), (3, 0)] {
             collections.operation_ended(chain);

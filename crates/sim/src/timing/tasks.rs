@@ -88,29 +88,33 @@ impl Entry {
     }
 }
 
+/// How many of the entries that are handed out next are asked for ahead: one that has been free for
+/// long is far away, and whole merges are issued at once.
+const AHEAD: usize = 6;
+
 /// All entries.
 #[derive(Default)]
 pub(super) struct Tasks {
     entries: Vec<Entry>,
     details: Vec<Details>,
-    free: u32,
+    /// Numbers to be used again, the next one last.
+    free: Vec<u32>,
     under_way: usize,
     issued: u64,
 }
 
 impl Tasks {
     pub(super) fn new() -> Self {
-        Self { free: NONE, ..Self::default() }
+        Self::default()
     }
 
     /// Forgets all. Numbers given before mean nothing any more.
     pub(super) fn clear(&mut self) {
-        self.free = NONE;
-        for (number, entry) in self.entries.iter_mut().enumerate().rev() {
+        for entry in &mut self.entries {
             entry.generation = entry.generation.wrapping_add(1);
-            (entry.first_follower, entry.next) = (NONE, self.free);
-            self.free = number as u32;
+            entry.first_follower = NONE;
         }
+        self.free = (0..self.entries.len() as u32).rev().collect();
         self.under_way = 0;
         self.issued = 0;
     }
@@ -147,14 +151,17 @@ impl Tasks {
         self.under_way += 1;
         let issue = self.issued;
         self.issued += 1;
-        let number = self.free;
-        if number == NONE {
-            return self.push(task, kind, issue);
+        let Some(number) = self.free.pop() else { return self.push(task, kind, issue) };
+        if let Some(place) = self.free.len().checked_sub(AHEAD) {
+            flash::prefetch(&self.entries, self.free[place] as usize);
         }
-        self.free = self.entries[number as usize].next;
-        flash::prefetch(&self.entries, self.free as usize);
         let entry = &mut self.entries[number as usize];
-        (entry.task, entry.kind, entry.issue) = (task, kind, issue);
+        // Field by field: as a whole it is read back while its parts are still being written, which
+        // the processor waits for.
+        let Task { op, cause, pbn, die, chain, copies } = task;
+        (entry.task.op, entry.task.cause, entry.task.copies) = (op, cause, copies);
+        (entry.task.pbn, entry.task.die, entry.task.chain) = (pbn, die, chain);
+        (entry.kind, entry.issue) = (kind, issue);
         (entry.missing, entry.ticket, entry.account) = (0, NONE, NONE);
         number
     }
@@ -181,14 +188,15 @@ impl Tasks {
     /// The end of an entry, at the earliest at `earliest`.
     #[inline]
     pub(super) fn end_of(&self, number: u32, earliest: u64) -> Moment {
-        Moment { event: number, generation: self.get(number).generation, earliest: Nanos(earliest) }
+        Moment::end_of(number, self.get(number).generation, Nanos(earliest))
     }
 
     /// The entry whose end a moment is, if it has not ended.
     #[inline]
     pub(super) fn awaited(&self, moment: Moment) -> Option<u32> {
-        let entry = self.entries.get(moment.event as usize)?;
-        (entry.generation == moment.generation).then_some(moment.event)
+        let (number, generation) = moment.event();
+        let entry = self.entries.get(number as usize)?;
+        (entry.generation == generation).then_some(number)
     }
 
     /// Lets an entry follow another one; `side` is 0 for what it follows first, 1 for the second.
@@ -216,13 +224,10 @@ impl Tasks {
     #[inline]
     pub(super) fn end(&mut self, number: u32) -> u32 {
         self.under_way -= 1;
-        let free = self.free;
+        self.free.push(number);
         let entry = self.get_mut(number);
         entry.generation = entry.generation.wrapping_add(1);
-        entry.next = free;
-        let first = std::mem::replace(&mut entry.first_follower, NONE);
-        self.free = number;
-        first
+        std::mem::replace(&mut entry.first_follower, NONE)
     }
 
     /// The follower that a link means, which of its two lists that is, and the link behind.

@@ -57,18 +57,18 @@ impl EventTiming {
     }
 
     /// Makes a read and the program of what it read one operation inside the plane.
-    fn copy_back(&mut self, task: Task, after: Moment) -> Option<Moment> {
+    fn copy_back(&mut self, task: &Task, after: Moment) -> Option<Moment> {
         let number = self.tasks.awaited(after)?;
         let read = self.tasks.get(number);
-        let plane = |task: Task| (task.die, task.pbn.get() / self.blocks_per_plane % self.planes_per_die);
+        let plane = |task: &Task| (task.die, task.pbn.get() / self.blocks_per_plane % self.planes_per_die);
         let is_it = read.kind == Kind::Operation && read.task.op == FlashOp::Read && read.task.chain == task.chain;
-        if !is_it || plane(read.task) != plane(task) || self.tasks.has_followers(number) {
+        if !is_it || plane(&read.task) != plane(task) || self.tasks.has_followers(number) {
             return None;
         }
         let is_ready = read.missing == 0;
         self.tasks.details_mut(number).read_cause = self.tasks.get(number).task.cause;
         let entry = self.tasks.get_mut(number);
-        (entry.task, entry.kind) = (task, Kind::CopyBack);
+        (entry.task, entry.kind) = (*task, Kind::CopyBack);
         let erasing = self.erasing[task.pbn.get() as usize];
         if erasing != NONE {
             self.tasks.follow(number, 1, erasing);
@@ -101,30 +101,32 @@ impl EventTiming {
 impl Timing for EventTiming {
     #[inline]
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        let task = Task { die: task.die & self.die_mask, ..task };
-        if task.copies
+        let Task { op, pbn, die, chain, copies, .. } = task;
+        if copies
             && self.abilities.copy_back
-            && let Some(end) = self.copy_back(task, after)
+            && let Some(end) = self.copy_back(&task, after)
         {
             return end;
         }
         let number = self.tasks.issue(task, Kind::Operation);
+        let die = die & self.die_mask;
+        self.tasks.get_mut(number).task.die = die;
         if self.is_serial() {
             self.dies[0].queue.push(&mut self.tasks, number);
         }
-        let earliest = after.earliest.0.max(self.now) + self.latencies.alone_ns(task.op);
+        let earliest = after.earliest.0.max(self.now) + self.latencies.alone_ns(op);
         self.follow(number, 0, after);
-        let erasing = &mut self.erasing[task.pbn.get() as usize];
-        match task.op {
+        let erasing = &mut self.erasing[pbn.get() as usize];
+        match op {
             FlashOp::Erase => *erasing = number,
             FlashOp::Program if *erasing != NONE => self.tasks.follow(number, 1, *erasing),
             FlashOp::Read | FlashOp::Program => {}
         }
-        if task.chain != 0
+        if chain != 0
             && let Some(collections) = &mut self.collections
         {
-            let channel = task.die / self.dies_per_channel;
-            if collections.issued(task, channel, number) {
+            let channel = die / self.dies_per_channel;
+            if collections.issued(&task, channel, number) {
                 // The turn is one more thing that it waits for.
                 self.tasks.get_mut(number).missing += 1;
                 self.let_collections_begin();

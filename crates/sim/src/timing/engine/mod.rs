@@ -168,6 +168,13 @@ const OVER: u64 = 1;
 const DELAY_ENDS: u64 = 2;
 const IN_GROUP: u64 = 3;
 
+/// Three ways of going on, each compiled for itself. They give the same: on a device that can do
+/// nothing beyond the plain model but copy back; on such a device where the time of requests is
+/// split; and wherever else.
+const PLAIN: u8 = 0;
+const TOLD: u8 = 1;
+const GENERAL: u8 = 2;
+
 /// An event as the calendar holds it.
 #[inline]
 fn event(kind: u64, number: u32) -> u64 {
@@ -181,7 +188,8 @@ pub struct EventTiming {
     abilities: Abilities,
     /// Whether some operations let reads pass.
     has_precedence: bool,
-    /// Whether it does, nobody watches, and all collections may be under way.
+    /// Whether each die serves in order, no operation is shown to anybody, and all collections may be
+    /// under way.
     is_plain: bool,
     /// By class ([`Entry::class`](crate::timing::tasks::Entry::class)).
     courses: [Course; 4],
@@ -317,7 +325,7 @@ impl EventTiming {
     pub(crate) fn watch_from_now(&mut self, probe_config: ProbeConfig) {
         self.probe = Probe::new(probe_config).map(Box::new);
         self.breakdown = probe_config.waiting.then(|| Box::new(Breakdown::new(self.dies.len())));
-        self.is_plain = self.serves_in_order() && self.collections.is_none() && !self.is_watched();
+        self.is_plain = self.serves_in_order() && self.collections.is_none() && self.probe.is_none();
     }
 
     /// Whether a die serves one operation after the other, in the order in which they come.

@@ -3,7 +3,7 @@
 
 use ftl::{FlashOp, Nanos};
 
-use super::{DELAY_ENDS, Ended, EventTiming, IN_GROUP, OF_DIE, OVER, Phase, event};
+use super::{DELAY_ENDS, Ended, EventTiming, GENERAL, IN_GROUP, OF_DIE, OVER, PLAIN, Phase, TOLD, event};
 use crate::timing::calendar::NEVER;
 use crate::timing::collections::Collections;
 use crate::timing::front::Place;
@@ -41,14 +41,17 @@ impl EventTiming {
     /// there was one.
     #[inline]
     pub(super) fn step(&mut self, limit: u64) -> bool {
-        if self.is_plain { self.step_as::<true>(limit) } else { self.step_as::<false>(limit) }
+        match (self.is_plain, self.breakdown.is_some()) {
+            (true, false) => self.step_as::<PLAIN>(limit),
+            (true, true) => self.step_as::<TOLD>(limit),
+            (false, _) => self.step_as::<GENERAL>(limit),
+        }
     }
 
-    /// The same; `PLAIN` where the device can do nothing beyond the plain model but copy back, and
-    /// nobody watches.
-    fn step_as<const PLAIN: bool>(&mut self, limit: u64) -> bool {
+    /// The same, in one of the three ways.
+    fn step_as<const MODE: u8>(&mut self, limit: u64) -> bool {
         if self.is_unsettled {
-            self.take_up_what_waits::<PLAIN>();
+            self.take_up_what_waits::<MODE>();
         }
         let next = self.calendar.next_time();
         if next > limit {
@@ -58,7 +61,7 @@ impl EventTiming {
         while let Some(event) = self.calendar.take(next) {
             let number = event as u32;
             match event >> 62 {
-                OF_DIE => self.die_event::<PLAIN>(event),
+                OF_DIE => self.die_event::<MODE>(event),
                 OVER => self.moment_is_over(number),
                 DELAY_ENDS => self.end(number),
                 _ => self.group_event(number),
@@ -77,9 +80,9 @@ impl EventTiming {
     }
 
     #[inline]
-    fn die_event<const PLAIN: bool>(&mut self, event: u64) {
+    fn die_event<const MODE: u8>(&mut self, event: u64) {
         let index = event as u32 as usize;
-        if !PLAIN && event != self.event_of(index) {
+        if MODE == GENERAL && event != self.event_of(index) {
             return;
         }
         let die = &mut self.dies[index];
@@ -91,7 +94,7 @@ impl EventTiming {
         match die.phase {
             Phase::Working => {
                 let current = std::mem::replace(&mut die.current, NONE);
-                self.finish::<PLAIN>(index, current);
+                self.finish::<MODE>(index, current);
             }
             Phase::Leading => self.begin_work(index),
             Phase::Stopping => {
@@ -114,15 +117,15 @@ impl EventTiming {
         if ends > self.now {
             self.calendar.add_any(ends, entry.issue, event(IN_GROUP, number));
         } else {
-            self.finish::<false>(entry.task.die as usize, number);
+            self.finish::<GENERAL>(entry.task.die as usize, number);
         }
     }
 
     /// An operation is done; its die may be free.
     #[inline]
-    pub(super) fn finish<const PLAIN: bool>(&mut self, index: usize, number: u32) {
+    pub(super) fn finish<const MODE: u8>(&mut self, index: usize, number: u32) {
         let mut is_free = true;
-        if !PLAIN {
+        if MODE == GENERAL {
             let more = &mut self.more[index];
             more.active -= 1;
             is_free = more.active == 0;
@@ -145,16 +148,15 @@ impl EventTiming {
             }
         }
         self.idle_at = self.now;
-        if !PLAIN {
-            if self.is_watched() {
-                self.tell_end(number);
-            }
-            if task.chain != 0
-                && let Some(collections) = &mut self.collections
-            {
-                collections.operation_ended(task.chain);
-                self.let_collections_begin();
-            }
+        if MODE == TOLD || MODE == GENERAL && self.is_watched() {
+            self.tell_end(number);
+        }
+        if MODE == GENERAL
+            && task.chain != 0
+            && let Some(collections) = &mut self.collections
+        {
+            collections.operation_ended(task.chain);
+            self.let_collections_begin();
         }
         self.end(number);
     }

@@ -4,7 +4,8 @@
 use ftl::{FlashOp, Task};
 
 use super::{
-    COPY_BACK, Course, DELAY_ENDS, EventTiming, IN_GROUP, More, OF_DIE, PROGRAM, Phase, READ, Standing, event,
+    COPY_BACK, Course, DELAY_ENDS, EventTiming, GENERAL, IN_GROUP, More, OF_DIE, PLAIN, PROGRAM, Phase, READ, Standing,
+    TOLD, event,
 };
 use crate::observe::timeline::Placed;
 use crate::timing::bus::{Transfer, Turn};
@@ -15,7 +16,7 @@ use crate::timing::tasks::{Details, Entry, Fifo, Kind, NONE};
 impl EventTiming {
     /// Dies and buses take up what waits for them.
     #[inline]
-    pub(super) fn take_up_what_waits<const PLAIN: bool>(&mut self) {
+    pub(super) fn take_up_what_waits<const MODE: u8>(&mut self) {
         self.is_unsettled = false;
         if self.ready_now.len() > 1 {
             let tasks = &self.tasks;
@@ -23,17 +24,17 @@ impl EventTiming {
         }
         for place in 0..self.ready_now.len() {
             let number = self.ready_now[place];
-            self.queue::<PLAIN>(number);
+            self.queue::<MODE>(number);
         }
         self.ready_now.clear();
         for place in 0..self.free_dies.len() {
             let index = self.free_dies[place] as usize;
             if self.dies[index].phase == Phase::Idle {
-                self.take_up::<PLAIN>(index);
+                self.take_up::<MODE>(index);
             }
         }
         self.free_dies.clear();
-        if !PLAIN {
+        if MODE != PLAIN {
             self.tell_bus_waits();
         }
         if self.stations.is_some() {
@@ -57,17 +58,23 @@ impl EventTiming {
 
     /// Puts an operation that is ready into its die's queue, or has the die begin it at once.
     #[inline]
-    fn queue<const PLAIN: bool>(&mut self, number: u32) {
+    fn queue<const MODE: u8>(&mut self, number: u32) {
         let entry = self.tasks.get(number);
         let index = entry.task.die as usize;
         let course = &self.courses[entry.class()];
-        let die = &mut self.dies[index];
+        let (account, die) = (entry.account, &mut self.dies[index]);
         let is_idle = die.phase == Phase::Idle;
-        if !PLAIN {
+        if MODE == GENERAL {
             return self.queue_by_standing(number, is_idle);
         }
         if is_idle && die.queue.is_empty() {
-            return self.begin::<PLAIN>(index, number, true);
+            return self.begin::<MODE>(index, number, true);
+        }
+        if MODE == TOLD
+            && account != NONE
+            && let Some(breakdown) = &mut self.breakdown
+        {
+            breakdown.waits_for_die(account, index, self.now, !is_idle && die.queue.is_empty());
         }
         die.queued_ns += course.alone_ns;
         die.queued_pages += u32::from(course.moves_page);
@@ -87,7 +94,7 @@ impl EventTiming {
             self.tasks.details_mut(number).ready = self.now;
         }
         if is_idle && self.serves_in_order() && self.dies[index].queue.is_empty() {
-            return self.begin::<false>(index, number, true);
+            return self.begin::<GENERAL>(index, number, true);
         }
         let mut standing = Standing::Ordered;
         if self.has_precedence {
@@ -169,19 +176,32 @@ impl EventTiming {
 
     /// A die that is free takes up what is first.
     #[inline]
-    fn take_up<const PLAIN: bool>(&mut self, index: usize) {
-        if !PLAIN {
+    fn take_up<const MODE: u8>(&mut self, index: usize) {
+        if MODE == GENERAL {
             return self.take_up_by_standing(index);
         }
-        let die = &mut self.dies[index];
-        if let Some(number) = die.queue.pop_ready(&self.tasks) {
-            let course = &self.courses[self.tasks.get(number).class()];
+        let Self { breakdown, dies, tasks, courses, now, .. } = self;
+        let die = &mut dies[index];
+        if let Some(number) = die.queue.pop_ready(tasks) {
+            let entry = tasks.get(number);
+            let course = &courses[entry.class()];
             die.queued_ns -= course.alone_ns;
             die.queued_pages -= u32::from(course.moves_page);
-            self.begin::<PLAIN>(index, number, true);
+            if MODE == TOLD
+                && entry.account != NONE
+                && let Some(breakdown) = breakdown
+            {
+                breakdown.wait_for_die_ended(entry.account, index, *now);
+            }
+            self.begin::<MODE>(index, number, true);
         } else if die.held_since != NEVER {
-            die.busy_ns += self.now - die.held_since;
+            die.busy_ns += *now - die.held_since;
             die.held_since = NEVER;
+            if MODE == TOLD
+                && let Some(breakdown) = breakdown
+            {
+                breakdown.die_released(index, *now);
+            }
         }
     }
 
@@ -201,7 +221,7 @@ impl EventTiming {
             }
             return;
         };
-        self.begin::<false>(index, number, true);
+        self.begin::<GENERAL>(index, number, true);
         if self.abilities.multi_plane && self.tasks.get(number).kind == Kind::Operation {
             self.take_up_beside(index, number, standing);
         }
@@ -265,12 +285,12 @@ impl EventTiming {
         self.more[index].is_group = !beside.is_empty();
         for number in beside {
             self.leaves_queue(index, number);
-            self.begin::<false>(index, number, false);
+            self.begin::<GENERAL>(index, number, false);
         }
     }
 
     /// A die begins an operation, the first or one on a plane beside it.
-    fn begin<const PLAIN: bool>(&mut self, index: usize, number: u32, is_first: bool) {
+    fn begin<const MODE: u8>(&mut self, index: usize, number: u32, is_first: bool) {
         let now = self.now;
         self.tasks.prefetch_follower(number);
         let entry = self.tasks.get_mut(number);
@@ -280,20 +300,20 @@ impl EventTiming {
         let die = &mut self.dies[index];
         die.alone_until = die.alone_until.max(now + alone_ns);
         die.held_since = die.held_since.min(now);
-        if PLAIN || is_first {
+        if MODE != GENERAL || is_first {
             (die.current, die.phase) = (number, Phase::Working);
         }
-        if !PLAIN {
+        if MODE == GENERAL {
             let more = &mut self.more[index];
             more.active += 1;
             more.is_group &= !is_first;
-            if self.is_watched() {
-                self.tell_begin(index, number, is_first);
-            }
+        }
+        if MODE == TOLD || MODE == GENERAL && self.is_watched() {
+            self.tell_begin(index, number, is_first);
         }
         let mut ends = now + alone_ns;
         if moves_page {
-            if !PLAIN && class == PROGRAM && self.abilities.suspend.covers(FlashOp::Program) {
+            if MODE == GENERAL && class == PROGRAM && self.abilities.suspend.covers(FlashOp::Program) {
                 if is_first {
                     self.dies[index].phase = Phase::Leading;
                     self.more[index].left_ns = self.latencies.program_ns;
@@ -310,11 +330,11 @@ impl EventTiming {
             self.dies[index].phase = Phase::Leading;
             self.more[index].left_ns = self.latencies.program_ns;
             ends = now + self.latencies.read_ns;
-        } else if !PLAIN && is_first && self.has_precedence && class != READ {
+        } else if MODE == GENERAL && is_first && self.has_precedence && class != READ {
             self.more[index].left_ns = alone_ns;
             return self.begin_work(index);
         }
-        if PLAIN {
+        if MODE != GENERAL {
             self.dies[index].ends = ends;
             self.calendar.add(class, ends, event(OF_DIE, index as u32));
         } else if is_first {

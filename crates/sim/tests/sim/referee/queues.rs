@@ -186,13 +186,13 @@ impl Queues {
             return;
         }
         let before =
-            if before.is_known() { self.add(What::Alarm(before.earliest.0), &[]) } else { before.event as usize };
+            if before.is_known() { self.add(What::Alarm(before.earliest.0), &[]) } else { before.event().0 as usize };
         self.things[before].followers.push(node);
         self.things[node].missing += 1;
     }
 
     fn moment(&self, node: Node, earliest: u64) -> Moment {
-        Moment { event: node as u32, generation: self.resets, earliest: Nanos(earliest) }
+        Moment::end_of(node as u32, self.resets, Nanos(earliest))
     }
 
     /// The erase that a program of a block waits for.
@@ -278,7 +278,7 @@ impl Queues {
     /// plane, that nothing else follows yet.
     fn copied_read(&self, task: &Task, after: Moment) -> Option<Node> {
         let copies = self.rules.copy_back && task.copies && task.op == FlashOp::Program;
-        let read = Some(after).filter(|&after| copies && !self.is_over(after) && !after.is_known())?.event as usize;
+        let read = Some(after).filter(|&after| copies && !self.is_over(after) && !after.is_known())?.event().0 as usize;
         let What::Operation(Operation { kind: Kind::Read, task: from, .. }) = &self.things[read].what else {
             return None;
         };
@@ -550,7 +550,7 @@ impl Timing for Queues {
         if moment.is_known() {
             return moment.earliest.0 <= self.now;
         }
-        moment.generation != self.resets || self.things[moment.event as usize].ended_at.is_some()
+        moment.event().1 != self.resets || self.things[moment.event().0 as usize].ended_at.is_some()
     }
 
     fn estimate(&self, task: Task, from: Moment) -> Nanos {
@@ -587,10 +587,10 @@ impl Timing for Queues {
                 panic!("what is waited for never ends: {} operations were issued", self.issued);
             }
         }
-        if moment.is_known() || moment.generation != self.resets {
+        if moment.is_known() || moment.event().1 != self.resets {
             return moment.earliest;
         }
-        Nanos(self.things[moment.event as usize].ended_at.expect("it is over"))
+        Nanos(self.things[moment.event().0 as usize].ended_at.expect("it is over"))
     }
 
     fn reset(&mut self) {
