@@ -188,8 +188,8 @@ pub struct EventTiming {
     abilities: Abilities,
     /// Whether some operations let reads pass.
     has_precedence: bool,
-    /// Whether each die serves in order, no operation is shown to anybody, and all collections may be
-    /// under way.
+    /// Whether each die serves in order, no operation is shown to anybody, and all collections may
+    /// be under way.
     is_plain: bool,
     /// By class ([`Entry::class`](crate::timing::tasks::Entry::class)).
     courses: [Course; 4],
