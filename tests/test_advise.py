@@ -296,6 +296,33 @@ def test_what_acts_only_with_a_value_of_another_is_not_set_without_it() -> None:
     assert searched.ask(Fixed({**given, "mapping": "page:window=4"})) == "page:window=4"
 
 
+def test_unused_ram_and_half_of_each_size_go_elsewhere() -> None:
+    heads = [
+        space.Head("dftl", ("", "+static", "+lru", "+static+lru")),
+        space.Head("rftl:cmt=8KiB", ("", "+lru:ram=8KiB")),
+    ]
+    searched = space.Space(heads, 1 << 20, {"lru.ram": 4 * KIB})
+    assert searched.refilled("dftl:cmt=8KiB:d=2+lru:ram=16KiB", 9 * KIB) == [
+        ["dftl:cmt=16KiB:d=2+lru:ram=16KiB", "dftl:cmt=15KiB:d=2+lru:ram=16KiB"],
+        ["dftl:cmt=8KiB:d=2+lru:ram=24KiB", "dftl:cmt=8KiB:d=2+lru:ram=22KiB"],
+        ["dftl:cmt=4KiB:d=2+lru:ram=28KiB", "dftl:cmt=4KiB:d=2+lru:ram=26KiB"],
+        ["dftl:cmt=24KiB:d=2+lru:ram=8KiB", "dftl:cmt=22KiB:d=2+lru:ram=8KiB"],
+    ]
+    # A buffer comes before what has none. Below its least none is tried.
+    assert searched.refilled("dftl:cmt=8KiB+static", 100) == [["dftl:cmt=4KiB+static+lru:ram=4KiB"]]
+    # A size that is not written is at its default.
+    assert searched.refilled("dftl", 8 * KIB) == [
+        ["dftl:cmt=72KiB", "dftl:cmt=64KiB"][:1],
+        ["dftl+lru:ram=8KiB", "dftl+lru:ram=7680B"],
+        ["dftl:cmt=32KiB+lru:ram=40KiB", "dftl:cmt=32KiB+lru:ram=36KiB"],
+    ]
+    assert searched.refilled("dftl:cmt=1KiB", 100) == []
+    # What was asked for stays.
+    assert (
+        searched.refilled("rftl:cmt=8KiB", 64 * KIB) == searched.refilled("rftl:cmt=8KiB+lru:ram=8KiB", 64 * KIB) == []
+    )
+
+
 def test_the_least_ram_of_a_part_is_what_works() -> None:
     fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
     found, _ = heads(["cdftl", "page+lru"], fits, levelled=False)

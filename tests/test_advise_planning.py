@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -193,6 +194,94 @@ def test_a_budget_is_used_before_anything_is_said_to_have_had_no_time(
     assert left_s <= 3 * 5e-6 * REQUESTS / CORES or found.dry
     told = answer(asked, found)
     assert told is not None
+
+
+class Buffered(Machine):
+    """One on which a buffer before `dftl` and its cache gain, the latter up to 64 KiB."""
+
+    def __init__(self, overhead: float, late: tuple[str, ...] = ()) -> None:
+        """`overhead`: what a run takes of RAM over its sizes; `late` leads on shorter prefixes."""
+        super().__init__(lambda _: 1.0, self._gained_ns)
+        self._overhead, self._late = overhead, late
+
+    def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
+        """Runs on a prefix."""
+        found = super().prefix(stacks, requests, precondition)
+        for each in found.values():
+            if each.stack.startswith(self._late) and requests < REQUESTS / 2:
+                each.rows[0]["response_mean_ns"] = 1.3e6 + len(each.stack)
+        return found
+
+    def _run(self, stack: str, requests: float, measured: float, seeds: int = 1) -> Measured:
+        made = super()._run(stack, requests, measured, seeds)
+        cache, buffer = self._sizes(stack)
+        ram = round(self._overhead * (4 + cache + buffer) * KIB)
+        return Measured(stack, [row | {"ram_bytes": ram} for row in made.rows])
+
+    def _gained_ns(self, stack: str) -> float:
+        cache, buffer = self._sizes(stack)
+        is_dftl, is_fab = stack.startswith("dftl"), "+fab" in stack
+        return 1.5e6 - 2e3 * min(cache, 64) - 4e3 * buffer * is_fab if is_dftl else 1.6e6
+
+    @staticmethod
+    def _sizes(stack: str) -> tuple[float, float]:
+        """The cache and the buffer in KiB; of `dftl` the cache is 64 KiB if it is not written."""
+        written = dict(re.findall(r"(cmt|ram)=(\w+)", stack))
+        cache, buffer = (values.size(written.get(key, "0B")) or 0 for key in ("cmt", "ram"))
+        return (cache / KIB if "cmt" in written or not stack.startswith("dftl") else 64.0), buffer / KIB
+
+
+@pytest.mark.parametrize("overhead", [1.0, 1.03])
+def test_the_best_is_tried_with_its_ram_shared_between_cache_and_buffer(
+    monkeypatch: pytest.MonkeyPatch, overhead: float
+) -> None:
+    """Sixty trials are spent before any buffer is proposed."""
+    asked, found = searched(monkeypatch, Buffered(overhead), None, trials=60)
+    told = answer(asked, found)
+    assert told is not None
+    assert found.is_shared
+    best = told.advised.measured
+    assert re.fullmatch(r"dftl:cmt=\w+\+fab:ram=\w+", best.stack)
+    # Hardly any of the RAM that there is is left.
+    assert 0.95 * 256 * KIB <= (best.mean("ram_bytes") or 0) <= 256 * KIB
+    # As good as with all of it in the buffer, which gains most.
+    assert (best.mean("response_mean_ns") or 0) <= 1.1 * (1.5e6 - 4e3 * (256 / overhead - 4))
+
+
+def test_what_leads_only_on_the_whole_is_tried_there_with_its_ram_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = ("cdftl", "rftl", "fast")
+    _, found = searched(monkeypatch, Buffered(1.0, others), None, trials=60)
+    first, last = found.rungs[0], found.last
+    assert len(found.rungs) > 1
+    assert not any("+" in stack for stack in first.tried if stack.startswith("dftl"))
+    assert any("+fab" in stack for stack in last.tried if stack.startswith("dftl"))
+
+
+@pytest.mark.parametrize("budget_s", [12.0, 40.0])
+def test_without_time_to_share_the_ram_otherwise_it_is_said_first(
+    monkeypatch: pytest.MonkeyPatch, budget_s: float
+) -> None:
+    asked, found = searched(monkeypatch, Buffered(1.0), budget_s, trials=60)
+    told = answer(asked, found)
+    assert told is not None
+    assert found.is_shared == (budget_s > 20)
+    assert found.is_shared or "not enough time; best so far: " in told.sentences[0]
+    assert ("+fab" in told.advised.stack) >= found.is_shared
+
+
+def test_many_forms_of_the_leader_do_not_crowd_out_another_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be the better one on the part that is held out."""
+
+    def response_ns(stack: str) -> float:
+        size = sum(values.size(each) or 0 for each in re.findall(r"=(\w+B)", stack)) / KIB
+        slower = {"dftl": 1.0, "rftl": 1.15}.get(stack.partition(":")[0].partition("+")[0], 2.0)
+        return slower * 1e6 / (1 + size / 64)
+
+    monkeypatch.setattr("ftlkit.advice.search.FINALISTS", 4)
+    _, found = searched(monkeypatch, Unlike(lambda _: 1.0, response_ns), None, trials=60)
+    there = {stack.partition(":")[0].partition("+")[0] for stack in found.finalists}
+    assert {"dftl", "rftl"} <= there
+    assert "cdftl" not in there, "it is far from the best"
 
 
 class Lasting(Machine):

@@ -111,6 +111,17 @@ def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = No
     return Halved([*kept, *going], beaten, [stack for stack in best if stack not in gone])
 
 
+def with_more(halved: Halved, more: Sequence[Point]) -> Halved:
+    """What is chosen, and some more that go on, too."""
+    kept = {point.stack: point for point in (*halved.kept, *more)}
+    return replace(
+        halved,
+        kept=list(kept.values()),
+        beaten={stack: far for stack, far in halved.beaten.items() if stack not in kept},
+        crowded=[stack for stack in halved.crowded if stack not in kept],
+    )
+
+
 def within(
     points: Sequence[Point], metrics: Sequence[str], fits: Callable[[Sequence[str]], bool], best: Sequence[str]
 ) -> Halved:

@@ -58,8 +58,10 @@ _LOOKING = 0.2
 """The most of the time that is taken for choosing prefixes."""
 _SIMPLER = 3
 """So often simpler stacks are tried: those that go on then may be others."""
+_REFILLED = 2
+"""So many of the best are tried with their RAM, and what they leave unused, shared otherwise."""
 _SIMPLIFYING = 0.15
-"""The share of the time that proposals leave to simpler stacks."""
+"""The share of the time that proposals leave to stacks that are made of the best ones."""
 _TRYING, _ENOUGH = 0.4, 24
 """The whole part is the only prefix if so many stacks can run on it in this share of the time."""
 _LEVELLED = 3
@@ -107,6 +109,7 @@ class Search:
             # It may come between two runs, too.
             self._take((stop.finished if isinstance(stop, Interrupted) else None) or {})
             result.interrupted = True
+        result.is_shared = not result.rungs or self._is_shared()
         return result
 
     def _take(self, measured: Mapping[str, Measured]) -> None:
@@ -286,19 +289,41 @@ class Search:
             self._measure(rung, stacks[place : place + few], reserved_s(rung))
 
     def _simplify(self, rung: Rung) -> None:
-        """Try those that would go on without what may do nothing: settings, and half of their RAM.
+        """Try the best with their RAM shared otherwise, and those that would go on without extras.
 
-        Of equals the simpler one goes on, and one with less RAM that does as well beats the other.
+        Extras are what may do nothing: settings, and half of their RAM. Of equals the simpler one
+        goes on, and one with less RAM that does as well beats the other.
         """
         for _ in range(_SIMPLER):
             going = [point.stack for point in halving.halve(self._points(rung), self._query.metrics).kept]
             tried = [
-                changed for stack in going for changed in (*self._space.simpler(stack), *self._space.smaller(stack))
+                *(changed for stack in self._leaders(rung) for changed in self._refilled(rung, stack)),
+                *(changed for stack in going for changed in (*self._space.simpler(stack), *self._space.smaller(stack))),
             ]
             new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
             if not new or self._clock.left_s <= self._rest_s(rung):
                 return
             self._measure(rung, new, self._rest_s(rung))
+
+    def _leaders(self, rung: Rung) -> list[str]:
+        """The best stack for the goal, and the best of other parts than those before it."""
+        leaders: dict[tuple[str, ...], str] = {}
+        for point in ranked(self._points(rung), self._query):
+            parts = tuple(part.partition(":")[0] for part in point.stack.split("+"))
+            leaders.setdefault(parts, point.stack)
+        return list(leaders.values())[:_REFILLED]
+
+    def _refilled(self, rung: Rung, stack: str) -> list[str]:
+        """A stack with its RAM, and what it leaves unused, shared otherwise where that fits."""
+        fit = (next((each for each in shared if each not in rung.over), None) for shared in self._sharings(rung, stack))
+        return [each for each in fit if each is not None]
+
+    def _sharings(self, rung: Rung, stack: str) -> list[list[str]]:
+        """The ways to share the RAM of a stack; none without a limit, or where little is sought."""
+        ram = rung.tried[stack].mean("ram_bytes")
+        if self._query.ram_bytes is None or self._query.goal == "ram" or ram is None:
+            return []
+        return self._space.refilled(stack, int(self._query.ram_bytes - ram))
 
     def _filling(self, rung: Rung) -> Proposals:
         """Mappings with all the RAM that may be taken, the best first.
@@ -443,13 +468,48 @@ class Search:
         expected = wall_s(part, self.result.searched / rung.requests)
         return min(max(wall_s(whole, 1.0) / expected, 1 / _OFF), _OFF) if expected else 1.0
 
+    def _refine(self) -> bool:
+        """Try what may be better than the leader of the last prefix; whether any was run.
+
+        That is the leader without its extras, and with its RAM shared otherwise. It may be a late
+        find, or another one than on the first prefix.
+        """
+        rung, is_any = self.result.last, False
+        for _ in range(_SIMPLER):
+            best = [point.stack for point in ranked(self._points(rung), self._query)][:_RESERVED]
+            if not best:
+                break
+            tried = [
+                *self._refilled(rung, best[0]),
+                *self._space.simpler(best[0]),
+                *self._space.smaller(best[0]),
+            ]
+            new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
+            reserved_s = self._pace_there * self._told_s(rung, best)
+            while new and self._wall_s(rung, best[:1] * len(new), rung.requests) + reserved_s > self._clock.left_s:
+                new.pop()
+            if not new:
+                break
+            self._measure(rung, new, reserved_s)
+            # They were no part of what had to be run.
+            rung.begun = {stack: None for stack in rung.begun if stack in rung.tried or stack not in new}
+            is_any |= any(stack in rung.tried for stack in new)
+        return is_any
+
+    def _is_shared(self) -> bool:
+        """Whether the leader of the last prefix was tried with its RAM shared otherwise."""
+        rung = self.result.last
+        tried = {stack for each in self.result.rungs for stack in each.tried}
+        best = [point.stack for point in ranked(self._points(rung), self._query)][:1]
+        return all(not tried.isdisjoint(shared) for stack in best for shared in self._sharings(rung, stack))
+
     # The held-out part.
 
     def _finish(self) -> None:
         result, rung = self.result, self.result.last
         self._require_goal(rung)
-        points = self._points(rung)
-        rung.halved = halving.halve(points, self._query.metrics, FINALISTS)
+        self._refine()
+        rung.halved = self._halved_at_last(rung)
         result.asked_for = self._finalists(rung)
         self._clock.limit(self._executor, 0.0)
         if self._told_s(rung, result.asked_for[:_RESERVED]) > self._clock.left_s:
@@ -460,6 +520,20 @@ class Search:
             # There may be time for two: the second best is a candidate, and the reference is not.
             waiting.sort(key=lambda stack: stack == REFERENCE)
         self._hold_out_what_fits(waiting, least)
+
+    def _halved_at_last(self, rung: Rung) -> Halved:
+        """Those that are to be run on the held-out part, among them the near ones of each mapping.
+
+        Else a leader's many forms would crowd out another mapping that is better there.
+        """
+        metric, points = self._query.metric, self._points(rung)
+        order = ranked(points, self._query)
+        near: dict[str, Point] = {}
+        for point in order:
+            is_near = point.costs[metric] <= halving.MARGIN * order[0].costs[metric]
+            if is_near and point.is_behind <= order[0].is_behind:
+                near.setdefault(point.stack.partition("+")[0].partition(":")[0], point)
+        return halving.with_more(halving.halve(points, self._query.metrics, FINALISTS), list(near.values()))
 
     def _finalists(self, rung: Rung) -> list[str]:
         """Those of a prefix that are to be run on the held-out part."""
@@ -492,7 +566,8 @@ class Search:
         result, first = self.result, self.result.rungs[0]
         most = self._query.trials or TRIALS
         while self._clock.is_running and self._clock.left_s > 0:
-            if self._go_on():
+            is_refined = self._refine()
+            if self._go_on() or is_refined:
                 continue
             tried, few = len(first.tried), min(_FEW * self._executor.checks, most - len(first.tried))
             if few <= 0 or result.dry or self._beyond_s(first, 1) > self._clock.left_s:
@@ -531,7 +606,7 @@ class Search:
         """
         result, rung = self.result, self.result.last
         there = len(result.finalists)
-        rung.halved = halving.halve(self._points(rung), self._query.metrics, FINALISTS)
+        rung.halved = self._halved_at_last(rung)
         order = self._finalists(rung)
         result.asked_for = list(dict.fromkeys([*order[:1], *result.asked_for]))
         waiting = [stack for stack in order if stack not in result.finalists]

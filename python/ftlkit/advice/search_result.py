@@ -76,6 +76,8 @@ class SearchResult:
     """Whether every mapping was tried with half of the RAM and with all of it."""
     is_least_tried: bool = False
     """Whether every mapping was tried with the least RAM."""
+    is_shared: bool = True
+    """Whether the best was tried with its RAM shared otherwise between its caches and buffers."""
     interrupted: bool = False
     dry: bool = False
     """Whether the proposals ended since none was new."""

@@ -30,6 +30,7 @@ def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out:
         "" if is_held_out else "nothing was measured on the part that was held out",
         "" if query.goal != "ram" or result.is_least_tried else "not every mapping was tried with the least RAM",
         _sifted(result),
+        "" if result.is_shared else "not every way to share the RAM between caches and buffers was tried",
         _not_gone_on(query, result, best),
         _missed(query, result, best),
     )

@@ -173,17 +173,70 @@ class Space:
 
         None is halved that was asked for or would be below its least.
         """
-        parts, kept, result = stack.split("+"), self._asked_for(), []
-        for number, part in enumerate(parts):
+        return [_resized(stack, size, half) for size in self._sizes(stack) if (half := self._half(size)) is not None]
+
+    def refilled(self, stack: str, unused_bytes: int) -> list[list[str]]:
+        """The stack with its RAM, and some that it leaves unused, shared otherwise.
+
+        What is unused goes into each of its caches and buffers in turn, and into each buffer that
+        may go before it, if it has none; alone, and with half of another size. Of each sharing the
+        largest that may fit comes first, then the next smaller one: what is cached takes some bytes
+        more than its size.
+        """
+        sizes = self._sizes(stack, with_defaults=True)
+        buffers = [_Size(stack.count("+") + 1, name, parameter, 0) for name, parameter in self._buffers(stack)]
+        largest = max(sizes, key=lambda size: size.size_bytes, default=None)
+        shared = []
+        for less in (None, *sizes):
+            half = self._half(less) if less is not None else None
+            if less is not None and half is None:
+                continue
+            rest = stack if less is None or half is None else _resized(stack, less, half)
+            more_bytes = unused_bytes + (less.size_bytes - half if less is not None and half is not None else 0)
+            for more in (*sizes, *(buffers if less in (None, largest) else ())):
+                top = rank(min(more.size_bytes + more_bytes, more.parameter["max"]))
+                least = max(more.size_bytes + 1, self._floor(more.owner, more.parameter))
+                tried = [_resized(rest, more, larger) for larger in (level(top), level(top - 1)) if larger >= least]
+                if more != less and tried:
+                    shared.append(tried)
+        return shared
+
+    def _sizes(self, stack: str, *, with_defaults: bool = False) -> list[_Size]:
+        """The sizes of RAM of a stack that were not asked for, as they are written.
+
+        With `with_defaults` also those that are not written.
+        """
+        kept, sizes = self._asked_for(), []
+        for number, part in enumerate(stack.split("+")):
             name, *settings = part.split(":")
-            for place, setting in enumerate(settings):
-                parameter = self._parameter(name, setting)
-                half = (values.size(setting.partition("=")[2]) or 0) // 2
-                if (name, setting) in kept or not is_ram(parameter) or half < self._floor(name, parameter):
-                    continue
-                fewer = [*settings[:place], f"{parameter['name']}={_written(half)}", *settings[place + 1 :]]
-                result.append("+".join([*parts[:number], ":".join([name, *fewer]), *parts[number + 1 :]]))
-        return result
+            written = dict(setting.split("=", 1) for setting in settings)
+            for parameter in filter(is_ram, self._parameters[name]):
+                key = parameter["name"]
+                is_meant = (name, f"{key}={written[key]}") not in kept if key in written else with_defaults
+                if is_meant:
+                    size_bytes = values.size(written.get(key, parameter["default"])) or 0
+                    sizes.append(_Size(number, name, parameter, size_bytes))
+        return sizes
+
+    def _half(self, size: _Size) -> int | None:
+        """Half of a size; None if that is below the least that is tried."""
+        half = size.size_bytes // 2
+        return half if half >= self._floor(size.owner, size.parameter) else None
+
+    def _buffers(self, stack: str) -> list[tuple[str, Json]]:
+        """The buffers that may go before a stack, each with its size; none if it has one."""
+        mapping, *others = stack.split("+")
+        name, *settings = mapping.split(":")
+        there = [part.partition(":")[0] for part in others]
+        kinds = {part["name"]: part["kind"] for part in catalogue.parts()}
+        names = {
+            added
+            for head in self.heads.values()
+            if name == head.text.partition(":")[0] and {*head.text.split(":")[1:]} <= {*settings}
+            for *before, added in (tail.split("+")[1:] for tail in head.tails if tail)
+            if kinds.get(added) == "buffer" and before == there
+        }
+        return [(each, next(filter(is_ram, self._parameters[each]))) for each in kinds if each in names]
 
     def _acting(self, name: str, settings: Sequence[str], kept: Collection[tuple[str, str]]) -> list[str]:
         """A part with its settings, less those that act only with a value that is not there.
@@ -243,6 +296,31 @@ class Space:
         low = self._floor(owner, parameter)
         high = max(low, min(self._ceiling - self._beside.get(owner, 0), parameter["max"]))
         return _written(level(chooser.suggest_int(key, rank(low, up=True), max(rank(low, up=True), rank(high)))))
+
+
+@dataclass(frozen=True)
+class _Size:
+    """A size of RAM of a stack."""
+
+    part: int
+    """The place of its part in the stack."""
+    owner: str
+    """The part's name."""
+    parameter: Json
+    size_bytes: int
+
+
+def _resized(stack: str, size: _Size, size_bytes: int) -> str:
+    """A stack with another size; a part that it does not have is added."""
+    parts = [part.split(":") for part in stack.split("+")]
+    if size.part == len(parts):
+        parts.append([size.owner])
+    key = size.parameter["name"]
+    name, *settings = parts[size.part]
+    others = [setting for setting in settings if setting.partition("=")[0] != key]
+    # In order, so that one stack has one text.
+    parts[size.part] = [name, *sorted([*others, f"{key}={_written(size_bytes)}"])]
+    return "+".join(":".join(part) for part in parts)
 
 
 def is_ram(parameter: Json) -> bool:
