@@ -6,14 +6,19 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer
+from typer.core import TyperOption
 
 import ftlkit as fk
+from ftlkit.cli.advise import advise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from typer.testing import Result
+
+    from ftlkit.advice.query import Query
 
 ASKED: dict[str, Any] = {"ftl": "page,dftl", "trials": 2, "seeds": 2, "ram": 100 << 10}
 SMALL: dict[str, Any] = {"requests": 3_000, "settings": ["workload.span=64MiB"]}
@@ -34,6 +39,66 @@ def test_the_answer_is_that_of_the_command(call: Callable[..., Result], tmp_path
     assert advice.doubts + advice.cautions == told["sure"] + told["cautions"]
     assert (advice.advised, advice.command, advice.is_cancelled) == (told["advised"], told["command"], False)
     assert repr(advice) == f"<ftlkit.Advice for fin1: {advice.advised}>"
+
+
+GIVEN: dict[str, tuple[str, Any]] = {
+    "device": ("tlc-nvme", "tlc-nvme"),
+    "ram": ("300KiB", "300KiB"),
+    "goal": ("wa", "wa"),
+    "budget": ("90s", "90s"),
+    "trials": ("7", 7),
+    "ftl": ("page,dftl", "page,dftl"),
+    "seeds": ("5", 5),
+    "threads": ("2", 2),
+    "set": ("workload.span=64MiB", ["workload.span=64MiB"]),
+    "requests": ("3000", 3000),
+    "repeat": ("2", 2),
+    "seed": ("9", 9),
+    "where": ("x", ["x"]),
+    "queue-depth": ("4", 4),
+    "speedup": ("2.5", 2.5),
+}
+"""Options with a value, as it is typed and as Python takes it; of others a word will do."""
+OWN = {"store", "report", "json", "install-completion", "show-completion"}
+"""Options of what becomes of the answer."""
+
+
+def options_of_the_command() -> list[TyperOption]:
+    """The options that `ftlkit advise` takes."""
+    own = typer.Typer()
+    own.command()(advise)
+    return [each for each in typer.main.get_command(own).params if isinstance(each, TyperOption)]
+
+
+def test_every_option_of_the_command_reaches_the_question_of_python(
+    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, msr: Path
+) -> None:
+    """Each alone, so that none is lost or stands in for another."""
+    asked: list[tuple[Query, Any]] = []
+
+    def note(query: Query, _store: Path, threads: int | None, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - as it has them
+        asked.append((query, threads))
+        raise fk.UserError("enough.")
+
+    monkeypatch.setattr("ftlkit.api.advise.answered", note)
+    monkeypatch.setattr("ftlkit.cli.advise.answered", note)
+    found, plain = set(), None
+    for option in [None, *options_of_the_command()]:
+        name = "" if option is None else option.opts[0].removeprefix("--")
+        if name in OWN:
+            continue
+        text, value = ("", True) if option is None or option.is_flag else GIVEN.get(name, ("x", "x"))
+        typed = [f"--{name}", *([text] if text else [])] if name else []
+        result = call("advise", msr, *typed)
+        assert "enough." in result.stderr, (name, result.output)
+        given: dict[str, Any] = {"settings" if name == "set" else name.replace("-", "_"): value} if name else {}
+        with pytest.raises(fk.UserError, match="enough"):
+            fk.advise(msr, **given)
+        assert asked[-2] == asked[-1], name
+        plain = plain or asked[-1]
+        assert not name or asked[-1] != plain, f"{name} changes nothing"
+        found.add(name)
+    assert found >= {"", "ram", "goal", "budget", "trials", "ftl", "seeds", "device", "set", "precondition", "seed"}
 
 
 def test_the_stacks_are_a_frame(tmp_path: Path) -> None:

@@ -157,17 +157,41 @@ class Query:
         return study.build(self.workload, REFERENCE, self.device, self.options)
 
 
-def ram_bytes(ram: str | int | None, option: str = "ram") -> int | None:
-    """RAM in bytes, given so or as text such as 256KiB; a `UserError` names the option."""
-    return _size(option, ram) if isinstance(ram, str) else ram
+def question(  # noqa: PLR0913 - as many as there are options
+    workload: str,
+    options: Options,
+    *,
+    device: str | None = None,
+    ftl: str | None = None,
+    goal: str = "mean",
+    ram: str | int | None = None,
+    budget: str | float | None = None,
+    trials: int | None = None,
+    seeds: int = SEEDS,
+    prefix: str = "",
+) -> Query:
+    """The question that the command and Python ask, checked; a `UserError` says what is wrong.
 
-
-def budget_s(budget: str | float | None, trials: int | None, option: str = "budget") -> float | None:
-    """A time in seconds, given so or as text such as 5min; has a default if no trials are given."""
+    RAM is in bytes or text such as 256KiB, the budget in seconds or text such as 5min; it has a
+    default if no trials are given. `prefix` stands before the name of an option in an error.
+    """
     if isinstance(budget, (int, float)):
-        return _seconds(option, f"{budget:f}s")
-    text = BUDGET if budget is None and trials is None else budget
-    return None if text is None else _seconds(option, text)
+        budget = f"{budget:f}s"
+    elif budget is None and trials is None:
+        budget = BUDGET
+    query = Query(
+        workload,
+        device,
+        options,
+        goal,
+        _size(f"{prefix}ram", ram) if isinstance(ram, str) else ram,
+        None if budget is None else _seconds(f"{prefix}budget", budget),
+        trials,
+        seeds,
+        ftl,
+    )
+    query.check()
+    return query
 
 
 def _size(option: str, text: str) -> int:

@@ -26,7 +26,7 @@ from ftlkit._util.progress import Silent, Watcher
 from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit._util.units import typed
 from ftlkit.advice.clock import ANSWERING_S, Clock
-from ftlkit.advice.query import FRONTS, SEEDS, Query, budget_s, ram_bytes
+from ftlkit.advice.query import FRONTS, SEEDS, question
 from ftlkit.results.store import Store, files
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.scratch import scratch
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ftlkit.advice.answer import Answer
+    from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
 
 
@@ -158,7 +159,17 @@ def advise(  # noqa: PLR0913 - as many as there are options
     """
     if not isinstance(workload, (str, Path)):
         raise UserError(f"workload = {workload!r}: advice takes a preset's name or a trace's path, and no table.")
-    query = Query(str(workload), device, options, goal, ram_bytes(ram), budget_s(budget, trials), trials, seeds, ftl)
+    query = question(
+        str(workload),
+        options,
+        device=device,
+        ftl=ftl,
+        goal=goal,
+        ram=ram,
+        budget=budget,
+        trials=trials,
+        seeds=seeds,
+    )
     if store is None:
         with scratch() as folder:
             return answered(query, folder / "store", threads, tell=tell)
@@ -178,7 +189,6 @@ def answered(
     from ftlkit.advice.answer import answer  # noqa: PLC0415 - Optuna takes a second to load
     from ftlkit.advice.run import search_stacks  # noqa: PLC0415 - as above
 
-    query.check()
     check_writable([], [query.trace(), *files(store)])
     kept = Store(store, create=True, lazily=True)
     kept.tidy()

@@ -15,7 +15,7 @@ from ftlkit._util.lookup import several
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
-from ftlkit.advice.query import BUDGET, GOALS, SEEDS, Query, budget_s, ram_bytes
+from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
 from ftlkit.api.advise import answered
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
@@ -106,18 +106,18 @@ def advise(
     threads: options.Threads = None,
 ) -> None:
     """Search translation layers and parameters for a workload; say which to take, at what cost."""
-    query = Query(
+    query = question(
         workload,
-        device,
         chosen | options.given(settings=setting),
-        goal,
-        ram_bytes(ram, "--ram"),
-        budget_s(budget, trials, "--budget"),
-        trials,
-        seeds,
-        ftl,
+        device=device,
+        ftl=ftl,
+        goal=goal,
+        ram=ram,
+        budget=budget,
+        trials=trials,
+        seeds=seeds,
+        prefix="--",
     )
-    query.check()
     inputs = [query.trace(), *files(store)]
     if report == STANDARD_OUTPUT:
         raise UserError("--report -: only --json writes to standard output. Give the name of a file.")
