@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -249,6 +249,19 @@ def test_rows_that_repeat_a_request_are_told_with_the_option() -> None:
     assert "--where" in text
     document["workload"]["format"] = "blkparse"
     assert "--blkparse-action D" in of(document)
+
+
+@pytest.mark.parametrize("given", [{"where": ["type=D"]}, {"blkparse_action": "D"}], ids=["where", "action"])
+def test_an_option_that_was_followed_is_not_told_again(given: dict[str, Any]) -> None:
+    document = sample.document()
+    document["workload"] |= {"repeated": {"requests": 20_000, "within_ns": 1_000_000}}
+    document["study"]["workload"] = {**document["study"].get("workload", {}), **given}
+    for name in ("text", "blkparse"):
+        document["workload"]["format"] = name
+        text = of(document)
+        assert "Rows were chosen already; those that are left may be requests of their own." in text
+        assert "--where" not in text
+        assert "--blkparse-action" not in text
 
 
 def test_runs_that_differ_by_nothing_are_as_fast() -> None:

@@ -224,11 +224,13 @@ def _repeated(results: Outcome) -> str | None:
         return None
     share = units.share(found["requests"] / max(1, workload["requests"]))
     within = units.duration(found["within_ns"])
-    way = (
-        "Take one kind of event (--blkparse-action D for dispatched, C for completed), or one process or device"
-        if workload["format"] == "blkparse"
-        else "Where a column tells which event a row is of, take one kind (--where, such as --where type=D)"
-    )
+    given = results.document["study"].get("workload", {})
+    if given.get("where") or given.get("blkparse_action", "Q") != "Q":
+        way = "Rows were chosen already; those that are left may be requests of their own"
+    elif workload["format"] == "blkparse":
+        way = "Take one kind of event (--blkparse-action D for dispatched, C for completed), or one process or device"
+    else:
+        way = "Where a column tells which event a row is of, take one kind (--where, such as --where type=D)"
     return (
         f"{units.count(found['requests'])} rows ({share}) ask for what another row asked for within {within}: the "
         f"trace may have several rows a request, which are served as often. {way}."
