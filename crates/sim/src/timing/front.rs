@@ -99,9 +99,10 @@ impl Stations {
         }
     }
 
-    /// Serves somebody who comes now; returns when they may go on.
+    /// Serves somebody who comes now; returns when they may go on. Who brings nothing does not wait
+    /// for who does.
     pub(super) fn serve(&mut self, place: usize, now: u64, service_ns: u64) -> u64 {
-        let end = self.places[place].serve(now, service_ns);
+        let end = if service_ns == 0 { now } else { self.places[place].serve(now, service_ns) };
         if place == Place::LinkIn as usize { end + self.front.link_ns } else { end }
     }
 

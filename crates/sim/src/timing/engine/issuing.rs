@@ -44,8 +44,8 @@ impl EventTiming {
         }
     }
 
-    /// A stay at a station of the front.
-    fn stay(&mut self, place: Place, after: Moment, service_ns: u64) -> Moment {
+    /// A stay at a station of the front, and so much time on the way from there.
+    fn stay(&mut self, place: Place, after: Moment, (service_ns, way_ns): (u64, u64)) -> Moment {
         let task = Task::new(FlashOp::Read, Cause::Host, flash::Pbn::new(0), place as u32);
         let number = self.tasks.issue(task, Kind::Stay);
         self.tasks.get_mut(number).start = service_ns;
@@ -53,7 +53,7 @@ impl EventTiming {
         if self.tasks.get(number).missing == 0 {
             self.becomes_ready(number);
         }
-        self.tasks.end_of(number, after.earliest.0.max(self.now) + service_ns)
+        self.tasks.end_of(number, after.earliest.0.max(self.now) + service_ns + way_ns)
     }
 
     /// Makes a read and the program of what it read one operation inside the plane.
@@ -179,10 +179,10 @@ impl Timing for EventTiming {
         let Some(Stations { front, .. }) = self.stations.as_deref() else { return after };
         let (front, mut moment) = (*front, after);
         if front.link_ns > 0 || (front.link_bytes_per_s.is_some() && bytes > 0) {
-            moment = self.stay(Place::LinkIn, moment, front.transfer_ns(bytes));
+            moment = self.stay(Place::LinkIn, moment, (front.transfer_ns(bytes), front.link_ns));
         }
         if front.core_ns > 0 {
-            moment = self.stay(Place::Controller, moment, front.core_ns);
+            moment = self.stay(Place::Controller, moment, (front.core_ns, 0));
         }
         moment
     }
@@ -191,7 +191,7 @@ impl Timing for EventTiming {
         match self.stations.as_deref() {
             Some(Stations { front, .. }) if front.link_bytes_per_s.is_some() && bytes > 0 => {
                 let transfer_ns = front.transfer_ns(bytes);
-                self.stay(Place::LinkOut, after, transfer_ns)
+                self.stay(Place::LinkOut, after, (transfer_ns, 0))
             }
             _ => after,
         }

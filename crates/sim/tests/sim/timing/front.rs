@@ -14,7 +14,7 @@ fn a_write_comes_over_the_link_and_a_read_goes_over_it() {
     //               0    50 57                357
     // write  link in  dddddLL
     //        die 0           ttttpppppppp
-    // read   die 1    rtttt                            the command alone: 7 ns
+    // read   die 1    rtttt                            the command alone: 7 ns, beside the data
     //        link out          ddddd
     let mut device = Scenario::new(2, 1, Abilities::default()).behind(LINK);
     let written = device.timing.take_command(Moment::ZERO, 5);
@@ -22,7 +22,7 @@ fn a_write_comes_over_the_link_and_a_read_goes_over_it() {
     let read = device.timing.take_command(Moment::ZERO, 0);
     let read = device.host_after(READ, block(1, 0, 0), read);
     let read = device.timing.hand_over(read, 5);
-    assert_eq!(device.timing.wait(read), Nanos(50 + 7 + 125 + 50));
+    assert_eq!(device.timing.wait(read), Nanos(7 + 125 + 50));
     assert_eq!(device.timing.wait(written), Nanos(50 + 7 + 300));
     assert_eq!(device.timing.link_busy_ns(), Some(50));
 }
