@@ -43,6 +43,8 @@ pub(crate) struct Case {
     pub(crate) load: Load,
     pub(crate) write_percent: u64,
     pub(crate) most_pages: u64,
+    /// Whether some requests leave out a part of their first page or of their last.
+    pub(crate) has_partial_pages: bool,
     pub(crate) requests: usize,
     /// Pages overwritten before, in hundredths of the physical ones.
     pub(crate) overwritten_percent: u64,
@@ -66,10 +68,11 @@ pub(crate) enum Load {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { stack, geometry, logical_pages, rules, load, write_percent, most_pages, requests, .. } = self;
+        let partly = if self.has_partial_pages { " partly" } else { "" };
         write!(
             f,
             "stack={stack} geometry={geometry} pages={logical_pages} load={load:?} writes={write_percent}% \
-             request_pages=1..={most_pages} requests={requests} overwritten={}% seed={} {rules:?}",
+             request_pages=1..={most_pages}{partly} requests={requests} overwritten={}% seed={} {rules:?}",
             self.overwritten_percent, self.seed
         )
     }
@@ -196,6 +199,7 @@ impl Case {
                 },
                 write_percent: draw.one_of(&[0, 10, 30, 50, 80, 100]),
                 most_pages: draw.one_of(&[1, 1, 4, 16]),
+                has_partial_pages: false,
                 requests,
                 overwritten_percent: draw.between(30, 60),
                 seed: draw.below(1 << 32),
@@ -211,9 +215,56 @@ impl Case {
             }
             case.rules.gc_channels = case.rules.gc_channels.map(|most| most.min(geometry.channels()));
             if case.host(Keeper::referee(&geometry, case.rules)).is_some() {
+                case.add_host_side(Draw::new(!seed));
                 return case;
             }
         }
+    }
+
+    /// Gives half of the devices a link to the host, a controller, or both, and half of the
+    /// page-mapped ones a write buffer. Drawn apart from all else, which stays what it is without.
+    fn add_host_side(&mut self, mut draw: Draw) {
+        if self.stack.to_string().starts_with("page") && draw.percent(50) {
+            self.add_write_buffer(&mut draw);
+        }
+        if draw.percent(50) {
+            return;
+        }
+        let page_bytes = u64::from(self.geometry.page_size_bytes());
+        let rules = &mut self.rules;
+        let (unit, usual) = (if rules.read_ns.is_multiple_of(5000) { 5000 } else { 1 }, rules.read_ns.max(10_000));
+        // As long as a page of flash or so; now and then nearly nothing, or very long.
+        let time = |draw: &mut Draw| match draw.below(10) {
+            0 => draw.between(0, 100),
+            1 => usual * draw.between(5, 50) / unit * unit,
+            _ => usual * draw.between(0, 20) / 10 / unit * unit,
+        };
+        if draw.percent(70) {
+            // Rounded up, so that a page takes just this time.
+            let page_ns = time(&mut draw).max(1);
+            rules.link_bytes_per_s = Some((page_bytes * 1_000_000_000).div_ceil(page_ns));
+        }
+        if draw.percent(50) {
+            rules.link_latency_ns = time(&mut draw);
+        }
+        if draw.percent(70) {
+            rules.controller_ns = time(&mut draw);
+        }
+        rules.controller_cores = draw.percent(70).then(|| draw.between(1, 8) as u32);
+        self.has_partial_pages = draw.percent(30);
+    }
+
+    /// Whether requests pass a link to the host, or a controller, that takes its time.
+    pub(crate) fn has_host_side(&self) -> bool {
+        let Rules { link_bytes_per_s, link_latency_ns, controller_ns, .. } = self.rules;
+        link_bytes_per_s.is_some() || link_latency_ns > 0 || controller_ns > 0
+    }
+
+    fn add_write_buffer(&mut self, draw: &mut Draw) {
+        let (ram, delay) = (draw.one_of(&["512B", "2KiB", "8KiB", "32KiB"]), draw.one_of(&["0us", "1us", "20us"]));
+        let buffer = draw.one_of(&["fifo", "lru", "fab", "bplru"]);
+        let text = format!("{}+{buffer}:ram={ram}:access_delay={delay}", self.stack);
+        self.stack = text.parse().expect("a stack");
     }
 
     fn host(&self, keeper: Keeper) -> Option<Host> {
@@ -225,7 +276,7 @@ impl Case {
         let (pages, mut draw) = (u64::from(self.logical_pages), Draw::new(self.seed));
         let overwritten = u64::from(self.geometry.pages()) * self.overwritten_percent / 100;
         let lpns = (0..pages).chain((0..overwritten).map(move |_| draw.below(pages)));
-        lpns.map(|lpn| Asked { lpn: lpn as u32, pages: 1, writes: true })
+        lpns.map(|lpn| Asked::fill(lpn as u32))
     }
 
     /// A device full of data on which time begins.
@@ -238,12 +289,15 @@ impl Case {
     /// The requests.
     pub(crate) fn requests(&self) -> Vec<Asked> {
         let (pages, mut draw) = (u64::from(self.logical_pages), Draw::new(self.seed + 1));
+        let (page_size, mut parts) = (u64::from(self.geometry.page_size_bytes()), Draw::new(self.seed + 3));
+        let mut part =
+            || if self.has_partial_pages && parts.percent(40) { parts.below(page_size / 2) as u32 } else { 0 };
         let asked = |_| {
             let (writes, count) = (draw.below(100) < self.write_percent, draw.between(1, self.most_pages).min(pages));
             // Half of them fall on a tenth of the pages.
             let span = if draw.percent(50) { pages.div_ceil(10) } else { pages };
             let lpn = draw.below(span).min(pages - count);
-            Asked { lpn: lpn as u32, pages: count as u32, writes }
+            Asked { lpn: lpn as u32, pages: count as u32, writes, left_out: [part(), part()] }
         };
         (0..self.requests).map(asked).collect()
     }
@@ -269,7 +323,10 @@ impl Case {
         let on_dies = (3 * writes * (program_ns + transfer_ns) + 2 * (100 - writes) * (read_ns + transfer_ns)) / 100;
         let on_bus = transfer_ns * (200 + 2 * writes) / 100;
         let (dies, channels) = (u64::from(self.geometry.dies()), u64::from(self.geometry.channels()));
-        let needs = if self.rules.serial { on_dies } else { (on_dies / dies).max(on_bus / channels) };
+        let on_flash = if self.rules.serial { on_dies } else { (on_dies / dies).max(on_bus / channels) };
+        let on_link = self.rules.link_ns(self.geometry.page_size_bytes().into()) * writes.max(100 - writes) / 100;
+        let cores = self.rules.controller_cores.unwrap_or(u32::MAX);
+        let needs = on_flash.max(on_link).max(self.rules.controller_ns / u64::from(cores) / pages);
         let (mut draw, mut now) = (Draw::new(self.seed + 2), 0);
         // Some come at the same moment.
         let together = draw.one_of(&[0, 0, 20]);

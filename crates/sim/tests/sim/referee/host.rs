@@ -2,10 +2,12 @@
 //! by the rules of `docs/timing.md`. It serves a real scheme on any timing that can be asked to go
 //! to where the next thing ends.
 
-use flash::{Chip, Full, Geometry, Lpn};
-use ftl::{Drive, FlashPort, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timed, Timing, registry};
+use flash::{Chip, Flash, Full, Geometry, Lpn};
+use ftl::{
+    Cause, Drive, FlashPort, FtlError, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timed, Timing, registry,
+};
 
-use sim::{Abilities, EventTiming, Latencies, Model, Suspend};
+use sim::{Abilities, EventTiming, Front, Latencies, Model, Suspend};
 
 use super::queues::Queues;
 use super::rules::Rules;
@@ -16,6 +18,30 @@ pub(crate) struct Asked {
     pub(crate) lpn: u32,
     pub(crate) pages: u32,
     pub(crate) writes: bool,
+    /// Bytes of its first page and of its last that it leaves out.
+    pub(crate) left_out: [u32; 2],
+}
+
+impl Asked {
+    /// A write of a whole page.
+    pub(crate) fn fill(lpn: u32) -> Self {
+        Self { lpn, pages: 1, writes: true, left_out: [0; 2] }
+    }
+
+    /// How many bytes it asks for.
+    pub(crate) fn bytes(&self, page_size_bytes: u32) -> u64 {
+        let [first, last] = self.left_out;
+        u64::from(self.pages) * u64::from(page_size_bytes) - u64::from(first + last)
+    }
+
+    /// The pages that it covers in part.
+    fn partial_pages(&self) -> Vec<u32> {
+        let last = self.pages - 1;
+        let mut partial: Vec<_> =
+            [0, last].into_iter().zip(self.left_out).filter(|&(_, left_out)| left_out > 0).collect();
+        partial.dedup_by_key(|&mut (page, _)| page);
+        partial.into_iter().map(|(page, _)| self.lpn + page).collect()
+    }
 }
 
 /// When requests begin.
@@ -60,7 +86,13 @@ impl Keeper {
         let Rules { copy_back, multi_plane, reads_first, gc_yields, gc_channels, .. } = rules;
         let abilities =
             Abilities { copy_back, multi_plane, suspend, suspend_ns, resume_ns, reads_first, gc_channels, gc_yields };
-        Self::Simulation(Box::new(EventTiming::new(geometry, latencies, model, abilities)))
+        let front = Front {
+            link_bytes_per_s: rules.link_bytes_per_s,
+            link_ns: rules.link_latency_ns,
+            cores: rules.controller_cores,
+            core_ns: rules.controller_ns,
+        };
+        Self::Simulation(Box::new(EventTiming::new(geometry, latencies, model, abilities).behind(front)))
     }
 }
 
@@ -95,6 +127,22 @@ impl Observed {
         if !keeper!(&mut self.keeper, keeper => keeper.pass_until_next(stop)) {
             assert!(stop.0 < u64::MAX, "what is waited for never ends");
             self.pass_until(stop);
+        }
+    }
+
+    /// Lets time pass until all of several moments have come; when each did.
+    pub(super) fn ends(&mut self, moments: &[Moment]) -> Vec<u64> {
+        let mut ends = vec![None; moments.len()];
+        loop {
+            for (end, &moment) in ends.iter_mut().zip(moments) {
+                if end.is_none() && self.is_over(moment) {
+                    *end = Some(self.now().0);
+                }
+            }
+            if ends.iter().all(Option::is_some) {
+                return ends.into_iter().flatten().collect();
+            }
+            self.advance(u64::MAX);
         }
     }
 
@@ -141,6 +189,16 @@ impl Timing for Observed {
 
     fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
         let end = keeper!(&mut self.keeper, keeper => keeper.delay(after, time));
+        self.watch(end)
+    }
+
+    fn take_command(&mut self, after: Moment, bytes: u64) -> Moment {
+        let end = keeper!(&mut self.keeper, keeper => keeper.take_command(after, bytes));
+        self.watch(end)
+    }
+
+    fn hand_over(&mut self, after: Moment, bytes: u64) -> Moment {
+        let end = keeper!(&mut self.keeper, keeper => keeper.hand_over(after, bytes));
         self.watch(end)
     }
 
@@ -204,17 +262,31 @@ impl Host {
     fn issue(&mut self, asked: Asked) {
         let now = self.flash.now();
         let request = Request { arrival: now, ..Request::new(Lpn::new(asked.lpn), asked.pages) };
+        let bytes = asked.bytes(self.flash.device().geometry().page_size_bytes());
+        let (brought, returned) = if asked.writes { (bytes, 0) } else { (0, bytes) };
         self.flash.begin(now);
-        let mut pages = vec![0; asked.pages as usize];
-        let served = if asked.writes {
-            self.drive.write(&mut self.flash, &request, &pages)
-        } else {
-            self.drive.read(&mut self.flash, &request, &mut pages)
-        };
-        served.unwrap_or_else(|error| panic!("request {}: {error}", self.answered.len()));
+        self.flash.take_command(brought);
+        self.serve(&asked, &request).unwrap_or_else(|error| panic!("request {}: {error}", self.answered.len()));
+        self.flash.hand_over(returned);
         let answered = Answered { begin_ns: now.0, end_ns: u64::MAX, event_hash: self.flash.event_hash() };
         self.outstanding.push((self.answered.len(), request, self.flash.end()));
         self.answered.push(answered);
+    }
+
+    /// Has the scheme serve a request. What a write leaves of its pages is read before.
+    fn serve(&mut self, asked: &Asked, request: &Request) -> Result<(), FtlError> {
+        let Self { flash, drive, .. } = self;
+        let mut pages = vec![0; asked.pages as usize];
+        if !asked.writes {
+            return drive.read(flash, request, &mut pages);
+        }
+        flash.with_cause(Cause::ReadModifyWrite, |flash| {
+            flash.in_parallel(asked.partial_pages(), |flash, lpn| {
+                let page = Request { lpn: Lpn::new(lpn), pages: 1, ..*request };
+                drive.read(flash, &page, &mut [0])
+            })
+        })?;
+        drive.write(flash, request, &pages)
     }
 
     /// How many requests have ended since that was last asked. The scheme is told of each.
@@ -263,6 +335,15 @@ impl Host {
     /// The hash of all operations so far.
     pub(crate) fn event_hash(&self) -> u64 {
         self.flash.event_hash()
+    }
+
+    /// How long a request was on the link or waited for it, and the same of the controller, where
+    /// the referee keeps time.
+    pub(crate) fn link_and_controller_ns(&self, request: usize) -> Option<[u64; 2]> {
+        match &self.flash.device().timing.keeper {
+            Keeper::Referee(queues) => Some(queues.link_and_controller_ns(request)),
+            Keeper::Simulation(_) => None,
+        }
     }
 
     /// Operations since the clock was started that the host did not wait for.

@@ -5,6 +5,7 @@
 
 mod cases;
 mod host;
+mod host_side;
 mod queues;
 mod rules;
 mod serial;
@@ -94,6 +95,54 @@ fn a_nanosecond_more_is_noticed() {
         let mut rules = case.rules;
         longer(&mut rules);
         assert!(difference_under(&case, rules).is_some(), "{rules:?}\n    {case}");
+    }
+}
+
+#[test]
+fn a_slower_link_or_controller_is_noticed() {
+    let slower: [fn(&mut Rules); 3] = [
+        // A byte a second less is a nanosecond more where a page takes a whole number of them.
+        |rules| rules.link_bytes_per_s = rules.link_bytes_per_s.map(|rate| rate - 1),
+        |rules| rules.link_latency_ns += 1,
+        |rules| rules.controller_ns += 1,
+    ];
+    let uses_all = |rules: &Rules| {
+        let has_stations = rules.link_bytes_per_s.is_some() && rules.controller_cores.is_some();
+        has_stations && rules.link_latency_ns > 0 && rules.controller_ns > 0
+    };
+    let case = (0..100).map(|seed| Case::draw(seed, 1500)).find(|case| uses_all(&case.rules)).expect("one of them");
+    assert_eq!(difference_under(&case, case.rules), None);
+    for slower in slower {
+        let mut rules = case.rules;
+        slower(&mut rules);
+        assert!(difference_under(&case, rules).is_some(), "{rules:?}\n    {case}");
+    }
+}
+
+#[test]
+fn the_drawn_runs_have_links_and_controllers() {
+    type IsSuch = fn(&Case) -> bool;
+    let cases = default_cases();
+    let kinds: [(&str, IsSuch); 10] = [
+        ("a link", |case| case.rules.link_bytes_per_s.is_some()),
+        ("a link latency", |case| case.rules.link_latency_ns > 0),
+        ("cores", |case| case.rules.controller_ns > 0 && case.rules.controller_cores.is_some()),
+        ("cores for all", |case| case.rules.controller_ns > 0 && case.rules.controller_cores.is_none()),
+        ("a link in a closed loop", |case| {
+            case.rules.link_bytes_per_s.is_some() && matches!(case.load, Load::Outstanding(depth) if depth > 1)
+        }),
+        ("a link in an open loop", |case| {
+            case.rules.link_bytes_per_s.is_some() && !matches!(case.load, Load::Outstanding(_))
+        }),
+        ("a serial device behind them", |case| case.rules.serial && case.has_host_side()),
+        ("partly covered pages", |case| case.has_partial_pages),
+        ("a write buffer", |case| case.stack.to_string().contains('+')),
+        ("none of them", |case| !case.has_host_side()),
+    ];
+    for (name, is_such) in kinds {
+        let count = cases.iter().filter(|case| is_such(case)).count();
+        println!("{count} of {} runs have {name}", cases.len());
+        assert!(count > 0, "no run has {name}");
     }
 }
 

@@ -1,15 +1,16 @@
 //! The referee: the rules of `docs/timing.md`, event after event, as plain as they can be written.
 //!
 //! It shares no code and no data structure with the simulation. Whatever ends is a *node* and is
-//! kept for ever: an operation, the last of several (`join`), controller time (`delay`), and the
-//! leave to begin that `gc_channels` asks for. A node knows who follows it, and how many of those
-//! that it follows have not ended.
+//! kept for ever: an operation, the last of several (`join`), controller time (`delay`), the stay of
+//! a command at a station, and the leave to begin that `gc_channels` asks for. A node knows who
+//! follows it, and how many of those that it follows have not ended.
 //!
 //! Time stands between the second and the third step of a round: what ends now has ended, and the
-//! host's requests that begin now are being issued. To go on, dies and buses take up what they can,
-//! and the next thing ends.
+//! host's requests that begin now are being issued. To go on, dies, buses and stations take up what
+//! they can, and the next thing ends.
 
 mod answers;
+mod stations;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,6 +18,7 @@ use flash::Geometry;
 use ftl::{FlashOp, Moment, Nanos, Task, Timing};
 
 use super::rules::{Kind, Rules, moves_data, plane_of};
+use stations::{Passage, STATIONS, Station};
 
 type Node = usize;
 
@@ -37,6 +39,11 @@ enum What {
     Delay(u64),
     /// A moment that is known.
     Alarm(u64),
+    /// A command is at a station, which it holds for so long.
+    Stay {
+        station: usize,
+        time: u64,
+    },
     /// The leave of background work to begin.
     Leave,
 }
@@ -63,6 +70,7 @@ enum Event {
     Alarm(Node),
     Sensed(Node),
     Moved { bus: usize },
+    Served { station: usize, node: Node },
     Done(Node),
     Suspended { die: usize },
     Resumed { die: usize },
@@ -114,6 +122,9 @@ pub(crate) struct Queues {
     settled: u64,
     dies: Vec<Die>,
     buses: Vec<Bus>,
+    stations: [Station; STATIONS],
+    /// Where the commands were, in the order of issue.
+    passages: Vec<Passage>,
     /// The last erase of each block that was issued.
     erases: HashMap<u32, Moment>,
     /// Background work that moves data, in the order of issue.
@@ -140,6 +151,8 @@ impl Queues {
             settled: 0,
             dies: (0..dies).map(|_| Die::default()).collect(),
             buses: (0..channels).map(|_| Bus::default()).collect(),
+            stations: stations::of(&rules),
+            passages: Vec::new(),
             erases: HashMap::new(),
             works: Vec::new(),
             work_of: HashMap::new(),
@@ -208,6 +221,7 @@ impl Queues {
             What::Join => self.end(node),
             &mut What::Delay(time) => _ = self.at(now + time, Event::Alarm(node)),
             &mut What::Alarm(time) => _ = self.at(time, Event::Alarm(node)),
+            &mut What::Stay { station, .. } => self.stations[station].queue(self.round, node),
             What::Leave => self.give_leave(),
             What::Operation(operation) => {
                 operation.ready_in = self.round;
@@ -302,6 +316,7 @@ impl Queues {
     fn take_up(&mut self) {
         (0..self.dies.len()).for_each(|die| self.serve_die(die));
         (0..self.buses.len()).for_each(|bus| self.serve_bus(bus));
+        (0..STATIONS).for_each(|station| self.serve_station(station));
         self.round += 1;
     }
 
@@ -342,6 +357,10 @@ impl Queues {
                 }
             }
             Event::Alarm(node) | Event::Done(node) => self.end(node),
+            Event::Served { station, node } => {
+                self.stations[station].leave();
+                self.end(node);
+            }
             Event::Suspended { die } => self.dies[die].is_changing = false,
             Event::Resumed { die } => {
                 let (node, left) = self.dies[die].suspended.take().expect("suspended");
@@ -544,6 +563,14 @@ impl Timing for Queues {
         }
         let node = self.add(What::Delay(time.0), &[after]);
         self.moment(node, (after.earliest + time).0)
+    }
+
+    fn take_command(&mut self, after: Moment, bytes: u64) -> Moment {
+        self.bring(after, bytes)
+    }
+
+    fn hand_over(&mut self, after: Moment, bytes: u64) -> Moment {
+        self.return_data(after, bytes)
     }
 
     fn is_over(&self, moment: Moment) -> bool {

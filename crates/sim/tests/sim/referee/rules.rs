@@ -21,6 +21,12 @@ pub(crate) struct Rules {
     pub(crate) suspend_ns: u64,
     pub(crate) resume_ns: u64,
     pub(crate) gc_channels: Option<u32>,
+    /// What the link to the host moves, each way; without it, data move at once.
+    pub(crate) link_bytes_per_s: Option<u64>,
+    pub(crate) link_latency_ns: u64,
+    /// Without them, there is one for every command.
+    pub(crate) controller_cores: Option<u32>,
+    pub(crate) controller_ns: u64,
 }
 
 /// What a die does.
@@ -72,6 +78,12 @@ impl Rules {
     /// What a page takes that is read and programmed.
     pub(crate) fn alone_ns(&self) -> u64 {
         self.alone(Kind::Read) + self.alone(Kind::Program)
+    }
+
+    /// What bytes take on the link to the host, one way.
+    pub(crate) fn link_ns(&self, bytes: u64) -> u64 {
+        let ns = |rate: u64| (u128::from(bytes) * 1_000_000_000).div_ceil(rate.into());
+        self.link_bytes_per_s.map_or(0, |rate| ns(rate) as u64)
     }
 
     pub(crate) fn suspends(&self, kind: Kind) -> bool {

@@ -107,18 +107,7 @@ impl Scenario {
             }
             last.push(end);
         }
-        let mut ends = vec![None; last.len()];
-        loop {
-            for (end, &moment) in ends.iter_mut().zip(&last) {
-                if end.is_none() && timing.is_over(moment) {
-                    *end = Some(timing.now().0);
-                }
-            }
-            if ends.iter().all(Option::is_some) {
-                return ends.into_iter().flatten().collect();
-            }
-            timing.advance(u64::MAX);
-        }
+        timing.ends(&last)
     }
 }
 

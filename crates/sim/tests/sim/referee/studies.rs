@@ -16,7 +16,7 @@ use super::rules::Rules;
 
 /// All logical pages, and then the requests of a case.
 fn requests(case: &Case) -> (Vec<Asked>, Pace) {
-    let filled = (0..case.logical_pages).map(|lpn| Asked { lpn, pages: 1, writes: true });
+    let filled = (0..case.logical_pages).map(Asked::fill);
     let all: Vec<_> = filled.chain(case.requests()).collect();
     let pace = match case.pace() {
         Pace::Open(arrivals) => {
@@ -40,8 +40,10 @@ fn trace(case: &Case, requests: &[Asked], pace: &Pace) -> String {
         Pace::Closed(_) => number as u64,
     };
     let mut text = String::new();
-    for (number, &Asked { lpn, pages, writes }) in requests.iter().enumerate() {
-        let (op, offset, size) = (if writes { "W" } else { "R" }, u64::from(lpn) * page, u64::from(pages) * page);
+    for (number, asked) in requests.iter().enumerate() {
+        let op = if asked.writes { "W" } else { "R" };
+        let offset = u64::from(asked.lpn) * page + u64::from(asked.left_out[0]);
+        let size = asked.bytes(case.geometry.page_size_bytes());
         writeln!(text, "{},{op},{offset},{size}", arrival(number)).expect("text");
     }
     text
@@ -95,6 +97,14 @@ fn device(case: &Case) -> String {
     let times = format!("suspend_latency = \"{suspend_ns}ns\"\nresume_latency = \"{resume_ns}ns\"");
     key(case.rules.suspends_erases || case.rules.suspends_programs, format!("suspend = \"{suspend}\"\n{times}"));
     key(case.rules.gc_channels.is_some(), format!("gc_channels = {}", case.rules.gc_channels.unwrap_or(0)));
+    let Rules { link_bytes_per_s, link_latency_ns, controller_cores, controller_ns, .. } = case.rules;
+    key(link_bytes_per_s.is_some(), format!("link_bandwidth = \"{}B/s\"", link_bytes_per_s.unwrap_or(0)));
+    key(link_latency_ns > 0, format!("link_latency = \"{link_latency_ns}ns\""));
+    key(controller_ns > 0, format!("controller_latency = \"{controller_ns}ns\""));
+    key(
+        controller_cores.is_some() && controller_ns > 0,
+        format!("controller_cores = {}", controller_cores.unwrap_or(0)),
+    );
     text
 }
 
@@ -120,8 +130,20 @@ fn study(case: &Case, pace: &Pace) -> String {
     )
 }
 
+/// What the log of a study says of a request.
+#[derive(Clone, Copy, Debug)]
+struct Logged {
+    request: u64,
+    begin_ns: u64,
+    end_ns: u64,
+    /// What it waited for, and its own operations.
+    flash_ns: u64,
+    controller_ns: u64,
+    link_ns: u64,
+}
+
 /// Runs a study; what its log says of each request, and its results.
-fn simulated(folder: &Path, text: &str) -> (Vec<(u64, u64)>, RunResult) {
+fn simulated(folder: &Path, text: &str) -> (Vec<Logged>, RunResult) {
     let (study, log) = (folder.join("study.toml"), folder.join("log.parquet"));
     let study = parse_toml(text, &study.to_string_lossy()).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let results =
@@ -131,15 +153,24 @@ fn simulated(folder: &Path, text: &str) -> (Vec<(u64, u64)>, RunResult) {
         .into_iter()
         .map(|row| {
             let row = row.expect("whole");
-            let number = |wanted: &str| {
-                let found = row.get_column_iter().find(|(name, _)| *name == wanted);
-                found.expect("a column").1.to_string().parse::<u64>().expect("a number")
+            let sum = |is_wanted: &dyn Fn(&str) -> bool| {
+                let found: Vec<_> = row.get_column_iter().filter(|(name, _)| is_wanted(name)).collect();
+                assert!(!found.is_empty(), "no such column");
+                let number = |text: String| text.parse::<u64>().expect("a number");
+                found.into_iter().map(|(_, value)| number(value.to_string())).sum::<u64>()
             };
-            (number("request"), number("begin_ns"), number("end_ns"))
+            let number = |wanted: &str| sum(&|name| name == wanted);
+            Logged {
+                request: number("request"),
+                begin_ns: number("begin_ns"),
+                end_ns: number("end_ns"),
+                flash_ns: sum(&|name| name.starts_with("waiting_") || name.starts_with("service_")),
+                controller_ns: number("controller_ns"),
+                link_ns: number("link_ns"),
+            }
         })
         .collect();
-    answered.sort_unstable();
-    let answered = answered.into_iter().map(|(_, begin, end)| (begin, end)).collect();
+    answered.sort_unstable_by_key(|logged| logged.request);
     (answered, results.runs.into_iter().next().expect("one run"))
 }
 
@@ -153,11 +184,16 @@ pub(super) fn difference(case: &Case) -> Option<String> {
     let mut host = Host::new(&case.stack, case.geometry, case.logical_pages, keeper).expect("accepted");
     let refereed = host.run(&requests, &pace);
     assert_eq!(simulated.len(), refereed.len(), "{case}");
-    for (number, (&(begin, end), answered)) in simulated.iter().zip(&refereed).enumerate() {
-        let &Answered { begin_ns, end_ns, .. } = answered;
-        if (begin, end) != (begin_ns, end_ns) {
+    let spends = host.tally().controller_ns() > 0;
+    for (number, (logged, &Answered { begin_ns, end_ns, .. })) in simulated.iter().zip(&refereed).enumerate() {
+        let [link_ns, controller_ns] = host.link_and_controller_ns(number).expect("the referee keeps time");
+        let adds_up = logged.flash_ns + logged.controller_ns + logged.link_ns == end_ns - begin_ns;
+        // What a scheme spends may lie beside flash operations that take longer.
+        let agrees = logged.controller_ns == controller_ns || spends && logged.controller_ns > controller_ns;
+        if (logged.begin_ns, logged.end_ns, logged.link_ns) != (begin_ns, end_ns, link_ns) || !agrees || !adds_up {
             return Some(format!(
-                "request {number} ({:?}): from {begin} to {end} by the study, {begin_ns} to {end_ns} by the referee",
+                "request {number} ({:?}): {logged:?} by the study, from {begin_ns} to {end_ns}, {link_ns} on the link, {controller_ns} at \
+                 the controller by the referee",
                 requests[number]
             ));
         }
