@@ -1,9 +1,9 @@
 //! The referee: the rules of `docs/timing.md`, event after event, as plain as they can be written.
 //!
 //! It shares no code and no data structure with the simulation. Whatever ends is a *node* and is
-//! kept for ever: an operation, the last of several (`join`), controller time (`delay`), a command's
-//! stay at a station, and the leave to begin that `gc_channels` asks for. A node knows who follows
-//! it, and how many of those that it follows have not ended.
+//! kept for ever: an operation, the last of several (`join`), controller time (`delay`), the stay
+//! of a command at a station, and the leave to begin that `gc_channels` asks for. A node knows who
+//! follows it, and how many of those that it follows have not ended.
 //!
 //! Time stands between the second and the third step of a round: what ends now has ended, and the
 //! host's requests that begin now are being issued. To go on, dies, buses and stations take up what
