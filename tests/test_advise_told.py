@@ -22,7 +22,7 @@ from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.page import page
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import search_stacks
-from ftlkit.advice.search_result import Rung, SearchResult
+from ftlkit.advice.search_result import Rung, SearchResult, is_of
 from ftlkit.advice.space import Head, Space
 from ftlkit.cli.advise import show
 from ftlkit.results.store import Store
@@ -600,3 +600,12 @@ def test_where_the_preparation_is_drawn_all_seeds_are_run(tmp_path: Path) -> Non
     assert found is not None
     assert {len(each.measured.rows) for each in found.stacks} == {3}
     assert "with 3 seeds with their 95 % intervals." in found.doubts[0]
+
+
+def test_a_stack_is_of_what_was_asked_for_in_whatever_order_its_settings_stand() -> None:
+    assert is_of("dftl:cmt=8KiB:victim=fifo+fab:ram=1MiB", "dftl:victim=fifo")
+    assert is_of("page+fab:ram=1MiB", "page+fab")
+    assert is_of("page", "page")
+    assert not is_of("dftl:cmt=8KiB", "dftl:victim=fifo")
+    assert not is_of("faster", "fast")
+    assert not is_of("page", "page+fab")

@@ -135,8 +135,19 @@ class SearchResult:
 
 
 def is_of(stack: str, head: str) -> bool:
-    """Whether a stack begins with a mapping and its settings."""
-    return stack == head or stack.startswith((f"{head}:", f"{head}+"))
+    """Whether a stack is of these parts, each with at least these settings, in whatever order.
+
+    What stands behind the parts asked for, such as a write buffer, may be anything.
+    """
+    there, asked = stack.split("+"), head.split("+")
+    return len(asked) <= len(there) and all(map(_has_settings, there, asked))
+
+
+def _has_settings(part: str, asked: str) -> bool:
+    """Whether a part of a stack is the one asked for, with its settings and maybe more."""
+    name, *settings = part.split(":")
+    wanted, *least = asked.split(":")
+    return name == wanted and set(least) <= set(settings)
 
 
 def prefixes(requests: int) -> list[int]:
