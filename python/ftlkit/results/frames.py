@@ -164,7 +164,7 @@ FRAMES: dict[str, Frame] = {
         "`run.waiting`",
         {
             "part": (_TEXT, "`waiting` for what held its die or channel, or `service`, the request's own operations"),
-            "cause": (_TEXT, "of what was waited for, or of the own operation; `controller` and `link`: neither"),
+            "cause": (_TEXT, "of what was waited for, or of the own operation; or `controller`, `link`"),
             "mean_ns": (_REAL, "mean over all reads and writes"),
             "bus_ns": (_REAL, "what of it was waiting for a channel's bus; null for service"),
         },

@@ -66,10 +66,10 @@ impl Description {
                  know them. Leave them out",
             ));
         }
-        if !device.has_front_of_preset() {
+        if !device.has_front_end_of_preset() {
             return Err(LiveError::user(
-                "device: link_bandwidth, link_latency, controller_cores and controller_latency are for simulations; an image is served over a \
-                 link of its own. Leave them out",
+                "device: link_bandwidth, link_latency, controller_cores and controller_latency are for \
+                 simulations; an image is served over a link of its own. Leave them out",
             ));
         }
         Ok(Self {

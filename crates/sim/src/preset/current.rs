@@ -12,7 +12,7 @@
 use flash::Shape;
 
 use super::keys::{Keys, Preset, keys, shape};
-use crate::Front;
+use crate::FrontEnd;
 use crate::study::PricingText;
 
 const fn planes(planes_per_die: u32, shape: Shape) -> Shape {
@@ -21,7 +21,7 @@ const fn planes(planes_per_die: u32, shape: Shape) -> Shape {
 
 /// A drive behind a link of so many bytes a second.
 const fn behind(link_bytes_per_s: u64, keys: Keys) -> Keys {
-    Keys { front: Front { link_bytes_per_s: Some(link_bytes_per_s), ..Front::NONE }, ..keys }
+    Keys { front_end: FrontEnd { link_bytes_per_s: Some(link_bytes_per_s), ..FrontEnd::NONE }, ..keys }
 }
 
 const fn parallel(shape: Shape, spare: f64, latencies_ns: [u64; 4], endurance: u32) -> Keys {

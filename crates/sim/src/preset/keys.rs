@@ -4,7 +4,7 @@ use flash::{ProgramOrder, Shape};
 use trace::units::{Bytes, BytesPerSecond, Nanoseconds};
 
 use crate::study::{Count, DeviceText, PricingText};
-use crate::{Abilities, Front, Latencies, SimError};
+use crate::{Abilities, FrontEnd, Latencies, SimError};
 
 /// A device that studies can name.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Keys {
     pub(crate) latencies: Latencies,
     pub(crate) pricing: PricingText,
     pub(crate) abilities: Abilities,
-    pub(crate) front: Front,
+    pub(crate) front_end: FrontEnd,
     pub(crate) program_order: ProgramOrder,
     pub(crate) endurance: u32,
     pub(crate) bad_blocks: f64,
@@ -64,7 +64,7 @@ impl Keys {
             transfer_ns: latency("transfer_latency", text.transfer_latency, self.latencies.transfer_ns)?,
         };
         self.abilities = abilities(text, self.abilities)?;
-        self.front = front(text, self.front)?;
+        self.front_end = front_end(text, self.front_end)?;
         self.spare = text.spare.unwrap_or(self.spare);
         self.pricing = text.pricing.unwrap_or(self.pricing);
         self.program_order = text.program_order.unwrap_or(self.program_order);
@@ -98,10 +98,10 @@ impl Keys {
             gc_channels: self.abilities.gc_channels.map(Count),
             gc_yields: Some(self.abilities.gc_yields),
             reads_first: Some(self.abilities.reads_first),
-            link_bandwidth: self.front.link_bytes_per_s.map(BytesPerSecond),
-            link_latency: Some(Nanoseconds(self.front.link_ns)),
-            controller_cores: self.front.cores.map(Count),
-            controller_latency: Some(Nanoseconds(self.front.core_ns)),
+            link_bandwidth: self.front_end.link_bytes_per_s.map(BytesPerSecond),
+            link_latency: Some(Nanoseconds(self.front_end.link_ns)),
+            controller_cores: self.front_end.cores.map(Count),
+            controller_latency: Some(Nanoseconds(self.front_end.core_ns)),
             program_order: Some(self.program_order),
             endurance: Some(Count(self.endurance)),
             bad_blocks: Some(self.bad_blocks),
@@ -124,8 +124,8 @@ fn abilities(text: &DeviceText, preset: Abilities) -> Result<Abilities, SimError
 }
 
 /// What a study says of the link and the controller, over what the preset says.
-fn front(text: &DeviceText, preset: Front) -> Result<Front, SimError> {
-    Ok(Front {
+fn front_end(text: &DeviceText, preset: FrontEnd) -> Result<FrontEnd, SimError> {
+    Ok(FrontEnd {
         link_bytes_per_s: text.link_bandwidth.map(|rate| rate.0).or(preset.link_bytes_per_s),
         link_ns: latency("link_latency", text.link_latency, preset.link_ns)?,
         cores: text.controller_cores.map(|count| count.0).or(preset.cores),
@@ -167,7 +167,7 @@ pub(super) const fn keys(
         latencies: Latencies { read_ns, program_ns, erase_ns, transfer_ns },
         pricing,
         abilities: Abilities::NONE,
-        front: Front::NONE,
+        front_end: FrontEnd::NONE,
         program_order: ProgramOrder::Ascending,
         endurance,
         bad_blocks: 0.0,

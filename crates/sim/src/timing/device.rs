@@ -15,7 +15,7 @@ use random::SeededRng;
 
 use crate::preset::{DEFAULT_PRESET, Keys, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
-use crate::{Abilities, EventTiming, Front, Latencies, Model, SimError, Suspend};
+use crate::{Abilities, EventTiming, FrontEnd, Latencies, Model, SimError, Suspend};
 
 /// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
 /// open or free beside the data; with 128 blocks and a spare of 6 %, the lowest of the presets, it
@@ -42,7 +42,7 @@ pub struct Device {
     /// What the device can do beyond the plain model.
     pub abilities: Abilities,
     /// What the link to the host and the controller take.
-    pub front: Front,
+    pub front_end: FrontEnd,
     /// The rest of what a chip is built from.
     pub chip: ChipOptions,
     /// Seed of the translation layers' own randomness.
@@ -70,9 +70,9 @@ impl Device {
     }
 
     /// Whether the link and the controller are what the preset says of them.
-    pub fn has_front_of_preset(&self) -> bool {
+    pub fn has_front_end_of_preset(&self) -> bool {
         let preset = self.keys.preset.as_deref().map(preset);
-        preset.is_some_and(|preset| preset.is_ok_and(|preset| preset.keys.front == self.front))
+        preset.is_some_and(|preset| preset.is_ok_and(|preset| preset.keys.front_end == self.front_end))
     }
 
     /// Bytes that the host sees.
@@ -102,7 +102,7 @@ impl Device {
 
     /// An idle device.
     pub(crate) fn timing(&self) -> EventTiming {
-        EventTiming::new(&self.geometry, self.latencies, self.model, self.abilities).behind(self.front)
+        EventTiming::new(&self.geometry, self.latencies, self.model, self.abilities).behind(self.front_end)
     }
 }
 
@@ -121,7 +121,7 @@ impl Draft {
         let draft = Self { keys, asked: asked.clone() };
         draft.check_shares()?;
         draft.check_abilities()?;
-        draft.check_front()?;
+        draft.check_front_end()?;
         geometry(keys.shape)?;
         Ok(draft)
     }
@@ -187,7 +187,7 @@ impl Draft {
                 PricingText::Serial => Model::Serial,
             },
             abilities: self.keys.abilities,
-            front: self.keys.front,
+            front_end: self.keys.front_end,
             chip: ChipOptions {
                 program_order: self.keys.program_order,
                 endurance: Some(self.keys.endurance),
@@ -288,24 +288,25 @@ impl Draft {
     }
 
     /// Whether what is said of the link and the controller can be, and means something.
-    fn check_front(&self) -> Result<(), SimError> {
-        let Front { link_bytes_per_s, cores, core_ns, .. } = self.keys.front;
+    fn check_front_end(&self) -> Result<(), SimError> {
+        let FrontEnd { link_bytes_per_s, cores, core_ns, .. } = self.keys.front_end;
         let refuse = |sentence: &str| Err(SimError::study(sentence));
         if link_bytes_per_s == Some(0) {
             return refuse(
-                "device.link_bandwidth = 0: nothing would ever arrive; give a rate such as \"3.5GB/s\", or leave it out for a link \
-                 that takes no time",
+                "device.link_bandwidth = 0: nothing would ever arrive; give a rate such as \"3.5GB/s\", or \
+                 leave it out for a link that takes no time",
             );
         }
         if cores == Some(0) {
             return refuse(
-                "device.controller_cores = 0: no command would ever be served; give 1 or more, or leave it out for a core a command",
+                "device.controller_cores = 0: no command would ever be served; give 1 or more, or leave it \
+                 out for a core a command",
             );
         }
         if cores.is_some() && core_ns == 0 {
             return refuse(
-                "device.controller_cores: no command takes them any time; set controller_latency to what one takes, for example \
-                 \"5us\", or leave controller_cores out",
+                "device.controller_cores: no command takes them any time; set controller_latency to what one \
+                 takes, for example \"5us\", or leave controller_cores out",
             );
         }
         Ok(())

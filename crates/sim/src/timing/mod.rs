@@ -6,6 +6,6 @@ mod calendar;
 mod collections;
 pub(crate) mod device;
 pub(crate) mod engine;
-pub(crate) mod front;
+pub(crate) mod front_end;
 pub(crate) mod latencies;
 mod tasks;

@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Room,
     /// Time of the controller.
     Delay,
-    /// A stay at a station of the device's front; which one stands where an operation's die does.
+    /// A stay at a station of the front end; which one stands where an operation's die does.
     Stay,
 }
 
@@ -88,33 +88,29 @@ impl Entry {
     }
 }
 
-/// How many of the entries that are handed out next are asked for ahead: one that has been free for
-/// long is far away, and whole merges are issued at once.
-const AHEAD: usize = 6;
-
 /// All entries.
 #[derive(Default)]
 pub(super) struct Tasks {
     entries: Vec<Entry>,
     details: Vec<Details>,
-    /// Numbers to be used again, the next one last.
-    free: Vec<u32>,
+    free: u32,
     under_way: usize,
     issued: u64,
 }
 
 impl Tasks {
     pub(super) fn new() -> Self {
-        Self::default()
+        Self { free: NONE, ..Self::default() }
     }
 
     /// Forgets all. Numbers given before mean nothing any more.
     pub(super) fn clear(&mut self) {
-        for entry in &mut self.entries {
+        self.free = NONE;
+        for (number, entry) in self.entries.iter_mut().enumerate().rev() {
             entry.generation = entry.generation.wrapping_add(1);
-            entry.first_follower = NONE;
+            (entry.first_follower, entry.next) = (NONE, self.free);
+            self.free = number as u32;
         }
-        self.free = (0..self.entries.len() as u32).rev().collect();
         self.under_way = 0;
         self.issued = 0;
     }
@@ -151,10 +147,12 @@ impl Tasks {
         self.under_way += 1;
         let issue = self.issued;
         self.issued += 1;
-        let Some(number) = self.free.pop() else { return self.push(task, kind, issue) };
-        if let Some(place) = self.free.len().checked_sub(AHEAD) {
-            flash::prefetch(&self.entries, self.free[place] as usize);
+        let number = self.free;
+        if number == NONE {
+            return self.push(task, kind, issue);
         }
+        self.free = self.entries[number as usize].next;
+        flash::prefetch(&self.entries, self.free as usize);
         let entry = &mut self.entries[number as usize];
         // Field by field: as a whole it is read back while its parts are still being written, which
         // the processor waits for.
@@ -224,10 +222,13 @@ impl Tasks {
     #[inline]
     pub(super) fn end(&mut self, number: u32) -> u32 {
         self.under_way -= 1;
-        self.free.push(number);
+        let free = self.free;
         let entry = self.get_mut(number);
         entry.generation = entry.generation.wrapping_add(1);
-        std::mem::replace(&mut entry.first_follower, NONE)
+        entry.next = free;
+        let first = std::mem::replace(&mut entry.first_follower, NONE);
+        self.free = number;
+        first
     }
 
     /// The follower that a link means, which of its two lists that is, and the link behind.

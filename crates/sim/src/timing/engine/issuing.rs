@@ -7,7 +7,7 @@ use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 use super::{Die, EventTiming, More, OVER, event};
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
-use crate::timing::front::{Place, Stations};
+use crate::timing::front_end::{Place, Stations};
 use crate::timing::latencies::Latencies;
 use crate::timing::tasks::{Kind, NONE};
 
@@ -44,7 +44,7 @@ impl EventTiming {
         }
     }
 
-    /// A stay at a station of the front, and so much time on the way from there.
+    /// A stay at a station of the front end, and so much time on the way from there.
     fn stay(&mut self, place: Place, after: Moment, (service_ns, way_ns): (u64, u64)) -> Moment {
         let task = Task::new(FlashOp::Read, Cause::Host, flash::Pbn::new(0), place as u32);
         let number = self.tasks.issue(task, Kind::Stay);
@@ -176,21 +176,21 @@ impl Timing for EventTiming {
     }
 
     fn take_command(&mut self, after: Moment, bytes: u64) -> Moment {
-        let Some(Stations { front, .. }) = self.stations.as_deref() else { return after };
-        let (front, mut moment) = (*front, after);
-        if front.link_ns > 0 || (front.link_bytes_per_s.is_some() && bytes > 0) {
-            moment = self.stay(Place::LinkIn, moment, (front.transfer_ns(bytes), front.link_ns));
+        let Some(Stations { front_end, .. }) = self.stations.as_deref() else { return after };
+        let (front_end, mut moment) = (*front_end, after);
+        if front_end.link_ns > 0 || (front_end.link_bytes_per_s.is_some() && bytes > 0) {
+            moment = self.stay(Place::LinkIn, moment, (front_end.transfer_ns(bytes), front_end.link_ns));
         }
-        if front.core_ns > 0 {
-            moment = self.stay(Place::Controller, moment, (front.core_ns, 0));
+        if front_end.core_ns > 0 {
+            moment = self.stay(Place::Controller, moment, (front_end.core_ns, 0));
         }
         moment
     }
 
     fn hand_over(&mut self, after: Moment, bytes: u64) -> Moment {
         match self.stations.as_deref() {
-            Some(Stations { front, .. }) if front.link_bytes_per_s.is_some() && bytes > 0 => {
-                let transfer_ns = front.transfer_ns(bytes);
+            Some(Stations { front_end, .. }) if front_end.link_bytes_per_s.is_some() && bytes > 0 => {
+                let transfer_ns = front_end.transfer_ns(bytes);
                 self.stay(Place::LinkOut, after, (transfer_ns, 0))
             }
             _ => after,

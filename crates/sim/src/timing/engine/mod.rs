@@ -28,7 +28,7 @@ use crate::timing::abilities::Abilities;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
-use crate::timing::front::{Front, Stations};
+use crate::timing::front_end::{FrontEnd, Stations};
 use crate::timing::latencies::Latencies;
 use crate::timing::tasks::{Fifo, Kind, NONE, Tasks};
 
@@ -303,8 +303,8 @@ impl EventTiming {
 
     /// The same device behind a link and a controller that take time.
     #[must_use]
-    pub fn behind(mut self, front: Front) -> Self {
-        self.stations = Stations::new(front).map(Box::new);
+    pub fn behind(mut self, front_end: FrontEnd) -> Self {
+        self.stations = Stations::new(front_end).map(Box::new);
         self
     }
 

@@ -6,7 +6,7 @@ use ftl::{FlashOp, Nanos};
 use super::{DELAY_ENDS, Ended, EventTiming, GENERAL, IN_GROUP, OF_DIE, OVER, PLAIN, Phase, TOLD, event};
 use crate::timing::calendar::NEVER;
 use crate::timing::collections::Collections;
-use crate::timing::front::Place;
+use crate::timing::front_end::Place;
 use crate::timing::tasks::{Entry, Kind, NONE};
 
 impl EventTiming {

@@ -43,7 +43,7 @@ impl EventTiming {
         self.rounds += 1;
     }
 
-    /// Stations of the front serve whoever has come in this round, in the order of issue.
+    /// Stations of the front end serve whoever has come in this round, in the order of issue.
     fn serve_at_stations(&mut self) {
         let Self { stations: Some(stations), tasks, calendar, now, .. } = self else { return };
         let mut came = std::mem::take(&mut stations.came);

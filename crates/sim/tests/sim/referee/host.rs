@@ -7,7 +7,7 @@ use ftl::{
     Cause, Drive, FlashPort, FtlError, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timed, Timing, registry,
 };
 
-use sim::{Abilities, EventTiming, Front, Latencies, Model, Suspend};
+use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Suspend};
 
 use super::queues::Queues;
 use super::rules::Rules;
@@ -86,13 +86,13 @@ impl Keeper {
         let Rules { copy_back, multi_plane, reads_first, gc_yields, gc_channels, .. } = rules;
         let abilities =
             Abilities { copy_back, multi_plane, suspend, suspend_ns, resume_ns, reads_first, gc_channels, gc_yields };
-        let front = Front {
+        let front_end = FrontEnd {
             link_bytes_per_s: rules.link_bytes_per_s,
             link_ns: rules.link_latency_ns,
             cores: rules.controller_cores,
             core_ns: rules.controller_ns,
         };
-        Self::Simulation(Box::new(EventTiming::new(geometry, latencies, model, abilities).behind(front)))
+        Self::Simulation(Box::new(EventTiming::new(geometry, latencies, model, abilities).behind(front_end)))
     }
 }
 

@@ -6,11 +6,11 @@
 
 mod abilities;
 mod copies;
-mod front;
+mod front_end;
 
 use flash::{Geometry, Pbn, Shape};
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
-use sim::{Abilities, EventTiming, Front, Latencies, Model, Window};
+use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Window};
 
 const LATENCIES: Latencies = Latencies { read_ns: 25, program_ns: 200, erase_ns: 1500, transfer_ns: 100 };
 const READ: FlashOp = FlashOp::Read;
@@ -57,8 +57,8 @@ impl Scenario {
     }
 
     /// The same behind a link and a controller.
-    fn behind(self, front: Front) -> Self {
-        Self { timing: self.timing.behind(front), ..self }
+    fn behind(self, front_end: FrontEnd) -> Self {
+        Self { timing: self.timing.behind(front_end), ..self }
     }
 
     /// An operation that a request waits for, which follows a moment.

@@ -1,12 +1,12 @@
 //! The host link and the controller, in front of the flash.
 
 use ftl::{Moment, Nanos, Timing};
-use sim::{Abilities, Front};
+use sim::{Abilities, FrontEnd};
 
 use super::{PROGRAM, READ, Scenario, block};
 use crate::studies::results;
 
-const LINK: Front = Front { link_bytes_per_s: Some(100_000_000), link_ns: 7, cores: None, core_ns: 0 };
+const LINK: FrontEnd = FrontEnd { link_bytes_per_s: Some(100_000_000), link_ns: 7, cores: None, core_ns: 0 };
 
 #[test]
 fn a_write_comes_over_the_link_and_a_read_goes_over_it() {
@@ -29,8 +29,8 @@ fn a_write_comes_over_the_link_and_a_read_goes_over_it() {
 
 #[test]
 fn commands_take_turns_on_the_link_and_at_the_cores() {
-    let front = Front { link_bytes_per_s: Some(1_000_000_000), link_ns: 0, cores: Some(2), core_ns: 30 };
-    let mut device = Scenario::new(1, 1, Abilities::default()).behind(front);
+    let front_end = FrontEnd { link_bytes_per_s: Some(1_000_000_000), link_ns: 0, cores: Some(2), core_ns: 30 };
+    let mut device = Scenario::new(1, 1, Abilities::default()).behind(front_end);
     // They come at 10, 20, 30 and 40; two cores end at 40 and 50, 70 and 80.
     let ends = [10, 10, 10, 10].map(|bytes| device.timing.take_command(Moment::ZERO, bytes));
     let ends = ends.map(|end| device.timing.wait(end).0);
@@ -40,8 +40,8 @@ fn commands_take_turns_on_the_link_and_at_the_cores() {
 
 #[test]
 fn who_comes_first_is_served_first_and_of_one_round_who_was_issued_first() {
-    let front = Front { link_bytes_per_s: Some(1_000_000_000), ..Front::default() };
-    let mut device = Scenario::new(2, 1, Abilities::default()).behind(front);
+    let front_end = FrontEnd { link_bytes_per_s: Some(1_000_000_000), ..FrontEnd::default() };
+    let mut device = Scenario::new(2, 1, Abilities::default()).behind(front_end);
     // The first read begins later; the other two end in one round, and go in their order.
     let late = device.host_after(READ, block(0, 0, 0), Moment::at(Nanos(100)));
     let late = device.timing.hand_over(late, 10);

@@ -12,7 +12,7 @@
 
 /// What the link to the host and the controller take; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Front {
+pub struct FrontEnd {
     /// Bytes that the link moves in a second, each way; none: data move at once.
     pub link_bytes_per_s: Option<u64>,
     /// What a command takes on the link besides its data, in nanoseconds; it holds nothing.
@@ -23,7 +23,7 @@ pub struct Front {
     pub core_ns: u64,
 }
 
-impl Front {
+impl FrontEnd {
     /// Nothing that takes time.
     pub(crate) const NONE: Self = Self { link_bytes_per_s: None, link_ns: 0, cores: None, core_ns: 0 };
 
@@ -74,7 +74,7 @@ impl Station {
 
 /// The stations of a device.
 pub(super) struct Stations {
-    pub(super) front: Front,
+    pub(super) front_end: FrontEnd,
     places: [Station; 3],
     /// Entries that have come in this round.
     pub(super) came: Vec<u32>,
@@ -82,11 +82,11 @@ pub(super) struct Stations {
 
 impl Stations {
     /// Idle stations; none where nothing takes time.
-    pub(super) fn new(front: Front) -> Option<Self> {
-        (front != Front::NONE).then(|| {
-            let link = || Station::of(usize::from(front.link_bytes_per_s.is_some()));
-            let controller = Station::of(front.cores.map_or(0, |cores| cores as usize));
-            Self { front, places: [link(), controller, link()], came: Vec::new() }
+    pub(super) fn new(front_end: FrontEnd) -> Option<Self> {
+        (front_end != FrontEnd::NONE).then(|| {
+            let link = || Station::of(usize::from(front_end.link_bytes_per_s.is_some()));
+            let controller = Station::of(front_end.cores.map_or(0, |cores| cores as usize));
+            Self { front_end, places: [link(), controller, link()], came: Vec::new() }
         })
     }
 
@@ -103,17 +103,17 @@ impl Stations {
     /// for who does.
     pub(super) fn serve(&mut self, place: usize, now: u64, service_ns: u64) -> u64 {
         let end = if service_ns == 0 { now } else { self.places[place].serve(now, service_ns) };
-        if place == Place::LinkIn as usize { end + self.front.link_ns } else { end }
+        if place == Place::LinkIn as usize { end + self.front_end.link_ns } else { end }
     }
 
     /// For how long the link was busy, the way that was busier; none if data move at once.
     pub(super) fn link_busy_ns(&self, now: u64) -> Option<u64> {
         let [inward, _, outward] = &self.places;
-        self.front.link_bytes_per_s.map(|_| inward.busy_ns(now).max(outward.busy_ns(now)))
+        self.front_end.link_bytes_per_s.map(|_| inward.busy_ns(now).max(outward.busy_ns(now)))
     }
 
     /// For how long a core was busy on average; none if there is one for everybody.
     pub(super) fn controller_busy_ns(&self, now: u64) -> Option<u64> {
-        self.front.cores.map(|_| self.places[Place::Controller as usize].busy_ns(now))
+        self.front_end.cores.map(|_| self.places[Place::Controller as usize].busy_ns(now))
     }
 }
