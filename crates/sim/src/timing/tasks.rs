@@ -4,8 +4,16 @@
 //! who follows it: a list through the followers themselves, of which each can be in two lists,
 //! since it follows at most two others. Numbers are used again as soon as an entry has ended; a
 //! generation tells whether a number still means the same.
+//!
+//! A collection or a merge issues hundreds of operations at once, each of which follows the one
+//! before. They stand in the *tail* of the first of them: in the order of issue, one beside the
+//! other in memory, each in half an entry's room. When the operation of an entry ends, the first of
+//! its tail becomes the entry's operation, under the next generation.
 
-use ftl::{Cause, Moment, Nanos, Task};
+use std::collections::VecDeque;
+
+use flash::Pbn;
+use ftl::{Cause, FlashOp, Moment, Nanos, Task};
 
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
@@ -37,10 +45,12 @@ pub(super) struct Entry {
     /// of a stay, how long it lasts.
     pub(super) start: u64,
     pub(super) kind: Kind,
+    /// Whether somebody is told when it ends.
+    is_asked_for: bool,
     /// How much of what it follows has not ended.
-    pub(super) missing: u8,
-    /// Whom to tell when it ends.
-    pub(super) ticket: u32,
+    pub(super) missing: u16,
+    /// What follows it in turn, by its place among the tails; [`NONE`] for nothing.
+    tail: u32,
     /// Behind it in the queue that it is in.
     pub(super) next: u32,
     /// Where the time of its request is split, [`NONE`] for nowhere.
@@ -70,6 +80,29 @@ pub(super) struct Details {
     pub(super) read_cause: Cause,
 }
 
+/// An operation in a tail: half a line of the processor's cache.
+struct Pending {
+    issue: u64,
+    pbn: Pbn,
+    die: u32,
+    first_follower: u32,
+    /// Whom to tell when it ends.
+    ticket: u32,
+    /// The erase of its block, if that was under way when it was issued.
+    erase: u32,
+    op: FlashOp,
+    cause: Cause,
+    copies: bool,
+}
+
+/// An operation under way: an entry's, or one in its tail.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Followed {
+    pub(super) number: u32,
+    /// How many of the entry's operations come before it.
+    place: u32,
+}
+
 impl Details {
     const NONE: Self = Self { ready: 0, turn: 0, taken: 0, transfer: 0, ends: 0, read_cause: Cause::Host };
 }
@@ -93,6 +126,10 @@ impl Entry {
 pub(super) struct Tasks {
     entries: Vec<Entry>,
     details: Vec<Details>,
+    /// Whom to tell when an entry ends.
+    tickets: Vec<u32>,
+    tails: Vec<VecDeque<Pending>>,
+    free_tails: Vec<u32>,
     free: u32,
     under_way: usize,
     issued: u64,
@@ -106,11 +143,15 @@ impl Tasks {
     /// Forgets all. Numbers given before mean nothing any more.
     pub(super) fn clear(&mut self) {
         self.free = NONE;
-        for (number, entry) in self.entries.iter_mut().enumerate().rev() {
-            entry.generation = entry.generation.wrapping_add(1);
-            (entry.first_follower, entry.next) = (NONE, self.free);
+        for number in (0..self.entries.len()).rev() {
+            let pending = self.tail_of(number as u32).map_or(0, VecDeque::len) as u32;
+            let entry = &mut self.entries[number];
+            entry.generation = entry.generation.wrapping_add(1 + pending);
+            (entry.first_follower, entry.tail, entry.next) = (NONE, NONE, self.free);
             self.free = number as u32;
         }
+        self.tails.iter_mut().for_each(VecDeque::clear);
+        self.free_tails = (0..self.tails.len() as u32).collect();
         self.under_way = 0;
         self.issued = 0;
     }
@@ -160,7 +201,7 @@ impl Tasks {
         (entry.task.op, entry.task.cause, entry.task.copies) = (op, cause, copies);
         (entry.task.pbn, entry.task.die, entry.task.chain) = (pbn, die, chain);
         (entry.kind, entry.issue) = (kind, issue);
-        (entry.missing, entry.ticket, entry.account) = (0, NONE, NONE);
+        (entry.missing, entry.is_asked_for, entry.account) = (0, false, NONE);
         number
     }
 
@@ -171,8 +212,9 @@ impl Tasks {
             issue,
             start: 0,
             kind,
+            is_asked_for: false,
             missing: 0,
-            ticket: NONE,
+            tail: NONE,
             next: NONE,
             account: NONE,
             generation: 0,
@@ -180,36 +222,126 @@ impl Tasks {
             links: [NONE; 2],
         });
         self.details.push(Details::NONE);
+        self.tickets.push(NONE);
         (self.entries.len() - 1) as u32
     }
 
-    /// The end of an entry, at the earliest at `earliest`.
+    /// A new operation that follows another one, if that is the last of its entry and of the same
+    /// stretch of work: it stands in the entry's tail. It also follows the erase of its block, if
+    /// `erase` is one.
+    #[inline]
+    pub(super) fn issue_behind(&mut self, task: Task, after: Moment, erase: u32) -> Option<(u32, u32)> {
+        let (number, generation) = after.event();
+        let Self { entries, tails, free_tails, .. } = self;
+        let entry = entries.get_mut(number as usize)?;
+        if entry.kind != Kind::Operation || entry.task.chain != task.chain {
+            return None;
+        }
+        let place = generation.wrapping_sub(entry.generation);
+        if entry.tail == NONE {
+            if place != 0 {
+                return None;
+            }
+            entry.tail = free_tails.pop().unwrap_or_else(|| {
+                tails.push(VecDeque::new());
+                tails.len() as u32 - 1
+            });
+        }
+        let tail = &mut tails[entry.tail as usize];
+        if place as usize != tail.len() {
+            return None;
+        }
+        let Task { op, cause, pbn, die, copies, .. } = task;
+        let (issue, first_follower, ticket) = (self.issued, NONE, NONE);
+        tail.push_back(Pending { issue, pbn, die, first_follower, ticket, erase, op, cause, copies });
+        self.issued += 1;
+        self.under_way += 1;
+        Some((number, generation.wrapping_add(1)))
+    }
+
+    /// The end of an entry that has no tail, at the earliest at `earliest`.
     #[inline]
     pub(super) fn end_of(&self, number: u32, earliest: u64) -> Moment {
         Moment::end_of(number, self.get(number).generation, Nanos(earliest))
     }
 
-    /// The entry whose end a moment is, if it has not ended.
+    /// What a moment is the end of, if that has not ended.
     #[inline]
-    pub(super) fn awaited(&self, moment: Moment) -> Option<u32> {
+    pub(super) fn awaited(&self, moment: Moment) -> Option<Followed> {
         let (number, generation) = moment.event();
         let entry = self.entries.get(number as usize)?;
-        (entry.generation == generation).then_some(number)
+        let place = generation.wrapping_sub(entry.generation);
+        let is_awaited = place == 0 || entry.tail != NONE && place as usize <= self.tails[entry.tail as usize].len();
+        is_awaited.then_some(Followed { number, place })
     }
 
-    /// Lets an entry follow another one; `side` is 0 for what it follows first, 1 for the second.
+    /// Lets an entry follow an operation; `side` is 0 for what it follows first, 1 for the second.
     #[inline]
-    pub(super) fn follow(&mut self, number: u32, side: u32, followed: u32) {
-        let behind = std::mem::replace(&mut self.get_mut(followed).first_follower, number << 1 | side);
+    pub(super) fn follow(&mut self, number: u32, side: u32, followed: Followed) {
+        let first_follower = match followed.place {
+            0 => &mut self.entries[followed.number as usize].first_follower,
+            place => &mut self.pending_mut(followed.number, place).first_follower,
+        };
+        let behind = std::mem::replace(first_follower, number << 1 | side);
         let entry = self.get_mut(number);
         entry.links[side as usize] = behind;
         entry.missing += 1;
     }
 
-    /// The last entry issued, if nothing follows it.
+    /// Lets an entry follow another one that has no tail.
+    #[inline]
+    pub(super) fn follow_entry(&mut self, number: u32, side: u32, followed: u32) {
+        self.follow(number, side, Followed { number: followed, place: 0 });
+    }
+
+    /// The operation at a place of a tail, counted from 1.
+    fn pending_mut(&mut self, number: u32, place: u32) -> &mut Pending {
+        let tail = self.entries[number as usize].tail;
+        &mut self.tails[tail as usize][place as usize - 1]
+    }
+
+    #[inline]
+    fn tail_of(&self, number: u32) -> Option<&VecDeque<Pending>> {
+        self.tails.get(self.get(number).tail as usize)
+    }
+
+    /// Whether operations stand in the tail of an entry.
+    #[inline]
+    pub(super) fn has_tail(&self, number: u32) -> bool {
+        self.get(number).tail != NONE
+    }
+
+    /// Asks to be told of an end.
+    pub(super) fn ask_for(&mut self, followed: Followed, ticket: u32) {
+        if followed.place == 0 {
+            self.entries[followed.number as usize].is_asked_for = true;
+            self.tickets[followed.number as usize] = ticket;
+        } else {
+            self.pending_mut(followed.number, followed.place).ticket = ticket;
+        }
+    }
+
+    /// Asks to be told of the end of an entry that has no tail.
+    pub(super) fn ask_for_entry(&mut self, number: u32, ticket: u32) {
+        self.ask_for(Followed { number, place: 0 }, ticket);
+    }
+
+    /// Under which ticket the end of an entry's operation was asked for.
+    #[inline]
+    pub(super) fn ticket(&self, number: u32) -> Option<u32> {
+        self.get(number).is_asked_for.then(|| self.tickets[number as usize])
+    }
+
+    /// Whether anything outside its tail follows the operation of an entry.
     #[inline]
     pub(super) fn has_followers(&self, number: u32) -> bool {
         self.get(number).first_follower != NONE
+    }
+
+    /// The first of those outside its tail that follow the operation of an entry.
+    #[inline]
+    pub(super) fn first_follower(&self, number: u32) -> u32 {
+        self.get(number).first_follower
     }
 
     /// Asks for what follows an entry, which is far away where much is under way.
@@ -218,17 +350,48 @@ impl Tasks {
         flash::prefetch(&self.entries, (self.get(number).first_follower >> 1) as usize);
     }
 
-    /// Ends an entry: its number is free, and the first of those that followed it is returned.
+    /// Ends the operation of an entry. The next of its tail takes its place; whether there is one.
+    /// Otherwise the number is free.
     #[inline]
-    pub(super) fn end(&mut self, number: u32) -> u32 {
+    pub(super) fn end(&mut self, number: u32) -> bool {
         self.under_way -= 1;
-        let free = self.free;
-        let entry = self.get_mut(number);
+        let Self { entries, tails, free_tails, tickets, free, .. } = self;
+        let entry = &mut entries[number as usize];
         entry.generation = entry.generation.wrapping_add(1);
-        entry.next = free;
-        let first = std::mem::replace(&mut entry.first_follower, NONE);
-        self.free = number;
-        first
+        if entry.tail == NONE {
+            (entry.first_follower, entry.issue) = (NONE, u64::MAX);
+            entry.next = *free;
+            *free = number;
+            return false;
+        }
+        let tail = &mut tails[entry.tail as usize];
+        let pending = tail.pop_front().expect("an entry's tail is not empty");
+        if tail.is_empty() {
+            free_tails.push(entry.tail);
+            entry.tail = NONE;
+        }
+        let Pending { issue, pbn, die, first_follower, ticket, erase, op, cause, copies } = pending;
+        (entry.task.op, entry.task.cause, entry.task.copies) = (op, cause, copies);
+        (entry.task.pbn, entry.task.die) = (pbn, die);
+        (entry.issue, entry.first_follower) = (issue, first_follower);
+        entry.is_asked_for = ticket != NONE;
+        if ticket != NONE {
+            tickets[number as usize] = ticket;
+        }
+        if erase != NONE {
+            self.wait_for_erase(number, erase);
+        }
+        true
+    }
+
+    /// Lets an entry follow the erase of its block, unless that has ended: its number may be
+    /// another entry's by now, of a later issue, or another operation's of the same entry.
+    fn wait_for_erase(&mut self, number: u32, erase: u32) {
+        let (own, other) = (self.get(number), self.get(erase));
+        let is_under_way = other.task.op == FlashOp::Erase && other.task.pbn == own.task.pbn && other.issue < own.issue;
+        if is_under_way {
+            self.follow_entry(number, 1, erase);
+        }
     }
 
     /// The follower that a link means, which of its two lists that is, and the link behind.
@@ -302,5 +465,103 @@ impl Fifo {
             (before, number) = (number, next);
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STRETCH: u32 = 7;
+
+    fn task(op: FlashOp, pbn: u32) -> Task {
+        Task { chain: STRETCH, ..Task::new(op, Cause::Collection, Pbn::new(pbn), 0) }
+    }
+
+    /// An entry with a tail of programs in blocks 1, 2, ... and the moments at which they end.
+    fn with_tail(tasks: &mut Tasks, length: u32, erase: u32) -> (u32, Vec<Moment>) {
+        let number = tasks.issue(task(FlashOp::Read, 0), Kind::Operation);
+        let mut ends = vec![tasks.end_of(number, 0)];
+        for pbn in 1..=length {
+            let behind = tasks.issue_behind(task(FlashOp::Program, pbn), ends[pbn as usize - 1], erase);
+            let (entry, generation) = behind.expect("it follows the last of its own stretch");
+            ends.push(Moment::end_of(entry, generation, Nanos(0)));
+        }
+        (number, ends)
+    }
+
+    #[test]
+    fn operations_of_a_tail_end_one_after_the_other_under_their_own_moments() {
+        let mut tasks = Tasks::new();
+        let (number, ends) = with_tail(&mut tasks, 3, NONE);
+        assert_eq!(tasks.under_way(), 4);
+        for ended in 0..4_u32 {
+            let entry = tasks.get(number);
+            assert_eq!((entry.task.pbn.get(), entry.issue), (ended, u64::from(ended)));
+            let awaited: Vec<bool> = ends.iter().map(|&end| tasks.awaited(end).is_some()).collect();
+            assert_eq!(awaited, (0..4).map(|place| place >= ended).collect::<Vec<_>>());
+            assert_eq!(tasks.end(number), ended < 3);
+        }
+        assert!(ends.iter().all(|&end| tasks.awaited(end).is_none()));
+        assert_eq!(tasks.under_way(), 0);
+        // The number is used again, and its tail's place, too.
+        assert_eq!(with_tail(&mut tasks, 2, NONE).0, number);
+    }
+
+    #[test]
+    fn only_the_next_of_the_same_stretch_joins_a_tail() {
+        let mut tasks = Tasks::new();
+        let (_, ends) = with_tail(&mut tasks, 2, NONE);
+        let program = task(FlashOp::Program, 9);
+        assert_eq!(tasks.issue_behind(program, ends[1], NONE), None, "the last of the tail is another one");
+        assert_eq!(tasks.issue_behind(Task { chain: 8, ..program }, ends[2], NONE), None, "another stretch");
+        assert_eq!(tasks.issue_behind(program, Moment::at(Nanos(5)), NONE), None, "a known moment");
+        let delay = tasks.issue(program, Kind::Delay);
+        let end = tasks.end_of(delay, 0);
+        assert_eq!(tasks.issue_behind(program, end, NONE), None, "controller time");
+    }
+
+    #[test]
+    fn whoever_follows_or_asks_for_one_of_a_tail_waits_for_that_one() {
+        let mut tasks = Tasks::new();
+        let (number, ends) = with_tail(&mut tasks, 2, NONE);
+        let followed = tasks.awaited(ends[1]).expect("it has not ended");
+        let follower = tasks.issue(task(FlashOp::Erase, 0), Kind::Operation);
+        tasks.follow(follower, 0, followed);
+        tasks.ask_for(followed, 42);
+        assert_eq!((tasks.ticket(number), tasks.has_followers(number)), (None, false));
+        assert!(tasks.end(number));
+        assert_eq!((tasks.ticket(number), tasks.first_follower(number) >> 1), (Some(42), follower));
+        assert!(tasks.end(number));
+        assert_eq!((tasks.ticket(number), tasks.has_followers(number)), (None, false));
+    }
+
+    #[test]
+    fn a_program_of_a_tail_waits_for_the_erase_of_its_block_while_that_is_under_way() {
+        for has_ended in [false, true] {
+            let mut tasks = Tasks::new();
+            let erase = tasks.issue(task(FlashOp::Erase, 1), Kind::Operation);
+            let (number, _) = with_tail(&mut tasks, 1, erase);
+            if has_ended {
+                assert!(!tasks.end(erase));
+                // Another erase of that block under the same number, issued later.
+                assert_eq!(tasks.issue(task(FlashOp::Erase, 1), Kind::Operation), erase);
+            }
+            assert!(tasks.end(number));
+            assert_eq!(tasks.get(number).missing, u16::from(!has_ended));
+            assert_eq!(tasks.has_followers(erase), !has_ended);
+        }
+    }
+
+    #[test]
+    fn what_has_been_forgotten_is_not_awaited_any_more() {
+        let mut tasks = Tasks::new();
+        let (number, ends) = with_tail(&mut tasks, 3, NONE);
+        tasks.clear();
+        assert!(ends.iter().all(|&end| tasks.awaited(end).is_none()));
+        let (again, new_ends) = with_tail(&mut tasks, 3, NONE);
+        assert_eq!(again, number);
+        assert!(ends.iter().all(|&end| tasks.awaited(end).is_none()));
+        assert!(new_ends.iter().all(|&end| tasks.awaited(end).is_some()));
     }
 }

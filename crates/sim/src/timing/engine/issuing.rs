@@ -56,9 +56,16 @@ impl EventTiming {
         self.tasks.end_of(number, after.earliest.0.max(self.now) + service_ns + way_ns)
     }
 
+    /// Whether operations that follow one another stand in tails: not where one has a place in a
+    /// queue, becomes another one or waits for its turn before it is ready.
+    #[inline]
+    fn has_tails(&self) -> bool {
+        !self.is_serial() && !self.abilities.copy_back && self.collections.is_none()
+    }
+
     /// Makes a read and the program of what it read one operation inside the plane.
     fn copy_back(&mut self, task: &Task, after: Moment) -> Option<Moment> {
-        let number = self.tasks.awaited(after)?;
+        let number = self.tasks.awaited(after)?.number;
         let read = self.tasks.get(number);
         let plane = |task: &Task| (task.die, task.pbn.get() / self.blocks_per_plane % self.planes_per_die);
         let is_it = read.kind == Kind::Operation && read.task.op == FlashOp::Read && read.task.chain == task.chain;
@@ -71,7 +78,7 @@ impl EventTiming {
         (entry.task, entry.kind) = (*task, Kind::CopyBack);
         let erasing = self.erasing[task.pbn.get() as usize];
         if erasing != NONE {
-            self.tasks.follow(number, 1, erasing);
+            self.tasks.follow_entry(number, 1, erasing);
         }
         if is_ready && erasing != NONE {
             self.ready_now.retain(|&ready| ready != number);
@@ -108,19 +115,25 @@ impl Timing for EventTiming {
         {
             return end;
         }
-        let number = self.tasks.issue(task, Kind::Operation);
         let die = die & self.die_mask;
-        self.tasks.get_mut(number).task.die = die;
+        let task = Task { die, ..task };
+        let earliest = after.earliest.0.max(self.now) + self.latencies.alone_ns(op);
+        let erase = if op == FlashOp::Program { self.erasing[pbn.get() as usize] } else { NONE };
+        if self.has_tails()
+            && op != FlashOp::Erase
+            && let Some((number, generation)) = self.tasks.issue_behind(task, after, erase)
+        {
+            return Moment::end_of(number, generation, Nanos(earliest));
+        }
+        let number = self.tasks.issue(task, Kind::Operation);
         if self.is_serial() {
             self.dies[0].queue.push(&mut self.tasks, number);
         }
-        let earliest = after.earliest.0.max(self.now) + self.latencies.alone_ns(op);
         self.follow(number, 0, after);
-        let erasing = &mut self.erasing[pbn.get() as usize];
-        match op {
-            FlashOp::Erase => *erasing = number,
-            FlashOp::Program if *erasing != NONE => self.tasks.follow(number, 1, *erasing),
-            FlashOp::Read | FlashOp::Program => {}
+        if op == FlashOp::Erase {
+            self.erasing[pbn.get() as usize] = number;
+        } else if erase != NONE {
+            self.tasks.follow_entry(number, 1, erase);
         }
         if chain != 0
             && let Some(collections) = &mut self.collections

@@ -415,11 +415,11 @@ impl EventTiming {
 
     /// Asks to be told when a moment has come, by [`Self::drain_ended`].
     pub fn tell_when_over(&mut self, moment: Moment, ticket: u32) {
-        if let Some(number) = self.tasks.awaited(moment) {
-            self.tasks.get_mut(number).ticket = ticket;
+        if let Some(followed) = self.tasks.awaited(moment) {
+            self.tasks.ask_for(followed, ticket);
         } else if moment.is_known() && moment.earliest.0 > self.now {
             let number = self.issue_after(Kind::Delay, moment, 0);
-            self.tasks.get_mut(number).ticket = ticket;
+            self.tasks.ask_for_entry(number, ticket);
         } else {
             self.ended.push(Ended { ticket, at: Nanos(self.now), account: NONE });
         }

@@ -186,14 +186,16 @@ impl EventTiming {
 
     #[inline]
     fn end_one(&mut self, number: u32) {
-        let ticket = self.tasks.get(number).ticket;
-        let mut link = self.tasks.end(number);
+        let mut link = self.tasks.first_follower(number);
+        if let Some(ticket) = self.tasks.ticket(number) {
+            let account = self.tasks.get(number).account;
+            self.ended.push(Ended { ticket, at: Nanos(self.now), account });
+        }
         if self.breakdown.is_some() {
             self.hand_on(number, link);
         }
-        if ticket != NONE {
-            let account = self.tasks.get(number).account;
-            self.ended.push(Ended { ticket, at: Nanos(self.now), account });
+        if self.tasks.end(number) && self.tasks.get(number).missing == 0 {
+            self.becomes_ready(number);
         }
         while link != NONE {
             let behind = self.tasks.follower(link).2;
@@ -202,12 +204,12 @@ impl EventTiming {
         }
     }
 
-    /// The account of an entry that ends goes on to those that follow it: to the first of them, or
-    /// to whoever asked for its end, the account itself, and copies to others. Who waited for its
-    /// block to be erased, or for room, has an account already.
+    /// The account of an entry whose operation ends goes on to those that follow it: to the first
+    /// of them, or to whoever asked for its end, the account itself, and copies to others. Who
+    /// waited for its block to be erased, or for room, has an account already.
     fn hand_on(&mut self, number: u32, first_link: u32) {
         let Self { breakdown: Some(breakdown), tasks, now, .. } = self else { return };
-        let Entry { account, kind, ticket, task, .. } = *tasks.get(number);
+        let &Entry { account, kind, task, .. } = tasks.get(number);
         if account == NONE && task.op != FlashOp::Erase {
             return;
         }
@@ -218,7 +220,13 @@ impl EventTiming {
                 _ => {}
             }
         }
-        let mut is_taken = ticket != NONE || account == NONE;
+        let mut is_taken = tasks.ticket(number).is_some() || account == NONE;
+        if tasks.has_tail(number) && account != NONE {
+            let taken = if is_taken { breakdown.copy(account) } else { account };
+            is_taken = true;
+            breakdown.set_since(taken, *now);
+            tasks.get_mut(number).account = taken;
+        }
         let mut link = first_link;
         while link != NONE {
             let (follower, side, behind) = tasks.follower(link);
