@@ -83,6 +83,10 @@ pub struct DeviceText {
     pub copy_back: Option<bool>,
     /// Whether planes of a die work side by side at operations of one kind.
     pub multi_plane: Option<bool>,
+    /// Whether dies sense the next pages while those before move over the channel.
+    pub cache_read: Option<bool>,
+    /// Whether pages of the next programs move over the channel while dies program those before.
+    pub cache_program: Option<bool>,
     /// Which operations a read suspends.
     pub suspend: Option<Suspend>,
     /// From the command to suspend until the die can read.

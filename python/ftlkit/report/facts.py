@@ -56,7 +56,8 @@ def _device(document: Document) -> list[str]:
 
 def _options(device: Json) -> list[str]:
     """The priced options that the device was given, as in the study."""
-    given = [key for key in ("copy_back", "multi_plane", "reads_first", "gc_yields") if device.get(key)]
+    switches = ("copy_back", "multi_plane", "cache_read", "cache_program", "reads_first", "gc_yields")
+    given = [key for key in switches if device.get(key)]
     if device.get("suspend", "off") != "off":
         given.append(f"suspend {device['suspend']}")
     if device.get("gc_channels"):

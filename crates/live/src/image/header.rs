@@ -62,8 +62,8 @@ impl Description {
         let stack = registry::resolve(stack)?.filled();
         if device.abilities != Abilities::default() {
             return Err(LiveError::user(
-                "device: copy_back, multi_plane, reads_first, suspend, gc_channels and gc_yields are for simulations; an image's modelled latency does not \
-                 know them. Leave them out",
+                "device: copy_back, multi_plane, cache_read, cache_program, reads_first, suspend, gc_channels and \
+                 gc_yields are for simulations; an image's modelled latency does not know them. Leave them out",
             ));
         }
         if !device.has_front_end_of_preset() {

@@ -92,6 +92,8 @@ impl Keys {
             pricing: Some(self.pricing),
             copy_back: Some(self.abilities.copy_back),
             multi_plane: Some(self.abilities.multi_plane),
+            cache_read: Some(self.abilities.cache_read),
+            cache_program: Some(self.abilities.cache_program),
             suspend: Some(self.abilities.suspend),
             suspend_latency: Some(Nanoseconds(self.abilities.suspend_ns)),
             resume_latency: Some(Nanoseconds(self.abilities.resume_ns)),
@@ -114,6 +116,8 @@ fn abilities(text: &DeviceText, preset: Abilities) -> Result<Abilities, SimError
     Ok(Abilities {
         copy_back: text.copy_back.unwrap_or(preset.copy_back),
         multi_plane: text.multi_plane.unwrap_or(preset.multi_plane),
+        cache_read: text.cache_read.unwrap_or(preset.cache_read),
+        cache_program: text.cache_program.unwrap_or(preset.cache_program),
         suspend: text.suspend.unwrap_or(preset.suspend),
         suspend_ns: latency("suspend_latency", text.suspend_latency, preset.suspend_ns)?,
         resume_ns: latency("resume_latency", text.resume_latency, preset.resume_ns)?,

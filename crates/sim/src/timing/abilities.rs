@@ -36,6 +36,10 @@ pub struct Abilities {
     pub copy_back: bool,
     /// Operations of one kind on different planes of a die run side by side.
     pub multi_plane: bool,
+    /// Dies sense the next pages while those before move over the bus.
+    pub cache_read: bool,
+    /// Pages of the next programs move over the bus while dies program those before.
+    pub cache_program: bool,
     /// What a read suspends.
     pub suspend: Suspend,
     /// From the command to suspend until the die can read, in nanoseconds.
@@ -67,6 +71,8 @@ impl Abilities {
     pub(crate) const NONE: Self = Self {
         copy_back: false,
         multi_plane: false,
+        cache_read: false,
+        cache_program: false,
         suspend: Suspend::Off,
         suspend_ns: 0,
         resume_ns: 0,

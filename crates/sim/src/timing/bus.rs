@@ -123,24 +123,25 @@ impl Bus {
         ((self.booked.len() - begun) as u64, busy_until)
     }
 
-    /// The page of an entry, if it waited for the bus or will.
+    /// The page of an entry, if it waited for the bus or will from a moment on.
     #[inline]
-    fn that_waits(&self, entry: u32) -> Option<usize> {
+    fn that_waits(&self, entry: u32, since: u64) -> Option<usize> {
         let place = self.booked.iter().rposition(|page| page.entry == entry)?;
-        (self.booked[place].starts > self.booked[place].turn.asks).then_some(place)
+        (self.booked[place].starts > since).then_some(place)
     }
 
-    /// Tells what the page of an entry waits for on the bus, and how long, when that is known for
-    /// good.
+    /// Tells what the page of an entry waits for on the bus from a moment on, and how long, when
+    /// that is known for good: from when it asks, or from when it waits for a register out of which
+    /// others ask.
     #[inline]
-    pub(super) fn waited(&self, entry: u32, mut behind: impl FnMut(Cause, u64)) {
-        let Some(place) = self.that_waits(entry) else { return };
-        let Transfer { turn, mut starts, .. } = self.booked[place];
+    pub(super) fn waited(&self, entry: u32, since: u64, mut behind: impl FnMut(Cause, u64)) {
+        let Some(place) = self.that_waits(entry, since) else { return };
+        let mut starts = self.booked[place].starts;
         for before in self.booked[..place].iter().rev() {
-            if starts <= turn.asks {
+            if starts <= since {
                 break;
             }
-            let from = before.starts.max(turn.asks);
+            let from = before.starts.max(since);
             behind(before.cause, starts - from);
             starts = from;
         }
@@ -219,8 +220,11 @@ mod tests {
             bus.book(Transfer { cause, ..page(entry, asks) }, 0, |_| {});
         }
         let mut behind = Vec::new();
-        bus.waited(2, |cause, ns| behind.push((cause, ns)));
+        bus.waited(2, 4, |cause, ns| behind.push((cause, ns)));
         assert_eq!(behind, [(Cause::Mapping, 10), (Cause::Collection, 6)]);
+        behind.clear();
+        bus.waited(2, 1, |cause, ns| behind.push((cause, ns)));
+        assert_eq!(behind, [(Cause::Mapping, 10), (Cause::Collection, 9)], "it waited for a register before");
         assert_eq!((bus.moves_at(2), bus.moves_at(3)), (Some(20), None));
     }
 }

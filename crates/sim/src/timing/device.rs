@@ -259,8 +259,8 @@ impl Draft {
         let refuse = |sentence: String| Err(SimError::study(sentence));
         if pricing == PricingText::Serial && abilities != plain {
             return refuse(
-                "device.pricing = \"serial\": one resource does one thing at a time, so copy_back, multi_plane, reads_first, suspend, gc_channels and gc_yields \
-                 mean nothing there. Leave them out, or set pricing = \"parallel\""
+                "device.pricing = \"serial\": one resource does one thing at a time, so copy_back, multi_plane, cache_read, cache_program, reads_first, suspend, \
+                 gc_channels and gc_yields mean nothing there. Leave them out, or set pricing = \"parallel\""
                     .into(),
             );
         }

@@ -74,8 +74,10 @@ pub(super) struct Details {
     pub(super) taken: u64,
     /// When its page began to move.
     pub(super) transfer: u64,
-    /// When it ends, where it is on a plane beside the first.
+    /// When its next event is, where it is not the only operation of its die.
     pub(super) ends: u64,
+    /// Whether the page of a program has come, where that has an event.
+    pub(super) has_come: bool,
     /// The cause of the read of a copy-back.
     pub(super) read_cause: Cause,
 }
@@ -104,7 +106,8 @@ pub(super) struct Followed {
 }
 
 impl Details {
-    const NONE: Self = Self { ready: 0, turn: 0, taken: 0, transfer: 0, ends: 0, read_cause: Cause::Host };
+    const NONE: Self =
+        Self { ready: 0, turn: 0, taken: 0, transfer: 0, ends: 0, has_come: false, read_cause: Cause::Host };
 }
 
 impl Entry {
@@ -431,6 +434,12 @@ impl Fifo {
             tasks.get_mut(self.last).next = number;
         }
         self.last = number;
+    }
+
+    /// How many there are.
+    pub(super) fn count(self, tasks: &Tasks) -> u32 {
+        let behind = |&number: &u32| Some(tasks.get(number).next).filter(|&next| next != NONE);
+        std::iter::successors(self.first(), behind).count() as u32
     }
 
     /// Takes out the first entry, unless it still follows something.

@@ -136,6 +136,31 @@ fn a_saturated_closed_loop_runs_at_its_bottleneck() {
     close(rate(&served) * 1e9, 8.0 * 1e9 / 100_000.0, 0.001, "reads a second of eight dies");
 }
 
+/// Two outstanding or more keep one die and its bus at work: with second registers a page takes
+/// max(S, T), without them S + T, S being what sensing or programming takes and T the transfer.
+#[test]
+fn second_registers_hide_the_shorter_of_die_and_bus() {
+    let requests = 20_000;
+    for (read_ns, program_ns, transfer_ns) in
+        [(25_000, 200_000, 40_000), (60_000, 200_000, 40_000), (50_000, 30_000, 50_000)]
+    {
+        let latencies = Latencies { read_ns, program_ns, erase_ns: 1_500_000, transfer_ns };
+        let mean_ns = |op, depth, abilities| {
+            let served = closed_loop(&mut dies(1, 1, latencies, abilities), depth, requests, |_| host(op, 0));
+            served.iter().map(|row| row.2).max().unwrap() as f64 / f64::from(requests)
+        };
+        let both = Abilities { cache_read: true, cache_program: true, ..Abilities::default() };
+        for (op, die_ns) in [(FlashOp::Read, read_ns), (FlashOp::Program, program_ns)] {
+            for depth in [2, 3, 16] {
+                let what = format!("{op:?} of {die_ns} ns, {depth} outstanding");
+                close(mean_ns(op, depth, both), die_ns.max(transfer_ns) as f64, 0.001, &what);
+                let plain = mean_ns(op, depth, Abilities::default());
+                close(plain, (die_ns + transfer_ns) as f64, 0.001, &format!("{what}, no second registers"));
+            }
+        }
+    }
+}
+
 /// Machines and a repairman with times that are always the same: n dies of a bus, each of which has
 /// a page to be read again as soon as its last one has moved. They sense together once, and queue
 /// for the bus; then the k-th die moves its j-th page at S + kT + (j − 1) max(S + T, nT), since

@@ -33,6 +33,7 @@ use crate::timing::latencies::Latencies;
 use crate::timing::tasks::{Fifo, Kind, NONE, Tasks};
 
 mod issuing;
+mod overlapping;
 mod passing;
 mod serving;
 
@@ -58,6 +59,15 @@ enum Phase {
     Working,
     /// What it was at is being suspended.
     Stopping,
+    /// With `cache_read`: it senses what goes to its second registers.
+    Sensing,
+    /// It holds what it has sensed: its second registers are not empty.
+    Holding,
+    /// Nothing but its second registers holds pages: it may take up reads.
+    Emptying,
+    /// With `cache_program`: all pages of what it took up first have come, and it programs them. It
+    /// may take up programs, unless it has.
+    Programming,
 }
 
 /// A die: what it is at, and what waits for it. One line of the processor's cache.
@@ -88,8 +98,14 @@ struct Die {
 struct More {
     /// Operations taken up.
     active: u32,
-    /// Whether they were taken up together.
+    /// Whether what it works at was taken up together with others.
     is_group: bool,
+    /// Where it overlaps: of the reads in its second registers, or of the programs taken up first,
+    /// how many have not ended; of those programs, how many pages have not come.
+    ahead: u32,
+    coming: u32,
+    /// The reads that it senses or holds, or the programs taken up second.
+    behind: Fifo,
     /// Reads that the host waits for, where others let them pass, and those that do.
     passing: Fifo,
     yielding: Fifo,
@@ -133,6 +149,9 @@ impl More {
     const NONE: Self = Self {
         active: 0,
         is_group: false,
+        ahead: 0,
+        coming: 0,
+        behind: Fifo::EMPTY,
         passing: Fifo::EMPTY,
         yielding: Fifo::EMPTY,
         suspended: NONE,
@@ -161,12 +180,12 @@ struct Course {
 }
 
 /// What an event is, in its highest bits: that of a die, with its number and a serial number; a
-/// known moment that an entry follows; the end of controller time or of a stay; the end of an
-/// operation on a plane beside the first.
+/// known moment that an entry follows; the end of controller time or of a stay; an event of an
+/// operation that is not the only one of its die.
 const OF_DIE: u64 = 0;
 const OVER: u64 = 1;
 const DELAY_ENDS: u64 = 2;
-const IN_GROUP: u64 = 3;
+const OF_OPERATION: u64 = 3;
 
 /// Three ways of going on, each compiled for itself. They give the same: on a device that can do
 /// nothing beyond the plain model but copy back; on such a device where the time of requests is
@@ -188,6 +207,8 @@ pub struct EventTiming {
     abilities: Abilities,
     /// Whether some operations let reads pass.
     has_precedence: bool,
+    /// By class: whether operations go through second registers.
+    overlaps: [bool; 4],
     /// Whether each die serves in order, no operation is shown to anybody, and all collections may
     /// be under way.
     is_plain: bool,
@@ -265,13 +286,16 @@ impl EventTiming {
             course(erase_ns, false, 0, 0),
             course(read_ns + program_ns, false, 0, 0),
         ];
-        let serves_in_order = !abilities.has_precedence() && !abilities.multi_plane;
-        let pages = dies_per_channel * shape.planes_per_die;
+        let overlaps = [abilities.cache_read && moves_page, abilities.cache_program && moves_page, false, false];
+        let serves_in_order = !abilities.has_precedence() && !abilities.multi_plane && overlaps == [false; 4];
+        // Behind one that is in a second register, a page waits for up to two of each plane.
+        let pages = dies_per_channel * shape.planes_per_die * (1 + u32::from(overlaps[READ]));
         Self {
             now: 0,
             latencies,
             abilities,
             has_precedence: abilities.has_precedence(),
+            overlaps,
             is_plain: serves_in_order && abilities.gc_channels.is_none(),
             die_mask,
             dies_per_channel,
@@ -330,7 +354,7 @@ impl EventTiming {
 
     /// Whether a die serves one operation after the other, in the order in which they come.
     fn serves_in_order(&self) -> bool {
-        !self.has_precedence && !self.abilities.multi_plane
+        !self.has_precedence && !self.abilities.multi_plane && self.overlaps == [false; 4]
     }
 
     /// Whether anybody watches.

@@ -3,7 +3,7 @@
 
 use ftl::{FlashOp, Nanos};
 
-use super::{DELAY_ENDS, Ended, EventTiming, GENERAL, IN_GROUP, OF_DIE, OVER, PLAIN, Phase, TOLD, event};
+use super::{DELAY_ENDS, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER, PLAIN, PROGRAM, Phase, TOLD, event};
 use crate::timing::calendar::NEVER;
 use crate::timing::collections::Collections;
 use crate::timing::front_end::Place;
@@ -64,7 +64,7 @@ impl EventTiming {
                 OF_DIE => self.die_event::<MODE>(event),
                 OVER => self.moment_is_over(number),
                 DELAY_ENDS => self.end(number),
-                _ => self.group_event(number),
+                _ => self.operation_event(number),
             }
         }
         self.is_unsettled = true;
@@ -92,7 +92,7 @@ impl EventTiming {
             return self.calendar.add(lane, die.ends, event);
         }
         match die.phase {
-            Phase::Working => {
+            Phase::Working | Phase::Programming => {
                 let current = std::mem::replace(&mut die.current, NONE);
                 self.finish::<MODE>(index, current);
             }
@@ -101,7 +101,8 @@ impl EventTiming {
                 die.phase = Phase::Idle;
                 self.free_dies.push(index as u32);
             }
-            Phase::Idle => unreachable!("a die that waits has no event"),
+            Phase::Sensing => self.has_sensed(index),
+            Phase::Idle | Phase::Holding | Phase::Emptying => unreachable!("a die that waits has no event"),
         }
     }
 
@@ -111,13 +112,17 @@ impl EventTiming {
         u64::from(self.more[index].serial) << 32 | event(OF_DIE, index as u32)
     }
 
-    /// An operation on a plane beside the first is done, unless its page was moved on.
-    fn group_event(&mut self, number: u32) {
-        let (ends, entry) = (self.tasks.details(number).ends, self.tasks.get(number));
+    /// An operation that is not the only one of its die is done, or its page has come, unless that
+    /// was moved on.
+    fn operation_event(&mut self, number: u32) {
+        let (entry, details) = (self.tasks.get(number), self.tasks.details(number));
+        let (ends, class, index) = (details.ends, entry.class(), entry.task.die as usize);
         if ends > self.now {
-            self.calendar.add_any(ends, entry.issue, event(IN_GROUP, number));
+            self.calendar.add_any(ends, entry.issue, event(OF_OPERATION, number));
+        } else if class == PROGRAM && self.overlaps[PROGRAM] && !details.has_come {
+            self.page_has_come(index, number);
         } else {
-            self.finish::<GENERAL>(entry.task.die as usize, number);
+            self.finish::<GENERAL>(index, number);
         }
     }
 
@@ -129,6 +134,9 @@ impl EventTiming {
             let more = &mut self.more[index];
             more.active -= 1;
             is_free = more.active == 0;
+            if self.overlaps[self.tasks.get(number).class()] {
+                self.one_ahead_has_ended(index);
+            }
         }
         if is_free {
             self.dies[index].phase = Phase::Idle;

@@ -4,8 +4,8 @@
 use ftl::{FlashOp, Task};
 
 use super::{
-    COPY_BACK, Course, DELAY_ENDS, EventTiming, GENERAL, IN_GROUP, More, OF_DIE, PLAIN, PROGRAM, Phase, READ, Standing,
-    TOLD, event,
+    COPY_BACK, Course, DELAY_ENDS, EventTiming, GENERAL, More, OF_DIE, OF_OPERATION, PLAIN, PROGRAM, Phase, READ,
+    Standing, TOLD, event,
 };
 use crate::observe::timeline::Placed;
 use crate::timing::bus::{Transfer, Turn};
@@ -31,6 +31,8 @@ impl EventTiming {
             let index = self.free_dies[place] as usize;
             if self.dies[index].phase == Phase::Idle {
                 self.take_up::<MODE>(index);
+            } else if MODE == GENERAL {
+                self.take_up_behind(index);
             }
         }
         self.free_dies.clear();
@@ -123,16 +125,18 @@ impl EventTiming {
         if *die_mask != 0 {
             queue_of(&mut die.queue, &mut more[index], standing).push(tasks, number);
         }
-        if is_idle {
+        if is_idle || self.may_take_up_behind(index).is_some() {
             self.free_dies.push(index as u32);
         }
     }
 
     /// Suspends what a die is at for a read that has become ready, if it can.
     fn suspend_for_read(&mut self, index: usize) {
-        let die = &self.dies[index];
+        let (die, more) = (&self.dies[index], &self.more[index]);
         let left_ns = die.ends.saturating_sub(self.now);
-        if die.phase == Phase::Working && !self.more[index].is_group && self.lets_itself_suspend(index, left_ns) {
+        let works_alone =
+            matches!(die.phase, Phase::Working | Phase::Programming) && !more.is_group && more.behind.is_empty();
+        if works_alone && self.lets_itself_suspend(index, left_ns) {
             self.stop(index);
         }
     }
@@ -149,7 +153,7 @@ impl EventTiming {
         let (die, more) = (&mut self.dies[index], &mut self.more[index]);
         (more.left_ns, more.stopped_at) = (die.ends - now, now);
         more.suspended = std::mem::replace(&mut die.current, NONE);
-        more.active = 0;
+        (more.active, more.ahead) = (0, 0);
         die.phase = Phase::Stopping;
         let suspended = more.suspended;
         if self.probe.is_some() {
@@ -168,7 +172,7 @@ impl EventTiming {
 
     /// The phase in hand of a die ends then.
     #[inline]
-    fn set_end(&mut self, index: usize, lane: usize, time: u64) {
+    pub(super) fn set_end(&mut self, index: usize, lane: usize, time: u64) {
         self.dies[index].ends = time;
         let event = self.event_of(index);
         self.calendar.add(lane, time, event);
@@ -207,7 +211,7 @@ impl EventTiming {
 
     /// The same where the device can do more than the plain model, or somebody watches.
     fn take_up_by_standing(&mut self, index: usize) {
-        let Some((number, standing)) = self.first(index) else {
+        let Some((number, standing)) = self.first(index, |_| true) else {
             if self.more[index].suspended != NONE {
                 return self.resume(index);
             }
@@ -221,18 +225,27 @@ impl EventTiming {
             }
             return;
         };
+        self.take_up_with_others(index, number, standing);
+    }
+
+    /// A die takes up an operation, and what may run beside it.
+    pub(super) fn take_up_with_others(&mut self, index: usize, number: u32, standing: Standing) {
         self.begin::<GENERAL>(index, number, true);
         if self.abilities.multi_plane && self.tasks.get(number).kind == Kind::Operation {
             self.take_up_beside(index, number, standing);
         }
     }
 
-    /// Takes the operation out of a die's queues that it takes up next.
+    /// Takes the operation out of a die's queues that it takes up next, if that may be taken up.
     #[inline]
-    fn first(&mut self, index: usize) -> Option<(u32, Standing)> {
+    pub(super) fn first(&mut self, index: usize, may_be: impl Fn(&Entry) -> bool) -> Option<(u32, Standing)> {
         let standing = if self.has_precedence { self.standing_of_first(index)? } else { Standing::Ordered };
         let Self { dies, more, tasks, .. } = self;
-        let number = queue_of(&mut dies[index].queue, &mut more[index], standing).pop_ready(tasks)?;
+        let queue = queue_of(&mut dies[index].queue, &mut more[index], standing);
+        if !may_be(tasks.get(queue.first()?)) {
+            return None;
+        }
+        let number = queue.pop_ready(tasks)?;
         self.leaves_queue(index, number);
         Some((number, standing))
     }
@@ -282,7 +295,6 @@ impl EventTiming {
             planes.push(plane(tasks.get(number)));
             beside.push(number);
         }
-        self.more[index].is_group = !beside.is_empty();
         for number in beside {
             self.leaves_queue(index, number);
             self.begin::<GENERAL>(index, number, false);
@@ -296,6 +308,9 @@ impl EventTiming {
         let entry = self.tasks.get_mut(number);
         entry.start = now;
         let (class, issue, cause) = (entry.class(), entry.issue, entry.task.cause);
+        if MODE == GENERAL && self.overlaps[class] {
+            return self.begin_overlapping(index, number, is_first);
+        }
         let Course { alone_ns, moves_page, asks_after_ns, mut then_ns } = self.courses[class];
         let die = &mut self.dies[index];
         die.alone_until = die.alone_until.max(now + alone_ns);
@@ -306,7 +321,7 @@ impl EventTiming {
         if MODE == GENERAL {
             let more = &mut self.more[index];
             more.active += 1;
-            more.is_group &= !is_first;
+            more.is_group = !is_first;
         }
         if MODE == TOLD || MODE == GENERAL && self.is_watched() {
             self.tell_begin(index, number, is_first);
@@ -341,14 +356,14 @@ impl EventTiming {
             self.set_end(index, class, ends);
         } else {
             self.tasks.details_mut(number).ends = ends;
-            self.calendar.add_any(ends, issue, event(IN_GROUP, number));
+            self.calendar.add_any(ends, issue, event(OF_OPERATION, number));
         }
     }
 
     /// Books a page on its bus; returns when it begins to move. Whoever moves later because of it
     /// ends later.
     #[inline]
-    fn book(&mut self, transfer: Transfer) -> u64 {
+    pub(super) fn book(&mut self, transfer: Transfer) -> u64 {
         let Self { dies, buses, tasks, latencies, now, .. } = self;
         let bus = &mut buses[dies[transfer.die as usize].bus as usize];
         bus.book(transfer, *now, |late| {
@@ -366,13 +381,17 @@ impl EventTiming {
     /// once for a read that waits.
     pub(super) fn begin_work(&mut self, index: usize) {
         let (die, more) = (&mut self.dies[index], &self.more[index]);
-        (die.phase, die.ends) = (Phase::Working, self.now + more.left_ns);
+        let class = self.tasks.get(die.current).class();
+        let phase = if self.overlaps[class] { Phase::Programming } else { Phase::Working };
+        (die.phase, die.ends) = (phase, self.now + more.left_ns);
         let (left_ns, ends) = (more.left_ns, die.ends);
         if !more.passing.is_empty() && !more.is_group && self.lets_itself_suspend(index, left_ns) {
             return self.stop(index);
         }
-        let lane = self.tasks.get(self.dies[index].current).class();
-        self.set_end(index, lane, ends);
+        self.set_end(index, class, ends);
+        if phase == Phase::Programming {
+            self.free_dies.push(index as u32);
+        }
     }
 
     /// A die goes on with what it suspended.
@@ -383,6 +402,7 @@ impl EventTiming {
         (die.current, die.phase) = (number, Phase::Leading);
         (more.active, more.is_group) = (1, false);
         let entry = self.tasks.get_mut(number);
+        more.ahead = u32::from(self.overlaps[entry.class()]);
         entry.start += now - more.stopped_at;
         let (account, cause) = (entry.account, entry.task.cause);
         self.tasks.details_mut(number).taken = now;
@@ -394,15 +414,12 @@ impl EventTiming {
             }
             breakdown.die_held(index, cause, now);
         }
-        if resume_ns == 0 {
-            return self.begin_work(index);
-        }
         self.set_end(index, READ, now + resume_ns);
     }
 
     /// Tells who watches of an operation that begins now.
     #[inline]
-    fn tell_begin(&mut self, index: usize, number: u32, is_first: bool) {
+    pub(super) fn tell_begin(&mut self, index: usize, number: u32, is_first: bool) {
         let entry = self.tasks.get(number);
         if is_first && let Some(breakdown) = &mut self.breakdown {
             breakdown.die_held(index, entry.task.cause, self.now);
@@ -429,13 +446,14 @@ impl EventTiming {
 
     #[inline]
     fn tell_bus_wait(&mut self, number: u32) {
-        let Self { buses, dies, tasks, breakdown, probe, .. } = self;
+        let Self { buses, dies, tasks, courses, breakdown, probe, .. } = self;
         let entry = tasks.get(number);
         let (account, bus) = (entry.account, &buses[dies[entry.task.die as usize].bus as usize]);
         if let Some(breakdown) = breakdown
             && account != NONE
         {
-            bus.waited(number, |cause, ns| breakdown.waited_for_bus(account, cause, ns));
+            let since = entry.start + courses[entry.class()].asks_after_ns;
+            bus.waited(number, since, |cause, ns| breakdown.waited_for_bus(account, cause, ns));
         }
         if probe.is_some() {
             tasks.details_mut(number).transfer = bus.moves_at(number).unwrap_or(NEVER);

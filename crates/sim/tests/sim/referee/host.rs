@@ -84,8 +84,17 @@ impl Keeper {
             (true, true) => Suspend::Both,
         };
         let Rules { copy_back, multi_plane, reads_first, gc_yields, gc_channels, .. } = rules;
-        let abilities =
-            Abilities { copy_back, multi_plane, suspend, suspend_ns, resume_ns, reads_first, gc_channels, gc_yields };
+        let abilities = Abilities {
+            copy_back,
+            multi_plane,
+            suspend,
+            suspend_ns,
+            resume_ns,
+            reads_first,
+            gc_channels,
+            gc_yields,
+            ..Abilities::default()
+        };
         let front_end = FrontEnd {
             link_bytes_per_s: rules.link_bytes_per_s,
             link_ns: rules.link_latency_ns,

@@ -8,7 +8,11 @@ use super::results;
 /// Reads and writes of single pages on a full device of eight dies of two planes, which collects
 /// all the time.
 fn run(keys: &str) -> RunResult {
-    let text = format!(
+    results(&text(keys)).runs.remove(0)
+}
+
+fn text(keys: &str) -> String {
+    format!(
         r#"
         [device]
         channels = 4
@@ -32,8 +36,7 @@ fn run(keys: &str) -> RunResult {
         [[ftl]]
         name = "page"
         "#
-    );
-    results(&text).runs.remove(0)
+    )
 }
 
 fn read_mean(run: &RunResult) -> f64 {
@@ -91,6 +94,23 @@ fn planes_shorten_queues_of_reads() {
 }
 
 #[test]
+fn second_registers_shorten_queues() {
+    let (plain, reads, programs) = (run(""), run("cache_read = true"), run("cache_program = true"));
+    assert!(read_mean(&reads) < read_mean(&plain), "{} {}", read_mean(&reads), read_mean(&plain));
+    let write_mean = |run: &RunResult| run.response_ns.write.mean.expect("writes");
+    assert!(write_mean(&programs) < write_mean(&plain), "{} {}", write_mean(&programs), write_mean(&plain));
+    for other in [&reads, &programs] {
+        assert_eq!(other.event_hash, plain.event_hash, "the scheme does the same");
+        let service = |run| class(run, "host_write").service_ns;
+        assert_eq!(service(other), service(&plain));
+    }
+    // There is nothing to overlap where pages move at once.
+    let at_once = |keys| results(&text(keys).replace("60us", "0us")).runs.remove(0);
+    let (plain, both) = (at_once(""), at_once("cache_read = true\ncache_program = true"));
+    assert_eq!((both.response_ns, both.utilisation), (plain.response_ns, plain.utilisation));
+}
+
+#[test]
 fn fewer_channels_that_collect_make_collections_wait() {
     let waits = |run: &RunResult| class(run, "collection").waiting_ns.mean;
     let (one, all) = (run("gc_channels = 1"), run("gc_channels = 4"));
@@ -112,7 +132,9 @@ fn what_cannot_matter_changes_nothing() {
         results(&text).runs.remove(0)
     };
     let plain = reads("");
-    for keys in ["gc_yields = true", "suspend = \"both\"", "copy_back = true", "gc_channels = 1"] {
+    for keys in
+        ["gc_yields = true", "suspend = \"both\"", "copy_back = true", "gc_channels = 1", "cache_program = true"]
+    {
         let other = reads(keys);
         assert_eq!(other.event_hash, plain.event_hash, "{keys}");
         assert_eq!(other.utilisation, plain.utilisation, "{keys}");

@@ -43,6 +43,12 @@ fn waiting_and_service_add_up_to_the_response() {
         ("3ms", "transfer_latency = \"300us\""),
         ("3ms", "suspend = \"both\"\nsuspend_latency = \"20us\"\nresume_latency = \"30us\"\ngc_yields = true"),
         ("3ms", "copy_back = true\nplanes_per_die = 2\nmulti_plane = true\ngc_channels = 1\nreads_first = true"),
+        ("3ms", "cache_read = true\ncache_program = true"),
+        ("100us", "cache_read = true\ncache_program = true\ntransfer_latency = \"300us\""),
+        (
+            "3ms",
+            "cache_read = true\ncache_program = true\nplanes_per_die = 2\nmulti_plane = true\ncopy_back = true\nsuspend = \"both\"",
+        ),
     ] {
         let found = results(&text(gap, more));
         found.runs.iter().for_each(adds_up);

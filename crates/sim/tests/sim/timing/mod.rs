@@ -7,6 +7,7 @@
 mod abilities;
 mod copies;
 mod front_end;
+mod overlapping;
 
 use flash::{Geometry, Pbn, Shape};
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
@@ -25,6 +26,7 @@ const BLOCKS: u32 = 4;
 struct Scenario {
     timing: EventTiming,
     dies_per_channel: u32,
+    transfer_ns: u64,
 }
 
 /// An operation as it lay: die, operation, cause, begin and end.
@@ -50,10 +52,14 @@ fn geometry(channels: u32, dies_per_channel: u32) -> Geometry {
 
 impl Scenario {
     fn new(channels: u32, dies_per_channel: u32, abilities: Abilities) -> Self {
+        Self::with(channels, dies_per_channel, LATENCIES, abilities)
+    }
+
+    fn with(channels: u32, dies_per_channel: u32, latencies: Latencies, abilities: Abilities) -> Self {
         let geometry = geometry(channels, dies_per_channel);
-        let timing = EventTiming::new(&geometry, LATENCIES, Model::Parallel, abilities);
+        let timing = EventTiming::new(&geometry, latencies, Model::Parallel, abilities);
         let window = Window { from_ns: 0, to_ns: u64::MAX };
-        Self { timing: timing.recorded(window), dies_per_channel }
+        Self { timing: timing.recorded(window), dies_per_channel, transfer_ns: latencies.transfer_ns }
     }
 
     /// The same behind a link and a controller.
@@ -92,7 +98,7 @@ impl Scenario {
             .filter_map(|i| facts.transfer_ns[i].map(|at| (facts.die[i] / self.dies_per_channel, at)))
             .collect();
         transfers.sort_unstable();
-        let meets = |pair: &[(u32, u64)]| pair[0].0 == pair[1].0 && pair[0].1 + LATENCIES.transfer_ns > pair[1].1;
+        let meets = |pair: &[(u32, u64)]| pair[0].0 == pair[1].0 && pair[0].1 + self.transfer_ns > pair[1].1;
         assert!(!transfers.windows(2).any(meets), "two transfers on a channel: {transfers:?}");
         let early = (0..facts.op.len()).find(|&i| facts.start_ns[i] < facts.ready_ns[i]);
         assert_eq!(early, None, "begins before what it follows is done");
