@@ -2,8 +2,14 @@
 //!
 //! ## Idea
 //! Of the free blocks the one that was erased least often is taken next. So blocks that are erased
-//! at all stay close to each other in wear, however unevenly they come back. Cold blocks are left
-//! alone: they are not free, and so are not seen.
+//! at all mostly stay close to each other in wear, however unevenly they come back. Cold blocks are
+//! left alone: they are not free, and so are not seen.
+//!
+//! Over a log buffer it can be worse than nothing where the same requests come again and again in
+//! the same order. Logical blocks that are merged once a round, one after another, hand each other
+//! the same young blocks, which are erased once a round for ever
+//! (`crates/sim/tests/sim/studies/levellers.rs`). What moves data mends that: `static`, or `bet`
+//! with a threshold below the erases of a block in a round.
 //!
 //! ## Source
 //! Wang 2013 3.2.1 (dynamic wear levelling); the order of the free pool in its chapter 4.

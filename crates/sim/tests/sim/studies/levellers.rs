@@ -1,9 +1,16 @@
 //! No leveller leaves blocks less evenly worn than no levelling does: on the recorded traces, cut
 //! to a window that is repeated, and on all look-alikes, whatever the length.
+//!
+//! The exception is taking the least worn free block and moving nothing, where the same requests
+//! come round after round in the same order. Logical blocks that are merged once a round, one after
+//! another, then hand each other the same young blocks: each frees the youngest one just before the
+//! next one takes it. Those blocks are erased once a round for ever, and σ grows in proportion to
+//! the rounds. With the requests of a round in another order each time it does not.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use random::SeededRng;
 use sim::RunResult;
 
 use super::results;
@@ -14,6 +21,10 @@ const LEVELLERS: [&str; 9] = ["none", "dynamic", "static", "bet", "lazy", "dual-
 /// How far σ may be above that of no levelling for chance alone: which of two blocks a request
 /// wears shifts with every allocation.
 const NOISE: f64 = 1.03;
+
+/// Those that move nothing here, and take the least worn free block: `bet` does not reach its
+/// threshold, and `saw` is told nothing of the data.
+const BY_ORDER_ALONE: [&str; 3] = ["dynamic", "bet", "saw"];
 
 /// The folder of recorded traces, where there is one.
 pub(super) fn recorded() -> Option<PathBuf> {
@@ -28,7 +39,12 @@ pub(super) fn recorded() -> Option<PathBuf> {
 
 /// σ of the erase counts of each leveller over FAST with 3 % of log blocks.
 fn sigmas(workload: &str, spare: f64) -> Vec<RunResult> {
-    let stacks = LEVELLERS.map(|wear| format!("[[ftl]]\nname = \"fast+{wear}\"\nlabel = \"{wear}\"\n")).concat();
+    sigmas_of(&LEVELLERS, workload, spare)
+}
+
+fn sigmas_of(levellers: &[&str], workload: &str, spare: f64) -> Vec<RunResult> {
+    let stack = |wear| format!("[[ftl]]\nname = \"fast+{wear}\"\nlabel = \"{wear}\"\n");
+    let stacks: String = levellers.iter().map(stack).collect();
     let text = format!(
         r#"
         [device]
@@ -77,16 +93,22 @@ fn assert_none_is_worse(what: &str, runs: &[RunResult]) {
     }
 }
 
-/// The lines of a window, over and over: time in ms, device, offset and size in bytes, operation.
-fn repeated(lines: &str, times: u32) -> String {
-    let rows: Vec<Vec<&str>> = lines.lines().map(|line| line.split(' ').collect()).collect();
-    let time = |row: &[&str]| row[0].parse::<f64>().expect("a time");
-    let length_ms = time(rows.last().expect("rows")) + 1.0;
+/// The lines of a window, over and over, each with its time first. With a seed, the requests of
+/// each round but the first come in another order.
+fn repeated(lines: &str, times: u32, shuffled_by: Option<u64>) -> String {
+    let mut rows: Vec<(&str, &str)> = lines.lines().filter_map(|line| line.split_once(' ')).collect();
+    let at: Vec<f64> = rows.iter().map(|(time, _)| time.parse().expect("a time")).collect();
+    let length = at.last().expect("rows") + 1.0;
+    let digits = rows[0].0.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let mut rng = shuffled_by.map(SeededRng::new);
     let mut text = String::new();
     for round in 0..times {
-        for row in &rows {
-            let at = time(row) + f64::from(round) * length_ms;
-            writeln!(text, "{at:.3} {}", row[1..].join(" ")).expect("text");
+        for (time, (_, row)) in at.iter().zip(&rows) {
+            writeln!(text, "{:.digits$} {row}", time + f64::from(round) * length).expect("text");
+        }
+        for last in (1..rows.len()).rev() {
+            let Some(rng) = &mut rng else { break };
+            rows.swap(last, rng.below(last as u64 + 1) as usize);
         }
     }
     text
@@ -100,7 +122,7 @@ fn no_leveller_is_worse_than_none_on_windows_of_hm_0() {
         for times in [1, 10, 80] {
             let here = tempfile::tempdir().expect("a folder");
             let path = here.path().join("repeated.trace");
-            std::fs::write(&path, repeated(&lines, times)).expect("written");
+            std::fs::write(&path, repeated(&lines, times, None)).expect("written");
             let columns = "time:ms, device, offset:B, size:B, op:1=read|0=write";
             let workload = format!("trace = {path:?}\ncolumns = \"{columns}\"\naddresses = \"dense\"");
             assert_none_is_worse(&format!("{window} ×{times}"), &sigmas(&workload, 0.06));
@@ -129,4 +151,64 @@ fn no_leveller_is_worse_than_none_on_look_alikes() {
             assert_none_is_worse(&format!("{preset}, {requests}"), &sigmas(&workload, 0.06));
         }
     }
+}
+
+/// The exception of this file's story: what the least worn free block alone does to rounds in one
+/// order, and before it that of the levellers that move. Of those `dual-pool` is up to 6 % above
+/// none on `cloudPhysicsIO`: it takes free blocks alike, and does not move before its threshold.
+#[test]
+fn least_worn_first_alone_parts_blocks_of_equal_rounds() {
+    let Some(folder) = recorded() else { return };
+    for (trace, keys, times, [moving_bound, bound]) in [
+        ("financial1_first10k.ssdsim.ascii", "trace_device = \"stacked\"", 100, [NOISE, 1.75]),
+        ("cloudPhysicsIO.vscsi", "align_offset = 512", 8, [1.1, 1.4]),
+    ] {
+        let path = folder.join(trace);
+        let workload = format!("trace = {path:?}\n{keys}\naddresses = \"dense\"\nrepeat = {times}");
+        let what = format!("{trace} ×{times}");
+        let (by_order, others): (Vec<_>, Vec<_>) =
+            sigmas(&workload, 0.05).into_iter().partition(|run| BY_ORDER_ALONE.contains(&run.label.as_str()));
+        let none = others[0].erases.std;
+        for run in &others {
+            let ratio = run.erases.std / none;
+            println!("{what}, {}: σ is {ratio:.2} times as large", run.label);
+            assert!(ratio <= moving_bound, "{what}, {}: σ is {ratio:.2} times as large", run.label);
+        }
+        for run in by_order {
+            let ratio = run.erases.std / none;
+            println!("{what}, {}: σ is {ratio:.2} times as large", run.label);
+            assert!(ratio <= bound, "{what}, {}: σ is {ratio:.2} times as large", run.label);
+            assert_eq!(run.notes["relocated_blocks"], 0, "{what}, {}", run.label);
+            assert_eq!(run.erases.min, times, "{what}, {}: a block is erased once a round", run.label);
+        }
+    }
+}
+
+/// BET sees a block that is erased once in an interval as one that needs nothing. So it moves those
+/// blocks only if its threshold is below the erases of a block in a round, which are 4.4.
+#[test]
+fn bet_levels_equal_rounds_below_the_erases_of_a_round() {
+    let Some(folder) = recorded() else { return };
+    let path = folder.join("financial1_first10k.ssdsim.ascii");
+    let workload = format!("trace = {path:?}\ntrace_device = \"stacked\"\naddresses = \"dense\"\nrepeat = 100");
+    let runs = sigmas_of(&["none", "bet:threshold=5", "bet:threshold=4"], &workload, 0.05);
+    let [none, above, below] = &runs[..] else { panic!("three runs") };
+    println!("σ {:.2}, {:.2}, {:.2}", none.erases.std, above.erases.std, below.erases.std);
+    assert!((4.0..5.0).contains(&(none.erases.mean / 100.0)), "{:.2} erases", none.erases.mean);
+    assert!(above.erases.std > 1.3 * none.erases.std, "a threshold of 5 is not reached");
+    assert!(below.erases.std < 0.2 * none.erases.std, "a threshold of 4 is");
+}
+
+#[test]
+fn rounds_in_other_orders_are_levelled_by_order_alone() {
+    let Some(folder) = recorded() else { return };
+    let lines = std::fs::read_to_string(folder.join("financial1_first10k.ssdsim.ascii")).expect("a window");
+    let here = tempfile::tempdir().expect("a folder");
+    let path = here.path().join("shuffled.trace");
+    std::fs::write(&path, repeated(&lines, 20, Some(5))).expect("written");
+    let workload = format!("trace = {path:?}\nformat = \"ssdsim\"\ntrace_device = \"stacked\"\naddresses = \"dense\"");
+    let runs = sigmas_of(&["none", "dynamic"], &workload, 0.05);
+    let [none, dynamic] = &runs[..] else { panic!("two runs") };
+    println!("shuffled: σ {:.2} without levelling, {:.2} with dynamic", none.erases.std, dynamic.erases.std);
+    assert!(dynamic.erases.std < 0.4 * none.erases.std);
 }
