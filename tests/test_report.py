@@ -121,7 +121,13 @@ def test_what_was_asked_is_told(text: str) -> None:
 def test_priced_options_are_told_where_there_are_any(text: str) -> None:
     assert "<li>options:" not in text
     document = sample.document()
-    document["study"]["device"] |= {"gc_yields": True, "copy_back": False, "cache_read": True, "suspend": "both", "gc_channels": 2}
+    document["study"]["device"] |= {
+        "gc_yields": True,
+        "copy_back": False,
+        "cache_read": True,
+        "suspend": "both",
+        "gc_channels": 2,
+    }
     assert "options: cache_read, gc_yields, suspend both, gc_channels 2" in page(fk.Results(document))
 
 
