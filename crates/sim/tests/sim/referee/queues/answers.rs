@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use ftl::{FlashOp, Moment, Nanos, Task};
 
-use super::{Die, Operation, Queues};
+use super::dies::Die;
+use super::{Operation, Queues};
 use crate::referee::rules::Rules;
 
 impl Queues {
