@@ -161,6 +161,64 @@ fn second_registers_hide_the_shorter_of_die_and_bus() {
     }
 }
 
+/// n dies of p planes on one bus, each with two groups outstanding or more, one page a plane: with
+/// second registers a page takes max(S / np, T), without them max((S + pT) / np, T).
+#[test]
+fn second_registers_of_many_dies_saturate_the_bus_or_every_die() {
+    let mean_ns = |op, [dies, planes]: [u32; 2], latencies, abilities| {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: dies,
+            planes_per_die: planes,
+            blocks_per_plane: 1,
+            pages_per_block: 1,
+            page_size_bytes: 4096,
+        };
+        let geometry = Geometry::new(shape).expect("a shape");
+        let mut timing = EventTiming::new(&geometry, latencies, Model::Parallel, abilities);
+        let (depth, requests) = (3 * dies * planes, 4_000 * dies * planes);
+        let mut blocks: Vec<u32> = Vec::new();
+        let served = closed_loop(&mut timing, depth, requests, |ended| {
+            // One after the other fills the planes of each die; what ends is followed in its plane.
+            let block = ended.map_or(blocks.len() as u32 % (dies * planes), |ended| blocks[ended as usize]);
+            blocks.push(block);
+            Task::new(op, Cause::Host, Pbn::new(block), block / planes)
+        });
+        served.iter().map(|row| row.2).max().unwrap() as f64 / f64::from(requests)
+    };
+    let plain = Abilities { multi_plane: true, ..Abilities::default() };
+    let both = Abilities { cache_read: true, cache_program: true, ..plain };
+    for [dies, planes] in [[1, 1], [2, 1], [5, 1], [8, 1], [1, 2], [3, 2], [1, 4], [4, 3]] {
+        for (op, phase) in [(FlashOp::Read, 60_000), (FlashOp::Program, 200_000)] {
+            for transfer_ns in [1, 3_000, 20_000, 60_000, 200_000, 500_000] {
+                let latencies = Latencies { read_ns: 60_000, program_ns: 200_000, erase_ns: 1, transfer_ns };
+                let what = format!("{op:?}, {dies} dies of {planes} planes, T = {transfer_ns} ns");
+                let (works, moves) = (f64::from(dies * planes), transfer_ns as f64);
+                let expected = (phase as f64 / works).max(moves);
+                close(mean_ns(op, [dies, planes], latencies, both), expected, 0.001, &what);
+                let expected = ((phase as f64 + f64::from(planes) * moves) / works).max(moves);
+                let what = format!("{what}, no second registers");
+                close(mean_ns(op, [dies, planes], latencies, plain), expected, 0.001, &what);
+            }
+        }
+    }
+}
+
+/// Reads and programs in turn overlap nothing: the order of the queue stands, and a page of each
+/// takes S + T + T + P.
+#[test]
+fn second_registers_overlap_nothing_of_reads_and_programs_in_turn() {
+    let latencies = Latencies { read_ns: 60_000, program_ns: 200_000, erase_ns: 1, transfer_ns: 40_000 };
+    let both = Abilities { cache_read: true, cache_program: true, ..Abilities::default() };
+    let mut turn = 0..;
+    let served = closed_loop(&mut dies(1, 1, latencies, both), 8, 20_000, |_| {
+        let is_read = turn.next().unwrap_or(0) % 2 == 0;
+        host(if is_read { FlashOp::Read } else { FlashOp::Program }, 0)
+    });
+    let last = served.iter().map(|row| row.2).max().unwrap();
+    assert_eq!(last, 10_000 * (60_000 + 40_000 + 40_000 + 200_000));
+}
+
 /// Machines and a repairman with times that are always the same: n dies of a bus, each of which has
 /// a page to be read again as soon as its last one has moved. They sense together once, and queue
 /// for the bus; then the k-th die moves its j-th page at S + kT + (j − 1) max(S + T, nT), since

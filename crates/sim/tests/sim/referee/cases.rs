@@ -216,6 +216,7 @@ impl Case {
             case.rules.gc_channels = case.rules.gc_channels.map(|most| most.min(geometry.channels()));
             if case.host(Keeper::referee(&geometry, case.rules)).is_some() {
                 case.add_host_side(Draw::new(!seed));
+                case.add_second_registers(Draw::new(seed ^ 1 << 63));
                 return case;
             }
         }
@@ -252,6 +253,14 @@ impl Case {
         }
         rules.controller_cores = draw.percent(70).then(|| draw.between(1, 8) as u32);
         self.has_partial_pages = draw.percent(30);
+    }
+
+    /// Gives half of the dies second registers for reads, and half for programs, apart from all
+    /// else.
+    fn add_second_registers(&mut self, mut draw: Draw) {
+        let (reads, programs) = (draw.percent(50), draw.percent(50));
+        self.rules.cache_read = reads && !self.rules.serial;
+        self.rules.cache_program = programs && !self.rules.serial;
     }
 
     /// Whether requests pass a link to the host, or a controller, that takes its time.

@@ -83,17 +83,19 @@ impl Keeper {
             (false, true) => Suspend::Program,
             (true, true) => Suspend::Both,
         };
-        let Rules { copy_back, multi_plane, reads_first, gc_yields, gc_channels, .. } = rules;
+        let Rules { copy_back, multi_plane, cache_read, cache_program, reads_first, gc_yields, gc_channels, .. } =
+            rules;
         let abilities = Abilities {
             copy_back,
             multi_plane,
+            cache_read,
+            cache_program,
             suspend,
             suspend_ns,
             resume_ns,
             reads_first,
             gc_channels,
             gc_yields,
-            ..Abilities::default()
         };
         let front_end = FrontEnd {
             link_bytes_per_s: rules.link_bytes_per_s,

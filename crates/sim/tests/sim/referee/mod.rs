@@ -8,6 +8,7 @@ mod host;
 mod host_side;
 mod queues;
 mod rules;
+mod second_registers;
 mod serial;
 mod studies;
 
@@ -120,6 +121,22 @@ fn a_slower_link_or_controller_is_noticed() {
 }
 
 #[test]
+fn a_missing_second_register_is_noticed() {
+    let missing: [(&str, fn(&mut Rules)); 2] =
+        [("reads", |rules| rules.cache_read = false), ("programs", |rules| rules.cache_program = false)];
+    let cases = default_cases();
+    for (name, missing) in missing {
+        let without = |case: &&Case| {
+            let mut rules = case.rules;
+            missing(&mut rules);
+            difference_under(case, rules).is_some()
+        };
+        let count = cases.iter().filter(without).take(10).count();
+        assert_eq!(count, 10, "too few runs notice that second registers for {name} are missing");
+    }
+}
+
+#[test]
 fn the_drawn_runs_have_links_and_controllers() {
     type IsSuch = fn(&Case) -> bool;
     let cases = default_cases();
@@ -149,9 +166,11 @@ fn the_drawn_runs_have_links_and_controllers() {
 #[test]
 fn the_drawn_runs_use_every_option_collect_and_miss() {
     let cases = default_cases();
-    let options: [fn(&Rules) -> bool; 7] = [
+    let options: [fn(&Rules) -> bool; 9] = [
         |rules| rules.copy_back,
         |rules| rules.multi_plane,
+        |rules| rules.caches_reads(),
+        |rules| rules.caches_programs(),
         |rules| rules.reads_first,
         |rules| rules.gc_yields,
         |rules| rules.suspends_erases,

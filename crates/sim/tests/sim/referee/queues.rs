@@ -60,9 +60,11 @@ struct Operation {
     /// The round in which it became ready.
     ready_in: u64,
     taken_at: Option<u64>,
-    /// Whether its die took it up with no other.
+    /// Whether it is a taking of its own.
     alone: bool,
     has_moved: bool,
+    /// Whether it waits for a second register, or is in one.
+    has_sensed: bool,
     /// Its end, once it is in its erase or program phase.
     ends: Option<(u64, u64)>,
 }
@@ -230,9 +232,9 @@ impl Queues {
             }
         }
         if let What::Operation(operation) = &self.things[node].what {
-            let (die, chain) = (operation.die, operation.task.chain);
+            let chain = operation.task.chain;
             self.ended += 1;
-            self.dies[die].serving.retain(|&other| other != node);
+            self.leave_die(node);
             if let Some(&work) = self.work_of.get(&chain) {
                 self.works[work].unfinished -= 1;
                 self.give_leave();
@@ -336,13 +338,13 @@ impl Queues {
             Event::Sensed(node) => match self.operation(node).kind {
                 Kind::Copy => self.enter_last_phase(node, self.rules.program_ns),
                 _ if self.rules.transfer_ns == 0 => self.end(node),
-                _ => self.ask_bus(node),
+                _ => self.has_sensed(node),
             },
             Event::Moved { bus } => {
                 let (node, _) = self.buses[bus].moving.take().expect("moves");
                 self.operation_mut(node).has_moved = true;
                 match self.operation(node).kind {
-                    Kind::Program => self.enter_last_phase(node, self.rules.program_ns),
+                    Kind::Program => self.has_come(node),
                     _ => self.end(node),
                 }
             }
@@ -352,12 +354,7 @@ impl Queues {
                 self.end(node);
             }
             Event::Suspended { die } => self.dies[die].is_changing = false,
-            Event::Resumed { die } => {
-                let (node, left) = self.dies[die].suspended.take().expect("suspended");
-                self.dies[die].is_changing = false;
-                self.dies[die].serving.push(node);
-                self.enter_last_phase(node, left);
-            }
+            Event::Resumed { die } => self.resume(die),
         }
     }
 
@@ -406,6 +403,7 @@ impl Timing for Queues {
             taken_at: None,
             alone: false,
             has_moved: false,
+            has_sensed: false,
             ends: None,
         };
         let node = self.add(What::Operation(operation), &follows);

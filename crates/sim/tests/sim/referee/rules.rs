@@ -14,6 +14,8 @@ pub(crate) struct Rules {
     pub(crate) serial: bool,
     pub(crate) copy_back: bool,
     pub(crate) multi_plane: bool,
+    pub(crate) cache_read: bool,
+    pub(crate) cache_program: bool,
     pub(crate) reads_first: bool,
     pub(crate) gc_yields: bool,
     pub(crate) suspends_erases: bool,
@@ -84,6 +86,17 @@ impl Rules {
     pub(crate) fn link_ns(&self, bytes: u64) -> u64 {
         let ns = |rate: u64| (u128::from(bytes) * 1_000_000_000).div_ceil(rate.into());
         self.link_bytes_per_s.map_or(0, |rate| ns(rate) as u64)
+    }
+
+    /// Whether dies have second registers that overlap reads. Without transfers there is nothing to
+    /// overlap.
+    pub(crate) fn caches_reads(&self) -> bool {
+        self.cache_read && self.transfer_ns > 0
+    }
+
+    /// The same of programs.
+    pub(crate) fn caches_programs(&self) -> bool {
+        self.cache_program && self.transfer_ns > 0
     }
 
     pub(crate) fn suspends(&self, kind: Kind) -> bool {

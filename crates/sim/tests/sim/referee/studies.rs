@@ -87,6 +87,8 @@ fn device(case: &Case) -> String {
     };
     key(case.rules.copy_back, "copy_back = true".into());
     key(case.rules.multi_plane, "multi_plane = true".into());
+    key(case.rules.cache_read, "cache_read = true".into());
+    key(case.rules.cache_program, "cache_program = true".into());
     key(case.rules.reads_first, "reads_first = true".into());
     key(case.rules.gc_yields, "gc_yields = true".into());
     let suspend = match (case.rules.suspends_erases, case.rules.suspends_programs) {

@@ -35,7 +35,8 @@ impl Queues {
     fn under_way(&self, die: usize) -> impl Iterator<Item = &Operation> {
         let Die { waiting, serving, suspended, .. } = &self.dies[die];
         let suspended = suspended.as_ref().map(|(node, _)| node);
-        waiting.iter().chain(serving).chain(suspended).map(|&node| self.operation(node))
+        let taken = serving.iter().flat_map(|taking| &taking.operations);
+        waiting.iter().chain(taken).chain(suspended).map(|&node| self.operation(node))
     }
 
     /// The time that a die needs: what is ready, one after the other, behind what it has taken up.

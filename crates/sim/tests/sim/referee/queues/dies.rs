@@ -7,12 +7,26 @@ use crate::referee::rules::{Kind, Rules, plane_of};
 pub(super) struct Die {
     /// Operations that are ready.
     pub(super) waiting: Vec<Node>,
-    /// Operations that it has taken up, but the suspended one.
-    pub(super) serving: Vec<Node>,
+    /// What it has taken up, the older taking first, but for the operation that is suspended.
+    pub(super) serving: Vec<Taking>,
     /// The operation that is suspended, and what it still needs.
     pub(super) suspended: Option<(Node, u64)>,
     /// On its way into the suspension, or out of it.
     pub(super) is_changing: bool,
+}
+
+/// What a die has taken up together.
+pub(super) struct Taking {
+    /// Those of its operations that have not ended.
+    pub(super) operations: Vec<Node>,
+    /// Whether what they have sensed is in the second registers.
+    has_left_first_registers: bool,
+}
+
+impl Taking {
+    fn of(operations: Vec<Node>) -> Self {
+        Self { operations, has_left_first_registers: false }
+    }
 }
 
 impl Queues {
@@ -31,19 +45,100 @@ impl Queues {
 
     pub(super) fn serve_die(&mut self, die: usize) {
         self.stop_for(die, |ready_in, round| ready_in == round);
-        if self.dies[die].is_changing || !self.dies[die].serving.is_empty() {
+        if self.dies[die].is_changing {
             return;
         }
         let allowed = self.allowed(die);
         if let Some(&first) = allowed.first() {
-            let group = self.group(first, &allowed);
-            for &node in &group {
-                self.begin(node, group.len() == 1);
+            if self.has_room_for(die, self.operation(first).kind) {
+                let group = self.group(first, &allowed);
+                for &node in &group {
+                    self.begin(node, group.len() == 1);
+                }
+                self.dies[die].serving.push(Taking::of(group));
             }
-        } else if self.dies[die].suspended.is_some() {
+        } else if self.dies[die].suspended.is_some() && self.dies[die].serving.is_empty() {
             self.dies[die].is_changing = true;
             self.at(self.now + self.rules.resume_ns, Event::Resumed { die });
         }
+    }
+
+    /// Whether a die may take up operations of a kind: if it is free, reads while another taking
+    /// moves from the second registers, or programs while it does nothing but program.
+    fn has_room_for(&self, die: usize, kind: Kind) -> bool {
+        let taking = match &self.dies[die].serving[..] {
+            [] => return true,
+            [taking] => taking,
+            _ => return false,
+        };
+        let programs = |&node: &Node| {
+            let operation = self.operation(node);
+            operation.kind == Kind::Program && operation.ends.is_some()
+        };
+        match kind {
+            Kind::Read => taking.has_left_first_registers,
+            Kind::Program => self.rules.caches_programs() && taking.operations.iter().all(programs),
+            Kind::Erase | Kind::Copy => false,
+        }
+    }
+
+    /// A read has sensed its page.
+    pub(super) fn has_sensed(&mut self, node: Node) {
+        if self.rules.caches_reads() {
+            self.operation_mut(node).has_sensed = true;
+            self.fill_second_registers(self.operation(node).die);
+        } else {
+            self.ask_bus(node);
+        }
+    }
+
+    /// What the older taking of a die has sensed leaves the first registers, if all of it has been
+    /// sensed. No other is in the second ones then, since the older one would be.
+    fn fill_second_registers(&mut self, die: usize) {
+        let Some(taking) = self.dies[die].serving.first() else { return };
+        let operations = taking.operations.clone();
+        if !taking.has_left_first_registers && operations.iter().all(|&node| self.operation(node).has_sensed) {
+            self.dies[die].serving[0].has_left_first_registers = true;
+            operations.into_iter().for_each(|node| self.ask_bus(node));
+        }
+    }
+
+    /// The page of a program is there. It programs unless an older taking still does.
+    pub(super) fn has_come(&mut self, node: Node) {
+        if self.dies[self.operation(node).die].serving[0].operations.contains(&node) {
+            self.enter_last_phase(node, self.rules.program_ns);
+        }
+    }
+
+    /// An operation that a die has taken up has ended.
+    pub(super) fn leave_die(&mut self, node: Node) {
+        let die = self.operation(node).die;
+        for taking in &mut self.dies[die].serving {
+            taking.operations.retain(|&other| other != node);
+        }
+        let takings = self.dies[die].serving.len();
+        self.dies[die].serving.retain(|taking| !taking.operations.is_empty());
+        if self.dies[die].serving.len() < takings {
+            self.fill_second_registers(die);
+            self.program_what_has_come(die);
+        }
+    }
+
+    /// The older taking of a die has no other before it any more.
+    fn program_what_has_come(&mut self, die: usize) {
+        let Some(taking) = self.dies[die].serving.first() else { return };
+        let waits = |&node: &Node| self.operation(node).kind == Kind::Program && self.operation(node).has_moved;
+        for node in taking.operations.iter().copied().filter(waits).collect::<Vec<_>>() {
+            self.enter_last_phase(node, self.rules.program_ns);
+        }
+    }
+
+    /// Suspended work goes on.
+    pub(super) fn resume(&mut self, die: usize) {
+        let (node, left) = self.dies[die].suspended.take().expect("suspended");
+        self.dies[die].is_changing = false;
+        self.dies[die].serving.push(Taking::of(vec![node]));
+        self.enter_last_phase(node, left);
     }
 
     /// Reads that the host waits for and that are ready.
@@ -52,9 +147,11 @@ impl Queues {
         ready.filter(|operation| operation.is_awaited_read())
     }
 
-    /// Suspends what a die does, for a read that has become ready in such a round.
+    /// Suspends what a die does, if that is a single operation, for a read that has become ready in
+    /// such a round.
     fn stop_for(&mut self, die: usize, is_such: impl Fn(u64, u64) -> bool) {
-        let &[node] = &self.dies[die].serving[..] else { return };
+        let [taking] = &self.dies[die].serving[..] else { return };
+        let &[node] = &taking.operations[..] else { return };
         let Operation { kind, alone, ends: Some(ends), .. } = *self.operation(node) else { return };
         let left = ends.0 - self.now;
         let asked = self.awaited_reads(die).any(|read| is_such(read.ready_in, self.round));
@@ -83,7 +180,7 @@ impl Queues {
         !self.rules.serial || operation.number == self.ended + 1
     }
 
-    /// What a free die may take up, in the order in which it would.
+    /// What a die may take up as far as its queue is concerned, in the order in which it would.
     fn allowed(&self, die: usize) -> Vec<Node> {
         let read_waits = self.awaited_reads(die).next().is_some();
         let is_suspended = self.dies[die].suspended.is_some();
@@ -125,7 +222,6 @@ impl Queues {
         (operation.taken_at, operation.alone) = (Some(now), alone);
         let (kind, die) = (operation.kind, operation.die);
         self.dies[die].waiting.retain(|&other| other != node);
-        self.dies[die].serving.push(node);
         match kind {
             Kind::Read | Kind::Copy => _ = self.at(now + self.rules.read_ns, Event::Sensed(node)),
             Kind::Erase => self.begin_last_phase(node, self.rules.erase_ns),
