@@ -65,12 +65,12 @@ class Browser:
     def _listen(self) -> None:
         self.console = [entry["message"] for entry in self._log("browser")]
         events = [json.loads(entry["message"])["message"] for entry in self._log("performance")]
-        urls = [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
+        urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
         self.asked = [url for url in urls if not url.startswith(LOCAL)]
 
     def _log(self, kind: str) -> list[Any]:
-        found: list[Any] = self.driver.get_log(kind)  # type: ignore[no-untyped-call] # selenium's own
-        return found
+        entries: list[Any] = self.driver.get_log(kind)  # type: ignore[no-untyped-call] # selenium's own
+        return entries
 
     def wait(self, condition: str) -> None:
         """Wait until a script returns true."""
@@ -89,7 +89,7 @@ class Browser:
 
     def texts(self, selector: str) -> list[str]:
         """The texts of all elements that a selector matches."""
-        return [each.text for each in self.driver.find_elements(By.CSS_SELECTOR, selector)]
+        return [element.text for element in self.driver.find_elements(By.CSS_SELECTOR, selector)]
 
     def paper(self) -> bytes:
         """The page as it is printed."""
@@ -109,8 +109,10 @@ class Browser:
         script = (
             "const done = arguments[0]; axe.run({ exclude: [['.role-mark']] }).then((found) => done(found.violations));"
         )
-        found = self.driver.execute_async_script(script)
-        return [f"{rule['id']}: {node['target']}: {node['failureSummary']}" for rule in found for node in rule["nodes"]]
+        entries = self.driver.execute_async_script(script)
+        return [
+            f"{rule['id']}: {node['target']}: {node['failureSummary']}" for rule in entries for node in rule["nodes"]
+        ]
 
     def close(self) -> None:
         """End it."""

@@ -70,9 +70,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         return made
 
     yield process
-    for each in started:
-        each.kill()
-        with each:
+    for running in started:
+        running.kill()
+        with running:
             pass
 
 

@@ -86,14 +86,14 @@ class Disk:
             umask=umask,
         )
         assert self.process.stderr is not None
-        begun, said = time.monotonic(), []
+        begun, output = time.monotonic(), []
         while time.monotonic() < begun + STARTS_WITHIN_S:
             line = self.process.stderr.readline()
-            said.append(line)
+            output.append(line)
             if line.startswith("serving") or not line:
                 break
-        assert said[-1].startswith("serving"), "".join(said)
-        self.line, self.before = said[-1], said[:-1]
+        assert output[-1].startswith("serving"), "".join(output)
+        self.line, self.before = output[-1], output[:-1]
         return self
 
     def limit_file(self, file_limit_bytes: int) -> None:
@@ -121,20 +121,20 @@ class Disk:
         assert self.process is not None
         assert self.process.stderr is not None
         self.process.send_signal(signal.SIGTERM)
-        said = self.process.stderr.read()
+        errors = self.process.stderr.read()
         code = self.process.wait(timeout=30)
         self._forget()
-        assert code == 0, said
-        return said
+        assert code == 0, errors
+        return errors
 
     def fail(self) -> str:
         """Wait until the server has ended because of an error; what it said."""
         assert self.process is not None
         assert self.process.stderr is not None
-        said = self.process.stderr.read()
-        assert self.process.wait(timeout=30) != 0, said
+        errors = self.process.stderr.read()
+        assert self.process.wait(timeout=30) != 0, errors
         self._forget()
-        return said
+        return errors
 
     def _forget(self) -> None:
         assert self.process is not None

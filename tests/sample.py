@@ -172,7 +172,7 @@ def wear_map(mean: float, chance: random.Random) -> dict[str, Any]:
         "planes_per_cell": 1,
         "blocks_per_cell": 8,
         "mean": means,
-        "max": [None if each is None else round(each + 3) for each in means],
+        "max": [None if mean is None else round(mean + 3) for mean in means],
         "failed": [1 if cell in (5, 700) else 0 for cell in range(1024)],
     }
 
@@ -194,7 +194,7 @@ def operations(wa: float, cause: str) -> list[dict[str, Any]]:
     moved = round((wa - 1) * WRITTEN)
     rows = [("host", "read", READ, 125), ("host", "program", WRITTEN, 300), ("read_modify_write", "read", 9_000, 125)]
     rows += [(cause, "read", moved, 125), (cause, "program", moved, 300), (cause, "erase", moved // 40 + 900, 1500)]
-    return [{"cause": each, "op": op, "count": count, "time_ns": count * us * 1000} for each, op, count, us in rows]
+    return [{"cause": row, "op": op, "count": count, "time_ns": count * us * 1000} for row, op, count, us in rows]
 
 
 def _at(times: list[float], share: float) -> float:

@@ -59,12 +59,12 @@ OPTIONS = ["--requests", "6000", "--set", "workload.span=256MiB"]
 SMALL = ["--ftl", "page,dftl,rftl,dftl+lru", "--ram", "100KiB", "--trials", "20", "--seeds", "2", *OPTIONS]
 
 
-def sought(folder: Path, **asked: Any) -> Answer:  # noqa: ANN401 - fields of a question
+def sought(folder: Path, **fields: Any) -> Answer:  # noqa: ANN401 - fields of a question
     """The answer to a question on fin1."""
-    question = Query("fin1", **({"options": FIN1} | asked))
-    found = answer(question, search_stacks(question, Store(folder / "store", create=True, lazily=True), Local()))
-    assert found is not None
-    return found
+    question = Query("fin1", **({"options": FIN1} | fields))
+    advice = answer(question, search_stacks(question, Store(folder / "store", create=True, lazily=True), Local()))
+    assert advice is not None
+    return advice
 
 
 @dataclass(frozen=True)
@@ -119,14 +119,14 @@ class Anything:
 def everything(ceiling: int = 1 << 20) -> space.Space:
     """The space of all stacks that fit the default device."""
     fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
-    found, refused = heads([], fits, levelled=True)
+    mappings, refused = heads([], fits, levelled=True)
     assert not refused
-    return space.Space(found, ceiling, floors(found, fits))
+    return space.Space(mappings, ceiling, floors(mappings, fits))
 
 
 def test_whatever_is_proposed_is_a_stack_within_the_ranges_of_the_registry() -> None:
     searched = everything()
-    parts = {part["name"]: {each["name"]: each for each in part["parameters"]} for part in fk.parts()}
+    parts = {part["name"]: {parameter["name"]: parameter for parameter in part["parameters"]} for part in fk.parts()}
     seen = set()
     for seed in range(800):
         stack = searched.ask(Anything(seed))
@@ -145,10 +145,19 @@ def test_whatever_is_proposed_is_a_stack_within_the_ranges_of_the_registry() -> 
                     size = values.size(value)
                     assert size is not None
                     assert parameter["min"] <= size <= (1 << 20), stack
-    kept = {(name, key) for name, table in parts.items() for key, each in table.items() if each["kind"] != "duration"}
-    missed = {pair for pair in kept - seen if parts[pair[0]][pair[1]]["default"] != parts[pair[0]][pair[1]].get("max")}
+    searched_keys = {
+        (name, key)
+        for name, table in parts.items()
+        for key, parameter in table.items()
+        if parameter["kind"] != "duration"
+    }
+    missed = {
+        pair
+        for pair in searched_keys - seen
+        if parts[pair[0]][pair[1]]["default"] != parts[pair[0]][pair[1]].get("max")
+    }
     assert {name for name, _ in seen} >= {"dftl", "page", "lru", "static", "owl"}
-    assert len(missed) < 0.2 * len(kept), missed
+    assert len(missed) < 0.2 * len(searched_keys), missed
 
 
 def test_a_search_begins_with_every_mapping_and_turns_its_switches() -> None:
@@ -159,8 +168,10 @@ def test_a_search_begins_with_every_mapping_and_turns_its_switches() -> None:
     ]
     searched = space.Space(heads, 64 * KIB, {"treeftl.ram": 8 * KIB})
     # As Optuna gives them back: what was chosen is asked for under the names that are fixed.
-    found = [searched.ask(Fixed(each)) for each in {**space.halves(searched), **space.others(searched)}.values()]
-    assert found == [
+    proposed = [
+        searched.ask(Fixed(values_)) for values_ in {**space.halves(searched), **space.others(searched)}.values()
+    ]
+    assert proposed == [
         "treeftl:ram=32KiB",
         "faster:sequential=false",
         "page",
@@ -175,10 +186,10 @@ def test_wear_policies_and_named_stacks_are_proposed_by_the_first_mapping() -> N
     heads = [space.Head("dftl", ("", "+static", "+bet", "+static+lru")), space.Head("page", ("", "+static"))]
     searched = space.Space(heads, 64 * KIB, {"dftl.cmt": KIB})
     assert space.wear_policies(heads) == ["static", "bet"]
-    found = [searched.ask(Fixed(each)) for each in space.levelled(searched, ["page", "dftl"]).values()]
-    assert found == ["page+static", "dftl:cmt=32KiB+static", "dftl:cmt=32KiB+bet"]
-    found = [searched.ask(Fixed(each)) for each in space.named(searched).values()]
-    assert {"dftl:cmt=32KiB", "dftl:cmt=32KiB+bet", "page", "page+static"} <= set(found)
+    proposed = [searched.ask(Fixed(fixed)) for fixed in space.levelled(searched, ["page", "dftl"]).values()]
+    assert proposed == ["page+static", "dftl:cmt=32KiB+static", "dftl:cmt=32KiB+bet"]
+    proposed = [searched.ask(Fixed(fixed)) for fixed in space.named(searched).values()]
+    assert {"dftl:cmt=32KiB", "dftl:cmt=32KiB+bet", "page", "page+static"} <= set(proposed)
 
 
 class Fixed:
@@ -228,17 +239,17 @@ def test_what_takes_too_much_with_the_least_ram_is_left_out() -> None:
 def test_what_only_a_simulation_knows_is_not_to_be_built() -> None:
     """A choice of which the registry says so must not be advised."""
     knowing = {
-        each["name"]
+        parameter["name"]
         for part in fk.parts()
-        for each in part["parameters"]
-        if "only a simulation" in " ".join(each["meaning"].split())
+        for parameter in part["parameters"]
+        if "only a simulation" in " ".join(parameter["meaning"].split())
     }
     assert {name for name, _ in space.NOT_TO_BE_BUILT} == knowing
 
 
 def test_ram_is_told_from_other_sizes_by_its_meaning() -> None:
-    sizes = {(part["name"], each["name"]): each for part in fk.parts() for each in part["parameters"]}
-    ram = {key for key, each in sizes.items() if space.is_ram(each)}
+    sizes = {(part["name"], parameter["name"]): parameter for part in fk.parts() for parameter in part["parameters"]}
+    ram = {key for key, parameter in sizes.items() if space.is_ram(parameter)}
     assert {name for _, name in ram} == {"cmt", "ctp", "ram", "hat"}
     assert {key for key in sizes if key[1] in ("cmt", "ctp", "ram", "hat")} == ram
 
@@ -272,16 +283,16 @@ def test_a_stack_is_simpler_without_settings_that_were_not_asked_for() -> None:
 
 
 def test_what_acts_only_with_a_value_of_another_is_not_set_without_it() -> None:
-    found = {part["name"]: needs for part in fk.parts() if (needs := space.needs(part["parameters"]))}
-    assert found["page"] == {
+    needed = {part["name"]: needs for part in fk.parts() if (needs := space.needs(part["parameters"]))}
+    assert needed["page"] == {
         "d": ("victim", "d-choices"),
         "window": ("victim", "windowed-greedy"),
         "hint_streams": ("streams", "hints"),
         "hint_collection": ("streams", "hints"),
     }
-    assert found["dftl"]["protected"] == ("cmt_policy", "segmented-lru")
-    pairs = {pair for needs in found.values() for pair in needs.items()}
-    assert pairs == {*found["page"].items(), *found["dftl"].items()}
+    assert needed["dftl"]["protected"] == ("cmt_policy", "segmented-lru")
+    pairs = {pair for needs in needed.values() for pair in needs.items()}
+    assert pairs == {*needed["page"].items(), *needed["dftl"].items()}
     searched = space.Space([space.Head("page", ("",)), space.Head("page:window=4", ("",))], 1 << 20, {})
     tuned: dict[str, str | int] = {
         "mapping": "page",
@@ -289,8 +300,8 @@ def test_what_acts_only_with_a_value_of_another_is_not_set_without_it() -> None:
         "tune page 1": "victim",
         "page.window": 1,
     }
-    asked = {policy: searched.ask(Fixed({**tuned, "page.victim": policy})) for policy in ("windowed-greedy", "fifo")}
-    assert asked == {"windowed-greedy": "page:victim=windowed-greedy:window=8", "fifo": "page:victim=fifo"}
+    proposed = {policy: searched.ask(Fixed({**tuned, "page.victim": policy})) for policy in ("windowed-greedy", "fifo")}
+    assert proposed == {"windowed-greedy": "page:victim=windowed-greedy:window=8", "fifo": "page:victim=fifo"}
     # What was asked for stays.
     given = {f"tune page:window=4 {slot}": "" for slot in range(2)}
     assert searched.ask(Fixed({**given, "mapping": "page:window=4"})) == "page:window=4"
@@ -325,13 +336,13 @@ def test_unused_ram_and_half_of_each_size_go_elsewhere() -> None:
 
 def test_the_least_ram_of_a_part_is_what_works() -> None:
     fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
-    found, _ = heads(["cdftl", "page+lru"], fits, levelled=False)
-    least = floors(found, fits)
+    smallest, _ = heads(["cdftl", "page+lru"], fits, levelled=False)
+    least = floors(smallest, fits)
     assert least["cdftl.ctp"] == 4 * KIB
     assert fits("cdftl:ctp=2KiB")
     assert least["cdftl.cmt"] == KIB
     assert least["lru.ram"] >= 4 * KIB
-    assert floors(found, fits, 1)["cdftl.cmt"] < KIB
+    assert floors(smallest, fits, 1)["cdftl.cmt"] < KIB
 
 
 # What is kept.
@@ -346,70 +357,70 @@ def test_a_front_is_what_no_other_beats() -> None:
     chance = random.Random(3)  # noqa: S311 - a test's numbers
     for _ in range(50):
         some = points(*((chance.randint(1, 9), chance.randint(1, 9)) for _ in range(20)))
-        found = {(each.ram, each.costs["m"]) for each in halving.front(some, "m")}
-        there = {(each.ram, each.costs["m"]) for each in some}
-        assert found == {
+        on_front = {(point.ram, point.costs["m"]) for point in halving.front(some, "m")}
+        all_points = {(point.ram, point.costs["m"]) for point in some}
+        assert on_front == {
             (ram, cost)
-            for ram, cost in there
-            if not any(r <= ram and c <= cost and (r, c) != (ram, cost) for r, c in there)
+            for ram, cost in all_points
+            if not any(r <= ram and c <= cost and (r, c) != (ram, cost) for r, c in all_points)
         }
 
 
 def test_halving_keeps_the_front_then_the_nearest_and_drops_what_is_far() -> None:
     some = points((1, 100), (2, 50), (4, 20), (3, 55), (5, 24), (6, 900), (7, 26))
     done = halving.halve(some, ["m"], 5)
-    assert [each.stack for each in done.kept] == ["0", "1", "2", "3", "4"]
+    assert [point.stack for point in done.kept] == ["0", "1", "2", "3", "4"]
     assert done.beaten == {"5": 45.0, "6": 1.3}
     # Too many on the front: those go whose place the next smaller one fills with the least loss.
     crowded = points((1, 100), (2, 99), (3, 50), (4, 49), (5, 10))
     done = halving.halve(crowded, ["m"], 3)
-    assert [each.stack for each in done.kept] == ["0", "2", "4"]
+    assert [point.stack for point in done.kept] == ["0", "2", "4"]
     assert sorted(done.crowded) == ["1", "3"]
     # Steps too small to tell add up: one of them stays.
     steps = points(*((1 + place, 100 * 0.996**place) for place in range(9)))
-    kept = [each.costs["m"] for each in halving.halve(steps, ["m"], 9).kept]
-    assert 3 <= len(kept) < 9
-    assert max(min(cost for cost in kept if cost >= each.costs["m"]) / each.costs["m"] for each in steps) <= 1.01
+    costs = [point.costs["m"] for point in halving.halve(steps, ["m"], 9).kept]
+    assert 3 <= len(costs) < 9
+    assert max(min(cost for cost in costs if cost >= step.costs["m"]) / step.costs["m"] for step in steps) <= 1.01
 
 
 def test_as_many_go_on_as_there_is_time_for_and_the_best_whatever_it_takes() -> None:
     some = points((1, 100), (2, 50), (4, 20), (5, 10))
-    asked: list[int] = []
+    sizes: list[int] = []
 
     def fits(stacks: Sequence[str]) -> bool:
-        asked.append(len(stacks))
+        sizes.append(len(stacks))
         return len(stacks) <= 3
 
     done = halving.within(some, ["m"], fits, ["3"])
     # Of the front the two ends and the place that is hardest to fill.
-    assert ([each.stack for each in done.kept], done.late) == (["0", "2", "3"], ["1"])
-    assert asked == [4, 3]
+    assert ([point.stack for point in done.kept], done.late) == (["0", "2", "3"], ["1"])
+    assert sizes == [4, 3]
     assert halving.within(some, ["m"], lambda _: True, ["3"]) == halving.halve(some, ["m"])
     none = halving.within(some, ["m"], lambda _: False, ["3", "2"])
-    assert ([each.stack for each in none.kept], none.late) == (["2", "3"], ["0", "1"])
+    assert ([point.stack for point in none.kept], none.late) == (["2", "3"], ["0", "1"])
     assert halving.within([], ["m"], lambda _: False, []).kept == []
 
 
 def test_of_equals_the_simpler_one_goes_on() -> None:
     some = [halving.Point(stack, 1, {"m": 2.0}) for stack in ("dftl:window=4", "dftl", "dftl:d=2")]
     done = halving.halve([*some, halving.Point("rftl", 2, {"m": 1.0})], ["m"], 9)
-    assert [each.stack for each in done.kept] == ["dftl", "rftl"]
+    assert [point.stack for point in done.kept] == ["dftl", "rftl"]
     assert done.beaten == {"dftl:window=4": 1.0, "dftl:d=2": 1.0}
 
 
 def test_a_stack_without_a_metric_is_on_no_front_of_it() -> None:
     some = [halving.Point("a", 1, {}), halving.Point("b", 2, {"m": 0.0}), halving.Point("c", 3, {"m": 1.0})]
-    assert [each.stack for each in halving.front(some, "m")] == ["b"]
+    assert [point.stack for point in halving.front(some, "m")] == ["b"]
     assert halving.distance(some[0], some, "m") == math.inf
     assert halving.distance(some[2], some, "m") == math.inf
 
 
 @pytest.mark.parametrize(("requests", "expected"), [(90, [60]), (30_000, [6_666, 20_000]), (10**8, 5)])
 def test_prefixes_grow_threefold_up_to_the_part_that_is_searched(requests: int, expected: Any) -> None:  # noqa: ANN401
-    found = prefixes(requests)
-    assert found[-1] == requests * 2 // 3
-    assert found == expected or len(found) == expected
-    assert all(3 <= later / earlier < 3.01 for earlier, later in pairwise(found))
+    lengths = prefixes(requests)
+    assert lengths[-1] == requests * 2 // 3
+    assert lengths == expected or len(lengths) == expected
+    assert all(3 <= later / earlier < 3.01 for earlier, later in pairwise(lengths))
 
 
 def reference(response: float, amplification: float | None, pages: int, prepared: int = 0) -> Measured:
@@ -453,8 +464,8 @@ def test_prefixes_are_those_on_which_the_reference_does_as_on_the_whole() -> Non
     early = {(10, ""): reference(0.13e6, 1.0, 9), (30, ""): reference(0.25e6, 1.3, 90), (90, ""): whole}
     steady = {(10, "steady"): reference(3.4e6, 4.9, 9, 20), (30, "steady"): reference(2.5e6, 4.6, 90, 20)}
     # Nothing is collected early on, so the device is brought into use before.
-    found = chosen({**early, **steady})
-    assert (found.lengths, found.precondition, found.whole) == ([10, 30, 90], "steady", whole)
+    ladder = chosen({**early, **steady})
+    assert (ladder.lengths, ladder.precondition, ladder.whole) == ([10, 30, 90], "steady", whole)
     # Where the preparation was asked for, or does not help, the whole part alone is left.
     assert chosen({**early, **steady}, may_prepare=False).lengths == [90]
     far = {key: reference(9e6, 9.0, 9) for key in steady}
@@ -479,15 +490,15 @@ def test_other_families_must_do_on_a_prefix_as_on_the_whole() -> None:
     assert (cut.lengths, cut.unlike) == ([30, 90], ["fast"])
     # Another preparation is looked at before.
     steady = {**table, (30, "steady"): reference(2e6, 4.0, 30)}
-    found = chosen(steady, {"fast": {**slower, (30, "steady"): like[30, ""]}}, affords=False)
-    assert (found.precondition, found.unlike) == ("steady", [])
+    ladder = chosen(steady, {"fast": {**slower, (30, "steady"): like[30, ""]}}, affords=False)
+    assert (ladder.precondition, ladder.unlike) == ("steady", [])
 
 
 def test_each_prefix_takes_twice_the_work_of_the_one_before() -> None:
     """Preparing a large device takes most of the time: then a longer prefix costs hardly more."""
     same = [reference(1e6, 1.0, pages, 6_000) for pages in (12, 100, 500, 4_000)]
-    table = {(length, ""): each for length, each in zip((1, 3, 9, 27), same, strict=True)}
-    assert [prefix_similarity.work(each) for each in same] == [3_012, 3_100, 3_500, 7_000]
+    table = {(length, ""): measured for length, measured in zip((1, 3, 9, 27), same, strict=True)}
+    assert [prefix_similarity.work(measured) for measured in same] == [3_012, 3_100, 3_500, 7_000]
     assert chosen(table).lengths == [9, 27]
 
 
@@ -495,51 +506,51 @@ def test_each_prefix_takes_twice_the_work_of_the_one_before() -> None:
 
 
 def test_the_answer_is_what_was_measured(given: Given) -> None:
-    said, document = given.result.stdout, given.document
-    assert said.startswith(f"With 100 KiB take {document['advised']}: mean response")
+    text, document = given.result.stdout, given.document
+    assert text.startswith(f"With 100 KiB take {document['advised']}: mean response")
     rows = {row["key"]: row for row in Store(given.folder / "store").rows()}
-    stacks = {each["stack"]: each for each in document["stacks"]}
-    for each in stacks.values():
-        own = [rows[key] for key in each["keys"]]
+    stacks = {row["stack"]: row for row in document["stacks"]}
+    for told_row in stacks.values():
+        own = [rows[key] for key in told_row["keys"]]
         assert len(own) == 2
         assert json.loads(own[0]["study"])["run"]["skip"] == 4_000
-        assert each["response_mean_ns"]["mean"] == pytest.approx(sum(row["response_mean_ns"] for row in own) / 2)
-        assert each["ram_bytes"]["mean"] == pytest.approx(sum(row["ram_bytes"] for row in own) / 2)
+        assert told_row["response_mean_ns"]["mean"] == pytest.approx(sum(row["response_mean_ns"] for row in own) / 2)
+        assert told_row["ram_bytes"]["mean"] == pytest.approx(sum(row["ram_bytes"] for row in own) / 2)
     ratios = [
         rows[mine]["response_mean_ns"] / rows[its]["response_mean_ns"]
         for mine, its in zip(stacks[document["advised"]]["keys"], stacks["page"]["keys"], strict=True)
     ]
     change = math.expm1(sum(math.log(ratio) for ratio in ratios) / 2)
-    told = re.search(r"([0-9.]+) % (slower|faster) than page", said)
-    assert told is not None
-    assert float(told[1]) == pytest.approx(100 * abs(change), abs=0.05)
-    assert told[2] == ("slower" if change > 0 else "faster")
+    match = re.search(r"([0-9.]+) % (slower|faster) than page", text)
+    assert match is not None
+    assert float(match[1]) == pytest.approx(100 * abs(change), abs=0.05)
+    assert match[2] == ("slower" if change > 0 else "faster")
     assert stacks[document["advised"]]["ram_bytes"]["mean"] <= 100 * KIB
 
 
 def test_the_fronts_that_are_told_are_fronts(given: Given) -> None:
     stacks = given.document["stacks"]
     for metric in ("response_mean_ns", "write_amplification"):
-        for each in stacks:
+        for row in stacks:
             beaten = any(
-                other["ram_bytes"]["mean"] <= each["ram_bytes"]["mean"] and other[metric]["mean"] < each[metric]["mean"]
+                other["ram_bytes"]["mean"] <= row["ram_bytes"]["mean"] and other[metric]["mean"] < row[metric]["mean"]
                 for other in stacks
             )
-            assert not (beaten and metric in each["on_fronts"])
-    assert any("response_mean_ns" in each["on_fronts"] for each in stacks)
+            assert not (beaten and metric in row["on_fronts"])
+    assert any("response_mean_ns" in row["on_fronts"] for row in stacks)
 
 
 def test_a_mapping_that_takes_more_ram_than_there_may_be_is_told(given: Given) -> None:
-    mappings = {each["name"]: each for each in given.document["mappings"]}
+    mappings = {mapping["name"]: mapping for mapping in given.document["mappings"]}
     assert mappings["page"] == {"name": "page", "stacks": 0, "requests": 0, "reason": "takes 256 KiB of RAM or more"}
     assert mappings["dftl"]["stacks"] > 0
 
 
 def test_what_is_not_known_is_said(given: Given) -> None:
-    said = " ".join(given.result.stdout.split())
-    assert "Nothing is said of its life" in said
-    assert "No block was erased" in said
-    assert "the last 2,000, which the search did not see" in said
+    text = " ".join(given.result.stdout.split())
+    assert "Nothing is said of its life" in text
+    assert "No block was erased" in text
+    assert "the last 2,000, which the search did not see" in text
 
 
 def test_the_command_gives_the_same_figures(given: Given, call: Callable[..., Result], tmp_path: Path) -> None:
@@ -549,11 +560,11 @@ def test_the_command_gives_the_same_figures(given: Given, call: Callable[..., Re
     result = call(*typed[1:], "--store", tmp_path / "again")
     assert result.exit_code == 0, result.output
     again = {group.label: group for group in groups(Store(tmp_path / "again").rows())}
-    told = {each["stack"]: each for each in given.document["stacks"]}
+    rows = {row["stack"]: row for row in given.document["stacks"]}
     assert set(again) == {given.document["advised"], "page"}
     for label, group in again.items():
         for metric in ("response_mean_ns", "response_p99_ns", "write_amplification", "ram_bytes"):
-            assert group.estimate(metric).mean == told[label][metric]["mean"]  # type: ignore[union-attr] # each has them
+            assert group.estimate(metric).mean == rows[label][metric]["mean"]  # type: ignore[union-attr] # each has them
 
 
 def test_the_same_number_of_trials_gives_the_same_answer(
@@ -586,24 +597,24 @@ def test_the_front_is_within_three_percent_of_an_exhaustive_sweep(tmp_path: Path
     part that was held out, where other stacks are best by as much.
     """
     options = FIN1 | {"seed": seed}
-    found = sought(tmp_path, ftl="page,dftl,rftl", trials=80, seeds=1, options=options)
-    last = found.result.last
+    advice = sought(tmp_path, ftl="page,dftl,rftl", trials=80, seeds=1, options=options)
+    last = advice.result.last
     assert last.halved is not None
-    kept = [last.tried[point.stack] for point in last.halved.kept]
+    halved = [last.tried[point.stack] for point in last.halved.kept]
     parts: list[tuple[dict[str, Any], Sequence[Measured], float]] = [
-        ({"requests": 4_000, "skip": 2_000}, kept, 1.03),
-        ({"requests": 6_000, "skip": 4_000}, [each.measured for each in found.stacks], 1.1),
+        ({"requests": 4_000, "skip": 2_000}, halved, 1.03),
+        ({"requests": 6_000, "skip": 4_000}, [stack.measured for stack in advice.stacks], 1.1),
     ]
     axes = [values.parse(f"{name}.cmt=1KiB..4MiB:x2") for name in ("dftl", "rftl")]
     for part, chosen, limit in parts:
-        asked: Any = options | part | {"capacity": f"{found.result.capacity}B"}
-        plan = plans.from_options(["fin1"], "page,dftl,rftl", None, asked)
+        sweep_options: Any = options | part | {"capacity": f"{advice.result.capacity}B"}
+        plan = plans.from_options(["fin1"], "page,dftl,rftl", None, sweep_options)
         swept = runs.run(plans.with_more(plan, axes, 1), Store(tmp_path / "store"), Local())
         assert len(swept.rows) == 27
         assert not swept.failed
         for metric in ("response_mean_ns", "write_amplification"):
             grid = [(row["ram_bytes"], row[metric]) for row in swept.rows]
-            front = sorted((each.mean("ram_bytes") or 0, each.mean(metric) or 0) for each in chosen)
+            front = sorted((measured.mean("ram_bytes") or 0, measured.mean(metric) or 0) for measured in chosen)
             assert worst(front, grid) <= limit, metric
             # Were there one end of the front alone, this would tell.
             assert worst(front[:1], grid) > limit
@@ -611,20 +622,22 @@ def test_the_front_is_within_three_percent_of_an_exhaustive_sweep(tmp_path: Path
 
 
 def test_goals_choose_differently(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"ftl": "page,dftl", "trials": 12, "seeds": 1}
-    fast, little = sought(tmp_path, **asked), sought(tmp_path, **asked, goal="ram")
+    options: dict[str, Any] = {"ftl": "page,dftl", "trials": 12, "seeds": 1}
+    fast, little = sought(tmp_path, **options), sought(tmp_path, **options, goal="ram")
     # Chosen by what was searched, whatever the held-out part says; the least RAM is chosen by what
     # is told.
     searched = {
-        stack: each.mean("response_mean_ns") or 0 for stack, each in fast.result.last.tried.items() if each.rows
+        stack: measured.mean("response_mean_ns") or 0
+        for stack, measured in fast.result.last.tried.items()
+        if measured.rows
     }
     assert searched[fast.advised.stack] == min(searched.values())
-    ram = {stack: each.mean("ram_bytes") or 0 for stack, each in little.result.finalists.items()}
-    told = {stack: each.mean("response_mean_ns") or 0 for stack, each in little.result.finalists.items()}
-    enough = [stack for stack, response in told.items() if response <= 1.1 * min(told.values())]
+    ram = {stack: measured.mean("ram_bytes") or 0 for stack, measured in little.result.finalists.items()}
+    held_out = {stack: measured.mean("response_mean_ns") or 0 for stack, measured in little.result.finalists.items()}
+    enough = [stack for stack, response in held_out.items() if response <= 1.1 * min(held_out.values())]
     assert little.advised.stack in enough
     assert ram[little.advised.stack] == min(ram[stack] for stack in enough)
-    tail = sought(tmp_path, **asked, goal="p99")
+    tail = sought(tmp_path, **options, goal="p99")
     assert tail.metrics == ["response_p99_ns", "write_amplification"]
     assert tail.sentences[0].startswith(f"Take {tail.advised.stack}: p99 response ")
 
@@ -634,14 +647,14 @@ WORN = ["workload.span=64MiB", "device.endurance=500"]
 
 def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Callable[..., Result]) -> None:
     worn: dict[str, Any] = {"requests": 140_000, "precondition": "steady", "settings": WORN}
-    found = sought(tmp_path, goal="life", options=worn, ftl="page,page+static", trials=4, seeds=1)
-    assert all(rung.requests == found.result.searched for rung in found.result.rungs)
+    advice = sought(tmp_path, goal="life", options=worn, ftl="page,page+static", trials=4, seeds=1)
+    assert all(rung.requests == advice.result.searched for rung in advice.result.rungs)
     # Over the shorter prefixes page has no forecast, so the search begins at the first that has
     # one.
-    assert found.result.rungs[0].requests > prefixes(140_000)[0]
-    assert found.metrics == ["response_mean_ns", "write_amplification", "life_bytes"]
-    assert found.sentences[0].startswith(f"Take {found.advised.stack}: life ")
-    assert "Its life is a forecast from the erases of the run, not measured." in found.sentences
+    assert advice.result.rungs[0].requests > prefixes(140_000)[0]
+    assert advice.metrics == ["response_mean_ns", "write_amplification", "life_bytes"]
+    assert advice.sentences[0].startswith(f"Take {advice.advised.stack}: life ")
+    assert "Its life is a forecast from the erases of the run, not measured." in advice.sentences
     result = call("advise", "fin1", "--goal", "life", "--ftl", "page", "--trials", 2, *OPTIONS)
     assert result.exit_code == 2
     assert "--goal life: no life is forecast" in " ".join(result.stderr.split())
@@ -675,8 +688,8 @@ def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Take block: mean response")
     # The device and its preparation tell of pages, too.
-    told, _, others = result.stdout.partition("\nMeasured on\n")
-    assert "page" not in told
+    printed, _, others = result.stdout.partition("\nMeasured on\n")
+    assert "page" not in printed
     assert "page" not in others.partition("How sure that is")[2].partition("Read with care")[0]
     assert "Nothing is compared with page, which could not be run: " in " ".join(result.stdout.split())
     assert "--ftl block --requests 3000 --set" in result.stdout
@@ -687,20 +700,20 @@ def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -
 
 def test_caches_below_the_usual_least_are_searched_where_nothing_else_fits(tmp_path: Path) -> None:
     options: dict[str, Any] = {"requests": 3_000, "capacity": "4GiB"}
-    found = sought(tmp_path, ftl="page,dftl", trials=3, seeds=1, ram_bytes=4_200, options=options)
-    assert (found.advised.measured.mean("ram_bytes") or 0) <= 4_200
+    advice = sought(tmp_path, ftl="page,dftl", trials=3, seeds=1, ram_bytes=4_200, options=options)
+    assert (advice.advised.measured.mean("ram_bytes") or 0) <= 4_200
 
 
 def test_a_trace_off_the_page_grid_is_hinted_at(call: Callable[..., Result], tmp_path: Path) -> None:
     trace = tmp_path / "t.csv"
     trace.write_text("".join(f"{row * 9},write,{row * 37 % 400 * 4096 + 3584},4096\n" for row in range(600)))
-    asked = ["advise", trace, "--columns", "time:ms, op, offset:B, size:B", "--ftl", "page,dftl", "--trials", 2]
-    result = call(*asked)
+    arguments = ["advise", trace, "--columns", "time:ms, op, offset:B, size:B", "--ftl", "page,dftl", "--trials", 2]
+    result = call(*arguments)
     assert result.exit_code == 0, result.output
     assert "0 % of the requests start and end on the device's pages of 4 KiB; with align_offset = 512" in " ".join(
         result.stdout.split()
     )
-    assert "align_offset" not in call(*asked, "--align-offset", 512).stdout.partition("To measure it again")[0]
+    assert "align_offset" not in call(*arguments, "--align-offset", 512).stdout.partition("To measure it again")[0]
 
 
 def test_a_real_trace_is_advised_on(call: Callable[..., Result], msr: Path) -> None:
@@ -713,30 +726,30 @@ def test_a_real_trace_is_advised_on(call: Callable[..., Result], msr: Path) -> N
 
 def test_what_takes_too_much_after_all_is_not_advised(tmp_path: Path) -> None:
     """RAM may grow in a longer run: then the next best one is advised."""
-    asked: dict[str, Any] = {"ftl": "page,dftl,rftl", "ram_bytes": 64 * KIB, "trials": 16, "seeds": 1}
-    first = sought(tmp_path, **asked)
+    options: dict[str, Any] = {"ftl": "page,dftl,rftl", "ram_bytes": 64 * KIB, "trials": 16, "seeds": 1}
+    first = sought(tmp_path, **options)
     searched = first.result.last.tried
     winner = first.result.finalists[first.advised.stack]
     winner.rows[0]["ram_bytes"] = 64 * KIB + 1
     second = answer(first.query, first.result)
     assert second is not None
-    assert not any("was prepared by" in each for each in second.cautions)
+    assert not any("was prepared by" in caution for caution in second.cautions)
     others = [stack for stack in first.result.finalists if stack not in (winner.stack, "page")]
     assert second.advised.stack == min(others, key=lambda stack: searched[stack].mean("response_mean_ns") or math.inf)
 
 
 def test_a_device_that_was_prepared_otherwise_is_told(tmp_path: Path) -> None:
-    found = sought(tmp_path, ftl="page,dftl", trials=4, seeds=1)
-    row = found.result.finalists[found.advised.stack].rows[0]
+    advice = sought(tmp_path, ftl="page,dftl", trials=4, seeds=1)
+    row = advice.result.finalists[advice.advised.stack].rows[0]
     document = json.loads(row["document"])
     document["runs"][0]["precondition"] = None
     row["document"] = json.dumps(document)
-    again = answer(found.query, found.result)
+    again = answer(advice.query, advice.result)
     assert again is not None
     assert "prepared by fill where the stack was chosen, and by none where it was measured" in " ".join(again.cautions)
     # The search's own preparation is told as such.
-    found.result.last.precondition = "steady"
-    again = answer(found.query, found.result)
+    advice.result.last.precondition = "steady"
+    again = answer(advice.query, advice.result)
     assert again is not None
     assert "prepared by" not in " ".join(again.cautions)
     assert "on a device in a steady state" in again.doubts[0]
@@ -744,28 +757,28 @@ def test_a_device_that_was_prepared_otherwise_is_told(tmp_path: Path) -> None:
 
 def test_how_like_the_whole_a_prefix_is_is_told(tmp_path: Path) -> None:
     worn: dict[str, Any] = {"requests": 90_000, "precondition": "steady", "settings": ["workload.span=64MiB"]}
-    found = sought(tmp_path, options=worn, ftl="page", trials=1, seeds=1)
-    first = found.result.rungs[0]
-    assert first.requests < found.result.searched
-    said = [each for each in found.doubts if f"first tried on {first.requests:,} requests" in each]
-    for measured in (first.tried["page"], found.result.whole):
+    advice = sought(tmp_path, options=worn, ftl="page", trials=1, seeds=1)
+    first = advice.result.rungs[0]
+    assert first.requests < advice.result.searched
+    sentences = [doubt for doubt in advice.doubts if f"first tried on {first.requests:,} requests" in doubt]
+    for measured in (first.tried["page"], advice.result.whole):
         assert measured is not None
-        assert phrasing.value("response_mean_ns", phrasing.of("response_mean_ns", measured)) in said[0]
-    found.result.whole = None
-    again = answer(found.query, found.result)
+        assert phrasing.value("response_mean_ns", phrasing.of("response_mean_ns", measured)) in sentences[0]
+    advice.result.whole = None
+    again = answer(advice.query, advice.result)
     assert again is not None
-    assert any("there was no time to see whether these are like the whole" in each for each in again.doubts)
+    assert any("there was no time to see whether these are like the whole" in doubt for doubt in again.doubts)
 
 
 def test_without_the_held_out_part_the_figures_are_those_of_the_search(tmp_path: Path) -> None:
     whole = sought(tmp_path, ftl="page,dftl", trials=8, seeds=2)
     whole.result.finalists = {}
-    told = answer(whole.query, whole.result)
-    assert told is not None
-    assert not told.is_held_out
-    assert "nothing was measured on the part that was held out" in told.doubts[0]
-    assert all(json.loads(each.measured.rows[0]["study"])["run"]["skip"] == 2_000 for each in told.stacks)
-    assert any(each.startswith("There was no time for ") for each in told.cautions)
+    advice = answer(whole.query, whole.result)
+    assert advice is not None
+    assert not advice.is_held_out
+    assert "nothing was measured on the part that was held out" in advice.doubts[0]
+    assert all(json.loads(stack.measured.rows[0]["study"])["run"]["skip"] == 2_000 for stack in advice.stacks)
+    assert any(caution.startswith("There was no time for ") for caution in advice.cautions)
 
 
 # Time, and its end.
@@ -820,15 +833,15 @@ def test_work_that_takes_too_long_is_stopped() -> None:
 def test_a_workload_that_takes_all_the_time_to_look_over_is_answered(call: Callable[..., Result]) -> None:
     result = call("advise", "fin1", "--requests", 10**9, "--budget", "1500ms")
     assert result.exit_code == 2
-    said = " ".join(result.stderr.split())
-    assert "--budget 1.50 s: too short to try anything. After " in said
-    assert "the workload had not been looked over" in said
+    text = " ".join(result.stderr.split())
+    assert "--budget 1.50 s: too short to try anything. After " in text
+    assert "the workload had not been looked over" in text
 
 
 def test_a_budget_ends_the_search_with_an_answer(tmp_path: Path) -> None:
-    found = sought(tmp_path, budget_s=4.0, seeds=1, ftl="page,dftl")
-    assert found.result.rungs[0].tried
-    assert found.sentences[0].startswith("Take ")
+    advice = sought(tmp_path, budget_s=4.0, seeds=1, ftl="page,dftl")
+    assert advice.result.rungs[0].tried
+    assert advice.sentences[0].startswith("Take ")
 
 
 def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[str]]) -> None:
@@ -841,19 +854,19 @@ def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[st
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out.startswith("The search was stopped; best so far: ")
-    said = " ".join(out.split())
-    assert "The search was stopped; this is what was found until then." in said
-    assert "nothing was measured on the part that was held out" in said
+    text = " ".join(out.split())
+    assert "The search was stopped; this is what was found until then." in text
+    assert "nothing was measured on the part that was held out" in text
 
 
 def test_ctrl_c_before_anything_says_so(start: Callable[..., subprocess.Popen[str]]) -> None:
     process = start("advise", "fin1", "--requests", 50_000_000, "--ftl", "page")
     time.sleep(3)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     # On a busy machine it may still be loading what it needs.
-    assert said.splitlines()[-1] in ("Stopped. Nothing was written.", "Stopped before everything was written.")
+    assert errors.splitlines()[-1] in ("Stopped. Nothing was written.", "Stopped before everything was written.")
 
 
 # Bad input.
@@ -861,9 +874,9 @@ def test_ctrl_c_before_anything_says_so(start: Callable[..., subprocess.Popen[st
 
 def test_a_search_takes_the_seeds_that_runs_take() -> None:
     assert of_32_bits(2**32 - 1) == 2**32 - 1
-    found = {of_32_bits(2**32 + more) for more in range(20)}
-    assert len(found) == 20
-    assert max(found) < 2**32
+    seeds = {of_32_bits(2**32 + more) for more in range(20)}
+    assert len(seeds) == 20
+    assert max(seeds) < 2**32
     for seed in (2**32, 2**63 - 1):
         sampled = [_optuna(Query("fin1", options={"seed": seed}), 2) for _ in range(2)]
         assert len({study.ask().suggest_int("x", 0, 10**9) for study in sampled}) == 1
@@ -912,9 +925,9 @@ def test_bad_input_is_answered(
     options = [] if "--requests" in arguments else OPTIONS
     result = call("advise", "fin1", *own, *trials, *options, *arguments)
     assert result.exit_code == 2, result.output
-    said = " ".join(result.stderr.split())
+    text = " ".join(result.stderr.split())
     for part in parts:
-        assert part in said
+        assert part in text
     assert not result.stdout
 
 
@@ -932,8 +945,8 @@ def test_no_trace_and_no_output_over_it(call: Callable[..., Result], msr: Path) 
 
 def test_no_line_is_wider_than_a_narrow_terminal(tmp_path: Path) -> None:
     out = StringIO()
-    found = sought(tmp_path, ftl="page,dftl", trials=6, seeds=2, ram_bytes=64 * KIB)
-    show(found, Console(file=out, width=60, force_terminal=True, color_system=None))
+    advice = sought(tmp_path, ftl="page,dftl", trials=6, seeds=2, ram_bytes=64 * KIB)
+    show(advice, Console(file=out, width=60, force_terminal=True, color_system=None))
     lines = [line for line in out.getvalue().splitlines() if not line.startswith("ftlkit sweep")]
     assert max(map(len, lines)) <= 60
     assert re.search(r"^\* dftl:cmt=", out.getvalue(), re.MULTILINE)

@@ -26,18 +26,18 @@ TYPED = "--ftl page,dftl --trials 2 --seeds 2 --ram 100KiB --requests 3000 --set
 
 
 def test_the_answer_is_that_of_the_command(call: Callable[..., Result], tmp_path: Path) -> None:
-    heard: list[str] = []
-    advice = fk.advise("fin1", **ASKED, **SMALL, tell=heard.append)
+    messages: list[str] = []
+    advice = fk.advise("fin1", **ASKED, **SMALL, tell=messages.append)
     assert list(tmp_path.iterdir()) == [], "without a store nothing is kept"
-    assert any("measured on the first" in each for each in heard)
+    assert any("measured on the first" in message for message in messages)
     result = call("advise", "fin1", *TYPED.split(), "--json", "a.json")
     assert result.exit_code == 0, result.output
     advice.save(tmp_path / "b.json")
-    told = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
-    assert told == json.loads((tmp_path / "b.json").read_text(encoding="utf-8")) == advice.document
+    document = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert document == json.loads((tmp_path / "b.json").read_text(encoding="utf-8")) == advice.document
     assert " ".join(result.stdout.split()).startswith(advice.sentences[0])
-    assert advice.doubts + advice.cautions == told["sure"] + told["cautions"]
-    assert (advice.advised, advice.command, advice.is_cancelled) == (told["advised"], told["command"], False)
+    assert advice.doubts + advice.cautions == document["sure"] + document["cautions"]
+    assert (advice.advised, advice.command, advice.is_cancelled) == (document["advised"], document["command"], False)
     assert repr(advice) == f"<ftlkit.Advice for fin1: {advice.advised}>"
 
 
@@ -67,22 +67,22 @@ def options_of_the_command() -> list[TyperOption]:
     """The options that `ftlkit advise` takes."""
     own = typer.Typer()
     own.command()(advise)
-    return [each for each in typer.main.get_command(own).params if isinstance(each, TyperOption)]
+    return [option for option in typer.main.get_command(own).params if isinstance(option, TyperOption)]
 
 
 def test_every_option_of_the_command_reaches_the_question_of_python(
     call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, msr: Path
 ) -> None:
     """Each alone, so that none is lost or stands in for another."""
-    asked: list[tuple[Query, Any]] = []
+    queries: list[tuple[Query, Any]] = []
 
     def note(query: Query, _store: Path, threads: int | None, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - as it has them
-        asked.append((query, threads))
+        queries.append((query, threads))
         raise fk.UserError("enough.")
 
     monkeypatch.setattr("ftlkit.api.advise.answered", note)
     monkeypatch.setattr("ftlkit.cli.advise.answered", note)
-    found, plain = set(), None
+    changed, plain = set(), None
     for option in [None, *options_of_the_command()]:
         name = "" if option is None else option.opts[0].removeprefix("--")
         if name in OWN:
@@ -94,11 +94,11 @@ def test_every_option_of_the_command_reaches_the_question_of_python(
         given: dict[str, Any] = {"settings" if name == "set" else name.replace("-", "_"): value} if name else {}
         with pytest.raises(fk.UserError, match="enough"):
             fk.advise(msr, **given)
-        assert asked[-2] == asked[-1], name
-        plain = plain or asked[-1]
-        assert not name or asked[-1] != plain, f"{name} changes nothing"
-        found.add(name)
-    assert found >= {"", "ram", "goal", "budget", "trials", "ftl", "seeds", "device", "set", "precondition", "seed"}
+        assert queries[-2] == queries[-1], name
+        plain = plain or queries[-1]
+        assert not name or queries[-1] != plain, f"{name} changes nothing"
+        changed.add(name)
+    assert changed >= {"", "ram", "goal", "budget", "trials", "ftl", "seeds", "device", "set", "precondition", "seed"}
 
 
 def test_the_stacks_are_a_frame(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_stacks_are_a_frame(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("wrong", "words"),
     [
         ({"ram": "lots"}, "ram lots: must be a size"),
         ({"ram": 0}, "ram = 0: must be 1 byte or more"),
@@ -134,8 +134,8 @@ def test_the_stacks_are_a_frame(tmp_path: Path) -> None:
         ({"workload": {"preset": "fin1"}}, "a preset's name or a trace's path"),
     ],
 )
-def test_what_cannot_be_answered_is_refused(asked: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_answered_is_refused(wrong: dict[str, Any], words: str) -> None:
     given: dict[str, Any] = {"workload": "fin1", "requests": 3_000, "trials": 2}
     with pytest.raises(fk.UserError) as caught:
-        fk.advise(**(given | asked))
+        fk.advise(**(given | wrong))
     assert words in str(caught.value)

@@ -65,15 +65,15 @@ def again(measured: Measured, chance: random.Random) -> Measured:
 class Case:
     """A search and its answer."""
 
-    told: Answer
+    advice: Answer
     first: dict[str, Measured]
     """What was run on the part that was searched."""
 
     @property
     def candidates(self) -> list[StackResult]:
         """Stacks with figures that may be advised."""
-        most = self.told.query.ram_bytes or 1 << 40
-        return [stack for stack in self.told.stacks if (stack.measured.mean("ram_bytes") or 0) <= most]
+        most = self.advice.query.ram_bytes or 1 << 40
+        return [stack for stack in self.advice.stacks if (stack.measured.mean("ram_bytes") or 0) <= most]
 
 
 @cache
@@ -89,18 +89,20 @@ def cases() -> list[Case]:
         result.rungs = [Rung(result.searched, tried=first)]
         order = sorted(first, key=lambda stack: (first[stack].is_behind, first[stack].rows[0]["response_mean_ns"]))
         result.asked_for = order
-        there = order[: chance.randint(1, len(order))] if chance.random() < 0.5 else order
-        result.finalists = {stack: again(first[stack], chance) for stack in there}
-        told = answer(query, result)
-        assert told is not None
-        made.append(Case(told, first))
+        tried = order[: chance.randint(1, len(order))] if chance.random() < 0.5 else order
+        result.finalists = {stack: again(first[stack], chance) for stack in tried}
+        advice = answer(query, result)
+        assert advice is not None
+        made.append(Case(advice, first))
     return made
 
 
 def complete() -> Case:
     """A search in which nothing was left out."""
-    there = (case for case in cases() if not case.told.result.missed and case.told.sentences[0].startswith("Take"))
-    return copy.deepcopy(next(there))
+    advised = (
+        case for case in cases() if not case.advice.result.missed and case.advice.sentences[0].startswith("Take")
+    )
+    return copy.deepcopy(next(advised))
 
 
 def cost(measured: Measured, metric: str = METRICS[0]) -> float:
@@ -115,27 +117,29 @@ def ram(measured: Measured) -> float:
 
 def test_the_first_sentence_has_the_figures_of_the_advised_row() -> None:
     for case in cases():
-        advised = case.told.advised
-        assert re.search(rf"(take|Take|so far.*|them is) {re.escape(advised.stack)}[ :]", case.told.sentences[0] + ":")
-        assert phrasing.text(METRICS[0], advised.measured) in case.told.sentences[0]
-        assert units.size(ram(advised.measured)) in case.told.sentences[0]
+        advised = case.advice.advised
+        assert re.search(
+            rf"(take|Take|so far.*|them is) {re.escape(advised.stack)}[ :]", case.advice.sentences[0] + ":"
+        )
+        assert phrasing.text(METRICS[0], advised.measured) in case.advice.sentences[0]
+        assert units.size(ram(advised.measured)) in case.advice.sentences[0]
 
 
 def test_none_is_advised_that_another_beats_with_no_more_ram() -> None:
     for case in cases():
-        mine = case.told.advised.measured
+        mine = case.advice.advised.measured
         for other in (stack.measured for stack in case.candidates):
             if ram(other) <= ram(mine) and other.is_behind <= mine.is_behind:
-                assert cost(other) * NOTHING >= cost(mine), case.told.sentences
+                assert cost(other) * NOTHING >= cost(mine), case.advice.sentences
             if ram(other) < ram(mine) and other.is_behind <= mine.is_behind:
-                assert cost(other) >= cost(mine), case.told.sentences
+                assert cost(other) >= cost(mine), case.advice.sentences
 
 
 def test_whoever_beats_a_figure_in_brackets_is_shown() -> None:
     for case in cases():
-        shown = case.told.table
+        shown = case.advice.table
         for stack in shown:
-            for metric in case.told.metrics:
+            for metric in case.advice.metrics:
                 beaters = [
                     other
                     for other in shown
@@ -145,31 +149,31 @@ def test_whoever_beats_a_figure_in_brackets_is_shown() -> None:
                 ]
                 assert metric in stack.fronts or beaters
         out = StringIO()
-        show(case.told, Console(file=out, width=200))
+        show(case.advice, Console(file=out, width=200))
         assert all(f" {stack.stack} " in out.getvalue() for stack in shown)
 
 
 def test_what_was_left_out_and_may_be_as_good_is_said_first() -> None:
     for case in cases():
-        best, missed = case.told.advised.stack, case.told.result.missed
+        best, missed = case.advice.advised.stack, case.advice.result.missed
         is_behind = case.first[best].is_behind
         rivals = [
             stack
             for stack in missed
             if cost(case.first[stack]) <= MARGIN * cost(case.first[best]) and case.first[stack].is_behind <= is_behind
         ]
-        first = case.told.sentences[0]
+        first = case.advice.sentences[0]
         assert first.startswith("Not enough time") == bool(rivals) or " not enough time" in first
         assert (f"ake {best}: " in first) <= (not rivals)
         if rivals:
-            assert f"{len(rivals)} of {len(case.told.result.asked_for)} stacks that may be as good" in first
+            assert f"{len(rivals)} of {len(case.advice.result.asked_for)} stacks that may be as good" in first
 
 
 def test_what_differs_by_less_than_a_thousandth_is_as_fast() -> None:
     for case in cases():
-        for sentence in case.told.sentences:
-            for found in re.finditer(r"([\d.]+)\N{NO-BREAK SPACE}% (faster|slower|higher|lower)", sentence):
-                assert float(found[1]) >= 0.1 - 1e-9
+        for sentence in case.advice.sentences:
+            for match in re.finditer(r"([\d.]+)\N{NO-BREAK SPACE}% (faster|slower|higher|lower)", sentence):
+                assert float(match[1]) >= 0.1 - 1e-9
             assert "less than 0.1" not in sentence
 
 
@@ -189,26 +193,26 @@ def test_what_differs_by_less_than_a_thousandth_is_as_fast() -> None:
 def test_a_search_that_was_cut_says_so_first(change: dict[str, Any], reason: str) -> None:
     case = complete()
     for key, value in change.items():
-        setattr(case.told.result, key, value)
-    told = answer(case.told.query, case.told.result)
-    assert told is not None
-    assert told.sentences[0].startswith("Not enough time; best so far: ")
-    assert f"({reason}" in told.sentences[0]
-    case.told.result.interrupted = True
-    told = answer(case.told.query, case.told.result)
-    assert told is not None
-    assert told.sentences[0].startswith("The search was stopped; best so far: ")
-    assert "at this pace" not in told.sentences[0], "it had not spent its budget"
+        setattr(case.advice.result, key, value)
+    advice = answer(case.advice.query, case.advice.result)
+    assert advice is not None
+    assert advice.sentences[0].startswith("Not enough time; best so far: ")
+    assert f"({reason}" in advice.sentences[0]
+    case.advice.result.interrupted = True
+    advice = answer(case.advice.query, case.advice.result)
+    assert advice is not None
+    assert advice.sentences[0].startswith("The search was stopped; best so far: ")
+    assert "at this pace" not in advice.sentences[0], "it had not spent its budget"
 
 
 def test_a_prefix_that_was_not_seen_to_be_like_the_whole_is_told_first() -> None:
     case = complete()
-    result, (whole,) = case.told.result, case.told.result.rungs
+    result, (whole,) = case.advice.result, case.advice.result.rungs
 
     def first() -> str:
-        told = answer(case.told.query, result)
-        assert told is not None
-        return told.sentences[0]
+        advice = answer(case.advice.query, result)
+        assert advice is not None
+        return advice.sentences[0]
 
     result.rungs = [Rung(2_000, tried=whole.tried), whole]
     assert "(stacks were sifted by the first 2,000 requests, and it was not seen whether these are like" in first()

@@ -46,12 +46,14 @@ class Machine:
     def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
         """Runs on a prefix."""
         assert precondition in ("", "steady")
-        return {each: self._run(each, requests, requests / 2) for each in stacks if self._ends(each, requests)}
+        return {stack: self._run(stack, requests, requests / 2) for stack in stacks if self._ends(stack, requests)}
 
     def held_out(self, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
         """Runs over everything."""
         work = seeds * REQUESTS
-        return {each: self._run(each, REQUESTS, REQUESTS - skip, seeds) for each in stacks if self._ends(each, work)}
+        return {
+            stack: self._run(stack, REQUESTS, REQUESTS - skip, seeds) for stack in stacks if self._ends(stack, work)
+        }
 
     def _ends(self, stack: str, requests: float) -> bool:
         """Let the time of a run pass; whether it was done before it was ended."""
@@ -61,8 +63,8 @@ class Machine:
         return is_done
 
     def _run(self, stack: str, requests: float, measured: float, seeds: int = 1) -> Measured:
-        settings = (each.partition("=")[2] for part in stack.split("+") for each in part.split(":")[1:])
-        ram = sum(values.size(each) or 0 for each in settings if each.endswith("B"))
+        settings = (setting.partition("=")[2] for part in stack.split("+") for setting in part.split(":")[1:])
+        ram = sum(values.size(setting) or 0 for setting in settings if setting.endswith("B"))
         took_s = 1e-6 * self._us(stack) * requests
         row = dict.fromkeys(COLUMNS, 1) | {
             "label": stack,
@@ -92,14 +94,14 @@ def searched(
 ) -> tuple[Query, SearchResult]:
     """What a search over all mappings comes to in made-up time."""
     monkeypatch.setattr("time.monotonic", lambda: machine.now_s)
-    asked = Query("fin1", ram_bytes=256 * KIB, budget_s=budget_s, trials=trials, goal=goal)
+    query = Query("fin1", ram_bytes=256 * KIB, budget_s=budget_s, trials=trials, goal=goal)
     fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
-    there, refused = heads([], fits, levelled=goal == "life")
-    space = Space(there, 256 * KIB, floors(there, fits))
-    policies = tuple(wear_policies(there))
-    found = SearchResult(REQUESTS, frozenset(space.heads), refused, 1 << 30, wear_policies=policies)
+    mappings, refused = heads([], fits, levelled=goal == "life")
+    space = Space(mappings, 256 * KIB, floors(mappings, fits))
+    policies = tuple(wear_policies(mappings))
+    result = SearchResult(REQUESTS, frozenset(space.heads), refused, 1 << 30, wear_policies=policies)
     made: Any = machine
-    return asked, Search(asked, space, made, made, found, Clock(budget_s, BEGAN_S, ANSWERING_S)).run()
+    return query, Search(query, space, made, made, result, Clock(budget_s, BEGAN_S, ANSWERING_S)).run()
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -119,40 +121,40 @@ def test_a_search_ends_within_its_budget_whatever_runs_take(monkeypatch: pytest.
     assert machine.now_s <= BEGAN_S + budget_s
     if came_to is None:
         return
-    asked, found = came_to
-    told = answer(asked, found)
-    assert told is not None
+    query, result = came_to
+    advice = answer(query, result)
+    assert advice is not None
     # It says what to take only where every mapping was tried with half and with all of the RAM.
-    is_whole = found.is_surveyed and bool(found.finalists)
-    assert ("not enough time; best so far: " in told.sentences[0]) >= (not is_whole), told.sentences[0]
-    assert ("B take " in told.sentences[0]) <= is_whole, told.sentences[0]
+    is_whole = result.is_surveyed and bool(result.finalists)
+    assert ("not enough time; best so far: " in advice.sentences[0]) >= (not is_whole), advice.sentences[0]
+    assert ("B take " in advice.sentences[0]) <= is_whole, advice.sentences[0]
     # What is measured on the held-out part was the best of what was tried.
-    if found.finalists:
-        ranks = sorted(found.of(found.last), key=lambda each: each.mean("response_mean_ns") or 0)
-        assert ranks[0].stack in found.finalists
+    if result.finalists:
+        ranks = sorted(result.of(result.last), key=lambda measured: measured.mean("response_mean_ns") or 0)
+        assert ranks[0].stack in result.finalists
 
 
 def test_a_stack_that_was_run_to_look_around_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
     """`dftl` with its default cache is not proposed; it is run to see whether prefixes do."""
     machine = Machine(lambda _: 1.0, lambda stack: 1e5 if stack == "dftl" else 2e5)
-    asked, found = searched(monkeypatch, machine, 120.0, trials=60)
-    assert "dftl" in found.last.tried
-    told = answer(asked, found)
-    assert told is not None
-    assert told.advised.stack == "dftl"
+    query, result = searched(monkeypatch, machine, 120.0, trials=60)
+    assert "dftl" in result.last.tried
+    advice = answer(query, result)
+    assert advice is not None
+    assert advice.advised.stack == "dftl"
 
 
 def test_with_too_little_time_families_were_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The look over takes what it may, and what is left is not enough to try every mapping."""
     machine = Machine(lambda stack: 400.0 if stack == "page" else 300.0, lambda _: 1e5)
-    asked, found = searched(monkeypatch, machine, 20.0)
+    query, result = searched(monkeypatch, machine, 20.0)
     families = {scheme["name"]: scheme["family"] for scheme in fk.schemes()}
-    tried = {families[stack.partition(":")[0]] for stack in found.rungs[0].tried}
+    tried = {families[stack.partition(":")[0]] for stack in result.rungs[0].tried}
     assert {"demand-paged", "log-buffer"} <= tried
-    assert found.untried
-    told = answer(asked, found)
-    assert told is not None
-    assert "not enough time; best so far: " in told.sentences[0]
+    assert result.untried
+    advice = answer(query, result)
+    assert advice is not None
+    assert "not enough time; best so far: " in advice.sentences[0]
 
 
 class Unlike(Machine):
@@ -160,11 +162,11 @@ class Unlike(Machine):
 
     def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
         """Runs on a prefix, of which the short ones are slow."""
-        found = super().prefix(stacks, requests, precondition)
+        measured = super().prefix(stacks, requests, precondition)
         slower = 1 if requests > REQUESTS / 2 else 2
-        for each in found.values():
-            each.rows[0]["response_mean_ns"] *= slower
-        return found
+        for run in measured.values():
+            run.rows[0]["response_mean_ns"] *= slower
+        return measured
 
 
 def test_where_little_time_is_left_several_stacks_are_told_with_one_seed_and_not_one_with_several(
@@ -176,11 +178,11 @@ def test_where_little_time_is_left_several_stacks_are_told_with_one_seed_and_not
         lambda stack: 1.0 if stack.startswith(quick) else 4.0,
         lambda stack: (1e5 if stack.startswith(quick) else 1e6) + len(stack),
     )
-    _, found = searched(monkeypatch, machine, 21.0)
-    assert [rung.requests for rung in found.rungs] == [found.searched]
-    assert found.missed
-    assert found.seeds == 1
-    assert len(found.finalists) > 1
+    _, result = searched(monkeypatch, machine, 21.0)
+    assert [rung.requests for rung in result.rungs] == [result.searched]
+    assert result.missed
+    assert result.seeds == 1
+    assert len(result.finalists) > 1
 
 
 @pytest.mark.parametrize("budget_s", [15.0, 30.0])
@@ -188,12 +190,12 @@ def test_a_budget_is_used_before_anything_is_said_to_have_had_no_time(
     monkeypatch: pytest.MonkeyPatch, budget_s: float
 ) -> None:
     machine = Machine(lambda _: 5.0, lambda stack: 1e5 + len(stack))
-    asked, found = searched(monkeypatch, machine, budget_s)
+    query, result = searched(monkeypatch, machine, budget_s)
     left_s = BEGAN_S + budget_s - ANSWERING_S - 0.02 * budget_s - machine.now_s
     # What a run over everything takes.
-    assert left_s <= 3 * 5e-6 * REQUESTS / CORES or found.dry
-    told = answer(asked, found)
-    assert told is not None
+    assert left_s <= 3 * 5e-6 * REQUESTS / CORES or result.dry
+    advice = answer(query, result)
+    assert advice is not None
 
 
 class Buffered(Machine):
@@ -206,11 +208,11 @@ class Buffered(Machine):
 
     def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
         """Runs on a prefix."""
-        found = super().prefix(stacks, requests, precondition)
-        for each in found.values():
-            if each.stack.startswith(self._late) and requests < REQUESTS / 2:
-                each.rows[0]["response_mean_ns"] = 1.3e6 + len(each.stack)
-        return found
+        measured = super().prefix(stacks, requests, precondition)
+        for run in measured.values():
+            if run.stack.startswith(self._late) and requests < REQUESTS / 2:
+                run.rows[0]["response_mean_ns"] = 1.3e6 + len(run.stack)
+        return measured
 
     def _run(self, stack: str, requests: float, measured: float, seeds: int = 1) -> Measured:
         made = super()._run(stack, requests, measured, seeds)
@@ -236,11 +238,11 @@ def test_the_best_is_tried_with_its_ram_shared_between_cache_and_buffer(
     monkeypatch: pytest.MonkeyPatch, overhead: float
 ) -> None:
     """Sixty trials are spent before any buffer is proposed."""
-    asked, found = searched(monkeypatch, Buffered(overhead), None, trials=60)
-    told = answer(asked, found)
-    assert told is not None
-    assert found.is_shared
-    best = told.advised.measured
+    query, result = searched(monkeypatch, Buffered(overhead), None, trials=60)
+    advice = answer(query, result)
+    assert advice is not None
+    assert result.is_shared
+    best = advice.advised.measured
     assert re.fullmatch(r"dftl:cmt=\w+\+fab:ram=\w+", best.stack)
     # Hardly any of the RAM that there is is left.
     assert 0.95 * 256 * KIB <= (best.mean("ram_bytes") or 0) <= 256 * KIB
@@ -250,9 +252,9 @@ def test_the_best_is_tried_with_its_ram_shared_between_cache_and_buffer(
 
 def test_what_leads_only_on_the_whole_is_tried_there_with_its_ram_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     others = ("cdftl", "rftl", "fast")
-    _, found = searched(monkeypatch, Buffered(1.0, others), None, trials=60)
-    first, last = found.rungs[0], found.last
-    assert len(found.rungs) > 1
+    _, result = searched(monkeypatch, Buffered(1.0, others), None, trials=60)
+    first, last = result.rungs[0], result.last
+    assert len(result.rungs) > 1
     assert not any("+" in stack for stack in first.tried if stack.startswith("dftl"))
     assert any("+fab" in stack for stack in last.tried if stack.startswith("dftl"))
 
@@ -261,27 +263,27 @@ def test_what_leads_only_on_the_whole_is_tried_there_with_its_ram_shared(monkeyp
 def test_without_time_to_share_the_ram_otherwise_it_is_said_first(
     monkeypatch: pytest.MonkeyPatch, budget_s: float
 ) -> None:
-    asked, found = searched(monkeypatch, Buffered(1.0), budget_s, trials=60)
-    told = answer(asked, found)
-    assert told is not None
-    assert found.is_shared == (budget_s > 20)
-    assert found.is_shared or "not enough time; best so far: " in told.sentences[0]
-    assert ("+fab" in told.advised.stack) >= found.is_shared
+    query, result = searched(monkeypatch, Buffered(1.0), budget_s, trials=60)
+    advice = answer(query, result)
+    assert advice is not None
+    assert result.is_shared == (budget_s > 20)
+    assert result.is_shared or "not enough time; best so far: " in advice.sentences[0]
+    assert ("+fab" in advice.advised.stack) >= result.is_shared
 
 
 def test_many_forms_of_the_leader_do_not_crowd_out_another_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be the better one on the part that is held out."""
 
     def response_ns(stack: str) -> float:
-        size = sum(values.size(each) or 0 for each in re.findall(r"=(\w+B)", stack)) / KIB
+        size = sum(values.size(size_text) or 0 for size_text in re.findall(r"=(\w+B)", stack)) / KIB
         slower = {"dftl": 1.0, "rftl": 1.15}.get(stack.partition(":")[0].partition("+")[0], 2.0)
         return slower * 1e6 / (1 + size / 64)
 
     monkeypatch.setattr("ftlkit.advice.search.FINALISTS", 4)
-    _, found = searched(monkeypatch, Unlike(lambda _: 1.0, response_ns), None, trials=60)
-    there = {stack.partition(":")[0].partition("+")[0] for stack in found.finalists}
-    assert {"dftl", "rftl"} <= there
-    assert "cdftl" not in there, "it is far from the best"
+    _, result = searched(monkeypatch, Unlike(lambda _: 1.0, response_ns), None, trials=60)
+    mappings = {stack.partition(":")[0].partition("+")[0] for stack in result.finalists}
+    assert {"dftl", "rftl"} <= mappings
+    assert "cdftl" not in mappings, "it is far from the best"
 
 
 class Lasting(Machine):
@@ -296,27 +298,27 @@ class Lasting(Machine):
 
 def test_wear_policies_come_before_more_ram_where_life_is_the_goal(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Lasting(lambda _: 30.0, lambda stack: 1e5 + len(stack))
-    asked, found = searched(monkeypatch, machine, 200.0, goal="life")
-    begun = list(found.rungs[0].begun)
+    query, result = searched(monkeypatch, machine, 200.0, goal="life")
+    begun = list(result.rungs[0].begun)
     with_policies = [place for place, stack in enumerate(begun) if "+" in stack]
     filled = [place for place, stack in enumerate(begun) if "=248KiB" in stack or "=240KiB" in stack]
     assert with_policies
     assert not filled or with_policies[0] < filled[0]
-    assert not found.untried_policies
-    told = answer(asked, found)
-    assert told is not None
-    assert "+rejuvenator" in told.advised.stack
-    assert "by forecasts whose ranges overlap" in told.sentences[0]
+    assert not result.untried_policies
+    advice = answer(query, result)
+    assert advice is not None
+    assert "+rejuvenator" in advice.advised.stack
+    assert "by forecasts whose ranges overlap" in advice.sentences[0]
 
 
 def test_a_search_for_life_without_time_for_wear_policies_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Lasting(lambda _: 1.0, lambda stack: 1e5 + len(stack))
-    asked, found = searched(monkeypatch, machine, None, trials=10, goal="life")
-    told = answer(asked, found)
-    assert told is not None
-    assert f"Wear policies that were not searched: {', '.join(found.wear_policies)}." in told.cautions
-    found.is_surveyed, found.candidates = True, frozenset(found.mappings)
-    cut = answer(replace(asked, budget_s=30.0), found)
+    query, result = searched(monkeypatch, machine, None, trials=10, goal="life")
+    advice = answer(query, result)
+    assert advice is not None
+    assert f"Wear policies that were not searched: {', '.join(result.wear_policies)}." in advice.cautions
+    result.is_surveyed, result.candidates = True, frozenset(result.mappings)
+    cut = answer(replace(query, budget_s=30.0), result)
     assert cut is not None
     assert "not enough time; best so far" in cut.sentences[0]
     assert "(no wear policy was tried)" in cut.sentences[0]
@@ -324,8 +326,8 @@ def test_a_search_for_life_without_time_for_wear_policies_says_so(monkeypatch: p
 
 def test_a_search_that_was_stopped_gives_no_reason_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(lambda stack: 400.0 if stack == "page" else 300.0, lambda _: 1e5)
-    asked, found = searched(monkeypatch, machine, 20.0)
-    found.interrupted = True
-    reasons = {fate.reason for fate in trial_table.fates(asked, found)}
+    query, result = searched(monkeypatch, machine, 20.0)
+    result.interrupted = True
+    reasons = {fate.reason for fate in trial_table.fates(query, result)}
     assert "not tried: the search was stopped before" in reasons
     assert not any("time" in reason for reason in reasons)

@@ -84,14 +84,14 @@ def test_a_trace_path_a_table_and_a_study_file_run_alike(msr: Path, tmp_path: Pa
     (tmp_path / "s.toml").write_text(
         f'[device]\ncapacity = "auto"\n[workload]\ntrace = "{msr.name}"\n[[ftl]]\nname = "page"\n'
     )
-    found = [
+    same = [
         fk.run(workload=msr),
         fk.run(workload=str(msr), ftl={"name": "page"}),
         fk.run(workload={"trace": str(msr)}, device={"capacity": "auto"}),
         fk.run_study(tmp_path / "s.toml"),
     ]
-    assert len({each.runs["event_hash"][0] for each in found}) == 1
-    assert found[0].runs["requests"][0] == 200
+    assert len({results.runs["event_hash"][0] for results in same}) == 1
+    assert same[0].runs["requests"][0] == 200
 
 
 def test_the_resolved_study_of_results_runs_again_to_the_same_events(results: fk.Results) -> None:
@@ -100,10 +100,10 @@ def test_the_resolved_study_of_results_runs_again_to_the_same_events(results: fk
 
 
 def test_parameters_of_one_of_several() -> None:
-    found = fk.compare("fin1", "dftl,dftl:cmt=128KiB", requests=500, settings=["dftl.cmt=96KiB"])
-    assert found.labels == ["dftl", "dftl:cmt=128KiB"]
-    assert found.runs["parameters"].str.extract("cmt=([^ ]+)").to_list() == ["96KiB", "128KiB"]
-    ram = found.runs["ram_bytes"].to_list()
+    results = fk.compare("fin1", "dftl,dftl:cmt=128KiB", requests=500, settings=["dftl.cmt=96KiB"])
+    assert results.labels == ["dftl", "dftl:cmt=128KiB"]
+    assert results.runs["parameters"].str.extract("cmt=([^ ]+)").to_list() == ["96KiB", "128KiB"]
+    ram = results.runs["ram_bytes"].to_list()
     assert ram[0] < ram[1]
 
 
@@ -124,7 +124,7 @@ def test_wrong_types_are_user_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("wrong", "message"),
     [
         ({"workload": 3}, "workload = 3: give a trace's path"),
         ({"ftls": 5}, "ftls = 5: give names by commas"),
@@ -138,11 +138,11 @@ def test_wrong_types_are_user_errors() -> None:
         ),
     ],
 )
-def test_values_of_the_wrong_kind_are_named(asked: dict[str, Any], said: str) -> None:
-    options: dict[str, Any] = {"workload": "fin1", "ftls": "page", "requests": 10} | asked
+def test_values_of_the_wrong_kind_are_named(wrong: dict[str, Any], message: str) -> None:
+    options: dict[str, Any] = {"workload": "fin1", "ftls": "page", "requests": 10} | wrong
     with pytest.raises(fk.UserError) as caught:
         fk.compare(**options)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "line 1 column" not in str(caught.value), "the user wrote no such line"
 
 
@@ -187,7 +187,9 @@ def test_file_workloads_are_traces_with_hints(tmp_path: Path) -> None:
     assert (len(frame), done["operations"], len(done["intervals"]) > 10) == (done["requests"], 2_000, True)
     assert frame.filter(pl.col("temperature") > 1).height > 100
     assert frame.filter(pl.col("op") == 2).height > 100
-    assert any(each["file_type"] == ".log" and each["phi"] > 0 for each in done["intervals"][-1]["types"])
+    assert any(
+        file_type["file_type"] == ".log" and file_type["phi"] > 0 for file_type in done["intervals"][-1]["types"]
+    )
     again = fk.generate_files(small, tmp_path / "again.parquet", operations=2_000)
     assert pl.read_parquet(tmp_path / "again.parquet").equals(frame)
     assert again == done
@@ -204,7 +206,7 @@ def test_file_workloads_are_traces_with_hints(tmp_path: Path) -> None:
 
 
 def test_a_generated_trace_is_what_a_study_generates(tmp_path: Path) -> None:
-    preset = next(each for each in fk.workloads() if each["name"] == "fin1")
+    preset = next(workload for workload in fk.workloads() if workload["name"] == "fin1")
     fk.trace_generate(preset["generator"] | {"requests": 500}, tmp_path / "g.parquet", seed=3)
     written = fk.run(workload=tmp_path / "g.parquet")
     direct = fk.run(workload="fin1", requests=500, seed=3)
@@ -215,7 +217,7 @@ def test_trace_info_takes_one_device_of_several(tmp_path: Path) -> None:
     rows = [f"{128_166_372_000_000_000 + i},h,{i % 2},Write,{i * 4096},4096,1" for i in range(10)]
     (tmp_path / "two.csv").write_text("\n".join(rows))
     both, one = fk.trace_info(tmp_path / "two.csv"), fk.trace_info(tmp_path / "two.csv", trace_device="h_1")
-    assert [each["device"] for each in both["statistics"]["devices"]] == ["h_0", "h_1"]
+    assert [device["device"] for device in both["statistics"]["devices"]] == ["h_0", "h_1"]
     assert one["statistics"]["total"]["requests"] == 5
     with pytest.raises(fk.UserError, match="h_0, h_1"):
         fk.trace_info(tmp_path / "two.csv", trace_device="h_2")
@@ -240,7 +242,9 @@ MISSPELLED = [
 ]
 
 
-@pytest.mark.parametrize(("call", "wrong", "right"), MISSPELLED, ids=lambda each: each if isinstance(each, str) else "")
+@pytest.mark.parametrize(
+    ("call", "wrong", "right"), MISSPELLED, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_a_misspelled_option_is_refused_with_the_near_name(call: Callable[[], object], wrong: str, right: str) -> None:
     with pytest.raises(fk.UserError, match=rf"^{wrong} is no option of \w+\. Did you mean {right}\?"):
         call()
@@ -249,16 +253,16 @@ def test_a_misspelled_option_is_refused_with_the_near_name(call: Callable[[], ob
 def test_signatures_name_every_option() -> None:
     for function in (fk.run, fk.compare):
         assert {"precondition", "queue_depth", "format", "requests", "verify"} <= set(signature(function).parameters)
-    for each in (fk.run, fk.compare, fk.trace_info, fk.trace_convert, fk.trace_generate, fk.torture, fk.serve):
-        kinds = {parameter.kind for parameter in signature(each).parameters.values()}
-        assert not kinds & {Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL}, each.__name__
+    for call in (fk.run, fk.compare, fk.trace_info, fk.trace_convert, fk.trace_generate, fk.torture, fk.serve):
+        kinds = {parameter.kind for parameter in signature(call).parameters.values()}
+        assert not kinds & {Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL}, call.__name__
 
 
 def test_the_options_are_those_of_the_command() -> None:
     """What the command line offers, Python offers under the same name, and the other way round."""
     click = get_command(app).commands["compare"].loaded()  # type: ignore[attr-defined] # a group
     outputs = {"report", "json", "csv", "parquet", "series", "timeline", "timeline_window", "ftl", "workload"}
-    offered = {each.name for each in click.params} - outputs - {"help"}
+    offered = {option.name for option in click.params} - outputs - {"help"}
     named = {"format_": "format", "setting": "settings"}
     python = set(signature(fk.compare).parameters) - {"workload", "ftls", "watcher", "timeline"}
     assert {named.get(name, name) for name in offered} == python
@@ -309,20 +313,20 @@ def test_what_is_wrong_with_a_stack_is_named() -> None:
 
 
 def test_a_sweep_in_python_is_that_of_the_command(call: Callable[..., Result], tmp_path: Path) -> None:
-    found = fk.sweep(
+    swept = fk.sweep(
         "fin1", "page,dftl", vary="device.spare=0.1,0.2", store=tmp_path / "s", requests=2_000, addresses="dense"
     )
-    assert found.frame.select("label", "device.spare").rows() == [
+    assert swept.frame.select("label", "device.spare").rows() == [
         ("page", "0.1"),
         ("page", "0.2"),
         ("dftl", "0.1"),
         ("dftl", "0.2"),
     ]
-    assert not found.failed
+    assert not swept.failed
     arguments = ("fin1", "--ftl", "page,dftl", "--vary", "device.spare=0.1,0.2", "--requests", 2_000)
-    told = call("sweep", *arguments, "--addresses", "dense", "--store", tmp_path / "s")
-    assert "4 points: 4 were in" in told.stderr
-    found.report(tmp_path / "s.html")
+    completed = call("sweep", *arguments, "--addresses", "dense", "--store", tmp_path / "s")
+    assert "4 points: 4 were in" in completed.stderr
+    swept.report(tmp_path / "s.html")
     assert "device.spare" in (tmp_path / "s.html").read_text(encoding="utf-8")
     with pytest.raises(fk.UserError, match="was given beside the study"):
         fk.sweep("x.toml", "page")

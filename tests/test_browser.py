@@ -49,11 +49,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """All kinds of pages, of small real runs; and a report whose every name tries to break out."""
     folder = tmp_path_factory.mktemp("pages")
     made = {name: folder / f"{name}.html" for name in (*PAGES, "nasty")}
-    found = fk.compare(
+    results = fk.compare(
         "fin1", requests=3_000, addresses="dense", precondition="fill", classes=True, timeline="0ms..5ms", title="Four"
     )
-    found.report(made["report"])
-    found.draw_timeline(made["timeline"])
+    results.report(made["report"])
+    results.draw_timeline(made["timeline"])
     (folder / "tiny.toml").write_text(STUDY, encoding="utf-8")
     reproduce.reproduce(reproduce.load(folder / "tiny.toml")).page(made["reproduction"])
     made["sweep"].write_text(sweep_page(folder), encoding="utf-8")
@@ -125,7 +125,7 @@ def test_a_table_wider_than_a_phone_is_moved_to_its_end_and_shows_that_it_goes_o
     name: str, chromium: Browser, pages: dict[str, Path]
 ) -> None:
     chromium.open(pages[name], width=400)
-    found = chromium.run(
+    widths = chromium.run(
         "for (const each of document.querySelectorAll('details')) each.open = true;"
         "return [...document.querySelectorAll('table')].filter((each) => each.offsetWidth).map((table) => {"
         "  const region = table.closest('.scroll') ?? document.documentElement;"
@@ -135,7 +135,7 @@ def test_a_table_wider_than_a_phone_is_moved_to_its_end_and_shows_that_it_goes_o
         "  return [goesOn, beyond, getComputedStyle(region).backgroundImage];"
         "})"
     )
-    for goes_on, beyond, background in found:
+    for goes_on, beyond, background in widths:
         assert beyond < 2
         assert not goes_on or "gradient" in background
 
@@ -214,7 +214,7 @@ def test_the_table_is_sorted_by_mouse_and_by_keyboard(chromium: Browser, pages: 
 def test_runs_without_a_value_stay_last(chromium: Browser, pages: dict[str, Path]) -> None:
     chromium.open(pages["report"])
     headings = chromium.driver.find_elements(By.CSS_SELECTOR, "table.sortable thead th button")
-    ratio = next(each for each in headings if each.text == "hit ratio")
+    ratio = next(heading for heading in headings if heading.text == "hit ratio")
     for _ in range(2):
         ratio.click()
         assert shown(chromium)[0] == "dftl"

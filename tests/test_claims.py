@@ -58,32 +58,32 @@ def chosen(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_cache_of_the_whole_map_saves_at_least_what_is_said(name: str, precondition: str, loop: str) -> None:
     ftls = [f"{ftl}{cmt}" for ftl in ("dftl", "cdftl", "rftl") for cmt in ("", f":cmt={WHOLE}")]
-    found = fk.compare(ftls=ftls, precondition=precondition, loop=loop, **chosen(name)).document["runs"]
-    for run, whole in zip(found[::2], found[1::2], strict=True):
+    runs = fk.compare(ftls=ftls, precondition=precondition, loop=loop, **chosen(name)).document["runs"]
+    for run, whole in zip(runs[::2], runs[1::2], strict=True):
         assert whole["mapping_hit_ratio"] == pytest.approx(1, abs=1e-3)
         assert cache(whole) is None
         saved = 1 - flash_time_ns(whole) / flash_time_ns(run)
         times = time_by_cause(run)
-        said = (times.get("mapping", 0) + times.get("mapping_collection", 0)) / flash_time_ns(run)
-        assert saved >= said - 0.01, run["label"]
-        assert (cache(run) is not None) == (said >= 0.1), run["label"]
+        share = (times.get("mapping", 0) + times.get("mapping_collection", 0)) / flash_time_ns(run)
+        assert saved >= share - 0.01, run["label"]
+        assert (cache(run) is not None) == (share >= 0.1), run["label"]
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_steady_device_is_nearer_to_what_lasts(name: str) -> None:
     """The advice where write amplification rose while measuring on a merely filled device."""
-    asked = chosen(name)
-    found = {mode: fk.compare(ftls="page,dftl,fast", precondition=mode, **asked) for mode in ("fill", "steady")}
+    options = chosen(name)
+    by_mode = {mode: fk.compare(ftls="page,dftl,fast", precondition=mode, **options) for mode in ("fill", "steady")}
     rise = {
         mode: [
             parts[-1] / parts[0] if (parts := fifths(run["series"]["write_amplification"])) else 1.0
             for run in results.document["runs"]
         ]
-        for mode, results in found.items()
+        for mode, results in by_mode.items()
     }
-    told = [caution for caution in found["fill"].verdict.cautions if "rose during the run" in caution]
-    for label, filled, steady in zip(found["fill"].labels, rise["fill"], rise["steady"], strict=True):
-        if told and f"{label} from" in told[0]:
+    cautions = [caution for caution in by_mode["fill"].verdict.cautions if "rose during the run" in caution]
+    for label, filled, steady in zip(by_mode["fill"].labels, rise["fill"], rise["steady"], strict=True):
+        if cautions and f"{label} from" in cautions[0]:
             assert steady < filled, label
 
 
@@ -99,8 +99,8 @@ def test_a_steady_device_collects(name: str) -> None:
 
 def test_a_lower_load_and_a_closed_loop_end_an_overload() -> None:
     def behind(**options: Any) -> list[str]:  # noqa: ANN401 - any option
-        found = fk.compare(ftls="page,fast", precondition="fill", **chosen("uniform"), **options)
-        return [run["label"] for run in found.document["runs"] if is_overloaded(found.document, run)]
+        results = fk.compare(ftls="page,fast", precondition="fill", **chosen("uniform"), **options)
+        return [run["label"] for run in results.document["runs"] if is_overloaded(results.document, run)]
 
     assert behind(speedup=100.0) != []
     assert behind(speedup=0.5) == []
@@ -108,20 +108,20 @@ def test_a_lower_load_and_a_closed_loop_end_an_overload() -> None:
 
 
 def test_requests_that_arrive_at_once_need_a_closed_loop() -> None:
-    asked = chosen("iozone-4") | {"ftls": "page,fast", "precondition": "fill"}
-    found = fk.compare(**asked)
-    assert found.document["workload"]["duration_ns"] == 0
-    told = [caution for caution in found.verdict.cautions if "arrive" in caution]
-    assert told == ["All requests arrive at once, so response times tell how many there are. Use a closed loop."]
-    assert not any("arrive" in caution for caution in fk.compare(**asked, loop="closed").verdict.cautions)
+    options = chosen("iozone-4") | {"ftls": "page,fast", "precondition": "fill"}
+    results = fk.compare(**options)
+    assert results.document["workload"]["duration_ns"] == 0
+    cautions = [caution for caution in results.verdict.cautions if "arrive" in caution]
+    assert cautions == ["All requests arrive at once, so response times tell how many there are. Use a closed loop."]
+    assert not any("arrive" in caution for caution in fk.compare(**options, loop="closed").verdict.cautions)
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_parts_of_response_times_add_up_and_those_of_the_distance_to_the_distance(name: str) -> None:
-    found = fk.compare(ftls="page,dftl,fast", precondition="fill", **chosen(name)).document["runs"]
-    parts = [waiting(run) for run in found]
-    means = [run["response_ns"]["all"]["mean"] or 0.0 for run in found]
-    for run, mean, of_run in zip(found, means, parts, strict=True):
+    runs = fk.compare(ftls="page,dftl,fast", precondition="fill", **chosen(name)).document["runs"]
+    parts = [waiting(run) for run in runs]
+    means = [run["response_ns"]["all"]["mean"] or 0.0 for run in runs]
+    for run, mean, of_run in zip(runs, means, parts, strict=True):
         assert sum(of_run.values()) == pytest.approx(mean, rel=1e-6), run["label"]
         beyond = sum(of_run.get(part, 0.0) - parts[0].get(part, 0.0) for part in {*of_run, *parts[0]})
         assert beyond == pytest.approx(mean - means[0], abs=1e-6 * max(mean, means[0])), run["label"]
@@ -145,15 +145,17 @@ def test_what_is_named_as_a_cause_is_saved_without_it(name: str, cause: str) -> 
 
     Not in overload: there, response times measure how long the workload is.
     """
-    asked = chosen(name)
+    options = chosen(name)
     precondition, ftl, settings, device = CURES[cause]
-    document = fk.run(ftl=ftl, precondition=precondition, **asked).document
+    document = fk.run(ftl=ftl, precondition=precondition, **options).document
     sick = document["runs"][0]
     if is_overloaded(document, sick):
         return
-    asked["device"] = asked["device"] | device
-    sound = fk.run(ftl={"name": ftl} | settings, precondition=precondition, **asked).document["runs"][0]
-    part = sum(time for (_, each), time in waiting(sick).items() if each in (cause, f"{cause}_collection"))
+    options["device"] = options["device"] | device
+    sound = fk.run(ftl={"name": ftl} | settings, precondition=precondition, **options).document["runs"][0]
+    part = sum(
+        time for (_, name_of_cause), time in waiting(sick).items() if name_of_cause in (cause, f"{cause}_collection")
+    )
     before, after = (run["response_ns"]["all"]["mean"] or 0.0 for run in (sick, sound))
     if part >= LARGE * before:
         assert before - after >= part / 2
@@ -161,16 +163,16 @@ def test_what_is_named_as_a_cause_is_saved_without_it(name: str, cause: str) -> 
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_no_order_of_requests_beats_the_bottleneck(name: str) -> None:
-    asked = chosen(name) | {"ftls": "page,dftl,fast", "precondition": "fill"}
-    open_loop = fk.compare(**asked).document["runs"]
-    closed = fk.compare(**asked, loop="closed", queue_depth=256).document["runs"]
-    for said, done in zip(open_loop, closed, strict=True):
-        most, reached = bottleneck(said), done["iops"]
-        assert most is None or reached is None or reached <= 1.05 * most, said["label"]
+    options = chosen(name) | {"ftls": "page,dftl,fast", "precondition": "fill"}
+    open_loop = fk.compare(**options).document["runs"]
+    closed = fk.compare(**options, loop="closed", queue_depth=256).document["runs"]
+    for offered, done in zip(open_loop, closed, strict=True):
+        most, reached = bottleneck(offered), done["iops"]
+        assert most is None or reached is None or reached <= 1.05 * most, offered["label"]
     # What was served in an overload is what a closed loop serves, and so is the order by it where
     # it is not close.
-    asked = chosen(name) | {"ftls": "page,dftl,fast", "precondition": "fill", "speedup": 1e4}
-    overloaded = fk.compare(**asked)
+    options = chosen(name) | {"ftls": "page,dftl,fast", "precondition": "fill", "speedup": 1e4}
+    overloaded = fk.compare(**options)
     runs = overloaded.document["runs"]
     if not all(is_overloaded(overloaded.document, run) for run in runs):
         pytest.skip("arrives at once")
@@ -182,9 +184,11 @@ def test_no_order_of_requests_beats_the_bottleneck(name: str) -> None:
 
 def test_a_filled_device_reads_flash() -> None:
     """The advice given where reads found nothing."""
-    asked = chosen("web_0-cold") | {"ftls": "page,dftl"}
-    assert any("never been written" in caution for caution in fk.compare(**asked, precondition="none").verdict.cautions)
-    filled = fk.compare(**asked, precondition="fill")
+    options = chosen("web_0-cold") | {"ftls": "page,dftl"}
+    assert any(
+        "never been written" in caution for caution in fk.compare(**options, precondition="none").verdict.cautions
+    )
+    filled = fk.compare(**options, precondition="fill")
     assert [run["reads_without_flash"] for run in filled.document["runs"]] == [0.0, 0.0]
 
 
@@ -196,8 +200,8 @@ def test_a_cmt_of_8_bytes_a_logical_page_misses_at_first_accesses_alone(scheme: 
         return done.document["runs"][0]["notes"]
 
     small, whole, filled = notes("1KiB", "none"), notes("16MiB", "none"), notes("16MiB", "fill")
-    for found in (whole, filled):
-        assert found["clean_evictions"] == found["dirty_evictions"] == 0
+    for results in (whole, filled):
+        assert results["clean_evictions"] == results["dirty_evictions"] == 0
     assert small["clean_evictions"] + small["dirty_evictions"] > 0
     assert whole["mapping_misses"] > 0, "of entries that nobody had asked for"
     if scheme == "dftl":

@@ -62,8 +62,8 @@ def test_options_reach_the_study(call: Callable[..., Result], tmp_path: Path) ->
     study = json.loads((tmp_path / "r.json").read_text())["study"]
     assert study["ftl"][0]["cmt"] == "96KiB"
     assert (study["seed"], study["host"], study["device"]["spare"]) == (9, {"loop": "closed", "queue_depth": 4}, 0.2)
-    asked = {"precondition": "fill", "samples": 10, "verify": True, "classes": True}
-    assert study["run"] == asked | {"skip": 0, "waiting": True, "warranty_years": 3.0}
+    settings = {"precondition": "fill", "samples": 10, "verify": True, "classes": True}
+    assert study["run"] == settings | {"skip": 0, "waiting": True, "warranty_years": 3.0}
     assert (study["workload"]["requests"], study["workload"]["align_offset"]) == (500, 4096)
     assert (
         call(
@@ -92,9 +92,9 @@ def test_trace_options_reach_the_reader(call: Callable[..., Result], msr: Path, 
     msr.write_text(text)
     options = "--format msr --skip-bad --time-backwards clamp --trace-device host_0 --ftl page --json r.json"
     assert call("compare", msr, *options.split()).exit_code == 0
-    found = json.loads((tmp_path / "r.json").read_text())
-    assert found["study"]["workload"]["skip_bad"]
-    assert any("1" in fact and "left out" in fact for fact in found["workload"]["facts"])
+    document = json.loads((tmp_path / "r.json").read_text())
+    assert document["study"]["workload"]["skip_bad"]
+    assert any("1" in fact and "left out" in fact for fact in document["workload"]["facts"])
 
 
 def test_every_run_names_its_device_first(call: Callable[..., Result], tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_conditions_reach_the_reader_and_are_counted(call: Callable[..., Result]
     (tmp_path / "e.txt").write_text(text, encoding="utf-8")
     columns = "time:us, -, op, offset:B, size:B"
     where = (tmp_path / "e.txt", "--columns", columns, "--where", "kind=D", "--where", "op!=R|S")
-    told = call("trace", "info", *where).stdout
-    assert "50 requests, 50 rows outside --where left out" in told
+    output = call("trace", "info", *where).stdout
+    assert "50 requests, 50 rows outside --where left out" in output
     assert fk.trace_info(tmp_path / "e.txt", columns=columns, where="kind=D")["requests"] == 50
     run = call("compare", *where, "--ftl", "page").stdout
     assert "50 rows were left out, which do not meet where kind=D and op!=R|S." in run
@@ -126,8 +126,8 @@ def test_conditions_reach_the_reader_and_are_counted(call: Callable[..., Result]
 
 
 def test_a_trace_shorter_than_asked_is_named(call: Callable[..., Result], msr: Path) -> None:
-    told = call("compare", msr, "--ftl", "page", "--requests", 1_000_000).stdout
-    assert "1000000 requests were asked for, but the workload ends after 200; all of them are served, once" in told
+    output = call("compare", msr, "--ftl", "page", "--requests", 1_000_000).stdout
+    assert "1000000 requests were asked for, but the workload ends after 200; all of them are served, once" in output
 
 
 def test_a_trace_is_served_several_times(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_a_trace_is_served_several_times(call: Callable[..., Result], msr: Path,
     info = fk.trace_info(msr, repeat=3)
     assert (info["requests"], info["statistics"]["total"]["writes"]) == (600, 3 * 133)
     assert fk.trace_info(msr, repeat=3, requests=450)["requests"] == 450
-    told = call("trace", "info", msr, "--repeat", 3).stdout
-    assert "600 requests" in told
+    output = call("trace", "info", msr, "--repeat", 3).stdout
+    assert "600 requests" in output
     again = call("compare", msr, "--ftl", "page", "--repeat", 3, "--json", "r.json")
     assert again.exit_code == 0, again.output
     workload = json.loads((tmp_path / "r.json").read_text())["workload"]
@@ -185,22 +185,22 @@ def test_trace_info_convert_and_generate(call: Callable[..., Result], msr: Path)
 
 def test_trace_info_shows_locality_by_window(call: Callable[..., Result]) -> None:
     shown = call("trace", "info", "fin1", "--requests", 3000).stdout
-    found = fk.trace_info("fin1", requests=3000)["statistics"]["locality"]
-    assert (found["page_bytes"], found["block_bytes"]) == (2048, 131072)
-    lengths = [row["pages"] for row in found["windows"]]
+    locality = fk.trace_info("fin1", requests=3000)["statistics"]["locality"]
+    assert (locality["page_bytes"], locality["block_bytes"]) == (2048, 131072)
+    lengths = [row["pages"] for row in locality["windows"]]
     assert lengths == [1024 * 4**n for n in range(len(lengths))]
-    assert found["windows"][0]["windows"] == found["written_pages"] // 1024
-    assert found["windows"][-1]["windows"] == 0
+    assert locality["windows"][0]["windows"] == locality["written_pages"] // 1024
+    assert locality["windows"][-1]["windows"] == 0
     rows = [line.split() for line in shown.splitlines() if line.startswith(("2 MiB", "all"))]
-    for row, line in zip((found["windows"][0], found["windows"][-1]), rows, strict=True):
+    for row, line in zip((locality["windows"][0], locality["windows"][-1]), rows, strict=True):
         assert f"{row['rewritten_percent']:.1f}" in line
         assert str(round(row["logical_blocks"])) in line
 
 
 def test_a_look_alike_is_a_study_with_what_it_rests_on(call: Callable[..., Result], tmp_path: Path) -> None:
-    told = call("trace", "fit", "iozone-80", "like.toml", "--requests", 1500)
-    assert told.exit_code == 0, told.output
-    assert "wrote like.toml: 1,500 requests, misfit " in told.stderr
+    completed = call("trace", "fit", "iozone-80", "like.toml", "--requests", 1500)
+    assert completed.exit_code == 0, completed.output
+    assert "wrote like.toml: 1,500 requests, misfit " in completed.stderr
     text = (tmp_path / "like.toml").read_text(encoding="utf-8")
     assert text.startswith("# A look-alike of iozone-80 (read as ")
     for comment in ("searched: pages rewritten", "logical blocks written", "counted"):
@@ -209,9 +209,9 @@ def test_a_look_alike_is_a_study_with_what_it_rests_on(call: Callable[..., Resul
     total = fk.trace_info("g.parquet")["statistics"]["total"]
     assert total["write_percent"] == 100
     assert call("run", "like.toml").exit_code == 0
-    found = fk.trace_fit("iozone-80", requests=1500)
-    assert found["misfit"] == pytest.approx(float(told.stderr.split()[-1]), abs=0.006)
-    assert {row["figure"] for row in found["residuals"]} >= {"rewritten_percent", "logical_blocks"}
+    fit = fk.trace_fit("iozone-80", requests=1500)
+    assert fit["misfit"] == pytest.approx(float(completed.stderr.split()[-1]), abs=0.006)
+    assert {row["figure"] for row in fit["residuals"]} >= {"rewritten_percent", "logical_blocks"}
 
 
 def test_the_workload_of_a_study_is_generated(call: Callable[..., Result], tmp_path: Path) -> None:
@@ -282,9 +282,9 @@ def test_real_traces_have_their_known_figures(name: str) -> None:
     if folder is None:
         pytest.skip("no folder of real traces: set FTLKIT_TRACES")
     kind, requests, writes, kilobytes, options = INDEX[name]
-    found = fk.trace_info(folder / name, **options)  # type: ignore[arg-type]
-    total = found["statistics"]["total"]
-    assert (found["format"], total["requests"]) == (kind, requests)
+    info = fk.trace_info(folder / name, **options)  # type: ignore[arg-type]
+    total = info["statistics"]["total"]
+    assert (info["format"], total["requests"]) == (kind, requests)
     assert total["write_percent"] == pytest.approx(writes, abs=0.06)
     assert total["mean_size_kb"] == pytest.approx(kilobytes, abs=0.06)
 

@@ -61,9 +61,9 @@ def naive(pages: list[int], filled: int, entries: int) -> float:
 def test_distances_are_those_of_a_cache_that_is_kept(filled: int) -> None:
     chance = random.Random(filled)  # noqa: S311 - a test's numbers
     pages = [min(int(chance.expovariate(0.1)), 39) for _ in range(600)]
-    found = distances.exact(pages, filled)
+    exact = distances.exact(pages, filled)
     for entries in range(1, 42):
-        assert found.hit_ratio(entries) == pytest.approx(naive(pages, filled, entries), abs=1e-12)
+        assert exact.hit_ratio(entries) == pytest.approx(naive(pages, filled, entries), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_partial_writes_trims_and_flushes_look_up_as_they_do(tmp_path: Path) -> 
     trace.write_text("\n".join(lines) + "\n")
     options: Any = {"columns": "time:ms, op, offset:B, size:B", "precondition": "none"}
     sizes = [64, 256, KIB, 2 * KIB]
-    found = looked_up(trace, **options)
-    assert cache.curve(found, sizes).hit_ratios == pytest.approx(run_ratios(trace, sizes, **options), abs=1e-12)
+    accesses = looked_up(trace, **options)
+    assert cache.curve(accesses, sizes).hit_ratios == pytest.approx(run_ratios(trace, sizes, **options), abs=1e-12)
     # Served three times, the last time in part.
     again = options | {"repeat": 3, "requests": 7_000}
     curve = cache.curve(looked_up(trace, **again), sizes)
     assert curve.hit_ratios == pytest.approx(run_ratios(trace, sizes, **again), abs=1e-12)
-    assert curve.hit_ratios != cache.curve(found, sizes).hit_ratios
+    assert curve.hit_ratios != cache.curve(accesses, sizes).hit_ratios
 
 
 def test_a_recorded_trace_has_the_curve_of_its_runs() -> None:
@@ -114,21 +114,21 @@ def test_a_recorded_trace_has_the_curve_of_its_runs() -> None:
 @pytest.mark.parametrize("workload", ["fin1", "fin2", "prxy_0-cold", "hm_0-cold"])
 def test_a_sample_tells_the_curve_within_a_point(workload: str) -> None:
     """The smallest one that is taken, at every size, however few pages have most accesses."""
-    found = looked_up(workload, requests=60_000, addresses="dense")
-    pages = found.filled or len(set(found.pages))
+    accesses = looked_up(workload, requests=60_000, addresses="dense")
+    pages = accesses.filled or len(set(accesses.pages))
     sizes = [KIB << step for step in range(11)]
-    exact = cache.curve(found, sizes, 1)
+    exact = cache.curve(accesses, sizes, 1)
     assert exact.pages == pages
-    sampled = cache.curve(found, sizes, cache.LEAST_PAGES / pages)
+    sampled = cache.curve(accesses, sizes, cache.LEAST_PAGES / pages)
     assert sampled.pages == pytest.approx(cache.LEAST_PAGES, abs=1)
     assert sampled.hit_ratios == pytest.approx(exact.hit_ratios, abs=0.01)
     assert sampled.hit_ratios != exact.hit_ratios
 
 
 def test_a_sample_by_default_has_as_many_pages_as_tell_something(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = looked_up("fin1", requests=40_000, addresses="dense")
+    accesses = looked_up("fin1", requests=40_000, addresses="dense")
     monkeypatch.setattr(cache, "EXACT_UP_TO", 100)
-    assert cache.curve(found, [KIB]).pages == pytest.approx(2 * cache.LEAST_PAGES, abs=1)
+    assert cache.curve(accesses, [KIB]).pages == pytest.approx(2 * cache.LEAST_PAGES, abs=1)
 
 
 def test_a_sample_is_drawn_at_even_steps_down_the_list_by_accesses() -> None:
@@ -151,11 +151,11 @@ def test_that_a_curve_is_sampled_is_said(call: Callable[..., Result]) -> None:
 @pytest.mark.parametrize("precondition", ["none", "fill"])
 @pytest.mark.parametrize("workload", ["fin1", "prxy_0-cold"])
 def test_no_line_exceeds_what_cold_misses_leave(workload: str, precondition: str) -> None:
-    found = looked_up(workload, requests=3_000, addresses="dense", precondition=precondition)
-    curve = cache.curve(found, [KIB << step for step in range(9)])
+    accesses = looked_up(workload, requests=3_000, addresses="dense", precondition=precondition)
+    curve = cache.curve(accesses, [KIB << step for step in range(9)])
     for measured, model, misses in zip(curve.hit_ratios, curve.che, curve.cold, strict=True):
         assert max(measured, model) <= 1 - misses + 1e-12
-    firsts = len(set(found.pages)) / len(found.pages)
+    firsts = len(set(accesses.pages)) / len(accesses.pages)
     assert curve.cold[0] == pytest.approx(firsts, abs=0.01)
     assert firsts > 0.1, "a short workload, where they matter"
 
@@ -164,20 +164,20 @@ def test_the_numbers_of_a_curve_are_saved_and_those_of_python(call: Callable[...
     arguments = ("fin1", "--requests", 2_000, "--addresses", "dense", "--sizes", "4KiB,16KiB")
     js, csv = tmp_path / "c.json", tmp_path / "c.csv"
     call("curve", "cache", *arguments, "--json", js, "--csv", csv)
-    found = fk.curve("fin1", requests=2_000, addresses="dense", sizes=["4KiB", 16 * KIB])
-    assert json.loads(js.read_text())["points"] == found.frame.to_dicts()
-    assert csv.read_text() == found.written(".csv").decode()
+    curve = fk.curve("fin1", requests=2_000, addresses="dense", sizes=["4KiB", 16 * KIB])
+    assert json.loads(js.read_text())["points"] == curve.frame.to_dicts()
+    assert csv.read_text() == curve.written(".csv").decode()
     shown = call("curve", "cache", *arguments, "--json", "-")
-    assert json.loads(shown.stdout)["points"] == found.frame.to_dicts()
+    assert json.loads(shown.stdout)["points"] == curve.frame.to_dicts()
     assert "hit ratio" in shown.stderr
     with pytest.raises(fk.UserError, match=r"\.json or \.csv"):
-        found.save(tmp_path / "c.txt")
+        curve.save(tmp_path / "c.txt")
 
 
 def test_che_meets_independent_draws() -> None:
     generator = {"span": "4MiB", "requests": 60_000, "write_share": 0.5, "pattern": {"zipf": {"theta": 0.9}}}
-    found = accesses({"workload": {"generator": generator}, "host": {"loop": "closed"}}, _native.Control())
-    curve = cache.curve(found, [512, KIB, 2 * KIB, 4 * KIB])
+    drawn = accesses({"workload": {"generator": generator}, "host": {"loop": "closed"}}, _native.Control())
+    curve = cache.curve(drawn, [512, KIB, 2 * KIB, 4 * KIB])
     assert curve.che == pytest.approx(curve.hit_ratios, abs=0.01)
 
 
@@ -192,18 +192,18 @@ def test_greedy_meets_the_published_numbers(utilisation: float, pages_per_block:
 def test_spare_under_uniform_writes_is_near_its_model(tmp_path: Path) -> None:
     """Above it, by the blocks that a die keeps free."""
     generator = {"span": "128MiB", "requests": 100_000, "write_share": 1.0, "pattern": "uniform"}
-    asked = {
+    options = {
         "workload": {"generator": generator},
         "device": {"preset": "slc-small", "blocks_per_plane": 256},
         "run": {"precondition": "steady"},
         "host": {"loop": "closed"},
         "ftl": [{"name": "page"}],
     }
-    made = plans.with_more(plans.from_study(asked), [values.parse("device.spare=0.15,0.25")], None)
-    found = spare.measured(runs.run(made, Store(tmp_path / "s", create=True), Local()))
-    assert [each.spare for each in found] == ["0.15", "0.25"]
-    for each in found:
-        assert each.model < each.page_write_amplification.mean < 1.1 * each.model
+    made = plans.with_more(plans.from_study(options), [values.parse("device.spare=0.15,0.25")], None)
+    points = spare.measured(runs.run(made, Store(tmp_path / "s", create=True), Local()))
+    assert [point.spare for point in points] == ["0.15", "0.25"]
+    for point in points:
+        assert point.model < point.page_write_amplification.mean < 1.1 * point.model
 
 
 def test_spare_reads_traces_with_the_options_that_errors_name(call: Callable[..., Result], tmp_path: Path) -> None:
@@ -218,9 +218,9 @@ def test_spare_reads_traces_with_the_options_that_errors_name(call: Callable[...
 def test_no_band_goes_below_zero() -> None:
     from ftlkit.sweeps.charts import band  # noqa: PLC0415 - the drawing libraries take a second to load
 
-    found = estimate([1.0, 9.0])
-    assert found.low < 0
-    assert band(found) == {"low": 0.0, "high": found.high}
+    interval = estimate([1.0, 9.0])
+    assert interval.low < 0
+    assert band(interval) == {"low": 0.0, "high": interval.high}
 
 
 def test_the_page_of_a_curve_holds_it(call: Callable[..., Result], tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_one_device_of_a_trace_has_the_curve_of_its_runs(tmp_path: Path) -> None
     (tmp_path / "two.csv").write_text("\n".join(lines) + "\n")
     options: dict[str, Any] = {"trace_device": "host_1", "addresses": "dense", "precondition": "none", "requests": 400}
     sizes = [256, 1024, 4096]
-    found = looked_up(tmp_path / "two.csv", **options)
-    assert len(found.pages) == 400
+    accesses = looked_up(tmp_path / "two.csv", **options)
+    assert len(accesses.pages) == 400
     ratios = run_ratios(tmp_path / "two.csv", sizes, **options)
-    assert cache.curve(found, sizes).hit_ratios == pytest.approx(ratios, abs=1e-12)
+    assert cache.curve(accesses, sizes).hit_ratios == pytest.approx(ratios, abs=1e-12)

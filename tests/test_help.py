@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def commands(command: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - click's own
     """The names of all commands, with those of their groups."""
     yield names
-    for name, each in getattr(command, "commands", {}).items():
-        yield from commands(each.loaded() if isinstance(each, Later) else each, (*names, name))
+    for name, subcommand in getattr(command, "commands", {}).items():
+        yield from commands(subcommand.loaded() if isinstance(subcommand, Later) else subcommand, (*names, name))
 
 
 COMMANDS = list(commands(get_command(app)))
@@ -90,8 +90,8 @@ def test_completion_can_be_installed_and_knows_names(call: Callable[..., Result]
     assert "--install-completion" in call("--help").stdout
     command = Path(sys.executable).with_name("ftlkit")
     line = "ftlkit compare fin1 --ftl page,df"
-    asked = {"_FTLKIT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "4"}
-    done = subprocess.run([command], env=os.environ | asked, capture_output=True, text=True, timeout=60, check=True)
+    variables = {"_FTLKIT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "4"}
+    done = subprocess.run([command], env=os.environ | variables, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["page,dftl"]
 
 
@@ -123,7 +123,9 @@ def test_sources_are_spelled_out(call: Callable[..., Result]) -> None:
 
 def test_every_name_and_year_that_a_scheme_cites_has_its_title() -> None:
     for scheme in fk.schemes():
-        text = "\n".join([scheme["story"], scheme["source"], *(each["source"] for each in scheme["parameters"])])
+        text = "\n".join(
+            [scheme["story"], scheme["source"], *(parameter["source"] for parameter in scheme["parameters"])]
+        )
         for name in re.findall(r"\b(?:Van )?[A-Z][a-z]+ (?:19|20)[0-9]{2}b?\b", text):
             assert name in TITLES, f"{scheme['name']} cites {name}"
 

@@ -12,23 +12,23 @@ ROOT = Path(__file__).parents[1] / "python"
 
 def modules() -> dict[str, str]:
     """Every module of the package with its text; a stub stands for what is compiled."""
-    found = {}
+    files = {}
     for path in sorted([*ROOT.rglob("*.pyi"), *ROOT.rglob("*.py")]):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text(encoding="utf-8")
-    return found
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text(encoding="utf-8")
+    return files
 
 
 def imported(text: str, known: dict[str, str]) -> set[str]:
     """The modules that a text imports anywhere in it, each by its longest name."""
-    found = set()
+    imports = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-            found |= {name if name in known else node.module for name in names}
-    return {name for name in found if name in known}
+            imports |= {name if name in known else node.module for name in names}
+    return {name for name in imports if name in known}
 
 
 def circular(known: dict[str, str]) -> dict[str, set[str]]:
@@ -43,9 +43,9 @@ def circular(known: dict[str, str]) -> dict[str, set[str]]:
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    found = modules()
-    assert "ftlkit.report.page" in found
-    assert circular(found) == {}
+    files = modules()
+    assert "ftlkit.report.page" in files
+    assert circular(files) == {}
 
 
 def test_circles_are_seen_wherever_an_import_stands() -> None:

@@ -54,9 +54,9 @@ def test_finished_runs_are_kept(start: Callable[..., subprocess.Popen[str]], tmp
     assert "page: done" in said(process, "page: done", 90)
     assert stopped(process) < STOPS_WITHIN_S
     assert process.returncode == 130
-    found = json.loads((tmp_path / "r.json").read_text())
-    assert found["cancelled"]
-    assert [run["label"] for run in found["runs"]] == ["page"]
+    document = json.loads((tmp_path / "r.json").read_text())
+    assert document["cancelled"]
+    assert [run["label"] for run in document["runs"]] == ["page"]
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
@@ -70,9 +70,9 @@ def test_nothing_is_written_when_nothing_was_finished(
     assert stopped(process) < STOPS_WITHIN_S
     assert process.returncode == 130
     assert process.stderr is not None
-    told = process.stderr.read()
-    assert "Nothing was written" in told
-    assert "kept" not in told, "nothing was finished that could be"
+    errors = process.stderr.read()
+    assert "Nothing was written" in errors
+    assert "kept" not in errors, "nothing was finished that could be"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -98,8 +98,8 @@ def test_ctrl_c_while_the_command_is_loaded_ends_it_in_a_line(
     """What is loaded first of all that takes time interrupts the process as a user would."""
     (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
     process = start("schemes", PYTHONPATH=str(tmp_path))
-    out, said = process.communicate(timeout=30)
-    assert (process.returncode, out, said) == (130, "", "Stopped. Nothing was written.\n")
+    out, errors = process.communicate(timeout=30)
+    assert (process.returncode, out, errors) == (130, "", "Stopped. Nothing was written.\n")
 
 
 def test_ctrl_c_while_a_subcommand_is_loaded_ends_it_in_a_line(
@@ -108,8 +108,8 @@ def test_ctrl_c_while_a_subcommand_is_loaded_ends_it_in_a_line(
     """Only some commands load polars, when they are called."""
     (tmp_path / "polars.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
     process = start("results", "list", PYTHONPATH=str(tmp_path))
-    out, said = process.communicate(timeout=30)
-    assert (process.returncode, out, said) == (130, "", "Stopped. Nothing was written.\n")
+    out, errors = process.communicate(timeout=30)
+    assert (process.returncode, out, errors) == (130, "", "Stopped. Nothing was written.\n")
 
 
 def test_ctrl_c_while_the_interpreter_ends_shows_no_traceback(
@@ -119,8 +119,8 @@ def test_ctrl_c_while_the_interpreter_ends_shows_no_traceback(
     interrupts = "import atexit, os, signal\natexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
     (tmp_path / "sitecustomize.py").write_text(interrupts, encoding="utf-8")
     process = start("schemes", "page", PYTHONPATH=str(tmp_path))
-    out, said = process.communicate(timeout=30)
-    assert (process.returncode, said) == (-signal.SIGINT, "")
+    out, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (-signal.SIGINT, "")
     assert "page" in out
 
 

@@ -30,17 +30,17 @@ def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result],
     )
     assert made.exit_code == 0, made.output
     assert "ftlkit serve d.img" in made.output
-    found = json.loads(call("image", "info", "d.img", "--json").output)
-    assert ":cmt=8KiB:" in found["description"]["stack"]
-    assert found["logical_bytes"] == 32 << 20
-    assert found["disk_bytes"] < found["file_bytes"] / 10
+    document = json.loads(call("image", "info", "d.img", "--json").output)
+    assert ":cmt=8KiB:" in document["description"]["stack"]
+    assert document["logical_bytes"] == 32 << 20
+    assert document["disk_bytes"] < document["file_bytes"] / 10
     assert "in good order" in call("image", "info", "d.img").output
     assert "sound" in call("image", "check", "d.img").output
     again = call("image", "create", "d.img")
     assert again.exit_code == 2
     assert "exists" in again.output
     with (tmp_path / "d.img").open("r+b") as file:
-        file.truncate(found["file_bytes"] // 2)
+        file.truncate(document["file_bytes"] // 2)
     checked = call("image", "check", "d.img")
     assert checked.exit_code == 2
     assert "truncated" in checked.output
@@ -102,11 +102,11 @@ def test_an_old_image_is_converted_in_its_place_and_a_link_to_it_stays_one(
     ],
 )
 def test_mistakes_are_said_in_a_paragraph(call: Callable[..., Result], arguments: list[str], part: str) -> None:
-    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     ended = call(*arguments)
     assert ended.exit_code == 2
     assert part in ended.output
-    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_a_modelled_device_tells_how_late_its_replies_were(call: Callable[..., Result], tmp_path: Path) -> None:
@@ -136,10 +136,10 @@ def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
     needs("nbdcopy")
     (tmp_path / "data").write_bytes((b"ftl" * 1_000_000).ljust(16 << 20, b"\0"))
     run("nbdcopy", "--flush", tmp_path / "data", disk.uri)
-    found = fk.stat(disk.image)
-    assert found["host"]["bytes_written"] >= 3_000_000
-    assert found["write_amplification"] == pytest.approx(1.0, abs=0.2)
-    assert found["lateness_ns"] is None
+    stat = fk.stat(disk.image)
+    assert stat["host"]["bytes_written"] >= 3_000_000
+    assert stat["write_amplification"] == pytest.approx(1.0, abs=0.2)
+    assert stat["lateness_ns"] is None
     with urllib.request.urlopen(metrics) as answer:  # noqa: S310 - our own server
         text = answer.read().decode()
     assert 'ftlkit_flash_operations_total{cause="host",op="program"}' in text
@@ -148,7 +148,7 @@ def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
     assert fk.check_image(disk.image)["is_sound"]
     info = fk.image_info(disk.image)
     assert info["is_clean"]
-    assert info["life"]["host_bytes_written"] == found["host"]["bytes_written"]
+    assert info["life"]["host_bytes_written"] == stat["host"]["bytes_written"]
     compared = fk.compare(tmp_path / "served.parquet", ["page", "dftl"], device={"capacity": "16MiB", "spare": 0.4})
     assert {run["label"] for run in compared.document["runs"]} == {"page", "dftl"}
 
@@ -216,9 +216,9 @@ def test_clients_are_told_why_they_are_not_served(tmp_path: Path) -> None:
 def refusal(disk: Disk) -> str:
     """What a client is told that is not served."""
     command = ["qemu-img", "info", "-f", "raw", disk.uri]
-    asked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert asked.returncode != 0
-    return asked.stderr
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert completed.returncode != 0
+    return completed.stderr
 
 
 def test_a_disk_that_is_full_at_the_start_can_be_read(tmp_path: Path) -> None:
@@ -229,10 +229,10 @@ def test_a_disk_that_is_full_at_the_start_can_be_read(tmp_path: Path) -> None:
         run("nbdcopy", "--flush", tmp_path / "data", disk.uri)
     before = disk.image.read_bytes()
     full = 4096
-    said = disk.refuse(file_limit_bytes=full)
-    assert "the disk under the image failed" in said
-    assert "--read-only" in said
-    assert "bug" not in said.lower()
+    output = disk.refuse(file_limit_bytes=full)
+    assert "the disk under the image failed" in output
+    assert "--read-only" in output
+    assert "bug" not in output.lower()
     with disk.start("--read-only", file_limit_bytes=full):
         assert "for reading alone" in disk.line
         run("nbdcopy", disk.uri, tmp_path / "copy")

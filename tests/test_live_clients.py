@@ -40,9 +40,9 @@ def test_a_disk_without_room_ends_the_server_and_keeps_what_was_flushed(tmp_path
         filling = ["qemu-io", "-f", "raw", "-c", "write -P 0xa5 4M 56M", "-c", "flush", disk.uri]
         failed = subprocess.run(filling, capture_output=True, text=True, timeout=60, check=False)
         assert failed.returncode != 0, failed.stdout
-        said = disk.fail()
-        assert "the disk under the image failed" in said
-        assert "serve it again" in said
+        output = disk.fail()
+        assert "the disk under the image failed" in output
+        assert "serve it again" in output
     with disk.start():
         run("qemu-io", "-f", "raw", "-c", "read -P 0x5a 0 4M", disk.uri)
 
@@ -96,13 +96,13 @@ def test_fio_finds_what_it_wrote(ftl: str, tmp_path: Path) -> None:
     job = ["--ioengine=nbd", "--rw=randwrite", "--bs=4k", "--iodepth=16", "--verify=crc32c", "--verify_fatal=1"]
     length = ["--time_based", "--runtime=60"] if LONG else ["--number_ios=4000"]
     with Disk(tmp_path, ftl) as disk:
-        said = run(
+        output = run(
             *["fio", "--name=verify", *job, *length, f"--uri={disk.uri}", "--size=64M", "--fsync=32", "--randseed=7"],
             *["--verify_backlog=256", "--verify_state_save=0", "--output-format=json"],
             within_s=600,
         )
-        (found,) = json.loads(said[said.index("{") :])["jobs"]
-        assert found["error"] == 0
-        assert found["write"]["total_ios"] > 0
-        assert found["read"]["total_ios"] > 0
-        assert found["sync"]["total_ios"] > 0
+        (fio_job,) = json.loads(output[output.index("{") :])["jobs"]
+        assert fio_job["error"] == 0
+        assert fio_job["write"]["total_ios"] > 0
+        assert fio_job["read"]["total_ios"] > 0
+        assert fio_job["sync"]["total_ios"] > 0

@@ -147,9 +147,9 @@ def test_a_file_system_keeps_archives_repositories_and_databases(ftl: str, tmp_p
         files = mounts.mount()
         run("tar", "-df", archive, "-C", files)
         run("git", "-C", files / "clone", "fsck", "--strict")
-        with contextlib.closing(sqlite3.connect(files / "test.db")) as found:
-            assert found.execute("pragma integrity_check").fetchone() == ("ok",)
-            assert found.execute("select count(*) from numbers").fetchone() == (2000,)
+        with contextlib.closing(sqlite3.connect(files / "test.db")) as connection:
+            assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
+            assert connection.execute("select count(*) from numbers").fetchone() == (2000,)
         mounts.unmount()
         run("e2fsck", "-fn", mounts.loop)
 
@@ -159,7 +159,7 @@ def test_what_was_synced_is_there_after_the_server_was_killed(ftl: str, tmp_path
     needs_mounting()
     dice = random.Random(11)  # noqa: S311 - the same moments in every run
     disk = Disk(tmp_path, ftl, capacity="64MiB")
-    kept: dict[str, str] = {}
+    synced: dict[str, str] = {}
     with mounting(disk, tmp_path) as mounts:
         with disk.start():
             run("mkfs.ext4", "-q", mounts.attach())
@@ -173,9 +173,9 @@ def test_what_was_synced_is_there_after_the_server_was_killed(ftl: str, tmp_path
             while time.monotonic() < at:
                 data = dice.randbytes(dice.randrange(1, 200_000))
                 name = f"{dice.randrange(60)}"
-                kept.pop(name, None)
+                synced.pop(name, None)
                 synced_write(files / name, data)
-                kept[name] = hashlib.sha256(data).hexdigest()
+                synced[name] = hashlib.sha256(data).hexdigest()
                 (files / f"unsynced{number % 5}").write_bytes(data)
                 number += 1
             disk.kill()
@@ -184,7 +184,7 @@ def test_what_was_synced_is_there_after_the_server_was_killed(ftl: str, tmp_path
             loop = mounts.attach()
             # Mounting replays the journal; then nothing may be left to repair.
             files = mounts.mount()
-            for name, expected in kept.items():
+            for name, expected in synced.items():
                 assert digest(files / name) == expected, f"{ftl}, kill {kill}: {name}"
             mounts.unmount()
             run("e2fsck", "-fn", loop)

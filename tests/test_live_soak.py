@@ -54,10 +54,10 @@ def test_mixed_clients_for_a_while(tmp_path: Path) -> None:
         for other in others:
             other.join()
         for job in jobs:
-            said, errors = job.communicate(timeout=120)
+            output, errors = job.communicate(timeout=120)
             assert job.returncode == 0, errors
-            (found,) = json.loads(said[said.index("{") :])["jobs"]
-            assert found["error"] == 0
+            (fio_job,) = json.loads(output[output.index("{") :])["jobs"]
+            assert fio_job["error"] == 0
         half = len(seen) // 2
         first, second = seen[:half], seen[half:]
         for what in ("rss_bytes", "threads", "files"):

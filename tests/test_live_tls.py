@@ -72,9 +72,9 @@ def test_only_those_whom_the_authority_signed_are_served(tmp_path: Path) -> None
     disk.stop()
     line = disk.start("--tls", server, "--listen", "127.0.0.1:0", over_tcp=True).line
     port = line.rsplit(":", 1)[1].strip()
-    found = size(port, client)
-    assert found.returncode == 0, found.stderr
-    assert int(found.stdout) == 16 << 20
+    answered = size(port, client)
+    assert answered.returncode == 0, answered.stderr
+    assert int(answered.stdout) == 16 << 20
     assert size(port, stranger).returncode != 0
     source = tmp_path / "source"
     source.write_bytes((b"encrypted" * 1_800_000).ljust(16 << 20, b"\0"))
@@ -105,8 +105,8 @@ def test_handshakes_that_stand_still_keep_no_client_out(tmp_path: Path) -> None:
                 stream.sendall(b"\0\0\0\x03IHAVEOPT\0\0\0\x05\0\0\0\0")
                 stream.recv(20)
                 stream.sendall(b"\x16\x03\x01\x02")
-        found = size(port, client)
-        assert found.returncode == 0, found.stderr
+        answered = size(port, client)
+        assert answered.returncode == 0, answered.stderr
     disk.stop()
 
 

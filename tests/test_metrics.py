@@ -65,10 +65,10 @@ def test_every_number_of_the_simulator_is_a_metric_or_a_named_part(full: fk.Resu
 
 
 def test_every_source_is_something_that_the_simulator_writes(full: fk.Results) -> None:
-    there = [key for run in full.document["runs"] for key in keys(run)]
+    written = [key for run in full.document["runs"] for key in keys(run)]
     for source in [*sources(), *PARTS]:
         # A device that did not wear out has no end of life, and its request no number.
-        assert any(stands_for(source, key) or stands_for(key, source) for key in there), source
+        assert any(stands_for(source, key) or stands_for(key, source) for key in written), source
 
 
 def test_values_have_the_type_and_the_unit_that_the_table_says(full: fk.Results) -> None:
@@ -111,7 +111,7 @@ def test_reads_and_writes_have_their_own_tails(full: fk.Results) -> None:
     for kind in ("read", "write"):
         for key in ("p50", "p90", "p99", "p99_9", "p99_99", "max"):
             assert row[f"{kind}_{key}_ns"] == run["response_ns"][kind][key]
-    cells = {(each["label"], each["kind"]): each["cells"] for each in tables.responses(full)}
+    cells = {(row["label"], row["kind"]): row["cells"] for row in tables.responses(full)}
     assert len(cells) == 3 * 3
     assert len(cells["page", "reads"]) == len(tables.RESPONSES) == 7
 
@@ -185,7 +185,7 @@ def test_merges_that_are_none_of_a_log_with_data_blocks_are_not_counted_as_zero(
     page, fast, waftl = done.runs["merges"]
     assert page == 0, "it merges nothing"
     assert fast == done.runs.select("merges_switch", "merges_partial", "merges_full").sum_horizontal()[1] > 0
-    assert any(each["cause"] == "merge" for each in done.document["runs"][2]["operations"])
+    assert any(operation["cause"] == "merge" for operation in done.document["runs"][2]["operations"])
     assert waftl is None, "its migrations are merges of the zone"
     row = tables.runs(done)["rows"][2]
     assert row["cells"][-1]["text"] == "\N{EN DASH}"

@@ -79,17 +79,17 @@ def test_programs_use_its_files_and_others_read_them_afterwards(tmp_path: Path) 
                 table.commit()
         table.close()
         until = time.monotonic() + 10.0
-        while (found := fk.stat(mount.image))["files"]["intervals"] < 5 and time.monotonic() < until:
+        while (stat := fk.stat(mount.image))["files"]["intervals"] < 5 and time.monotonic() < until:
             time.sleep(0.1)
-        files = found["files"]
+        files = stat["files"]
         assert files["mounted_at"] == str(mount.at)
         assert files["intervals"] >= 5, "more than 250 writes were made, and half a second passed"
-        types = {each["file_type"]: each for each in files["types"]}
+        types = {file_type["file_type"]: file_type for file_type in files["types"]}
         assert types[".txt"]["active"] >= 100
-        assert found["erases"]["max"] >= 0
-        said = mount.stop()
-        assert "everything is on the disk" in said
-        assert "wrote" in said
+        assert stat["erases"]["max"] >= 0
+        output = mount.stop()
+        assert "everything is on the disk" in output
+        assert "wrote" in output
         mount.check()
         mount.start("--read-only")
         assert _git("rev-parse", "HEAD", at=mount.at / "clone") == _git("rev-parse", "HEAD", at=source)
@@ -194,11 +194,11 @@ def test_it_is_unmounted_although_it_is_busy(tmp_path: Path) -> None:
         mount.start("--format")
         handle = os.open(mount.at / "open.txt", os.O_CREAT | os.O_WRONLY)
         os.write(handle, b"written")
-        said = mount.stop()
+        output = mount.stop()
         # Nobody is there any more whom the file could be closed at.
         with contextlib.suppress(OSError):
             os.close(handle)
-        assert "still had files open" in said
+        assert "still had files open" in output
         assert not list(mount.at.iterdir())
         assert (mount.start().at / "open.txt").read_text(encoding="utf-8") == "written"
         subprocess.run(["fusermount3", "-u", str(mount.at)], check=True)

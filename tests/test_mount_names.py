@@ -131,9 +131,9 @@ def test_short_names_of_another_system_are_files_of_their_own(tmp_path: Path) ->
         assert [path.name for path in at.iterdir()] == ["Ä.TXT", "Ü.TXT", "ø.TXT", "é.TXT", "É.TXT [slot 4]"]
         mount.stop()
         mount.start()
-        found = [path.name for path in at.iterdir()]
-        assert found == ["Ä.TXT", "Ü.TXT", "¢.TXT", "é.TXT", "É.TXT [slot 4]"]
-        assert len({(at / name).stat().st_ino for name in found}) == len(names)
+        listed = [path.name for path in at.iterdir()]
+        assert listed == ["Ä.TXT", "Ü.TXT", "¢.TXT", "é.TXT", "É.TXT [slot 4]"]
+        assert len({(at / name).stat().st_ino for name in listed}) == len(names)
         (at / "ü.txt").write_text("of the second alone", encoding="utf-8")
         assert (at / "Ä.TXT").read_bytes() == b""
         (at / "É.TXT [slot 4]").write_text("capital", encoding="utf-8")
@@ -165,8 +165,8 @@ def test_a_device_of_fuse_that_nobody_may_open_is_named() -> None:
             text=True,
             check=False,
         )
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode == 0, said
-    assert "/dev/fuse cannot be opened" in said
-    assert "chmod 666 /dev/fuse" in said
-    assert "fusermount3" not in said
+    text = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 0, text
+    assert "/dev/fuse cannot be opened" in text
+    assert "chmod 666 /dev/fuse" in text
+    assert "fusermount3" not in text

@@ -79,9 +79,9 @@ def _sync(path: Path) -> None:
 
 def _is_told(handle: int) -> bool:
     """Whether `fsync` and `close` say of a file that it is not kept; both or neither."""
-    told = {_errno(lambda: os.fsync(handle)), _errno(lambda: os.close(handle))}
-    assert told in ({0}, {errno.EROFS})
-    return told != {0}
+    errors = {_errno(lambda: os.fsync(handle)), _errno(lambda: os.close(handle))}
+    assert errors in ({0}, {errno.EROFS})
+    return errors != {0}
 
 
 @pytest.mark.parametrize("ftl", ["page+saw", "fast", "page+dynamic+fifo:ram=256KiB"])
@@ -95,22 +95,22 @@ def test_flash_that_wears_out_under_a_mount_tells_all(tmp_path: Path, ftl: str) 
         _changes_are_refused(at)
         for handle in handles:
             _refused(partial(os.pwrite, handle, b"more", 0))
-        told = {f"file {i}" for i, handle in enumerate(handles) if _is_told(handle)}
-        assert told, "what was refused was written before"
+        refused = {f"file {i}" for i, handle in enumerate(handles) if _is_told(handle)}
+        assert refused, "what was refused was written before"
         _sync(at / "kept")
         until = time.monotonic() + 30.0
         while "warning" not in mount.said() and time.monotonic() < until:
             time.sleep(0.05)
         assert "worn out" in mount.said()
-        said = " ".join(mount.stop(code=2).split())
-        for name in told:
-            assert name in said.split("is lost:")[1]
+        text = " ".join(mount.stop(code=2).split())
+        for name in refused:
+            assert name in text.split("is lost:")[1]
         mount.start()
         assert "is worn out" in mount.said()
         assert "for reading alone" in mount.said()
         assert os.statvfs(at).f_flag & os.ST_RDONLY
         assert (at / "kept").read_bytes() == b"kept" * 5_000
         for name, content in safe.items():
-            assert name in told or (at / name).read_bytes() == content, name
+            assert name in refused or (at / name).read_bytes() == content, name
         _changes_are_refused(at)
         assert "its files are as they were" in mount.stop()

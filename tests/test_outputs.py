@@ -71,9 +71,9 @@ def test_nor_saved_results(call: Callable[..., Result], results: fk.Results, tmp
 
 def test_nor_in_python_the_trace_that_results_come_from(msr: Path) -> None:
     before = msr.read_bytes()
-    found = fk.run(workload=msr, requests=50)
+    results = fk.run(workload=msr, requests=50)
     with pytest.raises(fk.UserError, match="is read here"):
-        found.save(msr)
+        results.save(msr)
     with pytest.raises(fk.UserError, match="is read here"):
         fk.trace_convert(msr, msr)
     assert msr.read_bytes() == before

@@ -65,12 +65,12 @@ def text() -> str:
 
 
 def test_nothing_is_loaded_from_anywhere(text: str) -> None:
-    found = Page(text)
-    for tag, attributes in found.elements:
+    html = Page(text)
+    for tag, attributes in html.elements:
         for name in LOADING & attributes.keys():
             value = attributes[name] or ""
             assert value.startswith(("data:", "#")), f"<{tag} {name}={value}>"
-    assert not found.all("iframe")
+    assert not html.all("iframe")
     style = text.partition("<style>")[2].partition("</style>")[0]
     assert "@import" not in style
     assert "url(" not in style
@@ -81,13 +81,13 @@ def test_it_is_small_enough_to_send(text: str) -> None:
 
 
 def test_all_charts_are_there_still_and_live(text: str) -> None:
-    found = Page(text)
-    assert [figure["id"] for figure in found.all("figure")] == CHARTS
-    plots = [each for each in found.all("div") if each.get("class") == "plot"]
+    html = Page(text)
+    assert [figure["id"] for figure in html.all("figure")] == CHARTS
+    plots = [element for element in html.all("div") if element.get("class") == "plot"]
     assert len(plots) == len(CHARTS)
     assert all(plot["aria-label"] for plot in plots)
-    assert len([each for each in found.all("svg") if each.get("class") == "marks"]) == len(CHARTS)
-    specs = [each for each in found.all("script") if each.get("type") == "application/json"]
+    assert len([element for element in html.all("svg") if element.get("class") == "marks"]) == len(CHARTS)
+    specs = [element for element in html.all("script") if element.get("type") == "application/json"]
     assert [spec["id"] for spec in specs] == [f"spec-{name}" for name in CHARTS]
 
 
@@ -97,10 +97,10 @@ def test_ids_are_unique(text: str) -> None:
 
 
 def test_the_table_holds_every_run_with_values_to_sort_by(text: str) -> None:
-    found = Page(text)
-    rows = [row for row in found.all("th") if row.get("scope") == "row" and "data-sort" in row]
+    html = Page(text)
+    rows = [row for row in html.all("th") if row.get("scope") == "row" and "data-sort" in row]
     assert len(rows) == 4
-    sorted_by = [cell["data-sort"] for cell in found.all("td") if "data-sort" in cell]
+    sorted_by = [cell["data-sort"] for cell in html.all("td") if "data-sort" in cell]
     assert len(sorted_by) == 4 * 10
     assert all(value == "" or float(str(value)) >= 0 for value in sorted_by)
 
@@ -136,8 +136,8 @@ def test_the_same_results_give_the_same_page(text: str) -> None:
 
 
 def test_real_results_are_drawn(results: fk.Results) -> None:
-    found = Page(page(results))
-    assert [figure["id"] for figure in found.all("figure")] == [CHARTS[0], "response-parts", *CHARTS[1:], *LOG_CHARTS]
+    html = Page(page(results))
+    assert [figure["id"] for figure in html.all("figure")] == [CHARTS[0], "response-parts", *CHARTS[1:], *LOG_CHARTS]
 
 
 def test_a_log_that_divides_itself_is_drawn_with_what_decides() -> None:
@@ -262,7 +262,7 @@ def luminance(colour: str) -> float:
 
 
 def test_each_cause_of_the_simulator_has_words_and_a_colour_of_its_own_that_stands_out() -> None:
-    known = [each["name"] for each in json.loads(causes())]
+    known = [cause["name"] for cause in json.loads(causes())]
     assert list(CAUSES) == [*known, "controller", "link"], "in the order in which charts stack them"
     assert len({cause.colour for cause in CAUSES.values()}) == len(CAUSES)
     assert len({cause.words for cause in CAUSES.values()}) == len(CAUSES)

@@ -18,7 +18,10 @@ ROOT = Path(__file__).parent.parent
 
 def test_claims_are_judged_by_their_bounds(study: Path) -> None:
     done = reproduce.reproduce(reproduce.load(study))
-    assert [(each.claim.id, each.verdict) for each in done.judgements] == [("C1", "reproduced"), ("C2", "not")]
+    assert [(judgement.claim.id, judgement.verdict) for judgement in done.judgements] == [
+        ("C1", "reproduced"),
+        ("C2", "not"),
+    ]
     assert done.judgements[0].text == "+0.0 %"
     assert len(done.points) == 4
     sast = [point for point in done.points if point.variant == "SAST"]
@@ -184,7 +187,7 @@ def test_a_model_stands_beside_a_simulation(study: Path, tmp_path: Path) -> None
     done = reproduce.reproduce(reproduce.load(study))
     # Half of all lookups miss: two reads of 25 us and a write of 200 us, and half of them wait for
     # 900 us.
-    assert [each.verdict for each in done.judgements] == ["partly", "reproduced"]
+    assert [judgement.verdict for judgement in done.judgements] == ["partly", "reproduced"]
     assert [point.value("lookup_us") for point in done.points if point.variant == "model"] == pytest.approx([350.1] * 2)
     dftl, deeper = (point for point in done.points if point.variant == "dftl")
     assert deeper.value("iops") > 1.5 * dftl.value("iops")
@@ -326,7 +329,7 @@ def test_a_trace_that_is_not_at_hand_is_left_out_and_named(
     assert "left out: recorded.csv" in page
     assert "Not run: none of its recorded traces is at hand." in page
 
-    rows = [f"{1000 * each},host,0,Write,{4096 * (each % 50)},4096,0" for each in range(1, 200)]
+    rows = [f"{1000 * number},host,0,Write,{4096 * (number % 50)},4096,0" for number in range(1, 200)]
     (tmp_path / "recorded.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     done = reproduce.reproduce(reproduce.load(study))
     assert done.absent == []

@@ -60,21 +60,21 @@ def test_a_file_workload_is_recorded_once_for_all_layers_and_tells_what_its_anal
     monkeypatch.setattr("ftlkit.api.traces.generate_files", counted)
     done = reproduce.reproduce(_of_files(study))
     done.page(tmp_path / "page.html")
-    assert [each["interval"] for each in recorded] == [500, 1000]  # type: ignore[index]
-    assert {each["operations"] for each in recorded} == {3000}  # type: ignore[index]
-    assert {each["files"] for each in recorded} == {1000}  # type: ignore[index]
-    assert {each["volume_bytes"] for each in recorded} == {32 << 20}  # type: ignore[index]
+    assert [recording["interval"] for recording in recorded] == [500, 1000]  # type: ignore[index]
+    assert {recording["operations"] for recording in recorded} == {3000}  # type: ignore[index]
+    assert {recording["files"] for recording in recorded} == {1000}  # type: ignore[index]
+    assert {recording["volume_bytes"] for recording in recorded} == {32 << 20}  # type: ignore[index]
     hashes = {(p.variant, p.keys["files.interval"]): p.run["event_hash"] for p in done.points if p.results}
     assert len(hashes) == 4
     assert len({p.run["host_pages_written"] for p in done.points if p.results}) == 1, (
         "the same writes, with other degrees"
     )
     assert hashes["saw", 1000] != hashes["dynamic", 1000], "only one of them looks at hints"
-    (found,) = [p for p in done.points if p.variant == ".c" and p.keys["files.interval"] == 1000]
-    assert len(set(map(len, found.series.values()))) == 1
-    half = found.series["f_over_phi"][len(found.series["request"]) // 2 :]
-    assert found.value("f_over_phi_mean") == pytest.approx(sum(half) / len(half))
-    assert done.judgements[0].value == found.value("f_over_phi_mean")
+    (point,) = [p for p in done.points if p.variant == ".c" and p.keys["files.interval"] == 1000]
+    assert len(set(map(len, point.series.values()))) == 1
+    half = point.series["f_over_phi"][len(point.series["request"]) // 2 :]
+    assert point.value("f_over_phi_mean") == pytest.approx(sum(half) / len(half))
+    assert done.judgements[0].value == point.value("f_over_phi_mean")
     assert "f over φ" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

@@ -23,7 +23,7 @@ def test_only_measured_claims_count_as_reproduced(study: Path) -> None:
         claim("identity", 'kind = "value", of = "SAST"', "holds = [2, 2]", "J"),
     ]
     judgements = [judged(study, text, [made(1.0)]) for text in texts]
-    assert [each.verdict for each in judgements] == ["reproduced", "holds", "holds", "fails"]
+    assert [judgement.verdict for judgement in judgements] == ["reproduced", "holds", "holds", "fails"]
     assert reproduce.counted(judgements) == (
         "measured: 1 reproduced, 0 partly reproduced, 0 not reproduced; "
         "calibrated: 1 holds, 0 do not hold; identity: 1 holds, 1 does not hold"
@@ -40,10 +40,10 @@ def test_a_mean_does_not_hide_what_a_workload_gives(study: Path) -> None:
     ]
     measure = 'kind = "change", of = "SAST", against = "BAST", each = ["workload"]'
     bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-1, -0.01]\npartly = [-1, 0]'
-    found = judged(study, claim("measured", measure, bounds), points)
-    assert [(row.label, row.verdict) for row in found.rows] == [("fin1", "not"), ("fin2", "reproduced")]
-    assert found.verdict == "not"
-    assert found.text == "fin1: +12.0 %; fin2: -50.0 %"
+    judgement = judged(study, claim("measured", measure, bounds), points)
+    assert [(row.label, row.verdict) for row in judgement.rows] == [("fin1", "not"), ("fin2", "reproduced")]
+    assert judgement.verdict == "not"
+    assert judgement.text == "fin1: +12.0 %; fin2: -50.0 %"
 
 
 def test_a_mean_over_a_key_shows_what_it_is_taken_of(study: Path) -> None:
@@ -69,7 +69,7 @@ def test_only_what_a_claim_asks_for_is_run_with_further_seeds(study: Path) -> No
     assert [(point.variant, point.seed) for point in done.points] == [
         ("SAST", 0), ("SAST", 0), ("BAST", 0), ("BAST", 0), ("SAST", 1), ("SAST", 1),
     ]  # fmt: skip
-    first, second = (done.points[each].value("flash_time_s") for each in (0, 4))
+    first, second = (done.points[number].value("flash_time_s") for number in (0, 4))
     assert first != second
     assert len(done.judgements[0].rows[0].values) == 2
 
@@ -82,8 +82,8 @@ def test_the_most_that_any_workload_gains_is_found(study: Path) -> None:
         made(2.0, variant="BAST", workload="fin2"),
     ]
     bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-0.5, -0.3]\npartly = [-1, 0]'
-    found = judged(study, claim("measured", 'kind = "change_up_to", of = "SAST", against = "BAST"', bounds), points)
-    assert (found.text, found.verdict) == ("-40.0 %", "reproduced")
+    judgement = judged(study, claim("measured", 'kind = "change_up_to", of = "SAST", against = "BAST"', bounds), points)
+    assert (judgement.text, judgement.verdict) == ("-40.0 %", "reproduced")
 
 
 def test_a_spread_over_workloads_is_that_of_all_of_them(study: Path) -> None:
@@ -104,10 +104,10 @@ def test_a_metric_is_more_sensitive_if_it_spreads_more(study: Path) -> None:
     measure = 'kind = "sensitivity", of = "A", with = "erases"'
     text = claim("measured", measure, "reproduced = [0.01, 9]\npartly = [0, 9]")
     values = [{"flash_time_s": time, "erases": erases} for time, erases in ((1.0, 10.0), (3.0, 11.0))]
-    points = [reproduce.Point("n", "fin1", "A", {"n": n}, None, each) for n, each in enumerate(values)]
-    found = judged(study, text, points)
-    assert found.verdict == "reproduced"
-    assert found.value == pytest.approx(1.9)
+    points = [reproduce.Point("n", "fin1", "A", {"n": n}, None, value) for n, value in enumerate(values)]
+    judgement = judged(study, text, points)
+    assert judgement.verdict == "reproduced"
+    assert judgement.value == pytest.approx(1.9)
     swapped = text.replace('"flash_time_s"', '"erases"').replace('with = "erases"', 'with = "flash_time_s"')
     assert judged(study, swapped, points).verdict == "not"
 
@@ -118,8 +118,8 @@ def test_an_order_is_judged_by_its_weakest_step(study: Path) -> None:
     rising = [made(1.0, variant="A"), made(1.0, variant="B"), made(2.0, variant="C")]
     assert judged(study, text, rising).verdict == "reproduced"
     falling = [made(1.0, variant="A"), made(2.0, variant="B"), made(1.0, variant="C")]
-    found = judged(study, text, falling)
-    assert (found.value, found.verdict) == (-0.5, "not")
+    judgement = judged(study, text, falling)
+    assert (judgement.value, judgement.verdict) == (-0.5, "not")
     with pytest.raises(fk.UserError, match="must not go below 0"):
         judged(study, claim("measured", measure, "reproduced = [-0.1, 9]\npartly = [-0.1, 9]"), rising)
 
@@ -128,9 +128,9 @@ def test_the_best_of_several_is_compared_with_the_best_of_the_others(study: Path
     measure = 'kind = "change_at_best", of = "A", against = ["B", "C"]'
     bounds = 'effect = "lower"\nreproduced = [-1, -0.01]\npartly = [-1, 0]'
     points = [made(2.0, 1, "A"), made(1.0, 2, "A"), made(1.5, 1, "B"), made(0.8, 2, "C")]
-    found = judged(study, claim("measured", measure, bounds), points)
-    assert found.value == pytest.approx(0.25)
-    assert found.verdict == "not"
+    judgement = judged(study, claim("measured", measure, bounds), points)
+    assert judgement.value == pytest.approx(0.25)
+    assert judgement.verdict == "not"
 
 
 def test_an_optimum_at_the_edge_of_a_sweep_is_no_optimum(study: Path) -> None:
@@ -187,7 +187,7 @@ def test_two_metrics_agree_as_far_as_they_order_runs_alike(study: Path) -> None:
         values = [
             {"flash_time_s": float(time), "erases": float(erase)} for time, erase in zip(times, erases, strict=True)
         ]
-        return [reproduce.Point("n", "fin1", name, {}, None, each) for name, each in zip("ABC", values, strict=True)]
+        return [reproduce.Point("n", "fin1", name, {}, None, value) for name, value in zip("ABC", values, strict=True)]
 
     assert judged(study, text, both("123", "579")).verdict == "reproduced"
     one_pair_swapped = judged(study, text, both("123", "597"))
@@ -222,9 +222,9 @@ def test_workloads_are_taken_together_only_by_measures_that_say_so(study: Path) 
 def test_what_the_paper_prints_for_each_workload_stands_beside_ours(study: Path) -> None:
     points = [made(1.0, variant="A"), made(3.0, variant="A", workload="fin2")]
     measure = 'kind = "off_by", of = "A", printed = { fin1 = 1.25, fin2 = 2 }, each = ["workload"]'
-    found = judged(study, claim("measured", measure, "reproduced = [-0.3, 0.3]\npartly = [-2, 2]"), points)
-    assert found.text == "fin1: -0.25; 1, printed 1.25; fin2: 1; 3, printed 2"
-    assert [row.verdict for row in found.rows] == ["reproduced", "partly"]
+    judgement = judged(study, claim("measured", measure, "reproduced = [-0.3, 0.3]\npartly = [-2, 2]"), points)
+    assert judgement.text == "fin1: -0.25; 1, printed 1.25; fin2: 1; 3, printed 2"
+    assert [row.verdict for row in judgement.rows] == ["reproduced", "partly"]
     large = judged(study, claim("measured", measure, "partly = [0, 2e5]"), [made(123456.7, variant="A")])
     assert large.text == "fin1: 1.23e+05; 123,457, printed 1.25"
     share = measure.replace(", each", ", relative = true, each")
@@ -284,8 +284,8 @@ def test_a_sum_that_grows_evenly_has_no_bend_and_one_that_jumps_has_all_of_it(st
 def test_a_column_over_time_varies_as_much_as_its_highest_value_is_above_its_lowest(study: Path) -> None:
     text = claim("measured", 'kind = "spread_over_time", of = "SAST"', "reproduced = [0.5, 9]\npartly = [0.1, 9]")
     text = text.replace("flash_time_s", "gauges.groups")
-    found = judged(study, text, [sampled([10, 20, 30], [2.0, 3.0, None])])
-    assert found.rows[0].value == pytest.approx(0.5)
-    assert found.verdict == "reproduced"
+    judgement = judged(study, text, [sampled([10, 20, 30], [2.0, 3.0, None])])
+    assert judgement.rows[0].value == pytest.approx(0.5)
+    assert judgement.verdict == "reproduced"
     with pytest.raises(fk.UserError, match=r"no series gauges\.group;"):
         judged(study, text.replace("gauges.groups", "gauges.group"), [sampled([10], [2.0])])

@@ -112,7 +112,7 @@ def test_a_killed_reproduction_goes_on_where_it_was(tmp_path: Path) -> None:
     assert again.reused == len(again.points) == 2 + 16
     at_once = reproduce.reproduce(plan)
     assert results(resumed) == results(again) == results(at_once)
-    assert [each.text for each in resumed.judgements] == [each.text for each in at_once.judgements]
+    assert [judgement.text for judgement in resumed.judgements] == [judgement.text for judgement in at_once.judgements]
 
 
 def test_ctrl_c_says_how_to_go_on(call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

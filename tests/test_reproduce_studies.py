@@ -25,12 +25,12 @@ def test_every_study_file_is_whole_and_explains_what_differs(path: Path) -> None
 def test_the_study_of_owl_gives_all_its_figures_and_judges_all_its_claims_on_a_small_device(tmp_path: Path) -> None:
     plan = reproduce.load(ROOT / "studies" / "owl.toml")
     plan.study["device"] |= {"capacity": "64MiB", "spare": 0.05}
-    for workload in (each for sweep in plan.sweeps for each in sweep.workloads if "trace" not in each):
+    for workload in (workload for sweep in plan.sweeps for workload in sweep.workloads if "trace" not in workload):
         workload["addresses"] = "wrap"
         workload.get("generator", workload)["requests"] = 8000
     done = reproduce.reproduce(plan)
     done.page(tmp_path / "page.html")
-    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
     # Recorded traces, where they are at hand, do not fit on the small device.
     assert {point.sweep for point in done.points if point.error} <= {"traces"}
     served = [point for point in done.points if not point.error]
@@ -41,8 +41,8 @@ def test_the_study_of_owl_gives_all_its_figures_and_judges_all_its_claims_on_a_s
 
 def test_the_study_of_waftl_gives_all_its_figures_and_judges_all_its_claims_on_a_small_device(tmp_path: Path) -> None:
     plan = reproduce.load(ROOT / "studies" / "waftl.toml")
-    printed = {each["name"] for each in fk.workloads() if each["source"] == "WAFTL, table III"}
-    assert {each["preset"] for sweep in plan.sweeps for each in sweep.workloads} == printed
+    printed = {workload["name"] for workload in fk.workloads() if workload["source"] == "WAFTL, table III"}
+    assert {workload["preset"] for sweep in plan.sweeps for workload in sweep.workloads} == printed
     plan.study["device"] |= {"capacity": "32MiB", "spare": 0.4, "channels": 2}
     for sweep in plan.sweeps:
         for workload in sweep.workloads:
@@ -55,7 +55,7 @@ def test_the_study_of_waftl_gives_all_its_figures_and_judges_all_its_claims_on_a
             variant.ftl.update({"zone_blocks": str(min(max(blocks // 32, 1), 4))} if blocks else {})
     done = reproduce.reproduce(plan)
     done.page(tmp_path / "page.html")
-    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
     # The tables of the paper are told at full size in the study; here each is four bytes a page of
     # 32 MiB.
     tables = {point.variant: point.value("mapping_table_bytes") for point in done.points if point.sweep == "full size"}
@@ -70,19 +70,19 @@ def test_the_study_of_adapt_gives_all_its_figures_and_judges_all_its_claims_on_a
     plan = reproduce.load(ROOT / "studies" / "adapt.toml")
     plan.study["device"] |= {"capacity": "32MiB", "spare": 0.3}
     for sweep in plan.sweeps:
-        for workload in (each for each in sweep.workloads if "trace" not in each):
+        for workload in (workload for workload in sweep.workloads if "trace" not in workload):
             workload["addresses"] = "wrap"
             workload.get("generator", workload)["requests"] = 2000
         for table in sweep.vary:
             table.update({"device.capacity": "32MiB"} if "device.capacity" in table else {})
             spares = {0.033: 0.3, 0.05: 0.35, 0.1: 0.4}
-            table.update({key: [spares[each] for each in table[key]] for key in table if key == "device.spare"})
+            table.update({key: [spares[name] for name in table[key]] for key in table if key == "device.spare"})
         for variant in sweep.variants:
             if variant.ftl and variant.ftl["name"].startswith("adapt") and "log_" not in variant.ftl["name"]:
                 variant.ftl["log_blocks"] = "20"  # for as many sequential ones as the study varies
     done = reproduce.reproduce(plan)
     done.page(tmp_path / "page.html")
-    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
     moves = {
         name: sum(p.value("gauges.aggregated_moves") for p in done.points if (p.sweep, p.variant) == ("settings", name))
         for name in ("τ = 32", "ADAPT", "never aggregate")
@@ -107,14 +107,14 @@ def test_the_study_of_saw_gives_all_its_figures_and_judges_all_its_claims_on_a_s
         (r'"files.scale" = 0.25', '"files.scale" = 0.021'),
         (r'"files.scale" = 0.0625', '"files.scale" = 0.022'),
     ):
-        text, found = re.subn(old, small, text, flags=re.MULTILINE)
-        assert found > 0, old
+        text, replaced = re.subn(old, small, text, flags=re.MULTILINE)
+        assert replaced > 0, old
     study = tmp_path / "saw.toml"
     study.write_text(text, encoding="utf-8")
     plan = reproduce.load(study)
     done = reproduce.reproduce(plan)
     done.page(tmp_path / "page.html")
-    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
     hashes = {
         point.variant: point.run["event_hash"]
         for point in done.points
@@ -135,10 +135,10 @@ def test_the_study_of_saw_gives_all_its_figures_and_judges_all_its_claims_on_a_s
 
 def test_in_the_study_of_adapt_dftl_and_waftl_get_the_ram_of_fasters_tables() -> None:
     plan = reproduce.load(ROOT / "studies" / "adapt.toml")
-    (sweep,) = (each for each in plan.sweeps if each.id == "schemes")
+    (sweep,) = (sweep for sweep in plan.sweeps if sweep.id == "schemes")
     taking = [variant.label for variant in sweep.variants if "cmt" in variant.takes]
     assert taking == ["DFTL", "WAFTL"]
-    spans = {each["name"]: each["generator"]["span"] for each in fk.workloads()}
+    spans = {workload["name"]: workload["generator"]["span"] for workload in fk.workloads()}
     assert len(sweep.workloads) == 10
     for workload in sweep.workloads:
         study = plan.study | {
@@ -172,7 +172,7 @@ def test_the_study_of_treeftl_gives_all_its_figures_and_judges_all_its_claims_on
             smaller(table)
     done = reproduce.reproduce(plan)
     done.page(tmp_path / "page.html")
-    assert [each.claim.id for each in done.judgements] == [claim.id for claim in plan.claims]
+    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
     # Two microseconds a page in RAM, and ten nanoseconds for each data page that a search
     # looks at: never less than without.
     selection = {(p.workload, p.variant, p.keys["data_selection"]): p for p in done.points if p.sweep == "selection"}

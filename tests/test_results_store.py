@@ -58,8 +58,8 @@ def test_students_t_is_that_of_the_tables(freedom: int, t: float) -> None:
 
 def test_intervals_hold_the_mean_as_often_as_they_say() -> None:
     chance = random.Random(1)  # noqa: S311 - a test's numbers
-    found = [noise.estimate([chance.gauss(10, 3) for _ in range(5)]) for _ in range(4_000)]
-    held = sum(each.low <= 10 <= each.high for each in found) / len(found)
+    intervals = [noise.estimate([chance.gauss(10, 3) for _ in range(5)]) for _ in range(4_000)]
+    held = sum(interval.low <= 10 <= interval.high for interval in intervals) / len(intervals)
     assert held == pytest.approx(noise.LEVEL, abs=4 * (0.95 * 0.05 / 4_000) ** 0.5)
 
 
@@ -87,9 +87,9 @@ def test_a_change_is_judged_by_its_interval(name: str, values: list[tuple[float,
 def test_a_seed_that_moves_both_sides_falls_out() -> None:
     """Seeds differ by a factor of eight, the sides by a twentieth with each of them."""
     values = [(float(base), base * factor) for base, factor in ((100, 1.05), (800, 1.051), (300, 1.049), (200, 1.05))]
-    found = comparison.change(COLUMNS["response_mean_ns"], values)
-    assert found.verdict == WORSE
-    assert units.typed(found.text) == "+5.00 % (+4.87 % to +5.13 %), worse"
+    change = comparison.change(COLUMNS["response_mean_ns"], values)
+    assert change.verdict == WORSE
+    assert units.typed(change.text) == "+5.00 % (+4.87 % to +5.13 %), worse"
 
 
 def test_values_are_in_order_of_their_size() -> None:
@@ -101,11 +101,11 @@ def test_points_are_paired_by_what_is_not_fixed(filled: Path) -> None:
     pairs = comparison.compare(comparison.select("page", filled), comparison.select("dftl", filled))
     assert [pair.names for pair in pairs] == ["page → dftl, dftl.cmt 16KiB", "page → dftl, dftl.cmt 256KiB"]
     assert {pair.place for pair in pairs} == {"slc-small, fin1, device.spare 0.1"}
-    found = {change.metric.name: change for change in pairs[0].changes}
-    assert found["response_mean_ns"].verdict == WORSE
-    assert found["ram_bytes"].verdict == BETTER
-    assert found["response_mean_ns"].ratio is not None
-    assert found["response_mean_ns"].ratio.seeds == 3
+    changes = {change.metric.name: change for change in pairs[0].changes}
+    assert changes["response_mean_ns"].verdict == WORSE
+    assert changes["ram_bytes"].verdict == BETTER
+    assert changes["response_mean_ns"].ratio is not None
+    assert changes["response_mean_ns"].ratio.seeds == 3
     pairs = comparison.compare(
         comparison.select("dftl,dftl.cmt=16KiB", filled), comparison.select("dftl.cmt=256KiB", filled)
     )
@@ -283,9 +283,9 @@ def test_a_damaged_store_is_listed_with_all_that_is_damaged(call: Callable[..., 
     assert result.exit_code == 2
     assert "done" in result.stdout
     assert "1 point in" in result.stderr
-    said = " ".join(result.stderr.split())
-    assert "x.parquet is no point of a store" in said
-    assert "So are 1 more: y.parquet." in said
+    text = " ".join(result.stderr.split())
+    assert "x.parquet is no point of a store" in text
+    assert "So are 1 more: y.parquet." in text
     with pytest.raises(fk.UserError, match="it is no file"):
         Store(points.parent).rows(["y"])
 
@@ -310,9 +310,9 @@ def test_a_store_is_exported(suffix: str, filled: Path, call: Callable[..., Resu
 
 
 def test_any_reader_of_parquet_can_query(filled: Path) -> None:
-    found = pl.scan_parquet(filled / "points" / "*.parquet").filter(pl.col("state") == "done").collect()
-    assert dict(found.schema) == stores.SCHEMA
-    assert found["write_amplification"].min() >= 1  # type: ignore[operator] # of a column of numbers
+    points = pl.scan_parquet(filled / "points" / "*.parquet").filter(pl.col("state") == "done").collect()
+    assert dict(points.schema) == stores.SCHEMA
+    assert points["write_amplification"].min() >= 1  # type: ignore[operator] # of a column of numbers
 
 
 def test_a_point_of_an_older_ftlkit_is_read(filled: Path, tmp_path: Path) -> None:
@@ -381,8 +381,8 @@ def test_a_damaged_point_is_named_and_run_again(
     row = store.rows()[0]
     frame = pl.DataFrame([row | changed], schema=stores.SCHEMA)
     frame.write_parquet(store.path / "points" / f"{row['key']}.parquet")
-    asked = ("show", row["key"]) if "document" in changed else ("compare", "page", "page")
-    result = call("results", *asked)
+    arguments = ("show", row["key"]) if "document" in changed else ("compare", "page", "page")
+    result = call("results", *arguments)
     assert result.exit_code == 2, result.output
     assert word in result.stderr
     assert "Remove it" in result.stderr

@@ -120,8 +120,8 @@ def test_a_point_is_a_run_of_its_own(tmp_path: Path) -> None:
         for ftl in ("page", "dftl:cmt=16KiB", "dftl:cmt=64KiB")
         for seed in (1, 2)
     ]
-    assert hashes(done) == [found.document["runs"][0]["event_hash"] for found in alone]
-    assert [row["response_mean_ns"] for row in done.rows] == [found.runs["response_mean_ns"][0] for found in alone]
+    assert hashes(done) == [results.document["runs"][0]["event_hash"] for results in alone]
+    assert [row["response_mean_ns"] for row in done.rows] == [results.runs["response_mean_ns"][0] for results in alone]
 
 
 def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
@@ -171,20 +171,20 @@ def test_a_trace_that_is_laid_out_once_gives_the_same_points(tmp_path: Path) -> 
 def test_a_trace_is_parsed_no_more_often_for_more_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once to find out how it is read and once to lay it out; all else reads what was laid out."""
     trace = conftest.write_msr(tmp_path / "t.csv", 300)
-    asked: list[Any] = []
+    requests: list[Any] = []
     check = _native.check_study
 
     def remembering(text: str, control: _native.Control) -> str:
-        asked.append(json.loads(text))
+        requests.append(json.loads(text))
         return check(text, control)
 
     monkeypatch.setattr("ftlkit._native.check_study", remembering)
     made = plans.with_more(plans.from_options([trace], "page", None, {}), [values.parse("device.spare=0.1,0.2,0.3")], 2)
     done = runs.run(made, Store(tmp_path / "s", create=True), Local())
-    assert [each["workload"]["trace"] == str(trace) for each in asked].count(True) == 1
-    assert len(asked) == 7
+    assert [request["workload"]["trace"] == str(trace) for request in requests].count(True) == 1
+    assert len(requests) == 7
     alone = [fk.run(workload=trace, ftl="page", device={"spare": spare}, seed=seed) for spare, seed in EACH]
-    assert hashes(done) == [found.document["runs"][0]["event_hash"] for found in alone]
+    assert hashes(done) == [results.document["runs"][0]["event_hash"] for results in alone]
 
 
 def test_several_plans_over_a_trace_lay_it_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,30 +251,30 @@ def test_a_point_that_fails_is_a_result_with_its_error(tmp_path: Path) -> None:
 
 
 def test_a_point_whose_worker_dies_is_begun_again_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = 0
+    attempts = 0
 
     def dying(process: subprocess.Popen[str], _text: str) -> str:
-        nonlocal asked
-        asked += 1
+        nonlocal attempts
+        attempts += 1
         process.kill()
         return ""
 
     monkeypatch.setattr("ftlkit.sweeps.local._asked", dying)
     answer = next(Local(1).run([Job(0, STUDY, None)]))
-    assert (answer.state, asked) == (LOST, TRIES)
+    assert (answer.state, attempts) == (LOST, TRIES)
     assert "SIGKILL" in answer.text
 
 
 def test_a_worker_that_dies_once_costs_no_point(monkeypatch: pytest.MonkeyPatch) -> None:
     from ftlkit.sweeps import local  # noqa: PLC0415 - what is replaced
 
-    asked, first = local._asked, [True]  # noqa: SLF001 - the place where a worker is asked
+    ask, first = local._asked, [True]  # noqa: SLF001 - the place where a worker is asked
 
     def dying(process: subprocess.Popen[str], text: str) -> str:
         if first:
             first.clear()
             process.kill()
-        return asked(process, text)
+        return ask(process, text)
 
     monkeypatch.setattr("ftlkit.sweeps.local._asked", dying)
     study = STUDY | {"ftl": [{"name": "page"}]}
@@ -372,8 +372,8 @@ def test_what_killed_sweeps_laid_out_is_removed(tmp_path: Path, monkeypatch: pyt
     with scratch() as mine:
         os.utime(mine, (0, 0))
         with scratch() as other:
-            left = {path.name for path in tmp_path.iterdir()}
-    assert left == {mine.name, other.name, "ftlkit-sweep-new", "ftlkit-else"}
+            names = {path.name for path in tmp_path.iterdir()}
+    assert names == {mine.name, other.name, "ftlkit-sweep-new", "ftlkit-else"}
     assert {path.name for path in tmp_path.iterdir()} == {"ftlkit-sweep-new", "ftlkit-else"}
 
 
@@ -397,7 +397,7 @@ def test_it_is_printed_what_points_were_run_on(call: Callable[..., Result], msr:
     result = call("sweep", msr, "--ftl", "page,dftl", "--seeds", 2, "--store", tmp_path / "store")
     assert result.exit_code == 0, result.output
     compared = call("compare", msr, "--ftl", "page,dftl")
-    text, same = (" ".join(each.stdout.split()) for each in (result, compared))
+    text, same = (" ".join(completed.stdout.split()) for completed in (result, compared))
     device = same[: same.index("; capacity auto")]
     assert device.startswith("Device slc-small, the default since no device was named: ")
     prepared = same[same.index("Preconditioning: fill") : same.index("an erased device).")]
@@ -409,10 +409,10 @@ def test_it_is_printed_what_points_were_run_on(call: Callable[..., Result], msr:
 def test_ctrl_c_keeps_what_is_finished(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     process, store = long_sweep(start, tmp_path)
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "page" in out
-    assert f"{42 - len(store.keys())} not finished" in said
+    assert f"{42 - len(store.keys())} not finished" in errors
 
 
 def children(parent: int) -> list[int]:
@@ -533,10 +533,10 @@ def test_a_band_holds_the_noise_of_the_seeds(tmp_path: Path) -> None:
     drawn = {panel.name: panel for panel in panels(groups(done.rows), "dftl.cmt")}
     rows = [row for data in drawn["response_mean_ns-0"].spec["datasets"].values() for row in data]
     dftl = next(row for row in rows if (row["line"], row["x"]) == ("dftl", "16KiB"))
-    found = [row["response_mean_ns"] for row in done.rows if row["varied"] == [{"key": "dftl.cmt", "value": "16KiB"}]]
-    assert len(found) == 3
-    assert dftl["mean"] == pytest.approx(sum(found) / 3)
-    assert dftl["low"] < min(found) < max(found) < dftl["high"]
+    means = [row["response_mean_ns"] for row in done.rows if row["varied"] == [{"key": "dftl.cmt", "value": "16KiB"}]]
+    assert len(means) == 3
+    assert dftl["mean"] == pytest.approx(sum(means) / 3)
+    assert dftl["low"] < min(means) < max(means) < dftl["high"]
     assert next(row["x"] for row in rows if row["line"] == "page") is None
 
 

@@ -102,14 +102,14 @@ def _read(path: Path) -> bytes:
 
 def _points(store: Path) -> dict[str, Any]:
     """All results of a store, but for how long they took."""
-    found = {}
+    points = {}
     for row in Store(store).rows():
         document = json.loads(row["document"])
         for run in document["runs"]:
             for name in [name for name in run if name.startswith("wall") or name.endswith("wall_s")]:
                 del run[name]
-        found[row["key"]] = document
-    return found
+        points[row["key"]] = document
+    return points
 
 
 @needs_ray
@@ -124,8 +124,8 @@ def test_a_cluster_gives_the_same_points_though_a_worker_is_killed(
         time.sleep(0.01)
     assert workers, process.communicate(timeout=10)[1]
     os.kill(workers[0], signal.SIGKILL)
-    said = process.communicate(timeout=240)[1]
-    assert process.returncode == 0, said
+    errors = process.communicate(timeout=240)[1]
+    assert process.returncode == 0, errors
     here = start(*SWEEP.split(), "--store", "here")
     assert here.wait(120) == 0
     assert len(_points(tmp_path / "here")) == 8

@@ -51,9 +51,9 @@ def overloaded(*, is_overloaded: bool) -> dict[str, Any]:
 
 def named(pattern: str, text: str) -> str:
     """The one group of a pattern that has to be there."""
-    found = re.search(pattern, text)
-    assert found, text
-    return found[1]
+    match = re.search(pattern, text)
+    assert match, text
+    return match[1]
 
 
 def is_level(mean: float, best: float) -> bool:
@@ -67,17 +67,17 @@ def test_every_superlative_of_a_sweep_holds(seed: int) -> None:
     means = [chance.choice([1e5, 2e5, 2.0001e5, 3e5, 5e5]) for _ in range(chance.randint(2, 6))]
     behind = [chance.random() < 0.3 for _ in means]
     rows = [
-        row(f"ftl{place}", mean * chance.uniform(0.8, 1.2), of, **overloaded(is_overloaded=late))
+        row(f"ftl{place}", mean * chance.uniform(0.8, 1.2), number, **overloaded(is_overloaded=late))
         for place, (mean, late) in enumerate(zip(means, behind, strict=True))
-        for of in range(1, chance.choice([1, 3]) + 1)
+        for number in range(1, chance.choice([1, 3]) + 1)
     ]
     text = " ".join(statements(rows).headline)
     ranked = {}
     for place, group in enumerate(groups(rows)):
-        found = group.estimate(MEAN.name)
-        assert found is not None
+        estimate_ = group.estimate(MEAN.name)
+        assert estimate_ is not None
         if not behind[place]:
-            ranked[group.label] = found.mean
+            ranked[group.label] = estimate_.mean
     if not ranked:
         assert "no point can be ranked" in text
         return
@@ -130,8 +130,8 @@ def test_a_misread_trace_is_hinted_at_by_a_sweep() -> None:
 
 def test_a_caution_is_said_once_with_its_points() -> None:
     none = {"total": 0, "mean": 0.0, "std": 0.0, "min": 0, "max": 0, "gini": None, "histogram": [[0, 0, 1000]]}
-    said = statements([row("a", 1e5, erases=none), row("b", 2e5, erases=none), row("c", 3e5)])
-    mine = [sentence for sentence in said.cautions if "No block was erased" in sentence]
+    statements_ = statements([row("a", 1e5, erases=none), row("b", 2e5, erases=none), row("c", 3e5)])
+    mine = [sentence for sentence in statements_.cautions if "No block was erased" in sentence]
     assert mine == [f"2 of 3 points (a on fin1, b on fin1): {SUMMARIES['nothing_erased']}."]
 
 
@@ -144,11 +144,11 @@ def test_every_kind_of_caution_has_a_summary() -> None:
 
 
 def test_a_sweep_without_erases_says_so(call: Callable[..., Result], tmp_path: Path) -> None:
-    asked = ["fin1", "--ftl", "dftl", "--vary", "dftl.cmt=16KiB,64KiB", "--requests", 2000, "--addresses", "dense"]
-    result = call("sweep", *asked, "--report", "r.html")
+    arguments = ["fin1", "--ftl", "dftl", "--vary", "dftl.cmt=16KiB,64KiB", "--requests", 2000, "--addresses", "dense"]
+    result = call("sweep", *arguments, "--report", "r.html")
     assert result.exit_code == 0
-    said = " ".join(result.stdout.split())
-    assert " On fin1 (slc-small) " in said
-    assert f"All 2 points: {SUMMARIES['nothing_erased']}" in said
+    text = " ".join(result.stdout.split())
+    assert " On fin1 (slc-small) " in text
+    assert f"All 2 points: {SUMMARIES['nothing_erased']}" in text
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert html.index("What the sweep says") < html.index(SUMMARIES["nothing_erased"]) < html.index("<figure")

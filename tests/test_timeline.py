@@ -110,11 +110,11 @@ def test_longest_waits_name_what_held_the_die() -> None:
 
 
 def test_the_command_draws_the_window_that_it_is_given(call: Callable[..., Result], tmp_path: Path) -> None:
-    asked = ("compare", "fin1", "--ftl", "page", "--requests", 500, "--addresses", "dense", "--timeline", "t.html")
-    done = call(*asked, "--timeline-window", "50ms..80ms", "--json", "r.json")
+    arguments = ("compare", "fin1", "--ftl", "page", "--requests", 500, "--addresses", "dense", "--timeline", "t.html")
+    done = call(*arguments, "--timeline-window", "50ms..80ms", "--json", "r.json")
     assert done.exit_code == 0, done.output
-    found = fk.load(tmp_path / "r.json")
-    window = found.document["runs"][0]["timeline"]
+    results = fk.load(tmp_path / "r.json")
+    window = results.document["runs"][0]["timeline"]
     assert window is not None
     assert (window["from_ns"], window["to_ns"]) == (50_000_000, 80_000_000)
     assert (tmp_path / "t.html").read_text().startswith("<!doctype html>")

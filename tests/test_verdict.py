@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def of(document: Document) -> str:
     """All of a verdict's sentences."""
-    found = verdict(fk.Results(document))
-    return str(found).replace("\N{NO-BREAK SPACE}", " ")
+    outcome = verdict(fk.Results(document))
+    return str(outcome).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def by_label(document: Document) -> dict[str, Run]:
@@ -92,9 +92,9 @@ def test_flash_work_is_read_off_the_counts() -> None:
 def test_copies_are_told_from_translation_pages_that_are_written_anew() -> None:
     document = sample.document()
     run = by_label(document)["dftl"]
-    for each in run["operations"]:
-        if each["cause"] not in ("host", "precondition"):
-            each["cause"] = "mapping_collection"
+    for operation in run["operations"]:
+        if operation["cause"] not in ("host", "precondition"):
+            operation["cause"] = "mapping_collection"
     text = of(document)
     assert "on mapping pages of moved data (" in text
     assert "pages programmed for each page that the host writes" in text.partition("mapping pages of moved data")[2]
@@ -304,9 +304,11 @@ def test_merges_of_all_kinds_are_counted_where_their_time_is_divided() -> None:
     document = sample.document()
     fast = by_label(document)["fast"]
     fast["merges"] = {"switch": 958, "partial": 2, "full": 0}
-    for each in fast["operations"]:
-        if each["cause"] == "merge":
-            each["count"], each["time_ns"] = (960, 1_440_000_000) if each["op"] == "erase" else (88, 12_000_000)
+    for operation in fast["operations"]:
+        if operation["cause"] == "merge":
+            operation["count"], operation["time_ns"] = (
+                (960, 1_440_000_000) if operation["op"] == "erase" else (88, 12_000_000)
+            )
     assert "960 merges of 1.52 ms" in of(document)
     assert METRICS["merges"].value(fast) == 960
 
@@ -314,9 +316,9 @@ def test_merges_of_all_kinds_are_counted_where_their_time_is_divided() -> None:
 def test_collections_that_hardly_copied_in_a_short_run_are_told_beside_the_verdict() -> None:
     document = sample.document()
     page = by_label(document)["page"]
-    for each in page["operations"]:
-        if each["cause"] == "collection":
-            each["count"], each["time_ns"] = (416, 624_000_000) if each["op"] == "erase" else (0, 0)
+    for operation in page["operations"]:
+        if operation["cause"] == "collection":
+            operation["count"], operation["time_ns"] = (416, 624_000_000) if operation["op"] == "erase" else (0, 0)
     words = "page copied 0 pages for 416 erases"
     assert words not in of(document), "a device in its steady state may have such blocks"
     document["study"]["run"]["precondition"] = "fill"
@@ -412,8 +414,8 @@ def test_the_most_even_wear_policy_is_named_with_its_price() -> None:
     document = sample.document()
     _, dynamic, other = wear_policies(document)
     other["ftl"] = "fast+dynamic"
-    for each in other["operations"]:
-        each["time_ns"] = each["time_ns"] * 110 // 100
+    for operation in other["operations"]:
+        operation["time_ns"] = operation["time_ns"] * 110 // 100
     other["operations"].append({"cause": "wear_levelling", "op": "program", "count": 5, "time_ns": 10**9})
     text = of(document)
     assert "Over fast, fast+none wears most evenly: σ of the blocks' erases 2.00 against 12.0 for fast, at 10." in text
@@ -450,9 +452,9 @@ def test_wear_of_different_mappings_is_not_compared() -> None:
 
 def endurance(run: Run) -> Endurance:
     """What a made-up run says of its life."""
-    found = run.get("endurance")
-    assert found is not None
-    return found
+    life = run.get("endurance")
+    assert life is not None
+    return life
 
 
 def test_who_lives_longest_is_named_with_the_range() -> None:
@@ -490,9 +492,9 @@ def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() 
     document = sample.document()
     page, *others = document["runs"]
     for run in others:
-        found = endurance(run)
-        found["first_block"] = found["spares_gone"] = found["drift"] = None
-        found["refusal"] = "a block was erased 1.50 times"
+        measured = endurance(run)
+        measured["first_block"] = measured["spares_gone"] = measured["drift"] = None
+        measured["refusal"] = "a block was erased 1.50 times"
     last = endurance(page)["spares_gone"]
     assert last is not None
     last["is_measured"] = True
@@ -523,9 +525,9 @@ def test_a_life_under_a_run_that_falls_behind_is_given_no_time() -> None:
 def test_a_ranking_of_lives_names_the_runs_it_leaves_out_that_wear_least() -> None:
     document = sample.document()
     runs = by_label(document)
-    found = endurance(runs["page"])
-    found["first_block"] = found["spares_gone"] = found["drift"] = None
-    found["refusal"] = "a block was erased 0.10 times"
+    measured = endurance(runs["page"])
+    measured["first_block"] = measured["spares_gone"] = measured["drift"] = None
+    measured["refusal"] = "a block was erased 0.10 times"
     for label, erases in (("page", 416), ("block", 9_000), ("fast", 960), ("dftl", 3_000)):
         runs[label]["erases"]["total"] = erases
     words = "leaves out those that wear the device least: erases of page 416 while measuring, against 960 or more"

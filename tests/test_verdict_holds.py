@@ -109,10 +109,10 @@ class Rows:
         """The runs that a sentence names."""
         return [self.all[name] for name in re.split(r", | and ", text)]
 
-    def least(self, runs: list[Run], key: Callable[[Run], float], told: Callable[[float], str]) -> set[str]:
+    def least(self, runs: list[Run], key: Callable[[Run], float], printed: Callable[[float], str]) -> set[str]:
         """The labels of the runs whose figure reads like the least."""
-        best = told(min(key(run) for run in runs))
-        return {run["label"] for run in runs if told(key(run)) == best}
+        best = printed(min(key(run) for run in runs))
+        return {run["label"] for run in runs if printed(key(run)) == best}
 
 
 def plain(tell: Callable[[float], str]) -> Callable[[float], str]:
@@ -128,40 +128,40 @@ def test_the_fastest_and_the_slowest_hold_in_the_rows() -> None:
     for rows, text in cases():
         scope = list(rows.ahead.values())
         is_narrowed = "Of those that keep up, " in text
-        for found in re.finditer(rf"{LABELS} answers fastest: (.+?) on average", text):
+        for match in re.finditer(rf"{LABELS} answers fastest: (.+?) on average", text):
             assert is_narrowed or rows.ahead.keys() == rows.there.keys()
-            assert rows.least(scope, mean, SPAN) == {found[1]}
-            assert SPAN(mean(rows.all[found[1]])) == found[2]
-        for found in re.finditer(rf"(?:faster than|for) {LABELS}, the slowest", text):
+            assert rows.least(scope, mean, SPAN) == {match[1]}
+            assert SPAN(mean(rows.all[match[1]])) == match[2]
+        for match in re.finditer(rf"(?:faster than|for) {LABELS}, the slowest", text):
             assert is_narrowed or rows.ahead.keys() == rows.there.keys()
             worst = SPAN(max(map(mean, scope)))
-            assert {run["label"] for run in rows.named(found[1])} == {
+            assert {run["label"] for run in rows.named(match[1])} == {
                 run["label"] for run in scope if SPAN(mean(run)) == worst
             }
 
 
 def test_level_runs_are_all_that_are_level_and_no_other() -> None:
     for rows, text in cases():
-        found = re.search(rf"{LABELS} are level in mean response", text)
+        match = re.search(rf"{LABELS} are level in mean response", text)
         if re.search(r"\b[Aa]ll are level", text):
             assert max(map(mean, rows.ahead.values())) <= CLOSE * min(map(mean, rows.ahead.values()))
-        if found:
+        if match:
             fastest = min(map(mean, rows.ahead.values()))
             level = {name for name, run in rows.ahead.items() if mean(run) < CLOSE * fastest or mean(run) == fastest}
-            assert {run["label"] for run in rows.named(found[1])} == level
+            assert {run["label"] for run in rows.named(match[1])} == level
 
 
 def test_the_tail_is_told_by_its_printed_digits() -> None:
     for rows, text in cases():
         scope = list(rows.ahead.values())
-        for found in re.finditer(rf"{LABELS} (?:leads|lead|share the lead) at the 99th percentile", text):
-            assert {run["label"] for run in rows.named(found[1])} == rows.least(scope, p99, SPAN)
-        for found in re.finditer(rf"t the 99th percentile {LABELS} leads? instead", text):
-            assert {run["label"] for run in rows.named(found[1])} == rows.least(scope, p99, SPAN)
-        for found in re.finditer(rf"{LABELS} have the same 99th percentile, (\S+ \S+)\.", text):
-            assert {SPAN(p99(run)) for run in scope} == {found[2]}
-        for found in re.finditer(r"with (\S+ \S+) against (?:up to )?(\S+ \S+?)[. ]", text.partition("\n")[0]):
-            assert found[1] != found[2]
+        for match in re.finditer(rf"{LABELS} (?:leads|lead|share the lead) at the 99th percentile", text):
+            assert {run["label"] for run in rows.named(match[1])} == rows.least(scope, p99, SPAN)
+        for match in re.finditer(rf"t the 99th percentile {LABELS} leads? instead", text):
+            assert {run["label"] for run in rows.named(match[1])} == rows.least(scope, p99, SPAN)
+        for match in re.finditer(rf"{LABELS} have the same 99th percentile, (\S+ \S+)\.", text):
+            assert {SPAN(p99(run)) for run in scope} == {match[2]}
+        for match in re.finditer(r"with (\S+ \S+) against (?:up to )?(\S+ \S+?)[. ]", text.partition("\n")[0]):
+            assert match[1] != match[2]
 
 
 def test_few_requests_rank_nothing_by_the_99th_percentile() -> None:
@@ -178,35 +178,35 @@ def test_other_criteria_name_the_best_of_all_rows() -> None:
         sentence = re.search(r"Another would lead if what counts were (.*)\.\n?", text)
         for words, name in CRITERIA.items() if sentence else ():
             metric = METRICS[name]
-            found = re.search(rf"{re.escape(words)} \({LABELS}: (.+?) against (.+?)\)", sentence[1] if sentence else "")
-            if found:
-                told = plain(metric.text)
-                best = rows.least(list(rows.there.values()), metric.value, told)
-                assert {run["label"] for run in rows.named(found[1])} == best, words
-                assert found[2] == told(min(metric.value(run) for run in rows.there.values()))
-                assert found[2] != found[3]
+            match = re.search(rf"{re.escape(words)} \({LABELS}: (.+?) against (.+?)\)", sentence[1] if sentence else "")
+            if match:
+                text_of_metric = plain(metric.text)
+                best = rows.least(list(rows.there.values()), metric.value, text_of_metric)
+                assert {run["label"] for run in rows.named(match[1])} == best, words
+                assert match[2] == text_of_metric(min(metric.value(run) for run in rows.there.values()))
+                assert match[2] != match[3]
 
 
 def test_who_takes_least_ram_holds_in_the_rows() -> None:
     for rows, text in cases():
         scope = list(rows.there.values())
-        for found in re.finditer(rf"{LABELS} takes? least: (.+? \S+?)[. ]", text):
-            assert {run["label"] for run in rows.named(found[1])} == rows.least(scope, ram, SIZE)
-        for found in re.finditer(rf"{LABELS} takes no more RAM than the others", text):
-            assert found[1] in rows.least(scope, ram, SIZE)
-        for found in re.finditer(rf"{LABELS} takes (\S+ \S+) of RAM; {LABELS} takes (\S+ \S+)", text):
-            assert ram(rows.all[found[3]]) < ram(rows.all[found[1]])
-            assert found[2] != found[4]
+        for match in re.finditer(rf"{LABELS} takes? least: (.+? \S+?)[. ]", text):
+            assert {run["label"] for run in rows.named(match[1])} == rows.least(scope, ram, SIZE)
+        for match in re.finditer(rf"{LABELS} takes no more RAM than the others", text):
+            assert match[1] in rows.least(scope, ram, SIZE)
+        for match in re.finditer(rf"{LABELS} takes (\S+ \S+) of RAM; {LABELS} takes (\S+ \S+)", text):
+            assert ram(rows.all[match[3]]) < ram(rows.all[match[1]])
+            assert match[2] != match[4]
 
 
 def test_the_longest_and_shortest_lives_hold_in_the_rows() -> None:
     for rows, text in cases():
         results = fk.Results(rows.document)
         ends = {name: run["endurance"] for name, run in rows.all.items()}
-        known = {name: found["spares_gone"] for name, found in ends.items() if found["spares_gone"]}
-        for found in re.finditer(rf"(Of those with a forecast, u|U)nder {LABELS} the device lives longest", text):
-            assert known[found[2]]["written_bytes"] == max(life["written_bytes"] for life in known.values())
-            assert (found[1] == "U") == (known.keys() == rows.all.keys())
+        known = {name: life["spares_gone"] for name, life in ends.items() if life["spares_gone"]}
+        for match in re.finditer(rf"(Of those with a forecast, u|U)nder {LABELS} the device lives longest", text):
+            assert known[match[2]]["written_bytes"] == max(life["written_bytes"] for life in known.values())
+            assert (match[1] == "U") == (known.keys() == rows.all.keys())
         if "lives longest" in text:
             columns = {row["label"]: dict(zip(life.COLUMNS, row["cells"], strict=True)) for row in life.rows(results)}
             assert columns.keys() == rows.all.keys()
@@ -216,9 +216,9 @@ def test_the_longest_and_shortest_lives_hold_in_the_rows() -> None:
             named = re.search(rf"nder {LABELS} the device lives longest: .+? of host writes(, .+? at its own)?", text)
             assert named
             assert (named[2] is None) == (named[1] in behind)
-        for found in re.finditer(rf"It lives shortest under {LABELS}", text):
-            others = [life for name, life in known.items() if name != found[1]]
-            assert all(life["low_bytes"] > known[found[1]]["high_bytes"] for life in others)
+        for match in re.finditer(rf"It lives shortest under {LABELS}", text):
+            others = [life for name, life in known.items() if name != match[1]]
+            assert all(life["low_bytes"] > known[match[1]]["high_bytes"] for life in others)
 
 
 def test_runs_that_are_in_no_comparison_are_named() -> None:
@@ -231,5 +231,5 @@ def test_runs_that_are_in_no_comparison_are_named() -> None:
                 assert re.search(rf"\b{name}\b", headline)
             if run["end_of_life"] and name in rows.there:
                 assert "The device wore out under" in headline
-        for found in re.finditer(rf"{LABELS} takes (\S+ \S+) longer than {LABELS}", text):
-            assert mean(rows.all[found[1]]) > mean(rows.all[found[3]])
+        for match in re.finditer(rf"{LABELS} takes (\S+ \S+) longer than {LABELS}", text):
+            assert mean(rows.all[match[1]]) > mean(rows.all[match[3]])

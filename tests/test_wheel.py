@@ -33,9 +33,9 @@ def members() -> set[str]:
 
 def test_the_package_sees_all_studies() -> None:
     inside = Path(fk.__file__).parent / "studies"
-    there = {path.name for path in (ROOT / "studies").glob("*.toml")}
-    assert there
-    assert {path.name for path in inside.glob("*.toml")} == there
+    names = {path.name for path in (ROOT / "studies").glob("*.toml")}
+    assert names
+    assert {path.name for path in inside.glob("*.toml")} == names
 
 
 def test_what_is_cited_is_this_version() -> None:
@@ -56,13 +56,13 @@ def test_one_wheel_serves_all_pythons() -> None:
 def test_its_metadata_is_what_an_index_accepts() -> None:
     with zipfile.ZipFile(WHEEL) as wheel:
         name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
-        found = Metadata.from_email(wheel.read(name), validate=True)
-    assert found.license_expression == "Apache-2.0 OR MIT"
-    assert found.license_files == ["LICENSE-APACHE", "LICENSE-MIT"]
-    assert found.description_content_type is not None
-    assert found.description_content_type.startswith("text/markdown")
-    assert found.provides_extra is not None
-    assert "ray" in found.provides_extra
+        metadata = Metadata.from_email(wheel.read(name), validate=True)
+    assert metadata.license_expression == "Apache-2.0 OR MIT"
+    assert metadata.license_files == ["LICENSE-APACHE", "LICENSE-MIT"]
+    assert metadata.description_content_type is not None
+    assert metadata.description_content_type.startswith("text/markdown")
+    assert metadata.provides_extra is not None
+    assert "ray" in metadata.provides_extra
 
 
 @built
@@ -117,8 +117,8 @@ def test_it_compares_in_a_clean_environment(clean: Path, tmp_path: Path) -> None
 
 @built
 def test_it_has_the_studies_with_it(clean: Path, tmp_path: Path) -> None:
-    said = run(clean, tmp_path, "reproduce", "none").stderr
-    assert set(re.findall(r"[\w-]+", said)) >= {path.stem for path in (ROOT / "studies").glob("*.toml")}
+    text = run(clean, tmp_path, "reproduce", "none").stderr
+    assert set(re.findall(r"[\w-]+", text)) >= {path.stem for path in (ROOT / "studies").glob("*.toml")}
 
 
 @built

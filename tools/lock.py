@@ -44,14 +44,15 @@ def resolve(requirements: list[str]) -> list[dict[str, Any]]:
         options = ["--dry-run", "--quiet", "--ignore-installed", "--only-binary=:all:", "--python-version", OLDEST]
         command = [sys.executable, "-m", "pip", "install", *options, "--target", folder, "--report", str(report)]
         subprocess.run([*command, *requirements], check=True)
-        found: list[dict[str, Any]] = json.loads(report.read_text())["install"]
-    return found
+        packages: list[dict[str, Any]] = json.loads(report.read_text())["install"]
+    return packages
 
 
 def main() -> None:
     """Write the lock."""
     pins = {
-        each["metadata"]["name"].lower().replace("_", "-"): each["metadata"]["version"] for each in resolve(wanted())
+        package["metadata"]["name"].lower().replace("_", "-"): package["metadata"]["version"]
+        for package in resolve(wanted())
     }
     lines = {name: f"{name}=={version}" for name, version in pins.items()}
     lines |= {name: f'{name}=={version} ; python_version < "3.11"' for name, version in ONLY_OLDEST.items()}

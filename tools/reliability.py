@@ -23,8 +23,8 @@ def number(value: int) -> str:
 
 def trials(scheme: SchemeReport) -> str:
     """Trials by kind, in the order of the page's first table."""
-    found = scheme["trials"]
-    kinds = (found["conformance"], found["power_cuts"], found["failing_flash"], found["combined"])
+    counts = scheme["trials"]
+    kinds = (counts["conformance"], counts["power_cuts"], counts["failing_flash"], counts["combined"])
     return " + ".join(number(kind) for kind in kinds)
 
 
@@ -72,9 +72,9 @@ ROWS: tuple[tuple[str, Callable[[SchemeReport], str]], ...] = (
 
 def table(report: TortureReport) -> str:
     """The command, how long it took, and a column a scheme."""
-    asked, schemes = report["options"], report["schemes"]
-    swarm = " --swarm" if asked["swarm"] else ""
-    command = f"ftlkit torture --ftl all --minutes {asked['seconds'] / 60:g} --seed {asked['seed']}{swarm}"
+    options, schemes = report["options"], report["schemes"]
+    swarm = " --swarm" if options["swarm"] else ""
+    command = f"ftlkit torture --ftl all --minutes {options['seconds'] / 60:g} --seed {options['seed']}{swarm}"
     ended = ", stopped before its time" if report["cancelled"] else ""
     took = f"{report['elapsed_s'] / 60:.1f} minutes on {report['threads']} threads{ended}"
     lines = [f"`{command}`: {took}.", "", f"| | {' | '.join(scheme['scheme'] for scheme in schemes)} |"]

@@ -33,7 +33,7 @@ def known(name: str, table: Mapping[str, T], what: str) -> T:
 
 def refuse_unknown(given: Iterable[str], names: Iterable[str], what: str) -> None:
     """Raise a `UserError` for the first name that is none of those that there are."""
-    there = list(names)
+    known = list(names)
     for name in given:
-        if name not in there:
-            raise UserError(f"{name} is no {what}.{hint(name, there)} There are {', '.join(there)}.")
+        if name not in known:
+            raise UserError(f"{name} is no {what}.{hint(name, known)} There are {', '.join(known)}.")

@@ -33,11 +33,11 @@ def typed_kwargs(options: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
             )
             for name, kind in options.__annotations__.items()
         ]
-        there = [parameter.name for parameter in (*named, *keyed)]
+        names = [parameter.name for parameter in (*named, *keyed)]
 
         @functools.wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            refuse_unknown(kwargs, there, f"option of {function.__name__}")
+            refuse_unknown(kwargs, names, f"option of {function.__name__}")
             return function(*args, **kwargs)
 
         checked.__signature__ = own.replace(parameters=[*named, *keyed])  # type: ignore[attr-defined] # read by inspect

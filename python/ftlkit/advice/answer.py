@@ -200,9 +200,11 @@ def _figures(query: Query, result: SearchResult) -> tuple[dict[str, Measured], b
     points = [measured.point(query.metrics) for measured in result.of(rung)]
     best = [point.stack for point in ranked(points, query)]
     finished = {stack: measured for stack, measured in result.finalists.items() if measured.rows}
-    there = [measured.point(query.metrics) for measured in finished.values() if _may_be(query, result, measured)]
-    if there:
-        chosen = [point.stack for point in ranked(there, query)] if is_decided_on_held_out_part(query, result) else best
+    candidates = [measured.point(query.metrics) for measured in finished.values() if _may_be(query, result, measured)]
+    if candidates:
+        chosen = (
+            [point.stack for point in ranked(candidates, query)] if is_decided_on_held_out_part(query, result) else best
+        )
         order = [stack for stack in (*chosen, *result.asked_for) if stack in finished]
         return {stack: finished[stack] for stack in dict.fromkeys(order)}, True
     order = [*best[:1], REFERENCE, *(point.stack for point in halve(points, query.metrics, FINALISTS).kept)]
@@ -285,20 +287,20 @@ def _besides(
     better: Sequence[Measured],
 ) -> list[str]:
     """Who does nearly as well with less RAM; the advised stack's other metrics and its settings."""
-    metric, said = query.metric, []
+    metric, sentences = query.metric, []
     points = [measured.point([metric]) for measured in others.values()]
     less = frugal(points, best.point([metric]), metric)
     if less is not None and less.stack not in {measured.stack for measured in better[:1]}:
         near = others[less.stack]
         compared = phrasing.against(metric, near, best, best.stack)
-        said.append(
+        sentences.append(
             f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {phrasing.named(metric)} "
             f"{phrasing.text(metric, near)}{compared and f', {compared}'}."
         )
     for name in (query.response, "write_amplification"):
         if name != metric:
-            said += _also(name, best, reference)
-    return [*said, *_life(metric, best, reference), *_settings(best.stack)]
+            sentences += _also(name, best, reference)
+    return [*sentences, *_life(metric, best, reference), *_settings(best.stack)]
 
 
 def _better(metric: str, best: Measured, better: Sequence[Measured]) -> list[str]:

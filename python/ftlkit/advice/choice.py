@@ -29,11 +29,11 @@ def ranked(points: Sequence[Point], query: Query) -> list[Point]:
     best are those that cost at most `NOTHING` times as much, and for the goal `ram` those within
     its slack. Of lives that are as long the one with the best response comes first.
     """
-    there = [point for point in points if query.metric in point.costs]
+    rankable = [point for point in points if query.metric in point.costs]
     slack = 1 + RAM_SLACK if query.goal == "ram" else NOTHING
     order: list[Point] = []
     for behind in (False, True):
-        some = [point for point in there if point.is_behind is behind]
+        some = [point for point in rankable if point.is_behind is behind]
         limit = slack * min((point.costs[query.metric] for point in some), default=0.0)
         level = [point for point in some if point.costs[query.metric] <= limit]
         rest = [point for point in some if point not in level]
@@ -121,16 +121,16 @@ def quickest(query: Query, best: Measured, others: Sequence[Measured]) -> Measur
 def by_response(query: Query, level: Sequence[_T], point: Callable[[_T], Point]) -> list[_T]:
     """Stacks as good for the goal, in order of response; of equal ones that with less RAM first."""
 
-    def response(each: _T) -> float:
-        return point(each).costs.get(query.response, float("inf"))
+    def response(stack: _T) -> float:
+        return point(stack).costs.get(query.response, float("inf"))
 
     limit = NOTHING * min(map(response, level), default=0.0)
     return sorted(
         level,
-        key=lambda each: (
-            (0.0, point(each).ram, response(each))
-            if response(each) <= limit
-            else (response(each), point(each).ram, 0.0)
+        key=lambda stack: (
+            (0.0, point(stack).ram, response(stack))
+            if response(stack) <= limit
+            else (response(stack), point(stack).ram, 0.0)
         ),
     )
 

@@ -114,8 +114,8 @@ def _tried(result: SearchResult) -> str:
     measured = {stack for rung in result.rungs for stack, run in rung.tried.items() if run.rows}
     number = "1 stack was measured" if len(measured) == 1 else f"{len(measured):,} stacks were measured"
     failed = len(stacks) - len(measured)
-    there = f", with the reference {REFERENCE}" if REFERENCE in measured else ""
-    return f"{number}{there}{f', and {failed:,} failed' if failed else ''}"
+    reference = f", with the reference {REFERENCE}" if REFERENCE in measured else ""
+    return f"{number}{reference}{f', and {failed:,} failed' if failed else ''}"
 
 
 def _seeds(query: Query, result: SearchResult, figures: Mapping[str, Measured]) -> str:
@@ -127,18 +127,18 @@ def _seeds(query: Query, result: SearchResult, figures: Mapping[str, Measured]) 
     same = [measured for measured in figures.values() if not measured.is_drawn]
     if len(same) == len(figures):
         return f"{fewer} seeds, whose runs were the same{others}"
-    said = f" ({len(same)} of {len(figures)} stacks had the same run with each{others})"
-    return f"{query.seeds} seeds with their 95 % intervals{said if same else ''}"
+    same_runs = f" ({len(same)} of {len(figures)} stacks had the same run with each{others})"
+    return f"{query.seeds} seeds with their 95 % intervals{same_runs if same else ''}"
 
 
 def _why_not(result: SearchResult) -> str:
     """Why nothing was measured on the held-out part, where that is neither time nor Ctrl-C."""
     worn = [stack for stack, measured in result.finalists.items() if _is_worn(measured)]
     failed = [stack for stack in result.finalists if result.finalists[stack].error and stack not in worn]
-    said = [f"the device had worn out before it under {_of(worn, result)}"] if worn else []
+    reasons = [f"the device had worn out before it under {_of(worn, result)}"] if worn else []
     if failed:
-        said.append(f"{len(failed)} failed there ({result.finalists[failed[0]].error.rstrip('.')})")
-    return f": {', '.join(said)}" if said else ""
+        reasons.append(f"{len(failed)} failed there ({result.finalists[failed[0]].error.rstrip('.')})")
+    return f": {', '.join(reasons)}" if reasons else ""
 
 
 def _of(stacks: list[str], result: SearchResult) -> str:
@@ -252,20 +252,20 @@ def better_there(query: Query, result: SearchResult, best: Measured, figures: Ma
 def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out: bool) -> list[str]:
     """What to be careful about."""
     alone = result.rungs[0].failed.get(REFERENCE)
-    said = [f"Nothing is compared with {REFERENCE}, which could not be run: {alone}"] if alone else []
-    said += _few(result, is_held_out=is_held_out)
-    said += [*_unfinished(query, result, is_held_out=is_held_out), *_of_the_run(best), *_prepared(result, best)]
-    said += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_THE_TRACE]
+    sentences = [f"Nothing is compared with {REFERENCE}, which could not be run: {alone}"] if alone else []
+    sentences += _few(result, is_held_out=is_held_out)
+    sentences += [*_unfinished(query, result, is_held_out=is_held_out), *_of_the_run(best), *_prepared(result, best)]
+    sentences += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_THE_TRACE]
     lost = lost_in_a_cut(best.stack)
     if lost:
-        said.append(
+        sentences.append(
             f"{' and '.join(lost)} of {best.stack} keeps data in RAM that a power cut takes unless the host flushed it."
         )
     if query.goal != "life" and query.ftl is None:
-        said.append("Wear policies were not searched: they are with --goal life, or where --ftl names them.")
+        sentences.append("Wear policies were not searched: they are with --goal life, or where --ftl names them.")
     if result.untried_policies:
-        said.append(f"Wear policies that were not searched: {', '.join(result.untried_policies)}.")
-    return said
+        sentences.append(f"Wear policies that were not searched: {', '.join(result.untried_policies)}.")
+    return sentences
 
 
 def _of_the_results(best: Measured) -> list[Caution]:
@@ -310,8 +310,8 @@ def of_a_new_device(best: Measured, reference: Measured | None) -> list[str]:
 def _is_new(measured: Measured) -> str:
     """What in the run of a stack tells that the device was new; empty if nothing does."""
     outcome = Outcome(json.loads(measured.rows[0]["document"]))
-    found = {caution.kind for caution in all_cautions(outcome)}
-    kinds = [kind for kind in _OF_A_NEW_DEVICE if kind in found]
+    caution_kinds = {caution.kind for caution in all_cautions(outcome)}
+    kinds = [kind for kind in _OF_A_NEW_DEVICE if kind in caution_kinds]
     if kinds:
         return _OF_A_NEW_DEVICE[kinds[0]]
     device, run = device_of(outcome.document), outcome.document["runs"][0]
@@ -324,23 +324,23 @@ def _is_new(measured: Measured) -> str:
 
 def _unfinished(query: Query, result: SearchResult, *, is_held_out: bool) -> list[str]:
     """What of the search was not done."""
-    said = ["The search was stopped; this is what was found until then."] if result.interrupted else []
+    sentences = ["The search was stopped; this is what was found until then."] if result.interrupted else []
     if result.missed:
         many = f"{_of(result.missed, result)} on the held-out part"
         first = f"It was stopped before {many} were measured" if result.interrupted else f"There was no time for {many}"
         named = ", ".join(result.missed[:_NAMED]) + (", …" if len(result.missed) > _NAMED else "")
-        said.append(f"{first}: {named}. {_of_the_missed(query, result)}" if is_held_out else f"{first}: {named}.")
+        sentences.append(f"{first}: {named}. {_of_the_missed(query, result)}" if is_held_out else f"{first}: {named}.")
     late = sum(len(rung.unfinished) for rung in result.rungs[1:])
     late += sum(len(rung.halved.late) for rung in result.rungs if rung.halved)
     if late and not result.interrupted:
         many = "1 stack that did well on a prefix was" if late == 1 else f"{late} stacks that did well on a prefix were"
-        said.append(f"{many} not run on the next one, for want of time.")
+        sentences.append(f"{many} not run on the next one, for want of time.")
     if result.was_cut and not result.interrupted:
-        said.append(
+        sentences.append(
             "There was no time for the whole part that is searched: stacks were sifted by its first "
             f"{result.last.requests:,} of {result.searched:,} requests."
         )
-    return said
+    return sentences
 
 
 def _of_the_missed(query: Query, result: SearchResult) -> str:
@@ -378,19 +378,19 @@ def _mode(row: Json) -> str:
 
 def _of_the_run(best: Measured) -> list[str]:
     """What the runs of the advised stack say of themselves."""
-    said, rows = [], best.rows
+    sentences, rows = [], best.rows
     if any(row["is_overloaded"] for row in rows):
-        said.append(
+        sentences.append(
             f"{best.stack} was asked for more than it can do: requests queue up, and its response times depend on how "
             "long the workload runs."
         )
     if all(not row["erases"] for row in rows):
-        said.append(
+        sentences.append(
             f"No block was erased in the run of {best.stack}: nothing is known of how it does when it has to collect."
         )
     if any(row["end_of_life_request"] is not None for row in rows):
-        said.append(f"The device wore out under {best.stack} in the middle of its run.")
-    return said
+        sentences.append(f"The device wore out under {best.stack} in the middle of its run.")
+    return sentences
 
 
 def lost_in_a_cut(stack: str) -> list[str]:

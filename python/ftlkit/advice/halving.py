@@ -98,27 +98,27 @@ def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = No
     points = [point for point in points if point.stack in single]
     fronts = {metric: front(points, metric) for metric in metrics}
     best = {point.stack: point for points_of_front in fronts.values() for point in points_of_front}
-    kept = _thinned(fronts, most)
+    thinned = _thinned(fronts, most)
     near = {
         point.stack: min(distance(point, points, metric) for metric in metrics)
         for point in points
         if point.stack not in best
     }
     rest = sorted((other for other in points if other.stack in near), key=lambda point: near[point.stack])
-    going = [point for point in rest if near[point.stack] <= MARGIN][: max(0, most - len(kept))]
-    gone = {point.stack for point in (*kept, *going)}
+    going = [point for point in rest if near[point.stack] <= MARGIN][: max(0, most - len(thinned))]
+    gone = {point.stack for point in (*thinned, *going)}
     beaten = doubled | {stack: far for stack, far in near.items() if stack not in gone}
-    return Halved([*kept, *going], beaten, [stack for stack in best if stack not in gone])
+    return Halved([*thinned, *going], beaten, [stack for stack in best if stack not in gone])
 
 
 def with_more(halved: Halved, more: Sequence[Point]) -> Halved:
     """What is chosen, and some more that go on, too."""
-    kept = {point.stack: point for point in (*halved.kept, *more)}
+    points = {point.stack: point for point in (*halved.kept, *more)}
     return replace(
         halved,
-        kept=list(kept.values()),
-        beaten={stack: far for stack, far in halved.beaten.items() if stack not in kept},
-        crowded=[stack for stack in halved.crowded if stack not in kept],
+        kept=list(points.values()),
+        beaten={stack: far for stack, far in halved.beaten.items() if stack not in points},
+        crowded=[stack for stack in halved.crowded if stack not in points],
     )
 
 
@@ -130,13 +130,13 @@ def within(
     The `best` go on whatever it says, if they do at all.
     """
     halved = halve(points, metrics)
-    kept = {point.stack for point in halved.kept}
+    stacks = {point.stack for point in halved.kept}
     for most in range(len(halved.kept), 0, -1):
-        fewer = {point.stack for point in halve(points, metrics, most).kept} | (kept & set(best))
+        fewer = {point.stack for point in halve(points, metrics, most).kept} | (stacks & set(best))
         if fits([point.stack for point in halved.kept if point.stack in fewer]):
             break
     else:
-        fewer = kept & set(best)
+        fewer = stacks & set(best)
     return replace(
         halved,
         kept=[point for point in halved.kept if point.stack in fewer],
@@ -159,18 +159,18 @@ def _thinned(fronts: dict[str, list[Point]], most: int) -> list[Point]:
     Those that lose less than `LITTLE` go, and more until no more than `most` are left, the least
     loss first.
     """
-    left = {metric: [_Place(point, point.costs[metric]) for point in points] for metric, points in fronts.items()}
+    remaining = {metric: [_Place(point, point.costs[metric]) for point in points] for metric, points in fronts.items()}
     while True:
-        there = {place.point.stack: place.point for places in left.values() for place in places}
-        losses = dict.fromkeys(there, 1.0)
-        for metric, places in left.items():
+        by_stack = {place.point.stack: place.point for places in remaining.values() for place in places}
+        losses = dict.fromkeys(by_stack, 1.0)
+        for metric, places in remaining.items():
             for number, place in enumerate(places):
                 lost = ratio(places[number - 1].point.costs[metric], place.least) if number else float("inf")
                 losses[place.point.stack] = max(losses[place.point.stack], lost)
         least = min(losses, key=lambda stack: losses[stack], default="")
-        if not there or (len(there) <= most and losses[least] > LITTLE):
-            return list(there.values())
-        left = {metric: _without(places, least) for metric, places in left.items()}
+        if not by_stack or (len(by_stack) <= most and losses[least] > LITTLE):
+            return list(by_stack.values())
+        remaining = {metric: _without(places, least) for metric, places in remaining.items()}
 
 
 def _without(places: list[_Place], stack: str) -> list[_Place]:

@@ -60,8 +60,8 @@ class Measured:
 
     def is_complete(self, seeds: int) -> bool:
         """Whether it has all that so many seeds can tell: if two runs are the same, all are."""
-        there = len(self.rows)
-        return bool(self.error) or there == seeds or (there == _ENOUGH and not self.is_drawn)
+        runs = len(self.rows)
+        return bool(self.error) or runs == seeds or (runs == _ENOUGH and not self.is_drawn)
 
     def beside(self, other: Measured, metric: str) -> list[tuple[Any, Any]]:
         """A metric of this stack's runs and of another's, seed by seed.
@@ -198,9 +198,11 @@ class Runner:
     def _measured(self, done: runs.Sweep) -> dict[str, Measured]:
         measured: dict[str, Measured] = {}
         for row in done.rows:
-            there = measured.get(row["label"], Measured(row["label"], []))
+            earlier = measured.get(row["label"], Measured(row["label"], []))
             made = (
-                replace(there, rows=[*there.rows, row]) if row["state"] == DONE else replace(there, error=row["error"])
+                replace(earlier, rows=[*earlier.rows, row])
+                if row["state"] == DONE
+                else replace(earlier, error=row["error"])
             )
             measured[row["label"]] = made
         return measured

@@ -71,17 +71,17 @@ def ladder(
     otherwise = Ladder([last], "", whole)
     is_settled = affords([whole, *wholes.values()])
     for precondition in ("", STEADY) if may_prepare else ("",):
-        there: dict[int, Measured] = {}
+        references: dict[int, Measured] = {}
         for length in lengths[:-1]:
             reference = measure([REFERENCE], length, precondition).get(REFERENCE)
             if reference is not None and reference.rows and is_like(reference, whole, metrics):
-                there[length] = reference
-        off = {length: _unlike(measure(list(wholes), length, precondition), wholes, metrics) for length in there}
-        alike = {length: measured for length, measured in there.items() if not off[length]}
+                references[length] = reference
+        off = {length: _unlike(measure(list(wholes), length, precondition), wholes, metrics) for length in references}
+        alike = {length: measured for length, measured in references.items() if not off[length]}
         if alike:
             return Ladder(_spaced({**alike, last: whole}), precondition, whole)
-        if there and not is_settled:
-            spaced = _spaced({**there, last: whole})
+        if references and not is_settled:
+            spaced = _spaced({**references, last: whole})
             otherwise, is_settled = Ladder(spaced, precondition, whole, off.get(spaced[0], [])), True
     return otherwise
 
@@ -104,14 +104,14 @@ def is_like(part: Measured, whole: Measured, metrics: Sequence[str]) -> bool:
     )
 
 
-def _spaced(there: dict[int, Measured]) -> list[int]:
+def _spaced(measured: dict[int, Measured]) -> list[int]:
     """The longest prefix, then each time the longest with a `STEP`-th of its work or less."""
-    lengths = sorted(there, reverse=True)
-    kept = [lengths[0]]
+    lengths = sorted(measured, reverse=True)
+    spaced = [lengths[0]]
     for length in lengths[1:]:
-        if work(there[length]) * STEP <= work(there[kept[-1]]):
-            kept.append(length)
-    return sorted(kept)
+        if work(measured[length]) * STEP <= work(measured[spaced[-1]]):
+            spaced.append(length)
+    return sorted(spaced)
 
 
 def work(measured: Measured) -> float:

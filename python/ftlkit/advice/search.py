@@ -147,11 +147,11 @@ class Search:
         result.unlike = chosen.unlike
         rung = self._rung(self._lengths[0])
         self._measure(rung, [REFERENCE], 0.0)
-        there = [measured for measured in (rung.tried.get(REFERENCE), chosen.whole) if measured and measured.rows]
-        if there:
-            known = [measured.point(query.metrics, is_exact=True).costs for measured in there]
+        references = [measured for measured in (rung.tried.get(REFERENCE), chosen.whole) if measured and measured.rows]
+        if references:
+            known = [measured.point(query.metrics, is_exact=True).costs for measured in references]
             if all(query.metric not in costs for costs in known):
-                looked_at = chosen.whole or there[0]
+                looked_at = chosen.whole or references[0]
                 erases = self._erases(looked_at, result.searched if chosen.whole else rung.requests)
                 is_sure = query.goal == "life" and erases < ENOUGH_ERASES
                 if chosen.whole is None and rung.requests < result.searched and not is_sure:
@@ -171,9 +171,9 @@ class Search:
 
     def _require_goal(self, rung: Rung) -> None:
         """Raise a `UserError` if no run of a prefix has more than a bound for the goal."""
-        there, metric = self.result.of(rung), self._query.metric
-        if there and all(metric not in measured.point([metric], is_exact=True).costs for measured in there):
-            raise self._lacking(there[0], self._erases(there[0], rung.requests))
+        runs, metric = self.result.of(rung), self._query.metric
+        if runs and all(metric not in measured.point([metric], is_exact=True).costs for measured in runs):
+            raise self._lacking(runs[0], self._erases(runs[0], rung.requests))
 
     def _ladder(self) -> Ladder:
         """The prefixes: by what the probes do on them and on the whole, if there is time for it."""
@@ -200,8 +200,8 @@ class Search:
         shortest, last = self._lengths[0], self._lengths[-1]
         if shortest == last:
             return True
-        there = [measured for measured in self._prefix(stacks, shortest, "").values() if measured.rows]
-        took = [wall_s(measured, last / shortest) for measured in there]
+        runs = [measured for measured in self._prefix(stacks, shortest, "").values() if measured.rows]
+        took = [wall_s(measured, last / shortest) for measured in runs]
         return bool(took) and max(sum(took) / self._executor.checks, *took) <= self._clock.part_s(_LOOKING)
 
     def _with_the_goal(self) -> list[int]:
@@ -272,9 +272,9 @@ class Search:
         self._try(rung, list(batch), reserved_s)
         for stack, trial in batch.items():
             self._learn(trial, rung.tried.get(stack))
-        there = sum(bool(measured.rows) for measured in rung.tried.values())
+        successes = sum(bool(measured.rows) for measured in rung.tried.values())
         failed = f", {len(rung.failed)} failed" if rung.failed else ""
-        self.tell(f"{_stacks(there)} measured on {_first(rung)}{failed}")
+        self.tell(f"{_stacks(successes)} measured on {_first(rung)}{failed}")
         return many
 
     def _try(self, rung: Rung, stacks: Sequence[str], reserved_s: Callable[[Rung], float]) -> None:
@@ -315,8 +315,11 @@ class Search:
 
     def _refilled(self, rung: Rung, stack: str) -> list[str]:
         """A stack with its RAM, and what it leaves unused, shared otherwise where that fits."""
-        fit = (next((each for each in shared if each not in rung.over), None) for shared in self._sharings(rung, stack))
-        return [each for each in fit if each is not None]
+        fit = (
+            next((candidate for candidate in shared if candidate not in rung.over), None)
+            for shared in self._sharings(rung, stack)
+        )
+        return [candidate for candidate in fit if candidate is not None]
 
     def _sharings(self, rung: Rung, stack: str) -> list[list[str]]:
         """The ways to share the RAM of a stack; none without a limit, or where little is sought."""
@@ -499,7 +502,7 @@ class Search:
     def _is_shared(self) -> bool:
         """Whether the leader of the last prefix was tried with its RAM shared otherwise."""
         rung = self.result.last
-        tried = {stack for each in self.result.rungs for stack in each.tried}
+        tried = {stack for earlier in self.result.rungs for stack in earlier.tried}
         best = [point.stack for point in ranked(self._points(rung), self._query)][:1]
         return all(not tried.isdisjoint(shared) for stack in best for shared in self._sharings(rung, stack))
 
@@ -540,8 +543,12 @@ class Search:
         # The best for the goal first, should time end: a front's other end is no answer.
         best = [point.stack for point in ranked(self._points(rung), self._query)]
         places = {stack: place for place, stack in enumerate(best)}
-        kept = [point.stack for point in rung.halved.kept] if rung.halved else []
-        order = [*best[:1], REFERENCE, *sorted(kept, key=lambda stack: places.get(stack, len(best)))] if best else []
+        halved_stacks = [point.stack for point in rung.halved.kept] if rung.halved else []
+        order = (
+            [*best[:1], REFERENCE, *sorted(halved_stacks, key=lambda stack: places.get(stack, len(best)))]
+            if best
+            else []
+        )
         return [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
 
     def _hold_out_what_fits(self, waiting: Sequence[str], least: int) -> None:
@@ -605,14 +612,14 @@ class Search:
         has to be.
         """
         result, rung = self.result, self.result.last
-        there = len(result.finalists)
+        before = len(result.finalists)
         rung.halved = self._halved_at_last(rung)
         order = self._finalists(rung)
         result.asked_for = list(dict.fromkeys([*order[:1], *result.asked_for]))
         waiting = [stack for stack in order if stack not in result.finalists]
         self._clock.limit(self._executor, 0.0)
         self._hold_out_what_fits(waiting[: self._executor.checks], 0)
-        return len(result.finalists) > there
+        return len(result.finalists) > before
 
     def _halved_so_far(self, rung: Rung, longer: Rung) -> Halved:
         """What became of the stacks of a prefix, now that more of them were run on the next one.
@@ -622,17 +629,17 @@ class Search:
         """
         halved = halving.halve(self._points(rung), self._query.metrics)
         meant = set(rung.halved.late if rung.halved else []) | {*longer.unfinished}
-        there = [point for point in self._points(rung) if point.stack in longer.tried]
-        gone = {point.stack for point in there}
+        repeated = [point for point in self._points(rung) if point.stack in longer.tried]
+        gone = {point.stack for point in repeated}
         metric = self._query.metric
-        lead = min((point.costs[metric] for point in there if metric in point.costs), default=float("inf"))
+        lead = min((point.costs[metric] for point in repeated if metric in point.costs), default=float("inf"))
         late = [
             point.stack
             for point in halved.kept
             if point.stack not in gone and (point.stack in meant or point.costs.get(metric, lead) < lead)
         ]
         beaten = {stack: far for stack, far in halved.beaten.items() if stack not in gone}
-        return Halved(there, beaten, [stack for stack in halved.crowded if stack not in gone], late)
+        return Halved(repeated, beaten, [stack for stack in halved.crowded if stack not in gone], late)
 
     def _beyond_s(self, rung: Rung, many: int) -> float:
         """About how long the `many` best of a prefix take on longer ones and the held-out part."""
@@ -647,9 +654,9 @@ class Search:
         held = f"on the {result.requests - result.searched:,} requests that were held out"
         self.tell(f"now {_stacks(len(stacks))} {held}")
         result.finalists |= self._runner.held_out(stacks, result.searched, result.seeds)
-        there = sum(bool(result.finalists[stack].rows) for stack in stacks if stack in result.finalists)
-        if there < len(stacks):
-            self.tell(f"{there} of {_stacks(len(stacks))} measured {held}")
+        successes = sum(bool(result.finalists[stack].rows) for stack in stacks if stack in result.finalists)
+        if successes < len(stacks):
+            self.tell(f"{successes} of {_stacks(len(stacks))} measured {held}")
 
     def _told_s(self, rung: Rung, stacks: Sequence[str]) -> float:
         """About how long stacks take on the held-out part with the seeds that are run."""

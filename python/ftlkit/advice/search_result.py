@@ -85,20 +85,20 @@ class SearchResult:
     @property
     def mappings(self) -> list[str]:
         """The mappings that may be advised and have figures on some prefix."""
-        there = {measured.stack for rung in self.rungs for measured in self.of(rung)}
-        return [name for name in sorted(self.candidates) if any(is_of(stack, name) for stack in there)]
+        stacks = {measured.stack for rung in self.rungs for measured in self.of(rung)}
+        return [name for name in sorted(self.candidates) if any(is_of(stack, name) for stack in stacks)]
 
     @property
     def untried(self) -> list[str]:
         """The mappings that may be advised and of which no stack was run."""
-        there = {stack for rung in self.rungs for stack in rung.tried}
-        return [name for name in sorted(self.candidates) if not any(is_of(stack, name) for stack in there)]
+        tried = {stack for rung in self.rungs for stack in rung.tried}
+        return [name for name in sorted(self.candidates) if not any(is_of(stack, name) for stack in tried)]
 
     @property
     def untried_policies(self) -> list[str]:
         """The wear policies that were to be searched and of which no stack was run."""
-        there = {part.partition(":")[0] for rung in self.rungs for stack in rung.tried for part in stack.split("+")}
-        return [name for name in self.wear_policies if name not in there]
+        tried = {part.partition(":")[0] for rung in self.rungs for stack in rung.tried for part in stack.split("+")}
+        return [name for name in self.wear_policies if name not in tried]
 
     @property
     def searched(self) -> int:
@@ -139,14 +139,14 @@ def is_of(stack: str, head: str) -> bool:
 
     What stands behind the parts asked for, such as a write buffer, may be anything.
     """
-    there, asked = stack.split("+"), head.split("+")
-    return len(asked) <= len(there) and all(map(_has_settings, there, asked))
+    parts, requested = stack.split("+"), head.split("+")
+    return len(requested) <= len(parts) and all(map(_has_settings, parts, requested))
 
 
-def _has_settings(part: str, asked: str) -> bool:
+def _has_settings(part: str, requested: str) -> bool:
     """Whether a part of a stack is the one asked for, with its settings and maybe more."""
     name, *settings = part.split(":")
-    wanted, *least = asked.split(":")
+    wanted, *least = requested.split(":")
     return name == wanted and set(least) <= set(settings)
 
 

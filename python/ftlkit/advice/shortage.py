@@ -38,21 +38,21 @@ def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out:
 
 
 def _mappings(query: Query, result: SearchResult) -> str:
-    there, all_ = len(result.candidates) - len(result.untried), len(result.candidates)
-    if there == all_:
+    tried, all_ = len(result.candidates) - len(result.untried), len(result.candidates)
+    if tried == all_:
         return ""
     more = ""
     # A search that was stopped has not spent its budget, which so says nothing of its pace.
-    if query.budget_s is not None and there and not result.interrupted:
-        more = f"; at this pace all take about --budget {query.budget_s * -(-all_ // there):g}s"
-    return f"{there} of {all_} mappings were tried{more}"
+    if query.budget_s is not None and tried and not result.interrupted:
+        more = f"; at this pace all take about --budget {query.budget_s * -(-all_ // tried):g}s"
+    return f"{tried} of {all_} mappings were tried{more}"
 
 
 def _policies(result: SearchResult) -> str:
-    there, all_ = len(result.wear_policies) - len(result.untried_policies), len(result.wear_policies)
-    if there == all_:
+    tried, all_ = len(result.wear_policies) - len(result.untried_policies), len(result.wear_policies)
+    if tried == all_:
         return ""
-    return f"{there} of {all_} wear policies were tried" if there else "no wear policy was tried"
+    return f"{tried} of {all_} wear policies were tried" if tried else "no wear policy was tried"
 
 
 def _sifted(result: SearchResult) -> str:
@@ -68,24 +68,24 @@ def _sifted(result: SearchResult) -> str:
 
 def _not_gone_on(query: Query, result: SearchResult, best: Measured) -> str:
     """Whether one that could be the best was not run on a longer prefix."""
-    left = {
+    dropped = {
         stack
         for rung, longer in zip(result.rungs, [*result.rungs[1:], None], strict=True)
         for stack in [*(rung.halved.late if rung.halved else []), *(longer.unfinished if longer else [])]
         if _may_be_best(query, result, rung, stack, best)
     }
-    return f"{several(len(left), 'stack')} that did well on a prefix did not go on" if left else ""
+    return f"{several(len(dropped), 'stack')} that did well on a prefix did not go on" if dropped else ""
 
 
 def _missed(query: Query, result: SearchResult, best: Measured) -> str:
     """Whether one that could be the best was not measured on the held-out part."""
-    left = [stack for stack in result.missed if _may_be_best(query, result, result.last, stack, best)]
-    if not left:
+    candidates = [stack for stack in result.missed if _may_be_best(query, result, result.last, stack, best)]
+    if not candidates:
         return ""
-    were = "was" if len(left) == 1 else "were"
+    were = "was" if len(candidates) == 1 else "were"
     return (
-        f"{len(left)} of {several(len(result.asked_for), 'stack')} that may be as good {were} not measured on the part "
-        "that was held out"
+        f"{len(candidates)} of {several(len(result.asked_for), 'stack')} that may be as good {were} not measured on "
+        "the part that was held out"
     )
 
 

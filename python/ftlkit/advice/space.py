@@ -152,17 +152,17 @@ class Space:
         are, as the window of a policy that another one replaces.
         """
         parts = [part.split(":") for part in stack.split("+")]
-        kept = self._asked_for()
+        required = self._asked_for()
         extra = [
             (name, setting)
             for name, *settings in parts
             for setting in settings
-            if (name, setting) not in kept and not is_ram(self._parameter(name, setting))
+            if (name, setting) not in required and not is_ram(self._parameter(name, setting))
         ]
         without = [{pair} for pair in extra] + ([set(extra)] if len(extra) > 1 else [])
         return [
             "+".join(
-                ":".join(self._acting(name, [each for each in rest if (name, each) not in gone], kept))
+                ":".join(self._acting(name, [setting for setting in rest if (name, setting) not in gone], required))
                 for name, *rest in parts
             )
             for gone in without
@@ -206,13 +206,13 @@ class Space:
 
         With `with_defaults` also those that are not written.
         """
-        kept, sizes = self._asked_for(), []
+        required, sizes = self._asked_for(), []
         for number, part in enumerate(stack.split("+")):
             name, *settings = part.split(":")
             written = dict(setting.split("=", 1) for setting in settings)
             for parameter in filter(is_ram, self._parameters[name]):
                 key = parameter["name"]
-                is_meant = (name, f"{key}={written[key]}") not in kept if key in written else with_defaults
+                is_meant = (name, f"{key}={written[key]}") not in required if key in written else with_defaults
                 if is_meant:
                     size_bytes = values.size(written.get(key, parameter["default"])) or 0
                     sizes.append(_Size(number, name, parameter, size_bytes))
@@ -227,31 +227,31 @@ class Space:
         """The buffers that may go before a stack, each with its size; none if it has one."""
         mapping, *others = stack.split("+")
         name, *settings = mapping.split(":")
-        there = [part.partition(":")[0] for part in others]
+        part_names = [part.partition(":")[0] for part in others]
         kinds = {part["name"]: part["kind"] for part in catalogue.parts()}
         names = {
             added
             for head in self.heads.values()
             if name == head.text.partition(":")[0] and {*head.text.split(":")[1:]} <= {*settings}
             for *before, added in (tail.split("+")[1:] for tail in head.tails if tail)
-            if kinds.get(added) == "buffer" and before == there
+            if kinds.get(added) == "buffer" and before == part_names
         }
-        return [(each, next(filter(is_ram, self._parameters[each]))) for each in kinds if each in names]
+        return [(kind, next(filter(is_ram, self._parameters[kind]))) for kind in kinds if kind in names]
 
-    def _acting(self, name: str, settings: Sequence[str], kept: Collection[tuple[str, str]]) -> list[str]:
+    def _acting(self, name: str, settings: Sequence[str], required: Collection[tuple[str, str]]) -> list[str]:
         """A part with its settings, less those that act only with a value that is not there.
 
         So does the window of a policy that is not chosen. Those that are to be `kept` stay.
         """
-        there = {parameter["name"]: parameter["default"] for parameter in self._parameters[name]}
-        there |= {key: value for key, _, value in (setting.partition("=") for setting in settings)}
+        values = {parameter["name"]: parameter["default"] for parameter in self._parameters[name]}
+        values |= {key: value for key, _, value in (setting.partition("=") for setting in settings)}
         needed = self._needs[name]
         acting = [
             setting
             for setting in settings
-            if (name, setting) in kept
+            if (name, setting) in required
             or (key := setting.partition("=")[0]) not in needed
-            or there[needed[key][0]] == needed[key][1]
+            or values[needed[key][0]] == needed[key][1]
         ]
         return [name, *acting]
 
@@ -336,19 +336,19 @@ def needs(parameters: Sequence[Json]) -> dict[str, tuple[str, str]]:
     """
     policies = {value: other["name"] for other in parameters for value in other.get("of", ()) if "-" in value}
     names = {parameter["name"] for parameter in parameters}
-    found: dict[str, tuple[str, str]] = {}
+    needed: dict[str, tuple[str, str]] = {}
     for parameter in parameters:
         clause = re.split("[;.]", parameter["meaning"])[0]
-        told = re.match(r"With (\w+) = ([\w-]+)", clause)
-        if told and told[1] in names:
-            found[parameter["name"]] = (told[1], told[2])
+        match = re.match(r"With (\w+) = ([\w-]+)", clause)
+        if match and match[1] in names:
+            needed[parameter["name"]] = (match[1], match[2])
             continue
         named = [
             word for word in re.findall(r"[\w-]+", clause) if policies.get(word, parameter["name"]) != parameter["name"]
         ]
         if len(named) == 1:
-            found[parameter["name"]] = (policies[named[0]], named[0])
-    return found
+            needed[parameter["name"]] = (policies[named[0]], named[0])
+    return needed
 
 
 def level(place: int) -> int:
@@ -396,8 +396,8 @@ def _numbers(parameter: Json) -> list[str]:
         )
         return [str(number) for number in dict.fromkeys(tried) if parameter["min"] <= number <= parameter["max"]]
     numbers = [default * 2.0 ** (power / 2) for power in range(-2 * _OCTAVES, 2 * _OCTAVES + 1)]
-    kept = [number for number in numbers if parameter["min"] <= number <= parameter["max"]]
-    return list(dict.fromkeys(parameter["default"] if number == default else f"{number:.2g}" for number in kept))
+    in_range = [number for number in numbers if parameter["min"] <= number <= parameter["max"]]
+    return list(dict.fromkeys(parameter["default"] if number == default else f"{number:.2g}" for number in in_range))
 
 
 def _number(text: str) -> float:

@@ -31,8 +31,8 @@ def _rung(result: SearchResult, rung: Rung) -> list[str]:
     unaccounted = (
         {*rung.tried} - {*over, *rung.failed, *halved.beaten, *halved.crowded, *halved.late} - gone if halved else set()
     )
-    kept = gone | (unaccounted & {REFERENCE})
-    waiting = unaccounted - kept
+    later = gone | (unaccounted & {REFERENCE})
+    waiting = unaccounted - later
     numbers = [
         rung.requests,
         len(rung.tried),
@@ -41,7 +41,7 @@ def _rung(result: SearchResult, rung: Rung) -> list[str]:
         len(halved.beaten) if halved else 0,
         len(halved.crowded) if halved else 0,
         len(rung.unfinished) + len(waiting) + (len(halved.late) if halved else 0),
-        len(kept),
+        len(later),
     ]
     return [units.count(number) for number in numbers]
 

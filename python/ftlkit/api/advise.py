@@ -190,9 +190,9 @@ def answered(
     from ftlkit.advice.run import search_stacks  # noqa: PLC0415 - as above
 
     check_writable([], [query.trace(), *files(store)])
-    kept = Store(store, create=True, lazily=True)
-    kept.tidy()
-    result = search_stacks(query, kept, Local(threads), watch, tell, clock)
+    result_store = Store(store, create=True, lazily=True)
+    result_store.tidy()
+    result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
     if (advised := answer(query, result)) is not None:
         return Advice(advised)
     if result.interrupted:

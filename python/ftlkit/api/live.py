@@ -36,15 +36,15 @@ def create_image(
     `UserError` if the file exists, if the translation layer does not fit the device, or if the seed
     is out of range.
     """
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "image": str(path),
         "ftl": study.scheme(ftl),
         "device": {"preset": device} if isinstance(device, str) else dict(device or {}),
     }
     if seed is not None:
         check_seed(seed)
-        asked["seed"] = seed
-    made: Json = json.loads(_native.image_create(json.dumps(asked)))
+        request["seed"] = seed
+    made: Json = json.loads(_native.image_create(json.dumps(request)))
     return made
 
 

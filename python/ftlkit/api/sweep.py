@@ -144,10 +144,10 @@ def swept(
 ) -> Swept:
     """Run the points of a plan that a store has not, and keep them there."""
     where = executor(on, threads)
-    kept = Store(store, create=True, lazily=True)
-    kept.tidy()
+    result_store = Store(store, create=True, lazily=True)
+    result_store.tidy()
     try:
-        return Swept(plan, runs.run(plan, kept, where, watch))
+        return Swept(plan, runs.run(plan, result_store, where, watch))
     except Interrupted as stop:
         finished = stop.finished
         raise Interrupted(Swept(plan, finished) if finished is not None else None) from None

@@ -138,7 +138,7 @@ def torture(
         raise UserError(f"torture: minutes = {minutes}: must be above 0; 5 finds most of what there is to find.")
     if seed < 0:
         raise UserError(f"torture: seed = {seed}: must be 0 or more.")
-    asked = json.dumps(
+    request = json.dumps(
         {
             "ftl": [] if ftl == ALL else study.named(ftl),
             "geometry": list(geometry),
@@ -149,7 +149,7 @@ def torture(
     )
     try:
         text = watched(
-            lambda control: _native.torture(asked, control, threads), watcher or Silent(), keeps_unfinished=True
+            lambda control: _native.torture(request, control, threads), watcher or Silent(), keeps_unfinished=True
         )
     except Interrupted as stop:
         raise Interrupted(json.loads(stop.finished) if stop.finished else None) from None

@@ -53,8 +53,8 @@ def trace_fit(
         _check_suffix(target, ".toml")
     text, seed = json.dumps(study.workload(workload, options)), options.get("seed", 1)
     check_seed(seed)
-    found: Json = json.loads(watched(lambda control: _native.trace_fit(text, seed, control), watcher or Silent()))
-    fitted: Json = {("generator" if key == "spec" else key): value for key, value in found.items()}
+    fit: Json = json.loads(watched(lambda control: _native.trace_fit(text, seed, control), watcher or Silent()))
+    fitted: Json = {("generator" if key == "spec" else key): value for key, value in fit.items()}
     if target is not None:
         with replacing(Path(target), [workload] if isinstance(workload, (str, Path)) else []) as whole:
             whole.write_text(preset_toml(fitted), encoding="utf-8")

@@ -206,7 +206,7 @@ def _show_tried(answer: Answer, console: Console) -> None:
         f"failed, {several(len(stacks), 'stack')} such as {min(stacks)}: {why}" for why, stacks in reasons[:_REASONS]
     ]
     if others := reasons[_REASONS:]:
-        stacks = several(sum(len(each) for _, each in others), "more stack")
+        stacks = several(sum(len(stacks_of_fate) for _, stacks_of_fate in others), "more stack")
         texts.append(f"failed, {stacks} for {several(len(others), 'other reason')}, which --json has")
     for text in texts:
         console.print(units.typed(text), highlight=False, markup=False)

@@ -150,14 +150,14 @@ def spare(
     made = plans.from_options([workload], ftl, device, chosen)
     made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
     check_writable([report], [*made.traces(), *files(store)])
-    kept = Store(store, create=True, lazily=True)
-    done = runs.run(made, kept, executor(workers=threads), lambda: watcher(ERR))
+    result_store = Store(store, create=True, lazily=True)
+    done = runs.run(made, result_store, executor(workers=threads), lambda: watcher(ERR))
     for row in done.failed:
         say(f"left out, since it failed: {row['label']} with {row['varied'][0]['value']}: {row['error']}")
     _show(_spare_drawing(spares.measured(done), made.study, workload), report)
 
 
-def _spare_drawing(points: list[spares.Measured], asked: Json, workload: str) -> Drawing:
+def _spare_drawing(points: list[spares.Measured], request: Json, workload: str) -> Drawing:
     from ftlkit.curves.page import Drawing  # noqa: PLC0415 - as above
     from ftlkit.sweeps.charts import band  # noqa: PLC0415 - as above
 
@@ -189,7 +189,7 @@ def _spare_drawing(points: list[spares.Measured], asked: Json, workload: str) ->
             [point.layer, point.spare, text(metric, point.page_write_amplification), metric.text(point.model)]
             for point in points
         ],
-        asked,
+        request,
     )
 
 

@@ -309,8 +309,8 @@ def _stat_rows(statistics: Json) -> Iterator[tuple[str, str]]:
     yield "wear", units.share(statistics["wear"])
     yield "wear map", _wear_map(statistics["wear_map"])
     yield "bad blocks", units.count(statistics["bad_blocks"])
-    left = max(0, spares["total"] - spares["used"])
-    yield "spare blocks", f"{units.count(left)} left of {units.count(spares['total'])}"
+    unused = max(0, spares["total"] - spares["used"])
+    yield "spare blocks", f"{units.count(unused)} left of {units.count(spares['total'])}"
     late = statistics["lateness_ns"]
     if late is not None:
         known = f"median {units.duration(late['p50'])}, 99 % {units.duration(late['p99'])}"

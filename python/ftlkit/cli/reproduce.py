@@ -37,15 +37,15 @@ def reproduce(
     target = out or Path(f"{plan.name}.html")
     check_writable([target], [path, *plan.traces(), *files(store)])
     where = executor(on, threads)
-    kept = Store(store, create=True, lazily=True)
-    kept.tidy()
+    result_store = Store(store, create=True, lazily=True)
+    result_store.tidy()
     try:
-        done = reproductions.reproduce(plan, store=kept, executor=where, watch=lambda: watcher(ERR))
+        done = reproductions.reproduce(plan, store=result_store, executor=where, watch=lambda: watcher(ERR))
     except Interrupted as stop:
         if not isinstance(stop.finished, Sweep) or not stop.finished.rows:
             raise
-        there = f"{len(stop.finished.rows)} of {stop.finished.points} runs are in {store}"
-        say(f"Stopped. {there}; the same command goes on from there.")
+        progress = f"{len(stop.finished.rows)} of {stop.finished.points} runs are in {store}"
+        say(f"Stopped. {progress}; the same command goes on from there.")
         raise typer.Exit(INTERRUPTED) from None
     _show(done, store)
     done.page(target)

@@ -54,8 +54,8 @@ def list_(
     wanted = {key: value for key, value in given.items() if value is not None}
     chosen = [row for row in rows if all(_is_wanted(row, key, value) for key, value in wanted.items())]
     if rows and not chosen:
-        asked = " ".join(f"--{key} {value}" for key, value in wanted.items())
-        raise UserError(f"{asked}: none of the {several(len(rows), 'point')} in {store} is one.")
+        filters = " ".join(f"--{key} {value}" for key, value in wanted.items())
+        raise UserError(f"{filters}: none of the {several(len(rows), 'point')} in {store} is one.")
     made = []
     for row in sorted(chosen, key=in_order):
         settings = ", ".join(f"{key}={value}" for key, value in varied(row).items())
@@ -89,12 +89,12 @@ def show(
     report: options.Report = None,
 ) -> None:
     """Show the whole results of points, as `ftlkit compare` does."""
-    there = Store(store)
-    chosen = [_key(there, key) for key in keys]
+    points_store = Store(store)
+    chosen = [_key(points_store, key) for key in keys]
     if report is not None and len(chosen) > 1:
         raise UserError(f"--report: a report is of one point, and {len(chosen)} were given. Give one key.")
-    check_writable([report], there.files)
-    for row in there.rows(chosen):
+    check_writable([report], points_store.files)
+    for row in points_store.rows(chosen):
         if row["document"] is None:
             OUT.print(f"{row['key']}: {row['state']}: {row['error']}", highlight=False, markup=False)
             continue
@@ -131,12 +131,12 @@ def compare_(
 def _say_counts(pairs: list[Pair], sides: tuple[Selection, Selection]) -> None:
     """Say how many seeds were paired, and how many points have no like on the other side."""
     seeds = sorted({len(pair.before) for pair in pairs})
-    each = several(seeds[0], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
+    seeds_text = several(seeds[0], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
     used = ({row["key"] for pair in pairs for row in pair.before}, {row["key"] for pair in pairs for row in pair.after})
-    left = [len({row["key"] for row in side.rows} - keys) for side, keys in zip(sides, used, strict=True)]
-    names = [f"{count} of {side.text}" for count, side in zip(left, sides, strict=True) if count]
+    unpaired = [len({row["key"] for row in side.rows} - keys) for side, keys in zip(sides, used, strict=True)]
+    names = [f"{count} of {side.text}" for count, side in zip(unpaired, sides, strict=True) if count]
     out = f"; left out, since the other side has not their like: {', '.join(names)}" if names else ""
-    say(f"{several(len(pairs), 'pair')} of points, {each} in each{out}")
+    say(f"{several(len(pairs), 'pair')} of points, {seeds_text} in each{out}")
 
 
 def _cells(pair: Pair, names: list[str]) -> list[str]:
@@ -152,9 +152,9 @@ def export(
     """Save one row a point, with a column for each varied key."""
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UserError(f"{out}: the name must end in .csv or .parquet.")
-    there = Store(store)
-    check_writable([out], there.files)
-    write(out, _written(there.frame(), out.suffix.lower()), there.files)
+    points_store = Store(store)
+    check_writable([out], points_store.files)
+    write(out, _written(points_store.frame(), out.suffix.lower()), points_store.files)
     say(f"wrote {out}")
 
 

@@ -65,10 +65,10 @@ def _runs(runs: list[Run]) -> AdaptiveTable:
 
 
 def _chosen(
-    rows: list[Json], name: str, there: list[str], wanted: tuple[str, ...], headings: dict[str, str]
+    rows: list[Json], name: str, columns: list[str], wanted: tuple[str, ...], headings: dict[str, str]
 ) -> AdaptiveTable:
     """A table of some of the cells of rows that have a label and a name each."""
-    places = [there.index(name) for name in wanted]
+    places = [columns.index(name) for name in wanted]
     made = [Row(row["label"], row[name], [row["cells"][place] for place in places]) for row in rows]
     return AdaptiveTable(("FTL", " "), [headings[name] for name in wanted], made)
 

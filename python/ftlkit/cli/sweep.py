@@ -104,10 +104,10 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
             )
             for group in groups_of_rows
         ]
-        for line in dict.fromkeys(line for each in lines for line in each):
+        for line in dict.fromkeys(line for group in lines for line in group):
             console.print(units.typed(line), highlight=False, markup=False)
-        said = statements(done.rows)
-        for sentence in said.headline:
+        statement_lines = statements(done.rows)
+        for sentence in statement_lines.headline:
             console.print(sentence, highlight=False, markup=False)
         metrics = shown(done.rows)
         rows = [
@@ -121,7 +121,7 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
         console.print(
             AdaptiveTable(("on", "FTL"), [metric.short or metric.heading for metric in metrics], rows).fitted(console)
         )
-        for sentence in said.cautions:
+        for sentence in statement_lines.cautions:
             console.print(f"• {sentence}", highlight=False, markup=False)
     for row in done.failed:
         console.print(f"failed ({row['state']}): {named(row)}: {row['error']}", highlight=False, markup=False)

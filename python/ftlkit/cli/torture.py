@@ -59,20 +59,20 @@ def torture(
     shrink: Annotated[bool, typer.Option("--shrink", help="With --replay: make a failing case small.")] = False,
 ) -> None:
     """Test FTLs with power cuts and flash faults; exit code 1 if one fails."""
-    asked = options.given(
+    request = options.given(
         ftl=ftl, minutes=minutes, **chosen, geometry=geometry or None, swarm=swarm, threads=threads, json=json
     )
     if replay is not None:
-        if asked:
-            raise UserError(f"--replay runs the one case of its line: leave --{', --'.join(asked)} out.")
+        if request:
+            raise UserError(f"--replay runs the one case of its line: leave --{', --'.join(request)} out.")
         _replay(replay, shrink=shrink)
         return
     if shrink:
         raise UserError("--shrink makes the case of a replay line small: give the line with --replay.")
     check_writable([json])
-    asked.pop("json", None)
+    request.pop("json", None)
     try:
-        report = checking.torture(watcher=watcher(ERR), **asked)
+        report = checking.torture(watcher=watcher(ERR), **request)
     except Interrupted as stop:
         if stop.finished is None:
             raise
@@ -134,10 +134,10 @@ def _tables(schemes: list[SchemeReport], width: int) -> Iterator[Table]:
     columns = [(scheme["stack"], [units.count(value) for _, value in _figures(scheme)]) for scheme in schemes]
     while columns:
         table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, gap, 0, 0))
-        left, fitting = width - labels, 0
+        room, fitting = width - labels, 0
         for name, cells in columns:
-            left -= gap + max(len(cell) for cell in [name, *cells])
-            if fitting and left < 0:
+            room -= gap + max(len(cell) for cell in [name, *cells])
+            if fitting and room < 0:
                 break
             fitting += 1
         table.add_column("", no_wrap=True)

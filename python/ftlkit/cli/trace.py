@@ -65,11 +65,11 @@ def fit(
     The look-alike is the workload of a study in TOML. Comments say what each number rests on, and
     where trace and look-alike differ.
     """
-    found = traces.trace_fit(workload, out, watcher=watcher(ERR), **chosen)
+    fitted = traces.trace_fit(workload, out, watcher=watcher(ERR), **chosen)
     if out is None:
-        OUT.file.write(preset_toml(found))
+        OUT.file.write(preset_toml(fitted))
     else:
-        say(f"wrote {out}: {several(found['requests'], 'request')}, misfit {found['misfit']:.2f}")
+        say(f"wrote {out}: {several(fitted['requests'], 'request')}, misfit {fitted['misfit']:.2f}")
 
 
 @app.command(cls=Command)

@@ -44,8 +44,8 @@ class Accesses:
 
 def accesses(document: Json, control: Control) -> Accesses:
     """The look-ups of a study's workload on its device, after a fill or on an erased device."""
-    asked = document | {"ftl": [study.scheme("dftl:cmt_policy=lru")]}
-    resolved = json.loads(_native.check_study(json.dumps(asked), control))
+    cached = document | {"ftl": [study.scheme("dftl:cmt_policy=lru")]}
+    resolved = json.loads(_native.check_study(json.dumps(cached), control))
     page_bytes = resolved["device"]["page_size"]
     logical = resolved["device"]["capacity"] // page_bytes
     records = _records(resolved, control)
@@ -107,13 +107,13 @@ def _device(workload: Json, devices: list[str]) -> int | None:
     """The device of the trace whose requests are taken; None where the trace has one only."""
     if len(devices) < 2:
         return None
-    asked = str(workload.get("trace_device") or "only")
-    if asked == "stacked":
+    choice = str(workload.get("trace_device") or "only")
+    if choice == "stacked":
         raise UserError(
             f"--trace-device stacked: a curve is of one device, and {workload['trace']} has {len(devices)}. Give the "
             f"name of one ({', '.join(devices[:5])}), or run dftl at each size (ftlkit sweep)."
         )
-    return devices.index(asked.removeprefix("name:"))
+    return devices.index(choice.removeprefix("name:"))
 
 
 def _spans(records: pl.DataFrame, page_bytes: int) -> Iterator[tuple[int, int, int, list[bool]]]:

@@ -106,14 +106,14 @@ def che(accesses: Accesses, sizes: Sequence[int]) -> list[float]:
     total = len(accesses.pages)
     late = sorted(counts, reverse=True)
     ratios = {}
-    left, taken = Counter[int](), 0
+    cached, taken = Counter[int](), 0
     for entries in sorted({_entries(accesses, size) for size in sizes}):
         while taken < len(late) and late[taken] >= accesses.filled - entries and accesses.filled:
-            left[counts[late[taken]]] += 1
+            cached[counts[late[taken]]] += 1
             taken += 1
         time = _time(pages_by_count, entries)
         hits = sum(pages * (count - 1) * -math.expm1(-count * time) for count, pages in pages_by_count.items())
-        hits += sum(pages * -math.expm1(-count * time) for count, pages in left.items())
+        hits += sum(pages * -math.expm1(-count * time) for count, pages in cached.items())
         ratios[entries] = hits / total
     return [ratios[_entries(accesses, size)] for size in sizes]
 
@@ -121,8 +121,8 @@ def che(accesses: Accesses, sizes: Sequence[int]) -> list[float]:
 def cold(accesses: Accesses, sizes: Sequence[int]) -> list[float]:
     """The share of accesses that miss at each size because nothing asked for their page before."""
     pages = sorted(set(accesses.pages))
-    kept = [accesses.filled - _entries(accesses, size) for size in sizes]
-    return [(bisect_left(pages, size) if accesses.filled else len(pages)) / len(accesses.pages) for size in kept]
+    first_kept = [accesses.filled - _entries(accesses, size) for size in sizes]
+    return [(bisect_left(pages, size) if accesses.filled else len(pages)) / len(accesses.pages) for size in first_kept]
 
 
 def _time(pages_by_count: Counter[int], entries: int) -> float:

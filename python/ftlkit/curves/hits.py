@@ -111,12 +111,12 @@ def curve(
     """
     if sample is not None and not 0 < sample <= 1:
         raise UserError(f"--sample {sample}: must be above 0 and at most 1.")
-    asked = None if sizes is None else _asked(sizes)
+    wanted = None if sizes is None else _asked(sizes)
     document = study.build(workload, "dftl", device, options)  # type: ignore[arg-type] # each is an option of a study
 
     def work(control: Control) -> HitRatios:
         looked_up = accesses(document, control)
-        return HitRatios(looked_up, caches.curve(looked_up, asked or _sizes(looked_up), sample))
+        return HitRatios(looked_up, caches.curve(looked_up, wanted or _sizes(looked_up), sample))
 
     return watched(work, watcher or Silent(), hands_over=False)
 

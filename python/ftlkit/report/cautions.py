@@ -77,8 +77,8 @@ def _cancelled(results: Outcome) -> str | None:
     if not results.cancelled:
         return None
     done = {run["label"] for run in results.document["runs"]}
-    asked = [ftl.get("label") or ftl["name"] for ftl in results.document["study"].get("ftl", [])]
-    missing = [label for label in asked if label not in done]
+    labels = [ftl.get("label") or ftl["name"] for ftl in results.document["study"].get("ftl", [])]
+    missing = [label for label in labels if label not in done]
     tail = f": {', '.join(missing)} did not finish" if missing else ""
     return f"The study was stopped before its end{tail}."
 
@@ -205,25 +205,26 @@ def _few_for_p99(runs: list[Run]) -> str | None:
 
 def _misaligned(results: Outcome) -> str | None:
     """A trace that an offset would put on the pages of the device."""
-    found = results.document["workload"].get("misalignment")
-    if not found:
+    misalignment = results.document["workload"].get("misalignment")
+    if not misalignment:
         return None
     page = units.size(device_of(results.document)["geometry"]["page_size_bytes"])
     return (
-        f"{units.share(found['aligned'])} of the requests start and end on the device's pages of {page}; with "
-        f"align_offset = {found['align_offset_bytes']} (--align-offset {found['align_offset_bytes']}) "
-        f"{units.share(found['aligned_with_offset'])} do. Pages that are written in part cost more with every FTL."
+        f"{units.share(misalignment['aligned'])} of the requests start and end on the device's pages of {page}; with "
+        f"align_offset = {misalignment['align_offset_bytes']} (--align-offset {misalignment['align_offset_bytes']}) "
+        f"{units.share(misalignment['aligned_with_offset'])} do. Pages that are written in part cost more with every "
+        "FTL."
     )
 
 
 def _repeated(results: Outcome) -> str | None:
     """A trace with several rows a request."""
     workload = results.document["workload"]
-    found = workload.get("repeated")
-    if not found:
+    repeated = workload.get("repeated")
+    if not repeated:
         return None
-    share = units.share(found["requests"] / max(1, workload["requests"]))
-    within = units.duration(found["within_ns"])
+    share = units.share(repeated["requests"] / max(1, workload["requests"]))
+    within = units.duration(repeated["within_ns"])
     given = results.document["study"].get("workload", {})
     if given.get("where") or given.get("blkparse_action", "Q") != "Q":
         way = "Rows were chosen already; those that are left may be requests of their own"
@@ -232,7 +233,7 @@ def _repeated(results: Outcome) -> str | None:
     else:
         way = "Where a column tells which event a row is of, take one kind (--where, such as --where type=D)"
     return (
-        f"{units.count(found['requests'])} rows ({share}) ask for what another row asked for within {within}: the "
+        f"{units.count(repeated['requests'])} rows ({share}) ask for what another row asked for within {within}: the "
         f"trace may have several rows a request, which are served as often. {way}."
     )
 

@@ -104,14 +104,14 @@ def class_latency(results: Outcome) -> AnyChart | None:
 def operations(results: Outcome) -> AnyChart | None:
     """Flash pages read and programmed by cause, a page that the host asked for."""
     workload = results.document["workload"]
-    asked = workload["pages_read"] + workload["pages_written"]
+    host_pages = workload["pages_read"] + workload["pages_written"]
     pages = (
         _caused(results)
         .filter(pl.col("op") != "erase")
         .group_by("label", "cause", maintain_order=True)
         .agg(pl.col("count").sum())
     )
-    frame = pages.filter(pl.col("count") > 0).with_columns((pl.col("count") / max(asked, 1)).alias("pages"))
+    frame = pages.filter(pl.col("count") > 0).with_columns((pl.col("count") / max(host_pages, 1)).alias("pages"))
     return _bars(results, frame, "pages", "flash pages read and programmed a host page", normalise=False)
 
 

@@ -27,33 +27,33 @@ _PAGE = 2048
 """Bytes of a page of the windows."""
 
 
-def preset_toml(found: Json) -> str:
+def preset_toml(fit: Json) -> str:
     """A study of the look-alike that `ftlkit run` and `ftlkit trace generate` take."""
     study: Json = {
         "device": {"capacity": "auto"},
-        "workload": {"generator": found["generator"]},
+        "workload": {"generator": fit["generator"]},
         "ftl": [{"name": "page"}],
     }
-    if found["generator"].get("arrivals", "at_once") == "at_once":
+    if fit["generator"].get("arrivals", "at_once") == "at_once":
         # In an open loop, requests that all arrive at once say nothing of response times.
         study["host"] = {"loop": "closed"}
     body = toml.written(study)
-    return "".join(f"{line}\n".replace("# \n", "#\n") for line in (*_comments(found), "", *body.splitlines()))
+    return "".join(f"{line}\n".replace("# \n", "#\n") for line in (*_comments(fit), "", *body.splitlines()))
 
 
-def _comments(found: Json) -> Iterator[str]:
-    yield f"# A look-alike of {found['name']} (read as {found['format']}), found by `ftlkit trace fit`."
+def _comments(fit: Json) -> Iterator[str]:
+    yield f"# A look-alike of {fit['name']} (read as {fit['format']}), found by `ftlkit trace fit`."
     yield "# It has the figures below and no more: compare by direction, and use the trace where you can."
     yield "# "
     yield "# What its numbers rest on:"
-    names = max(len(row["name"]) for row in found["parameters"])
-    values = max(len(row["value"]) for row in found["parameters"])
-    for row in found["parameters"]:
+    names = max(len(row["name"]) for row in fit["parameters"])
+    values = max(len(row["value"]) for row in fit["parameters"])
+    for row in fit["parameters"]:
         yield f"#   {row['name']:{names}}  {row['value']:{values}}  {row['rests_on']}"
     yield "# "
-    yield f"# Where it differs (misfit {found['misfit']:.2f}: the mean square of the last column):"
+    yield f"# Where it differs (misfit {fit['misfit']:.2f}: the mean square of the last column):"
     yield f"#   {'':34} {'writes within':>14} {'trace':>9} {'look-alike':>10} {'units':>6}"
-    for row in found["residuals"]:
+    for row in fit["residuals"]:
         pages = row["window_pages"]
         window = "" if pages is None else units.typed(units.size(pages * _PAGE))
         figures = f"{row['target']:9.1f} {row['fitted']:10.1f} {row['units']:+6.1f}"

@@ -64,16 +64,16 @@ class Verdict:
 
 def verdict(results: Outcome) -> Verdict:
     """Draw the verdict from the numbers."""
-    there = [run for run in results.document["runs"] if run["response_ns"]["all"]["count"]]
-    if results.labels and not there:
+    measured = [run for run in results.document["runs"] if run["response_ns"]["all"]["count"]]
+    if results.labels and not measured:
         return Verdict("No read or write was replayed, so there are no response times to compare.")
-    if not there:
+    if not measured:
         return Verdict("No run finished, so there is nothing to compare.", cautions=cautions(results))
-    behind = _by_load([run for run in there if is_overloaded(results.document, run)])
-    ahead = sorted((run for run in there if run not in behind), key=mean)
+    behind = _by_load([run for run in measured if is_overloaded(results.document, run)])
+    ahead = sorted((run for run in measured if run not in behind), key=mean)
     runs = [*ahead, *behind]
     return Verdict(
-        _headline(ahead, behind) + _reservation(results, there),
+        _headline(ahead, behind) + _reservation(results, measured),
         reasons(ahead),
         [work(run) for run in runs],
         [
@@ -114,10 +114,10 @@ def _headline(ahead: list[Run], behind: list[Run]) -> str:
     return " ".join(sentences)
 
 
-def _reservation(results: Outcome, there: list[Run]) -> str:
+def _reservation(results: Outcome, measured: list[Run]) -> str:
     """What the headline must not be read without."""
-    silent = [run for run in results.document["runs"] if run not in there]
-    worn = [run for run in there if run["end_of_life"]]
+    silent = [run for run in results.document["runs"] if run not in measured]
+    worn = [run for run in measured if run["end_of_life"]]
     text = f" {names(silent)} served no read or write, and {_is(silent)} compared with nothing." if silent else ""
     if worn:
         text += f" The device wore out under {names(worn)} before the workload ended: see Read with care."
@@ -132,14 +132,14 @@ def _is(runs: list[Run]) -> str:
 
 
 def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
-    asked = offered(behind[0])
-    arriving = f" of {units.rate(asked)} requests a second" if asked else ""
+    offered_iops = offered(behind[0])
+    arriving = f" of {units.rate(offered_iops)} requests a second" if offered_iops else ""
     verb = "does" if len(behind) == 1 else "do"
     who = f"{names(behind)} {verb} not keep" if ahead else "No translation layer keeps"
     start = f"{who} up with the arrivals{arriving}"
-    loads = ", ".join(f"{run['label']} {_load(run, asked)}" for run in behind)
+    loads = ", ".join(f"{run['label']} {_load(run, offered_iops)}" for run in behind)
     text = f"{start}. Requests a second that were served: {loads}."
-    spare = [run for run in behind if asked and (bottleneck(run) or 0.0) > asked]
+    spare = [run for run in behind if offered_iops and (bottleneck(run) or 0.0) > offered_iops]
     if not spare:
         return text
     could = ", ".join(f"{run['label']} {units.rate(bottleneck(run))}" for run in spare)
@@ -149,10 +149,10 @@ def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
     )
 
 
-def _load(run: Run, asked: float | None) -> str:
+def _load(run: Run, offered_iops: float | None) -> str:
     """What a run served, and, where that reads like the demand, why it is left behind."""
     served = units.rate(_served(run))
-    return f"{served} (but its queue kept growing)" if asked and served == units.rate(asked) else served
+    return f"{served} (but its queue kept growing)" if offered_iops and served == units.rate(offered_iops) else served
 
 
 def _alone(run: Run) -> str:

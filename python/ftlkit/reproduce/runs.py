@@ -44,10 +44,10 @@ def run_sweeps(
     Without a store nothing is kept.
     """
     with scratch() as folder:
-        kept = store or stores.Store(folder / "store", create=True)
+        result_store = store or stores.Store(folder / "store", create=True)
         points = list(_points(plan, Recordings(folder, watch)))
-        asked = [run for _, run in points if run is not None]
-        done = runs.run_points(asked, kept, executor, Traces(folder), watch, check=_refuse_hopeless)
+        wanted_runs = [run for _, run in points if run is not None]
+        done = runs.run_points(wanted_runs, result_store, executor, Traces(folder), watch, check=_refuse_hopeless)
     rows = iter(done.rows)
     results = {row["key"]: stores.results(row).document["runs"][0] for row in done.rows if row["state"] == DONE}
     return [point if run is None else _with_results(point, next(rows), results) for point, run in points], done.reused
@@ -77,9 +77,11 @@ def _points(plan: Plan, recordings: Recordings) -> Iterator[tuple[Point, plans.P
         for workload in sweep.workloads:
             if _absent(workload):
                 continue
-            asked = [point for point in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(point, plan.claims)]
-            yield from ((point, None) for point in _evaluated(sweep, asked))
-            for _, group in itertools.groupby(asked, lambda point: of_study(point.keys)):
+            wanted = [
+                point for point in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(point, plan.claims)
+            ]
+            yield from ((point, None) for point in _evaluated(sweep, wanted))
+            for _, group in itertools.groupby(wanted, lambda point: of_study(point.keys)):
                 alike = list(group)
                 study, files = _study(plan, workload, alike[0])
                 if files:
@@ -121,7 +123,7 @@ def _is_asked_for(point: Point, claims: Sequence[Claim]) -> bool:
     return any(point.seed < claim.seeds and claim.asks_for(point) for claim in claims)
 
 
-def _evaluated(sweep: Sweep, asked: Sequence[Point]) -> list[Point]:
+def _evaluated(sweep: Sweep, wanted: Sequence[Point]) -> list[Point]:
     """The values of a sweep's models."""
     models_of = {variant.label: variant for variant in sweep.variants if variant.model}
     return [
@@ -129,16 +131,16 @@ def _evaluated(sweep: Sweep, asked: Sequence[Point]) -> list[Point]:
             point,
             model=models.evaluate(**models_of[point.variant].model | taken(models_of[point.variant].takes, point.keys)),
         )
-        for point in asked
+        for point in wanted
         if point.variant in models_of
     ]
 
 
-def _runs(sweep: Sweep, asked: Sequence[Point], study: Json) -> Iterator[tuple[Point, plans.Point]]:
+def _runs(sweep: Sweep, wanted: Sequence[Point], study: Json) -> Iterator[tuple[Point, plans.Point]]:
     """The points of a sweep's layers that ask the same of the study, each with its run."""
     layers = {variant.label: variant for variant in sweep.variants if variant.ftl}
     device = str(study.get("device", {}).get("preset", plans.UNNAMED["device"]))
-    for point in (point for point in asked if point.variant in layers):
+    for point in (point for point in wanted if point.variant in layers):
         layer = layers[point.variant]
         varied = {key: str(value) for key, value in taken(layer.takes, point.keys).items()}
         ftl = layer.ftl | varied | {"label": point.variant}
@@ -149,21 +151,21 @@ def _runs(sweep: Sweep, asked: Sequence[Point], study: Json) -> Iterator[tuple[P
         )
 
 
-def _described(sweep: Sweep, asked: Sequence[Point], study: Json) -> list[Point]:
+def _described(sweep: Sweep, requested: Sequence[Point], study: Json) -> list[Point]:
     """What the workload's requests are, for a sweep's variants that ask for it: shares by size."""
     wanted = [variant.label for variant in sweep.variants if variant.statistics]
     return [
         replace(point, model=statistics(trace_info(study["workload"], seed=study["seed"])))
-        for point in asked
+        for point in requested
         if point.variant in wanted
     ]
 
 
-def _analysed(sweep: Sweep, asked: Sequence[Point], recordings: Recordings, files: Json, seed: int) -> list[Point]:
+def _analysed(sweep: Sweep, wanted: Sequence[Point], recordings: Recordings, files: Json, seed: int) -> list[Point]:
     """What the analyzer of a file workload found of the types that a sweep's variants ask for."""
     types = {variant.label: variant.file_type for variant in sweep.variants if variant.file_type}
     points = []
-    for point in (point for point in asked if point.variant in types):
+    for point in (point for point in wanted if point.variant in types):
         series = recordings.series(files, seed, types[point.variant])
         points.append(replace(point, model=later_half(series), series=series))
     return points

@@ -229,8 +229,8 @@ class _Side:
     def __init__(self, rows: Iterable[Json], keys: list[str]) -> None:
         self._found: list[tuple[Json, dict[str, str]]] = []
         for row in rows:
-            there = identity.values(row)
-            own = {key: identity.value(row, there, key) for key in keys}
+            values = identity.values(row)
+            own = {key: identity.value(row, values, key) for key in keys}
             mine = {key: value for key, value in own.items() if value is not None}
             name = {"device": row["device"], "workload": row["workload"], "ftl": identity.layer_name(row, keys)}
             self._found.append((row, name | mine))

@@ -57,10 +57,10 @@ def values(row: Json) -> dict[str, str]:
     return values | {_of_part(key, layer): value for key, value in varied(row).items()}
 
 
-def value(row: Json, there: dict[str, str], key: str) -> str | None:
-    """What a point has for a key, if it takes it; `there` are its values."""
+def value(row: Json, values_by_key: dict[str, str], key: str) -> str | None:
+    """What a point has for a key, if it takes it; `values_by_key` are its values."""
     layer = asked(row)["ftl"][0] | {"label": row["label"]}
-    return there.get(_of_part(key, layer))
+    return values_by_key.get(_of_part(key, layer))
 
 
 def _of_part(key: str, layer: Json) -> str:
@@ -108,14 +108,14 @@ def differences(one: Json, other: Json, free: Collection[str], *, of_seeds: bool
         for table, layer in zip(tables, layers, strict=True):
             table["ftl"] = layer["name"]
     sized_anew = of_seeds or any(key.partition(".")[0] in ("device", "workload") for key in free)
-    left = {*_UNCOUNTED, *frees, *(_DERIVED if sized_anew else ())}
+    ignored = {*_UNCOUNTED, *frees, *(_DERIVED if sized_anew else ())}
     names = list({**tables[0], **tables[1]})
     if one["engine"] != other["engine"]:
         names = [name for name in names if name in tables[0] and name in tables[1]]
     differing = [
         name
         for name in names
-        if name not in left
+        if name not in ignored
         and not name.startswith(tuple(whole))
         and not (name in tables[0] and is_value(tables[1].get(name), tables[0][name]))
     ]

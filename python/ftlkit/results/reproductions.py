@@ -55,12 +55,12 @@ ROWS = (
     *(
         _of_reproductions(
             f"mean_{word}response_us",
-            f"mean response time of {of}; 0 without any",
+            f"mean response time of {requests}; 0 without any",
             "µs",
             f"response_ns.{kind}.mean",
             derived.microseconds(kind),
         )
-        for word, kind, of in (
+        for word, kind, requests in (
             ("", "all", "reads and writes"),
             ("read_", "read", "reads"),
             ("write_", "write", "writes"),

@@ -98,9 +98,9 @@ class Store:
                 self._make()
             mark = json.loads((path / _MARK).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            there = "it has no " + _MARK if path.is_dir() else "there is no such folder"
+            problem = "it has no " + _MARK if path.is_dir() else "there is no such folder"
             raise UserError(
-                f"{path} is no store of results: {there}. Give the folder that `ftlkit sweep --store` wrote."
+                f"{path} is no store of results: {problem}. Give the folder that `ftlkit sweep --store` wrote."
             ) from None
         except (OSError, ValueError) as error:
             raise UserError(f"cannot use {path} as a store of results: {error}. Give another folder.") from None

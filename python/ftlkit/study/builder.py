@@ -127,14 +127,14 @@ def source(choice: WorkloadChoice) -> Json:
     if choice.startswith("preset:"):
         return {"preset": choice.removeprefix("preset:")}
     names = [preset["name"] for preset in json.loads(workload_presets())]
-    there = Path(choice).exists()
-    if choice in names and there:
+    is_file = Path(choice).exists()
+    if choice in names and is_file:
         raise UserError(
             f"{choice} is both a workload preset and a file here: write preset:{choice} or ./{choice} to say which."
         )
     if choice in names:
         return {"preset": choice}
-    if there:
+    if is_file:
         return {"trace": choice}
     meant = hint(choice, names)
     raise UserError(

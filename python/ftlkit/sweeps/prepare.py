@@ -116,9 +116,9 @@ class _Checker:
             resolved = self._resolved(group[0].study | {"ftl": layers})
         except UserError as error:
             if len(group) == 1:
-                asked = group[0].study
-                name = key.text_digest(json.dumps([key.engine(), asked], sort_keys=True))
-                return [Prepared(group[0], name, asked, self._traces.digest(asked["workload"]), str(error))]
+                study = group[0].study
+                name = key.text_digest(json.dumps([key.engine(), study], sort_keys=True))
+                return [Prepared(group[0], name, study, self._traces.digest(study["workload"]), str(error))]
             return [one for point in group for one in self.together([point])]
         return [
             self._prepared(point, resolved | {"ftl": [layer | {"label": point.ftl}]})
@@ -131,15 +131,15 @@ class _Checker:
 
     def _resolved(self, document: Json) -> Json:
         """A completed study; its workload says how the original trace is read."""
-        asked = document["workload"]
-        workload = self._workloads.get(_text(asked))
+        described = document["workload"]
+        workload = self._workloads.get(_text(described))
         laid_out = None if workload is None else self._traces.laid_out(workload)
         if workload is None or laid_out is None:
             return self._check(document)
         try:
-            resolved = self._check(document | {"workload": over(asked, str(laid_out.path))})
+            resolved = self._check(document | {"workload": over(described, str(laid_out.path))})
         except UserError as error:
-            raise UserError(str(error).replace(str(laid_out.path), asked["trace"])) from None
+            raise UserError(str(error).replace(str(laid_out.path), described["trace"])) from None
         return resolved | {"workload": workload}
 
     def _check(self, document: Json) -> Json:

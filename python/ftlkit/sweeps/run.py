@@ -88,8 +88,8 @@ def run_points(
         # Points that are prepared are no part of a sweep yet.
         raise Interrupted(None) from None
     check(prepared)
-    there, damaged = store.sound(sorted({point.key for point in prepared} & store.keys()))
-    rows = {row["key"]: row for row in there if row["state"] != LOST}
+    finished, damaged = store.sound(sorted({point.key for point in prepared} & store.keys()))
+    rows = {row["key"]: row for row in finished if row["state"] != LOST}
     reused = sum(point.key in rows for point in prepared)
     missing = list({point.key: point for point in prepared if point.key not in rows}.values())
     runnable = [point for point in missing if not point.refusal]
@@ -117,8 +117,8 @@ def _run_missing(
     jobs = [Job(place, point.study, traces.laid_out(point.study["workload"])) for place, point in enumerate(missing)]
     with watcher, closing(executor.run(jobs)) as answers:
         for number, answer in enumerate(answers, 1):
-            each = missing[answer.index]
-            rows[each.key] = _kept(store, each, _as_given(answer, jobs[answer.index]))
+            missing_point = missing[answer.index]
+            rows[missing_point.key] = _kept(store, missing_point, _as_given(answer, jobs[answer.index]))
             watcher.show(_progress(number, len(jobs)))
 
 

@@ -59,9 +59,9 @@ def _identity(row: Json) -> tuple[str, ...]:
 
 def shown(rows: Iterable[Json]) -> list[Metric]:
     """The metrics of the results table that say something about these points."""
-    there = list(rows)
+    points = list(rows)
     return [
-        metric for metric in COLUMNS.values() if metric.heading and (not metric.when or _occurs(metric.when, there))
+        metric for metric in COLUMNS.values() if metric.heading and (not metric.when or _occurs(metric.when, points))
     ]
 
 

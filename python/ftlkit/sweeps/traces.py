@@ -76,8 +76,8 @@ class Traces:
 
 def over(workload: Json, path: str) -> Json:
     """The workload that reads the laid-out trace at a path instead of its own."""
-    kept = {key: value for key, value in workload.items() if key not in _READING}
-    return kept | {"trace": path}
+    described = {key: value for key, value in workload.items() if key not in _READING}
+    return described | {"trace": path}
 
 
 def as_given(document: Json, resolved: Json, laid_out: LaidOut) -> Json:
@@ -89,14 +89,14 @@ def as_given(document: Json, resolved: Json, laid_out: LaidOut) -> Json:
     counted += [f"{count} records were left out: {kind}" for kind, count in facts.get("left_out", {}).items()]
     workload = document["workload"]
     others = [sentence for sentence in workload.get("facts", []) if not sentence.startswith("read as parquet")]
-    said = [f"read as {facts['format']}, laid out once for the sweep", *counted, *others]
+    facts_text = [f"read as {facts['format']}, laid out once for the sweep", *counted, *others]
     table = resolved["workload"]
     # What was laid out has columns and a unit of its own.
     read_as = dict(workload.get("read_as") or {}) | {"format": facts["format"], "columns": table.get("columns", "")}
     read_as |= {"time_unit": table["time_unit"]} if "time_unit" in table else {}
     named = {"name": Path(resolved["workload"]["trace"]).name, "format": facts["format"]}
     return document | {
-        "workload": workload | named | {"facts": said, "read_as": read_as},
+        "workload": workload | named | {"facts": facts_text, "read_as": read_as},
         "study": document["study"] | {"workload": resolved["workload"]},
     }
 
