@@ -6,7 +6,7 @@ use random::{SeededRng, derive, mix};
 use super::permutation::Permutation;
 use super::plan::{AddressPlan, ExtentsPlan, PartPlan};
 
-use super::chance::Chance;
+use super::draws::Chance;
 use super::zipf::ZipfRanks;
 
 /// Draws the first unit of a request.

@@ -3,7 +3,7 @@
 
 use random::SeededRng;
 
-use super::chance::Chance;
+use super::draws::Chance;
 use super::spec::Arrivals;
 
 /// Draws the gaps of one arrival process.

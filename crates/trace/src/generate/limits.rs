@@ -3,8 +3,8 @@
 //!
 //! It does not know how values combine; that is [`super::plan`]'s business.
 
-use super::error::SpecError;
-use super::sizes::SizesPlan;
+use super::draws::SizesPlan;
+use super::spec::SpecError;
 use super::spec::{Arrivals, GeneratorSpec, Sizes};
 use crate::units::Bytes;
 

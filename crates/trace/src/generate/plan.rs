@@ -5,12 +5,12 @@
 //! questions, which is why the samplers built from it take its numbers as they are. What concerns
 //! several values together is checked here, what one value must be by itself in [`super::limits`].
 
-use super::error::SpecError;
+use super::draws::SizesPlan;
 use super::limits::{
     MAX_CHOICES, at_least_one, beside, check_arrivals, check_range, check_region, check_runs, check_share, check_sizes,
     check_weights,
 };
-use super::sizes::SizesPlan;
+use super::spec::SpecError;
 use super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, Zipf};
 use crate::units::Bytes;
 

@@ -15,7 +15,7 @@
 
 use random::SeededRng;
 
-use super::weighted::Weighted;
+use super::draws::Weighted;
 
 /// Ranks up to here have a bucket each. With 64 buckets an octave from there on, no bucket is wider
 /// than 1/64 of its first rank; twice as many would halve the powers computed, and double tables

@@ -2,10 +2,9 @@
 //!
 //! R or W, bytes, microseconds. One file holds a thousand virtual disks.
 
-use super::fault::Fault;
 use super::fields::Commas;
 use super::layout::{Layout, Parsed, device, read_or_write};
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::{Format, TimeUnit};
 

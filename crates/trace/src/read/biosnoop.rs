@@ -5,12 +5,10 @@
 //! time in the queue before the latency. The time is that of the *completion*: arrivals are earlier
 //! by the latency, which differs between requests.
 
-use super::fault::Fault;
-use super::fields::{Blanks, sectors};
+use super::fields::{Blanks, sectors, whole};
 use super::filter::blanks;
 use super::layout::{Layout, Parsed, device, read_or_write};
-use super::number;
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -51,8 +49,7 @@ impl Layout for Biosnoop {
         let [_, disk, kind, sector, bytes, ..] = &last[usize::from(!with_queue)..] else {
             return Err(Fault::missing(NAMES[BEHIND - 1]));
         };
-        let whole =
-            |at: usize, field| number::whole(field).map_err(|expected| Fault::field(NAMES[at], field, expected));
+        let whole = |at: usize, field| whole(field).map_err(|expected| Fault::field(NAMES[at], field, expected));
         let op = read_or_write(NAMES[2], kind)?;
         let (offset, length) = (sectors(NAMES[3], whole(3, sector)?)?, whole(4, bytes)?);
         if length == 0 {

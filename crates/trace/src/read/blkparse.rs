@@ -16,11 +16,9 @@
 
 use host::HostOp;
 
-use super::fault::Fault;
-use super::fields::{Blanks, sectors};
+use super::fields::{Blanks, sectors, whole};
 use super::layout::{Layout, Parsed, device};
-use super::number;
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -121,7 +119,7 @@ impl Layout for Blkparse {
 /// `8,16`.
 fn is_device(field: &[u8]) -> bool {
     let Some(comma) = field.iter().position(|&byte| byte == b',') else { return false };
-    number::whole(&field[..comma]).is_ok() && number::whole(&field[comma + 1..]).is_ok()
+    whole(&field[..comma]).is_ok() && whole(&field[comma + 1..]).is_ok()
 }
 
 /// What `rwbs` does; none for a request without data.

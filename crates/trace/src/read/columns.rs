@@ -6,12 +6,10 @@
 
 use host::HostOp;
 
-use super::fault::Fault;
-use super::fields::trim;
+use super::fields::{time, trim, whole};
 use super::filter::blanks;
 use super::layout::{Layout, Parsed, device, read_or_write};
-use super::number;
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::columns::{Column, Columns};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
@@ -39,7 +37,7 @@ impl Named {
                 Column::Time(_) => {
                     let field = field.ok_or_else(|| Fault::missing("the time"))?;
                     let expected = |expected| Fault::field("the time", field, expected);
-                    raw.time_ns = number::time(field, self.unit).map_err(expected)?;
+                    raw.time_ns = time(field, self.unit).map_err(expected)?;
                 }
                 Column::Device => {
                     raw.device = device(devices, field.ok_or_else(|| Fault::missing("the device"))?)?;
@@ -117,7 +115,7 @@ fn names_columns(fields: &[&[u8]]) -> bool {
 
 fn scaled(name: &str, field: Option<&[u8]>, unit: u64) -> Result<u64, Fault> {
     let field = field.ok_or_else(|| Fault::missing(name))?;
-    let value = number::whole(field).map_err(|expected| Fault::field(name, field, expected))?;
+    let value = whole(field).map_err(|expected| Fault::field(name, field, expected))?;
     value
         .checked_mul(unit)
         .ok_or_else(|| Fault::new(format!("{name} is {value} units of {unit} bytes, which is beyond 2^64-1 bytes")))

@@ -7,10 +7,9 @@
 
 use host::{Hint, HostOp};
 
-use super::fault::Fault;
 use super::fields::Commas;
 use super::layout::{Layout, Parsed};
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::{Devices, plain};
 use crate::format::{Format, TimeUnit};
 

@@ -5,11 +5,9 @@
 
 use host::HostOp;
 
-use super::fault::Fault;
-use super::fields::{Blanks, sectors};
+use super::fields::{Blanks, sectors, whole};
 use super::layout::{Layout, Parsed, device};
-use super::number;
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -29,7 +27,7 @@ impl Layout for Disksim {
         let mut fields = Blanks::new(line);
         let time_ns = fields.time("the time", self.unit)?;
         let disk = fields.next("the device")?;
-        number::whole(disk).map_err(|expected| Fault::field("the device", disk, expected))?;
+        whole(disk).map_err(|expected| Fault::field("the device", disk, expected))?;
         let offset = sectors("the block", fields.whole("the block")?)?;
         let length = sectors("the size", fields.whole("the size")?)?;
         let op = if fields.hex("the flags field")? & 1 == 1 { HostOp::Read } else { HostOp::Write };

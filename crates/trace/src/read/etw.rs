@@ -8,11 +8,9 @@
 
 use host::HostOp;
 
-use super::fault::Fault;
-use super::fields::{Commas, trim};
+use super::fields::{Commas, trim, whole};
 use super::layout::{Layout, Parsed, device};
-use super::number;
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -42,7 +40,7 @@ impl Etw {
     /// like an event, or any text would pass for a trace without requests.
     fn other(&self, name: &[u8], fields: &mut Commas) -> Result<Parsed, Fault> {
         let is_event = name.first().is_some_and(u8::is_ascii_alphabetic)
-            && (self.part == Part::Events || number::whole(fields.next("the timestamp")?).is_ok());
+            && (self.part == Part::Events || whole(fields.next("the timestamp")?).is_ok());
         if is_event {
             Ok(Parsed::Other("other events"))
         } else {
@@ -59,7 +57,7 @@ impl Etw {
         let size = fields.hex("the I/O size")?;
         fields.next("the elapsed time")?;
         let disk = fields.next("the disk number")?;
-        number::whole(disk).map_err(|expected| Fault::field("the disk number", disk, expected))?;
+        whole(disk).map_err(|expected| Fault::field("the disk number", disk, expected))?;
         Ok(Parsed::Request(Raw::new(time_ns, op, offset, size, device(devices, disk)?)))
     }
 }

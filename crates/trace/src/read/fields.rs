@@ -1,7 +1,10 @@
-//! A line, field by field: between commas, or between blanks.
+//! A line, field by field, between commas or between blanks, and the numbers in its fields.
+//!
+//! Numbers come out of bytes without going through text: whole, hexadecimal, and decimal times in
+//! whole nanoseconds. A sign is never accepted: nothing in a trace is negative, and a negative
+//! number read as a large one is how addresses come to be folded. Overflow is an error, not a wrap.
 
-use super::fault::Fault;
-use super::number;
+use super::source::Fault;
 use crate::format::TimeUnit;
 
 /// Walks a comma-separated line. Blanks around a field do not belong to it.
@@ -36,14 +39,14 @@ impl<'a> Commas<'a> {
     pub(super) fn whole(&mut self, name: &str) -> Result<u64, Fault> {
         // Digits straight up to the comma, which is nearly always, are read in the one pass.
         if let Some(rest) = self.rest
-            && let Some((value, count)) = number::digits(rest)
+            && let Some((value, count)) = digits(rest)
             && rest.get(count) == Some(&b',')
         {
             self.rest = Some(&rest[count + 1..]);
             return Ok(value);
         }
         let field = self.next(name)?;
-        number::whole(field).map_err(|expected| Fault::field(name, field, expected))
+        whole(field).map_err(|expected| Fault::field(name, field, expected))
     }
 
     /// The next two fields as they stand, comma included, neither of them empty.
@@ -69,14 +72,14 @@ impl<'a> Commas<'a> {
     /// The next field as a hexadecimal number.
     pub(super) fn hex(&mut self, name: &str) -> Result<u64, Fault> {
         let field = self.next(name)?;
-        number::hex(field).map_err(|expected| Fault::field(name, field, expected))
+        hex(field).map_err(|expected| Fault::field(name, field, expected))
     }
 
     /// The next field as a time, in nanoseconds.
     #[inline]
     pub(super) fn time(&mut self, name: &str, unit: TimeUnit) -> Result<u64, Fault> {
         let field = self.next(name)?;
-        number::time(field, unit).map_err(|expected| Fault::field(name, field, expected))
+        time(field, unit).map_err(|expected| Fault::field(name, field, expected))
     }
 
     /// Refuses a line with more than `count` fields.
@@ -129,28 +132,28 @@ impl<'a> Blanks<'a> {
     #[inline]
     pub(super) fn whole(&mut self, name: &str) -> Result<u64, Fault> {
         self.skip();
-        if let Some((value, count)) = number::digits(self.rest)
+        if let Some((value, count)) = digits(self.rest)
             && self.rest.get(count).is_none_or(|&byte| is_blank(byte))
         {
             self.rest = &self.rest[count..];
             return Ok(value);
         }
         let field = self.next(name)?;
-        number::whole(field).map_err(|expected| Fault::field(name, field, expected))
+        whole(field).map_err(|expected| Fault::field(name, field, expected))
     }
 
     /// The next field as a hexadecimal number.
     #[inline]
     pub(super) fn hex(&mut self, name: &str) -> Result<u64, Fault> {
         let field = self.next(name)?;
-        number::hex(field).map_err(|expected| Fault::field(name, field, expected))
+        hex(field).map_err(|expected| Fault::field(name, field, expected))
     }
 
     /// The next field as a time, in nanoseconds.
     #[inline]
     pub(super) fn time(&mut self, name: &str, unit: TimeUnit) -> Result<u64, Fault> {
         let field = self.next(name)?;
-        number::time(field, unit).map_err(|expected| Fault::field(name, field, expected))
+        time(field, unit).map_err(|expected| Fault::field(name, field, expected))
     }
 
     /// Refuses a line with more than `count` fields.
@@ -195,6 +198,113 @@ pub(super) fn sectors(field: &str, count: u64) -> Result<u64, Fault> {
         .ok_or_else(|| Fault::new(format!("{field} is {count} sectors of 512 bytes, which is beyond 2^64-1 bytes")))
 }
 
+const WHOLE: &str = "a whole number from 0 to 18446744073709551615";
+const HEX: &str = "a hexadecimal number from 0 to ffffffffffffffff";
+const DECIMAL: &str = "a decimal number from 0 to 2^64-1 nanoseconds";
+
+/// What was expected where something else was found.
+pub(super) type Expected = &'static str;
+
+/// How many digits cannot overflow.
+const SAFE_DIGITS: usize = 19;
+
+/// Digits up to the first other byte: their value and how many there are. None if there is none or
+/// they overflow.
+#[inline]
+pub(super) fn digits(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0_u64;
+    let mut count = 0;
+    for &byte in bytes.iter().take(SAFE_DIGITS) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value * 10 + u64::from(digit);
+        count += 1;
+    }
+    match count {
+        0 => None,
+        SAFE_DIGITS => more_digits(bytes, value),
+        _ => Some((value, count)),
+    }
+}
+
+/// The digits behind the first [`SAFE_DIGITS`], checked for overflow.
+#[cold]
+fn more_digits(bytes: &[u8], mut value: u64) -> Option<(u64, usize)> {
+    let mut count = SAFE_DIGITS;
+    while let Some(digit) = bytes.get(count).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit <= 9) {
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+        count += 1;
+    }
+    Some((value, count))
+}
+
+/// All of `bytes` as a whole number.
+#[inline]
+pub(super) fn whole(bytes: &[u8]) -> Result<u64, Expected> {
+    match digits(bytes) {
+        Some((value, count)) if count == bytes.len() => Ok(value),
+        _ => Err(WHOLE),
+    }
+}
+
+/// All of `bytes` as a hexadecimal number, with or without `0x`.
+#[inline]
+pub(super) fn hex(bytes: &[u8]) -> Result<u64, Expected> {
+    let digits = bytes.strip_prefix(b"0x").or_else(|| bytes.strip_prefix(b"0X")).unwrap_or(bytes);
+    if digits.is_empty() {
+        return Err(HEX);
+    }
+    let mut value = 0_u64;
+    for &byte in digits {
+        let digit = (byte as char).to_digit(16).ok_or(HEX)?;
+        value = value.checked_mul(16).ok_or(HEX)? | u64::from(digit);
+    }
+    Ok(value)
+}
+
+/// All of `bytes` as a time counted in `unit`, in nanoseconds. A fraction finer than a nanosecond
+/// is rounded.
+#[inline]
+pub(super) fn time(bytes: &[u8], unit: TimeUnit) -> Result<u64, Expected> {
+    let (value, count) = digits(bytes).ok_or(DECIMAL)?;
+    let whole_ns = value.checked_mul(unit.ns());
+    match bytes.get(count) {
+        None => whole_ns.ok_or(DECIMAL),
+        Some(b'.') => {
+            let fraction = &bytes[count + 1..];
+            if fraction.iter().all(u8::is_ascii_digit) {
+                whole_ns.and_then(|ns| ns.checked_add(fraction_ns(fraction, unit))).ok_or(DECIMAL)
+            } else {
+                scientific(bytes, unit)
+            }
+        }
+        Some(_) => scientific(bytes, unit),
+    }
+}
+
+/// The digits after the point, in nanoseconds. Digits beyond the eighteenth are below a nanosecond
+/// in every unit.
+fn fraction_ns(fraction: &[u8], unit: TimeUnit) -> u64 {
+    let significant = &fraction[..fraction.len().min(18)];
+    let Some((value, count)) = digits(significant) else { return 0 };
+    let scale = 10_u128.pow(count as u32);
+    let ns = (u128::from(value) * u128::from(unit.ns()) + scale / 2) / scale;
+    ns as u64 // at most one unit, which is 10⁹ ns at most
+}
+
+/// `5.2e-05` and the like, which scripts print for small times.
+#[cold]
+fn scientific(bytes: &[u8], unit: TimeUnit) -> Result<u64, Expected> {
+    let is_number = bytes.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+    let value: f64 =
+        std::str::from_utf8(bytes).ok().filter(|_| is_number).and_then(|text| text.parse().ok()).ok_or(DECIMAL)?;
+    let ns = (value * unit.ns() as f64).round();
+    // 2^64 is exact in an f64, so this admits precisely what the cast keeps.
+    if (0.0..18_446_744_073_709_551_616.0).contains(&ns) { Ok(ns as u64) } else { Err(DECIMAL) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,5 +335,51 @@ mod tests {
     fn sectors_do_not_overflow() {
         assert_eq!(sectors("the block", 8), Ok(4096));
         assert!(sectors("the block", u64::MAX / 512 + 1).unwrap_err().problem.contains("2^64-1"));
+    }
+
+    #[test]
+    fn whole_numbers_reach_the_limit_and_stop_there() {
+        assert_eq!(whole(b"0"), Ok(0));
+        assert_eq!(whole(b"00012"), Ok(12));
+        assert_eq!(whole(b"18446744073709551615"), Ok(u64::MAX));
+        for bad in ["", "-1", "+1", "18446744073709551616", "99999999999999999999999", "1.5", "0x10", "1 ", "abc"] {
+            assert_eq!(whole(bad.as_bytes()), Err(WHOLE), "{bad}");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_numbers_with_and_without_prefix() {
+        assert_eq!(hex(b"2a"), Ok(0x2a));
+        assert_eq!(hex(b"0x00000001fE"), Ok(0x1fe));
+        assert_eq!(hex(b"ffffffffffffffff"), Ok(u64::MAX));
+        for bad in ["", "0x", "10000000000000000", "-1", "g"] {
+            assert_eq!(hex(bad.as_bytes()), Err(HEX), "{bad}");
+        }
+    }
+
+    #[test]
+    fn decimal_times_are_exact() {
+        assert_eq!(time(b"13.191135", TimeUnit::Ms), Ok(13_191_135));
+        assert_eq!(time(b"0.000011950", TimeUnit::S), Ok(11_950));
+        assert_eq!(time(b"1455592511.002033000", TimeUnit::S), Ok(1_455_592_511_002_033_000));
+        assert_eq!(time(b"128166385295514663", TimeUnit::HundredNs), Ok(12_816_638_529_551_466_300));
+        assert_eq!(time(b"5.", TimeUnit::Us), Ok(5000));
+        assert_eq!(time(b"0.99999999999999999999999", TimeUnit::S), Ok(1_000_000_000));
+        assert_eq!(time(b"1.2344", TimeUnit::Us), Ok(1234));
+        assert_eq!(time(b"1.2345", TimeUnit::Us), Ok(1235));
+    }
+
+    #[test]
+    fn times_in_scientific_notation_are_understood() {
+        assert_eq!(time(b"5.2e-05", TimeUnit::S), Ok(52_000));
+        assert_eq!(time(b"1e3", TimeUnit::Us), Ok(1_000_000));
+    }
+
+    #[test]
+    fn impossible_times_are_refused() {
+        for bad in ["", ".5", "-0.5", "1.2.3", "1e30", "1e-", "inf", "nan", "1,5", "18446744074", "1x", "1e3e3", "1 2"]
+        {
+            assert_eq!(time(bad.as_bytes(), TimeUnit::S), Err(DECIMAL), "{bad}");
+        }
     }
 }

@@ -9,10 +9,9 @@
 
 use host::HostOp;
 
-use super::fault::Fault;
 use super::fields::{Blanks, trim};
 use super::layout::{Layout, Parsed, device};
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 

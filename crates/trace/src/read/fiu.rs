@@ -4,11 +4,9 @@
 //! name may hold blanks, so the fields behind it are counted from the end of the line. The hash of
 //! the content is not used.
 
-use super::fault::Fault;
-use super::fields::{Blanks, sectors};
+use super::fields::{Blanks, sectors, whole};
 use super::layout::{Layout, Parsed, read_or_write};
-use super::number;
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -44,8 +42,7 @@ impl Layout for Fiu {
             return Err(Fault::missing(NAMES[count]));
         }
         let [lba, size, rw, major, minor, _md5] = behind;
-        let whole =
-            |index: usize, field| number::whole(field).map_err(|expected| Fault::field(NAMES[index], field, expected));
+        let whole = |index: usize, field| whole(field).map_err(|expected| Fault::field(NAMES[index], field, expected));
         let op = read_or_write(NAMES[2], rw)?;
         let offset = sectors(NAMES[0], whole(0, lba)?)?;
         let length = sectors(NAMES[1], whole(1, size)?)?;

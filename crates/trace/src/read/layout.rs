@@ -2,8 +2,7 @@
 
 use host::HostOp;
 
-use super::fault::Fault;
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::{Devices, plain};
 
 /// What a line of a text format says.
@@ -83,5 +82,17 @@ pub(super) fn read_or_write_digit(name: &str, field: &[u8], read: u8, write: u8)
         [digit] if *digit == read => Ok(HostOp::Read),
         [digit] if *digit == write => Ok(HostOp::Write),
         _ => Err(Fault::field(name, field, &format!("{} (read) or {} (write)", read as char, write as char))),
+    }
+}
+
+/// What a SCSI command does to the medium, by its operation code; none for those that neither read,
+/// write nor flush it (inquiries, reservations, …). An UNMAP names its ranges in data that traces
+/// do not carry, so it is none too.
+pub(super) fn scsi_operation(code: u64) -> Option<HostOp> {
+    match code {
+        0x08 | 0x28 | 0x88 | 0xa8 => Some(HostOp::Read),
+        0x0a | 0x2a | 0x8a | 0xaa => Some(HostOp::Write),
+        0x35 | 0x91 => Some(HostOp::Flush),
+        _ => None,
     }
 }

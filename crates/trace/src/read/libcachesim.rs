@@ -6,11 +6,9 @@
 
 use host::HostOp;
 
-use super::fault::Fault;
 use super::fields::{Commas, sectors};
-use super::layout::{Layout, Parsed, device};
-use super::scsi;
-use super::source::Raw;
+use super::layout::{Layout, Parsed, device, scsi_operation};
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::{Format, TimeUnit};
 
@@ -38,7 +36,7 @@ impl Layout for LibcachesimCsv {
         let offset = sectors("the lbn", fields.whole("the lbn")?)?;
         fields.end(5)?;
         let device = device(devices, b"0")?;
-        Ok(match scsi::operation(op) {
+        Ok(match scsi_operation(op) {
             Some(HostOp::Flush) => Parsed::Request(Raw::flush(time_ns, device)),
             Some(op) => Parsed::Request(Raw::new(time_ns, op, offset, size, device)),
             None => Parsed::Other("commands that move no data"),

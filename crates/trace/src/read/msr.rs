@@ -5,10 +5,9 @@
 //! and says nothing about a simulated one; it must be there, as a line without it is cut short, but
 //! is not used. No header.
 
-use super::fault::Fault;
 use super::fields::Commas;
 use super::layout::{Layout, Parsed, read_or_write};
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::{Devices, plain};
 use crate::format::{Format, TimeUnit};
 

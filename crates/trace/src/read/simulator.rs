@@ -7,11 +7,9 @@
 //! does. `DiskSim` has the same five columns too, but counts milliseconds; a file of whole numbers
 //! fits all three, and which it is must then be said.
 
-use super::fault::Fault;
-use super::fields::{Blanks, sectors};
+use super::fields::{Blanks, sectors, whole};
 use super::layout::{Layout, Parsed, device, read_or_write_digit};
-use super::number;
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -35,7 +33,7 @@ impl Layout for Simulator {
             .checked_mul(unit.ns())
             .ok_or_else(|| Fault::new(format!("the time is {ticks} {unit}, which is beyond 2^64-1 nanoseconds")))?;
         let disk = fields.next("the device")?;
-        number::whole(disk).map_err(|expected| Fault::field("the device", disk, expected))?;
+        whole(disk).map_err(|expected| Fault::field("the device", disk, expected))?;
         let offset = sectors("the sector", fields.whole("the sector")?)?;
         let length = sectors("the size", fields.whole("the size")?)?;
         let op = read_or_write_digit("the operation", fields.next("the operation")?, b'1', b'0')?;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use host::{Hint, HostOp};
 
-use super::fault::Fault;
-use crate::error::{TraceError, TracePosition};
+use crate::error::{TraceError, TracePosition, excerpt};
 use crate::record::Record;
 
 /// A request as a trace states it, not yet checked. Its time is absolute.
@@ -103,6 +102,39 @@ pub(crate) trait Source: Send {
     /// Why there may have been no request, starting with punctuation.
     fn remark(&self) -> Option<String> {
         None
+    }
+}
+
+/// What is wrong with a record, in the words of an error sentence, before it is known which record
+/// it was. Made only when something is wrong, so that a good record costs no
+/// allocation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// "the offset is `abc`, but …": a clause without a full stop.
+    pub(crate) problem: String,
+}
+
+impl Fault {
+    /// `field` reads `found`, which is not what was `expected`.
+    #[cold]
+    pub(crate) fn field(field: &str, found: &[u8], expected: &str) -> Self {
+        if found.is_empty() {
+            Self { problem: format!("{field} is empty; expected {expected}") }
+        } else {
+            Self { problem: format!("{field} is {}; expected {expected}", excerpt(found)) }
+        }
+    }
+
+    /// The record ends before `field`.
+    #[cold]
+    pub(crate) fn missing(field: &str) -> Self {
+        Self { problem: format!("the record ends before {field}") }
+    }
+
+    /// Any other clause.
+    #[cold]
+    pub(crate) fn new(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into() }
     }
 }
 

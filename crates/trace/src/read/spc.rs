@@ -6,10 +6,9 @@
 //! carry further fields, not all of them the same number, which are left alone. Equal timestamps
 //! are common.
 
-use super::fault::Fault;
-use super::fields::{Commas, sectors};
+use super::fields::{Commas, sectors, whole};
 use super::layout::{Layout, Parsed, device, read_or_write};
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -28,7 +27,7 @@ impl Layout for Spc {
     fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
         let mut fields = Commas::new(line);
         let unit = fields.next("the ASU")?;
-        super::number::whole(unit).map_err(|expected| Fault::field("the ASU", unit, expected))?;
+        whole(unit).map_err(|expected| Fault::field("the ASU", unit, expected))?;
         let lba = fields.whole("the LBA")?;
         let size = fields.whole("the size")?;
         let op = read_or_write("the opcode", fields.next("the opcode")?)?;

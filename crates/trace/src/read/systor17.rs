@@ -4,10 +4,9 @@
 //! blank where no response was seen, and such lines are no requests. The response time may be blank
 //! too and is not used.
 
-use super::fault::Fault;
-use super::fields::Commas;
+use super::fields::{Commas, time};
 use super::layout::{Layout, Parsed, device, read_or_write};
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::{Format, TimeUnit};
 
@@ -28,8 +27,7 @@ impl Layout for Systor17 {
         let time_ns = fields.time("the timestamp", self.unit)?;
         let response = fields.next("the response time")?;
         if !response.is_empty() {
-            super::number::time(response, TimeUnit::S)
-                .map_err(|expected| Fault::field("the response time", response, expected))?;
+            time(response, TimeUnit::S).map_err(|expected| Fault::field("the response time", response, expected))?;
         }
         let kind = fields.next("the type")?;
         let lun = fields.next("the LUN")?;

@@ -3,10 +3,9 @@
 //! Whole seconds, so many requests share one; offset and size in 512 B sectors; **0 is a read, 1 a
 //! write**, the reverse of what the simulators' formats mean by them.
 
-use super::fault::Fault;
 use super::fields::{Commas, sectors};
 use super::layout::{Layout, Parsed, device, read_or_write_digit};
-use super::source::Raw;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::{Format, TimeUnit};
 

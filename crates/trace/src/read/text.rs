@@ -1,10 +1,9 @@
 //! Any text format over a file: lines through its layout, blank lines and a header left out, bad
 //! lines refused or counted.
 
-use super::fault::Fault;
 use super::filter::Filter;
 use super::layout::{Layout, Parsed};
-use super::source::{LeftOut, Source};
+use super::source::{Fault, LeftOut, Source};
 use crate::devices::Devices;
 use crate::error::{BadRecord, TraceError, TracePosition, excerpt};
 use crate::format::Format;

@@ -13,10 +13,9 @@ use std::path::PathBuf;
 
 use host::HostOp;
 
-use super::fault::Fault;
 use super::fields::sectors;
-use super::scsi;
-use super::source::{LeftOut, Raw, Source};
+use super::layout::scsi_operation;
+use super::source::{Fault, LeftOut, Raw, Source};
 use crate::devices::Devices;
 use crate::error::{BadRecord, TraceError, TracePosition};
 use crate::format::{Format, TimeUnit};
@@ -190,7 +189,7 @@ impl VscsiSource {
             return Err(Fault::new("the record has another version than the first one, so the file is damaged here"));
         }
         let fields = Fields::of(self.version, record);
-        let Some(op) = scsi::operation(fields.command.into()) else { return Ok(None) };
+        let Some(op) = scsi_operation(fields.command.into()) else { return Ok(None) };
         let time_ns = fields.time.checked_mul(self.unit.ns()).ok_or_else(|| {
             Fault::new(format!("the time is {} {}, which is beyond 2^64-1 nanoseconds", fields.time, self.unit))
         })?;

@@ -12,24 +12,21 @@
 //! Mapping Scheme for Log Buffer-based FTL" (2009). `KB` in all of them is taken as 1024 bytes, as
 //! their page sizes are.
 
-mod a_sast;
 mod fitted;
+mod papers;
 mod personal;
 mod recipe;
-mod thesis;
-mod waftl;
 
 use std::sync::LazyLock;
 
 pub use self::recipe::{Preset, Published};
-use super::error::SpecError;
-use super::spec::GeneratorSpec;
+use super::spec::{GeneratorSpec, SpecError};
 
 /// All presets, in the order of the publications' tables; then those whose places are not fitted
 /// where there is one whose are.
 pub fn presets() -> &'static [Preset] {
     static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
-        let printed = [&waftl::PRESETS[..], &thesis::PRESETS, &a_sast::PRESETS].concat();
+        let printed = [&papers::WAFTL[..], &papers::THESIS, &papers::A_SAST].concat();
         let cold = printed.iter().filter(|preset| fitted::places(preset).is_some()).copied();
         printed.iter().map(|preset| fitted::places(preset).unwrap_or(*preset)).chain(cold).collect()
     });

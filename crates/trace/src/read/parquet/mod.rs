@@ -27,8 +27,7 @@ use host::{Hint, HostOp};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 
-use super::fault::Fault;
-use super::source::{LeftOut, Raw, Source};
+use super::source::{Fault, LeftOut, Raw, Source};
 use crate::error::{BadRecord, TraceError, TracePosition, excerpt, printable};
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;

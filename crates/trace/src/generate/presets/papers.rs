@@ -1,13 +1,189 @@
-//! Look-alikes of the traces in the thesis' tables, one entry each: figures as printed, and the
+//! Look-alikes of the workloads of three publications, one entry each: figures as printed, and the
 //! recipe that meets them.
 
-use super::recipe::{Popularity, Preset, Published, Recipe, Server, SmallRuns};
+use super::personal::{Personal, PersonalAddresses};
+use super::recipe::{Enterprise, Popularity, Preset, Published, Recipe, Server, SmallRuns};
+
+/// WAFTL's, in the order of table III.
+pub(super) const WAFTL: [Preset; 7] = [
+    Preset {
+        name: "fin1",
+        source: "WAFTL, table III",
+        description: "OLTP of a financial institution: small, random, strongly skewed. Assumed: a span of 4 GiB, popularity as \
+            rank^-1.0 over 64 KiB extents, 4 KiB alignment, the shape of the size distribution, bursts of 8.",
+        published: Published {
+            mean_request_kib: Some(8.29),
+            write_percent: Some(35.0),
+            sequential_percent: Some(0.6),
+            mean_gap_ms: Some(8.189),
+            ..Published::NOTHING
+        },
+        places: None,
+        recipe: Recipe::Enterprise(Enterprise {
+            span_gib: 4,
+            write_share: 0.35,
+            sequential_share: 0.0053,
+            mean_gap_ns: 8_189_000,
+            burst: 8.0,
+            theta: 1.0,
+            extent_kib: 64,
+            sizes: &[(4, 0.623), (8, 0.20), (12, 0.05), (16, 0.07), (32, 0.037), (64, 0.02)],
+        }),
+    },
+    Preset {
+        name: "fin2",
+        source: "WAFTL, table III",
+        description: "OLTP of a financial institution, mostly reads. Assumed: a span of 4 GiB, popularity as rank^-1.0 over 64 \
+            KiB extents, 4 KiB alignment, the shape of the size distribution, bursts of 8.",
+        published: Published {
+            mean_request_kib: Some(7.78),
+            write_percent: Some(17.0),
+            sequential_percent: Some(0.7),
+            mean_gap_ms: Some(11.081),
+            ..Published::NOTHING
+        },
+        places: None,
+        recipe: Recipe::Enterprise(Enterprise {
+            span_gib: 4,
+            write_share: 0.17,
+            sequential_share: 0.0063,
+            mean_gap_ns: 11_081_000,
+            burst: 8.0,
+            theta: 1.0,
+            extent_kib: 64,
+            sizes: &[(4, 0.6635), (8, 0.18), (12, 0.05), (16, 0.06), (32, 0.0265), (64, 0.02)],
+        }),
+    },
+    Preset {
+        name: "exchange",
+        source: "WAFTL, table III",
+        description: "Mail server: large random writes. Assumed: a span of 16 GiB, popularity as rank^-0.8 over 256 KiB \
+            extents, 4 KiB alignment, the shape of the size distribution, bursts of 8.",
+        published: Published {
+            mean_request_kib: Some(54.60),
+            write_percent: Some(74.0),
+            sequential_percent: Some(0.5),
+            mean_gap_ms: Some(1.315),
+            ..Published::NOTHING
+        },
+        places: None,
+        recipe: Recipe::Enterprise(Enterprise {
+            span_gib: 16,
+            write_share: 0.74,
+            sequential_share: 0.005,
+            mean_gap_ns: 1_315_000,
+            burst: 8.0,
+            theta: 0.8,
+            extent_kib: 256,
+            sizes: &[(8, 0.26), (16, 0.12), (32, 0.20), (64, 0.23), (128, 0.15), (256, 0.04)],
+        }),
+    },
+    Preset {
+        name: "devdiv91",
+        source: "WAFTL, table III",
+        description: "Release server of a development division, almost only writes. Assumed: a span of 8 GiB, popularity as \
+            rank^-0.8 over 256 KiB extents, 4 KiB alignment, the shape of the size distribution, bursts of 8.",
+        published: Published {
+            mean_request_kib: Some(36.17),
+            write_percent: Some(91.0),
+            sequential_percent: Some(0.9),
+            mean_gap_ms: Some(2.044),
+            ..Published::NOTHING
+        },
+        places: None,
+        recipe: Recipe::Enterprise(Enterprise {
+            span_gib: 8,
+            write_share: 0.91,
+            sequential_share: 0.009,
+            mean_gap_ns: 2_044_000,
+            burst: 8.0,
+            theta: 0.8,
+            extent_kib: 256,
+            sizes: &[(4, 0.165), (8, 0.18), (16, 0.15), (32, 0.16), (64, 0.275), (128, 0.07)],
+        }),
+    },
+    Preset {
+        name: "devdiv",
+        source: "WAFTL, table III",
+        description: "Release server of a development division: the largest requests of the set. Assumed: a span of 16 GiB, \
+            popularity as rank^-0.7 over 1 MiB extents, 4 KiB alignment, the shape of the size distribution, bursts \
+            of 8.",
+        published: Published {
+            mean_request_kib: Some(88.98),
+            write_percent: Some(72.0),
+            sequential_percent: Some(1.5),
+            mean_gap_ms: Some(2.689),
+            ..Published::NOTHING
+        },
+        places: None,
+        recipe: Recipe::Enterprise(Enterprise {
+            span_gib: 16,
+            write_share: 0.72,
+            sequential_share: 0.015,
+            mean_gap_ns: 2_689_000,
+            burst: 8.0,
+            theta: 0.7,
+            extent_kib: 1024,
+            sizes: &[(4, 0.085), (8, 0.095), (16, 0.10), (32, 0.10), (64, 0.24), (128, 0.23), (256, 0.15)],
+        }),
+    },
+    Preset {
+        name: "seq_read",
+        source: "WAFTL, table III",
+        description: "Synthetic: runs of large reads, faster than most devices can serve them. Assumed: a span of 16 GiB, \
+            popularity as rank^-0.6 over 1 MiB extents, 4 KiB alignment, the shape of the size distribution, Poisson \
+            arrivals.",
+        published: Published {
+            mean_request_kib: Some(67.68),
+            write_percent: Some(19.0),
+            sequential_percent: Some(60.0),
+            mean_gap_ms: Some(0.0499),
+            ..Published::NOTHING
+        },
+        places: None,
+        recipe: Recipe::Enterprise(Enterprise {
+            span_gib: 16,
+            write_share: 0.19,
+            sequential_share: 0.6,
+            mean_gap_ns: 49_900,
+            burst: 1.0,
+            theta: 0.6,
+            extent_kib: 1024,
+            sizes: &[(32, 0.24), (64, 0.54), (96, 0.08), (128, 0.14)],
+        }),
+    },
+    Preset {
+        name: "seq_write",
+        source: "WAFTL, table III",
+        description: "Synthetic: runs of large writes, faster than most devices can serve them. Assumed: a span of 16 GiB, \
+            popularity as rank^-0.6 over 1 MiB extents, 4 KiB alignment, the shape of the size distribution, Poisson \
+            arrivals.",
+        published: Published {
+            mean_request_kib: Some(67.55),
+            write_percent: Some(80.0),
+            sequential_percent: Some(70.0),
+            mean_gap_ms: Some(0.0497),
+            ..Published::NOTHING
+        },
+        places: None,
+        recipe: Recipe::Enterprise(Enterprise {
+            span_gib: 16,
+            write_share: 0.8,
+            sequential_share: 0.7,
+            mean_gap_ns: 49_700,
+            burst: 1.0,
+            theta: 0.6,
+            extent_kib: 1024,
+            sizes: &[(32, 0.245), (64, 0.54), (96, 0.075), (128, 0.14)],
+        }),
+    },
+];
 
 /// No small request goes on where another one ended.
 const INDEPENDENT: SmallRuns = SmallRuns { streams: 1, sequential_share: 0.0 };
 
-/// In the order of the tables.
-pub(super) const PRESETS: [Preset; 10] = [
+/// The thesis', in the order of its tables.
+pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "tpcc",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
@@ -232,6 +408,58 @@ pub(super) const PRESETS: [Preset; 10] = [
             popularity: Popularity::Zipf { theta: 1.14 },
             small_and_medium: &[(2, 16.875), (4, 50.625), (6, 4.77), (8, 14.31), (12, 4.77)],
             large: &[(16, 3.46), (32, 2.595), (64, 2.595)],
+        }),
+    },
+];
+
+/// A-SAST's, in the order of section IV.
+pub(super) const A_SAST: [Preset; 3] = [
+    Preset {
+        name: "pctrace",
+        source: "A-SAST, IV (PCtrace)",
+        description: "Windows PC with a word processor, moving pictures, web browsing and games; nothing of it is printed but that it is \
+            random and irregular. Assumed: a span of 1 GiB, 80 % writes, 85 % small requests (1-8 KiB) of which 90 % go to a tenth of \
+            the data in places of 1 MiB, one of which becomes another every 500 small requests; the rest of 16-128 KiB in four \
+            streams of ten requests. The size of the places was chosen so that SAST's best group size is the paper's.",
+        published: Published::NOTHING,
+        places: None,
+        recipe: Recipe::Personal(Personal {
+            write_share: 0.8,
+            small_percent: 85.0,
+            small_kib: &[(1, 1.0), (2, 2.0), (4, 4.0), (8, 1.0)],
+            large_kib: &[(16, 1.0), (32, 1.0), (64, 2.0), (128, 1.0)],
+            places: PersonalAddresses::Drifting { hot: (0.1, 0.9), streams: 4, sequential_share: 0.9 },
+        }),
+    },
+    Preset {
+        name: "iozone-4",
+        source: "A-SAST, IV (Iozone-4)",
+        description: "Iozone with write requests of 1-4 KB, a random pattern. Assumed: a span of 1 GiB, only writes, records of 1, 2 and \
+            4 KiB, each at a multiple of its size anywhere in a file of 256 MiB, and the next of four files after 100 000 requests.",
+        published: Published { write_range_kib: Some([1, 4]), ..Published::NOTHING },
+        places: None,
+        recipe: Recipe::Personal(Personal {
+            write_share: 1.0,
+            small_percent: 100.0,
+            small_kib: &[(1, 1.0), (2, 1.0), (4, 1.0)],
+            large_kib: &[],
+            places: PersonalAddresses::Files { requests: 100_000 },
+        }),
+    },
+    Preset {
+        name: "iozone-80",
+        source: "A-SAST, IV (Iozone-80)",
+        description: "Iozone with write requests of 2-80 KB, both random and sequential. Assumed: a span of 1 GiB, only writes, half of \
+            them records of 2, 4 and 8 KiB, each at a multiple of its size anywhere in a file of 256 MiB, half of 16-80 KiB from the \
+            file's start to its end and again; the next of four files after 50 000 requests.",
+        published: Published { write_range_kib: Some([2, 80]), ..Published::NOTHING },
+        places: None,
+        recipe: Recipe::Personal(Personal {
+            write_share: 1.0,
+            small_percent: 50.0,
+            small_kib: &[(2, 1.0), (4, 1.0), (8, 1.0)],
+            large_kib: &[(16, 1.0), (32, 1.0), (64, 1.0), (80, 1.0)],
+            places: PersonalAddresses::Files { requests: 50_000 },
         }),
     },
 ];

@@ -1,12 +1,48 @@
-//! Choice by weight in constant time: Walker's alias table, as Vose builds it.
-//!
-//! n columns of equal width; each holds at most two outcomes, so a draw is one random number: its
-//! high part picks the column, its low part which of the two. It knows nothing of what the outcomes
-//! mean.
+//! Draws that are made often, prepared so that each costs little: of a yes, of an outcome by its
+//! weight, and of a request's length.
 
 use random::SeededRng;
 
-/// A table of n ≥ 1 outcomes, 0 to n − 1, each drawn in proportion to its weight.
+/// A probability, prepared so that asking costs one comparison, and nothing at all (not even a
+/// random number) when the answer is certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chance {
+    /// Probability 0.
+    Never,
+    /// Probability 1.
+    Always,
+    /// Yes when 64 random bits are below this.
+    Below(u64),
+}
+
+impl Chance {
+    /// From a probability; what lies outside [0, 1] counts as the nearer end.
+    pub(crate) fn of(probability: f64) -> Self {
+        if probability <= 0.0 {
+            Self::Never
+        } else if probability >= 1.0 {
+            Self::Always
+        } else {
+            Self::Below((probability * 18_446_744_073_709_551_616.0) as u64)
+        }
+    }
+
+    /// Draws once, unless the answer is certain.
+    #[inline]
+    pub(crate) fn hit(self, stream: &mut SeededRng) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Always => true,
+            Self::Below(threshold) => stream.bits() < threshold,
+        }
+    }
+}
+
+/// A table of n ≥ 1 outcomes, 0 to n − 1, each drawn in proportion to its weight in constant time:
+/// Walker's alias table, as Vose builds it.
+///
+/// n columns of equal width; each holds at most two outcomes, so a draw is one random number: its
+/// high part picks the column, its low part which of the two.
 #[derive(Clone, Debug)]
 pub(crate) struct Weighted {
     columns: Box<[Column]>,
@@ -56,9 +92,61 @@ impl Weighted {
     }
 }
 
+/// How long a part's requests are, in bytes.
+pub(crate) enum SizesPlan {
+    Fixed(u32),
+    Steps { min: u32, step: u32, count: u32 },
+    Choice(Vec<(u32, f64)>),
+}
+
+/// Draws request lengths in bytes.
+#[derive(Clone, Debug)]
+pub(crate) enum SizeSampler {
+    /// Always the same.
+    Fixed(u32),
+    /// `min` and up to `count` − 1 steps more, equally likely.
+    Steps { min: u32, step: u32, count: u32 },
+    /// One of several lengths, by weight.
+    Choice { table: Weighted, lengths: Box<[u32]> },
+}
+
+impl SizeSampler {
+    pub(crate) fn new(plan: &SizesPlan) -> Self {
+        match plan {
+            SizesPlan::Fixed(length) => Self::Fixed(*length),
+            SizesPlan::Steps { min, step, count } => Self::Steps { min: *min, step: *step, count: *count },
+            SizesPlan::Choice(choices) => {
+                let (lengths, weights): (Vec<u32>, Vec<f64>) = choices.iter().copied().unzip();
+                Self::Choice { table: Weighted::new(&weights), lengths: lengths.into_boxed_slice() }
+            }
+        }
+    }
+
+    /// Draws one length.
+    #[inline]
+    pub(crate) fn draw(&self, stream: &mut SeededRng) -> u32 {
+        match self {
+            Self::Fixed(length) => *length,
+            Self::Steps { min, step, count } => min + step * stream.below(u64::from(*count)) as u32,
+            Self::Choice { table, lengths } => lengths[table.draw(stream)],
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chances_at_the_ends_draw_nothing() {
+        let mut stream = SeededRng::named(1, "test");
+        let mut untouched = stream.clone();
+        assert!(!Chance::of(0.0).hit(&mut stream));
+        assert!(Chance::of(1.0).hit(&mut stream));
+        assert_eq!(stream.bits(), untouched.bits());
+        let hits = (0..100_000).filter(|_| Chance::of(0.3).hit(&mut stream)).count();
+        assert!((29_500..30_500).contains(&hits), "{hits}");
+    }
 
     /// The exact probability the table gives each outcome.
     fn probabilities(table: &Weighted) -> Vec<f64> {
