@@ -14,24 +14,19 @@
 //! a tag exists may hold data, for a trim may be forgotten. A read that finds nothing corrects
 //! that.
 
-mod counts;
-mod error;
-mod life;
-mod piece;
 mod power;
 mod requests;
 
+use std::ops::Add;
+
 use bytes::Bytes;
-use flash::{FaultPlan, Flash, Lpn, Pbn};
-use ftl::{Drive, FlashPort, FtlError, Moment, Nanos, Request, Timing};
+use flash::{FaultPlan, Flash, FlashError, Lpn, Pbn};
+use ftl::{Cause, Drive, FlashOp, FlashPort, FtlError, HostOp, Moment, Nanos, Note, Request, Timing};
+use serde::Serialize;
 use sim::EventTiming;
 
 use crate::device::LiveDevice;
 use crate::image::{Counters, Description, Findings};
-
-pub use counts::HostCounts;
-pub use error::DriveError;
-pub use piece::Piece;
 
 /// How a drive is switched on.
 #[derive(Clone, Debug, Default)]
@@ -262,5 +257,136 @@ impl LiveDrive {
         let chip = &self.flash().device().chip;
         let good = |pbn: &Pbn| !chip.is_bad(*pbn);
         (0..chip.geometry().blocks()).map(Pbn::new).filter(good).map(|pbn| chip.erase_count(pbn)).collect()
+    }
+}
+
+/// What hosts asked for, in requests, pages and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HostCounts {
+    /// Read requests.
+    pub reads: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Requests, those for zeros that became trims included.
+    pub trims: u64,
+    /// Flush requests.
+    pub flushes: u64,
+    /// Bytes that were read.
+    pub bytes_read: u64,
+    /// Bytes that were written.
+    pub bytes_written: u64,
+    /// Pages touched by writes: what write amplification is counted by.
+    pub pages_written: u64,
+}
+
+impl Add for HostCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            trims: self.trims + other.trims,
+            flushes: self.flushes + other.flushes,
+            bytes_read: self.bytes_read + other.bytes_read,
+            bytes_written: self.bytes_written + other.bytes_written,
+            pages_written: self.pages_written + other.pages_written,
+        }
+    }
+}
+
+/// Why the device did not do as it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriveError {
+    /// A page cannot be read.
+    Unreadable,
+    /// Too many blocks have failed to write.
+    ReadOnly,
+    /// The flash has no power, or the disk under the image failed.
+    NoPower,
+    /// The translation layer is at fault; nothing more should be believed.
+    Bug(String),
+}
+
+impl From<FtlError> for DriveError {
+    fn from(error: FtlError) -> Self {
+        match &error {
+            FtlError::ReadOnly { .. } => Self::ReadOnly,
+            FtlError::Flash { error: FlashError::Violation(_), .. } | FtlError::OutOfSpace { .. } => {
+                Self::Bug(error.to_string())
+            }
+            _ if error.is_power_cut() => Self::NoPower,
+            FtlError::Flash { .. } => Self::Unreadable,
+        }
+    }
+}
+
+/// A part of what was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Bytes of a page.
+    Data(Bytes),
+    /// So many bytes of a page that holds nothing.
+    Zeros(usize),
+}
+
+impl Piece {
+    /// How many bytes it covers.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Data(data) => data.len(),
+            Self::Zeros(length) => *length,
+        }
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl LiveDrive {
+    /// A request begins, which asks for this, if for anything that is counted. It may be served in
+    /// several pieces; what these move is counted with them, as flushes are.
+    pub fn count(&mut self, op: Option<HostOp>) {
+        match op {
+            Some(HostOp::Read) => self.counts.reads += 1,
+            Some(HostOp::Write) => self.counts.writes += 1,
+            Some(HostOp::Trim) => self.counts.trims += 1,
+            Some(HostOp::Flush) | None => {}
+        }
+    }
+
+    /// Counts over the device's life, up to now.
+    pub fn life(&self) -> Counters {
+        let mut life = self.before.clone();
+        add(&mut life, &tallied(self.flash()));
+        let HostCounts { reads, writes, trims, flushes, bytes_read, bytes_written, pages_written } = self.counts;
+        let host = [
+            ("host_reads", reads),
+            ("host_writes", writes),
+            ("host_trims", trims),
+            ("host_flushes", flushes),
+            ("host_bytes_read", bytes_read),
+            ("host_bytes_written", bytes_written),
+            ("host_pages_written", pages_written),
+        ];
+        add(&mut life, &host.map(|(name, count)| (name.to_owned(), count)).into());
+        life
+    }
+}
+
+/// Operations by cause and events, by the names that results have.
+fn tallied(flash: &FlashPort<LiveDevice>) -> Counters {
+    let tally = flash.tally();
+    let operations = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));
+    let operations = operations.map(|(cause, op)| (format!("{}_{}s", cause.name(), op.name()), tally.count(cause, op)));
+    let notes = Note::ALL.iter().map(|&note| (note.name().to_owned(), tally.note(note)));
+    operations.chain(notes).filter(|(_, count)| *count > 0).collect()
+}
+
+fn add(life: &mut Counters, more: &Counters) {
+    for (name, count) in more {
+        *life.entry(name.clone()).or_default() += count;
     }
 }

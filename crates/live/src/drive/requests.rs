@@ -5,9 +5,7 @@ use flash::Lpn;
 use ftl::{Hint, Nanos, Request};
 use sim::workload::byte_range::{PageSpan, read_rest};
 
-use super::LiveDrive;
-use super::error::DriveError;
-use super::piece::Piece;
+use super::{DriveError, LiveDrive, Piece};
 
 impl LiveDrive {
     /// Reads bytes that lie on the device: pieces in order, an empty one for a whole page of

@@ -4,7 +4,6 @@
 //! keeps two servers off one image.
 
 mod blocks;
-mod check_report;
 mod copies;
 #[cfg(test)]
 mod damage;
@@ -17,7 +16,6 @@ mod life;
 mod load;
 mod open;
 mod page_tags;
-mod pages;
 #[cfg(test)]
 mod process_crash;
 mod report;
@@ -43,9 +41,9 @@ use file::ImageFile;
 use image_layout::ImageLayout;
 use open::{CopyDevice, cannot_open, geometry_in, write_new};
 
-pub use check_report::Findings;
 pub use header::Description;
 pub use life::Counters;
+pub use load::Findings;
 pub use report::{CheckReport, ImageInfo, check, info};
 pub use store::FileStore;
 pub use upgrade::{Upgraded, upgrade};

@@ -19,8 +19,7 @@ use super::image_layout::ImageLayout;
 use super::life::{Counters, LifeSlots};
 use super::load::{Loaded, Purpose, load};
 use super::open::{CopyDevice, cannot_open, geometry_in};
-use super::pages::PageState;
-use super::store::FileStore;
+use super::store::{FileStore, PageState};
 use crate::LiveError;
 
 /// Unreadable logical pages that are told one by one.

@@ -2,8 +2,7 @@
 //! `docs/format.md` has the argument.
 
 use super::life::Counters;
-use super::pages::PageState;
-use super::store::FileStore;
+use super::store::{FileStore, PageState};
 
 /// Erased blocks that keep their room in the file: those that a translation layer is about to fill
 /// again. Whatever was erased before them becomes a hole.

@@ -1,14 +1,20 @@
-//! Negotiation: what a client asks for before it may send requests.
+//! Negotiation: what a client is offered (the one device, and the names under which it may be
+//! opened), and what it asks for before it may send requests.
 //!
 //! A client names options until it picks the export. Every option that is not known is answered as
 //! such. Bounds: so many options a connection, so many bytes an option; a client that exceeds them
 //! loses the connection.
+//!
+//! The name of an export says what a client's data are: NBD has no field for hints, so a client
+//! that has some opens a connection for each, under a name such as `stream=2` or
+//! `stream=2,temperature=7,file_type=1`. The empty name says nothing.
+
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, Read, Write};
 
 use ftl::Hint;
-
-use super::export::{self, BASE_ALLOCATION, Export, MAX_PAYLOAD_BYTES};
 
 const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
 const OPTION_MAGIC: u64 = 0x4948_4156_454F_5054;
@@ -207,7 +213,7 @@ impl Session<'_> {
     }
 
     fn export_name(&mut self, writer: &mut impl Write, name: &[u8]) -> Result<Option<Outcome>, Ended> {
-        let Some(hint) = export::hint(name) else {
+        let Some(hint) = named_hint(name) else {
             return Err(Ended::Confused(
                 "it asked for an export that does not exist; there is one, without a name or named by hints",
             ));
@@ -253,8 +259,8 @@ impl Session<'_> {
             send(writer, option, answer::INVALID, b"the lengths do not add up")?;
             return Ok(None);
         };
-        let Some(hint) = export::hint(name) else {
-            send(writer, option, answer::UNKNOWN, export::KNOWN)?;
+        let Some(hint) = named_hint(name) else {
+            send(writer, option, answer::UNKNOWN, KNOWN_EXPORTS)?;
             return Ok(None);
         };
         self.agreed.hint = hint;
@@ -300,8 +306,8 @@ impl Session<'_> {
         if !self.agreed.structured {
             return send(writer, option, answer::INVALID, b"structured replies must be agreed on first");
         }
-        if export::hint(name).is_none() {
-            return send(writer, option, answer::UNKNOWN, export::KNOWN);
+        if named_hint(name).is_none() {
+            return send(writer, option, answer::UNKNOWN, KNOWN_EXPORTS);
         }
         let asks_for_all = !is_set && (queries.is_empty() || queries.contains(&&b"base:"[..]));
         if asks_for_all || queries.contains(&CONTEXT) {
@@ -363,5 +369,68 @@ fn read_u64(reader: &mut impl Read) -> io::Result<u64> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-#[cfg(test)]
-mod tests;
+/// The most bytes that one request carries or asks for: what clients assume when nobody told them.
+pub const MAX_PAYLOAD_BYTES: u32 = 32 << 20;
+
+/// The id of the one metadata context, `base:allocation`.
+pub const BASE_ALLOCATION: u32 = 1;
+
+/// What is offered: one device, under the empty name or one that says a hint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// Size of the device.
+    pub bytes: u64,
+    /// Bytes of a page: requests of whole pages are served best.
+    pub page_bytes: u32,
+    /// Whether writes are refused.
+    pub is_read_only: bool,
+    /// Text that clients show to people.
+    pub description: String,
+}
+
+impl Export {
+    /// What it can do, as transmission flags.
+    pub fn flags(&self) -> u16 {
+        const HAS_FLAGS: u16 = 1;
+        const READ_ONLY: u16 = 1 << 1;
+        const SEND_FLUSH: u16 = 1 << 2;
+        const SEND_FUA: u16 = 1 << 3;
+        const SEND_TRIM: u16 = 1 << 5;
+        const SEND_WRITE_ZEROES: u16 = 1 << 6;
+        const SEND_DF: u16 = 1 << 7;
+        // One thread serves all connections in one order, so a flush on one covers what was
+        // acknowledged on any.
+        const CAN_MULTI_CONN: u16 = 1 << 8;
+        const SEND_CACHE: u16 = 1 << 10;
+        let common = HAS_FLAGS | SEND_FLUSH | SEND_FUA | SEND_DF | CAN_MULTI_CONN | SEND_CACHE;
+        common | if self.is_read_only { READ_ONLY } else { SEND_TRIM | SEND_WRITE_ZEROES }
+    }
+}
+
+/// What every refusal of a name says.
+const KNOWN_EXPORTS: &[u8] =
+    b"there is one export: without a name, or named by hints from 0 to 255, for example stream=2 or stream=2,temperature=7,file_type=1";
+
+/// The hint that an export's name says; none for a name that is not one.
+fn named_hint(name: &[u8]) -> Option<Hint> {
+    if name.is_empty() {
+        return Some(Hint::NONE);
+    }
+    let (mut stream, mut temperature, mut file_type) = (0, 0, 0);
+    let mut seen = Vec::new();
+    for word in std::str::from_utf8(name).ok()?.split(',') {
+        let (key, value) = word.split_once('=')?;
+        let field = match key {
+            "stream" => &mut stream,
+            "temperature" => &mut temperature,
+            "file_type" => &mut file_type,
+            _ => return None,
+        };
+        *field = value.parse().ok()?;
+        if seen.contains(&key) {
+            return None;
+        }
+        seen.push(key);
+    }
+    Some(Hint::new(stream, temperature, file_type))
+}

@@ -8,12 +8,12 @@
 //!
 //! Source: the protocol's own document, `doc/proto.md` of the NBD project.
 
-mod export;
 mod handshake;
 mod reply;
 mod request;
 
-pub use export::{BASE_ALLOCATION, Export, MAX_PAYLOAD_BYTES};
-pub use handshake::{Agreed, Ended, Outcome, Refusal, Security, greet, negotiate};
+pub use handshake::{
+    Agreed, BASE_ALLOCATION, Ended, Export, MAX_PAYLOAD_BYTES, Outcome, Refusal, Security, greet, negotiate,
+};
 pub use reply::{Errno, Extent, Reply, encode};
 pub use request::{Command, Header, Refused, check};

@@ -2,8 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::export::BASE_ALLOCATION;
-use super::handshake::Agreed;
+use super::handshake::{Agreed, BASE_ALLOCATION};
 
 const SIMPLE_MAGIC: u32 = 0x6744_6698;
 const STRUCTURED_MAGIC: u32 = 0x668e_33ef;

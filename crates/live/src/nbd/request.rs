@@ -4,8 +4,7 @@ use std::io::{self, Read};
 
 use ftl::HostOp;
 
-use super::export::{Export, MAX_PAYLOAD_BYTES};
-use super::handshake::Agreed;
+use super::handshake::{Agreed, Export, MAX_PAYLOAD_BYTES};
 use super::reply::Errno;
 
 const MAGIC: u32 = 0x2560_9513;

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::client::Connection;
+use super::queue::{ClientRequest, Task};
 use super::shared::{ClientReservation, Shared};
 use super::socket::{Socket, precise_timers};
 use super::stream::Line;
-use super::task::{ClientRequest, Task};
 use crate::nbd::{self, Agreed, Command, Ended, Errno, Header, MAX_PAYLOAD_BYTES, Outcome, Reply, Security};
 
 /// Bytes read from a socket at once: several requests, or a few with their data.

@@ -1,7 +1,8 @@
-//! The socket beside the image: a line of JSON asks, a line of JSON answers.
+//! Callers that are no clients: of the socket beside the image, where a line of JSON asks and a
+//! line of JSON answers, and of `GET /metrics` over HTTP, for Prometheus.
 //!
-//! It is how `ftlkit stat` and `ftlkit fault` reach a server. Each caller has a thread of its own
-//! and a short while.
+//! The socket is how `ftlkit stat` and `ftlkit fault` reach a server. Each caller has a thread of
+//! its own and a short while.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,15 +11,19 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use super::commands::ControlRequest;
+use super::queue::Task;
 use super::shared::Shared;
 use super::socket::Socket;
-use super::task::Task;
 use crate::LiveError;
 
 /// How long the engine may take: a recovery of a large image takes seconds.
 const ENGINE_PATIENCE: Duration = Duration::from_secs(120);
 /// The longest request.
 const MOST_BYTES: u64 = 4096;
+/// How long the engine may take for the metrics.
+const METRICS_PATIENCE: Duration = Duration::from_secs(2);
+/// The longest request over HTTP, with its headers.
+const MOST_HTTP_BYTES: u64 = 16_384;
 
 /// An answer that nothing came of.
 pub(crate) fn refusal(error: &LiveError) -> String {
@@ -91,4 +96,44 @@ pub fn call(image: &Path, request: &ControlRequest) -> Result<String, LiveError>
         Some(error) => Err(LiveError::user(error)),
         None => Ok(reply.trim_end().to_owned()),
     }
+}
+
+/// Answers a caller of the metrics.
+pub(crate) fn answer_metrics(socket: &Socket, shared: &Shared) {
+    // A caller that hangs up has no further effect.
+    let _ = converse_over_http(socket, shared);
+}
+
+fn converse_over_http(mut socket: &Socket, shared: &Shared) -> io::Result<()> {
+    socket.read_within(Some(shared.limits.caller));
+    let mut reader = BufReader::new(socket.take(MOST_HTTP_BYTES));
+    let mut request = String::new();
+    reader.read_line(&mut request)?;
+    // Headers say nothing that matters here, but must be read before the answer.
+    let mut header = String::new();
+    while reader.read_line(&mut header)? > 0 && !header.trim_end().is_empty() {
+        header.clear();
+    }
+    socket.read_within(None);
+    let mut words = request.split(' ');
+    let (status, body) = match (words.next(), words.next()) {
+        (Some("GET"), Some("/metrics")) => match metrics(shared) {
+            Some(text) => ("200 OK", text),
+            None => ("503 Service Unavailable", "the server is stopping\n".into()),
+        },
+        (Some("GET"), _) => ("404 Not Found", "only /metrics is here\n".into()),
+        _ => ("405 Method Not Allowed", "only GET is answered\n".into()),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    socket.write_within(Some(shared.limits.caller));
+    socket.write_all(format!("{head}{body}").as_bytes())
+}
+
+fn metrics(shared: &Shared) -> Option<String> {
+    let (sender, receiver) = sync_channel(1);
+    shared.queue.push(Task::Control(ControlRequest::Metrics, sender));
+    receiver.recv_timeout(METRICS_PATIENCE).ok()
 }

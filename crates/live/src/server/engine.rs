@@ -2,7 +2,7 @@
 //! the replies out.
 //!
 //! Requests of one client are served in the order in which they came. Clients take turns, and long
-//! requests are served in pieces (`split.rs`), so a client waits for one piece of each other
+//! requests are served in pieces (`fair_queue.rs`), so a client waits for one piece of each other
 //! client at most, whatever those ask for.
 //!
 //! **A power cut** sends all clients away without a word, as a device that vanishes does, and
@@ -19,17 +19,14 @@ use bytes::Bytes;
 use ftl::{Moment, Nanos, Timing};
 use sim::EventTiming;
 
-use super::client::Connection;
+use super::client::{Connection, Outgoing};
 use super::commands::{ControlRequest, FaultRequest};
 use super::connection::shut_down;
-use super::fair_queue::Turns;
-use super::local_request::Answer;
-use super::outbox::Outgoing;
+use super::fair_queue::{Turns, perform_piece, piece_bytes};
+use super::queue::{Answer, ClientRequest, Of, Task};
 use super::record::Recorder;
 use super::shared::{Power, Shared};
-use super::split;
 use super::stat::Stat;
-use super::task::{ClientRequest, Of, Task};
 use crate::LiveError;
 use crate::drive::{DriveError, LiveDrive, Piece};
 use crate::nbd::{self, Command, Errno, Extent, Reply};
@@ -293,7 +290,7 @@ impl Engine {
         let drive = &mut self.drive;
         let command = request.command;
         let (at, left) = (request.offset.saturating_add(request.done.into()), request.length - request.done);
-        let length = split::next(command, at, left, drive.page_bytes());
+        let length = piece_bytes(command, at, left, drive.page_bytes());
         if request.done == 0 {
             drive.count(command.host_op());
         }
@@ -302,7 +299,7 @@ impl Engine {
             Command::Write { .. } => request.data.slice(from..from + length as usize),
             _ => Bytes::new(),
         };
-        split::perform(drive, command, (at, length), (&data, request.agreed.hint), &mut request.read)?;
+        perform_piece(drive, command, (at, length), (&data, request.agreed.hint), &mut request.read)?;
         request.done += length;
         if request.done < request.length {
             return Ok(false);

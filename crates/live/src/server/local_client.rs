@@ -13,11 +13,9 @@ use bytes::Bytes;
 use ftl::{Hint, Moment, Spares};
 
 use super::engine::{Awaited, Engine};
-use super::files::FilesStat;
-use super::local_request::{Answer, LocalClientError, LocalRequest};
-use super::shared::Shared;
-use super::split;
-use super::task::Task;
+use super::fair_queue::{perform_piece, piece_bytes};
+use super::queue::{Answer, LocalClientError, LocalRequest, Task};
+use super::shared::{FilesStat, Shared};
 use crate::LiveError;
 use crate::drive::{DriveError, Piece};
 use crate::nbd::Command;
@@ -182,13 +180,13 @@ impl Engine {
         let (mut read, mut done) = (Vec::new(), 0);
         loop {
             let (at, left) = (request.offset + u64::from(done), request.length - done);
-            let length = split::next(request.command, at, left, self.drive.page_bytes());
+            let length = piece_bytes(request.command, at, left, self.drive.page_bytes());
             let data = if request.data.is_empty() {
                 Bytes::new()
             } else {
                 request.data.slice(done as usize..(done + length) as usize)
             };
-            split::perform(&mut self.drive, request.command, (at, length), (&data, request.hint), &mut read)?;
+            perform_piece(&mut self.drive, request.command, (at, length), (&data, request.hint), &mut read)?;
             done += length;
             if done >= request.length {
                 return Ok(read);

@@ -18,21 +18,14 @@ mod connection;
 mod control;
 mod engine;
 mod fair_queue;
-mod files;
-mod limits;
 mod listener;
 mod local_client;
-mod local_request;
-mod metrics;
-mod outbox;
 mod queue;
 mod record;
 mod shared;
 mod socket;
-mod split;
 mod stat;
 mod stream;
-mod task;
 mod tls;
 
 use std::net::SocketAddr;
@@ -53,19 +46,19 @@ use crate::nbd::Export;
 use accept::{Bell, Peers};
 use engine::{End, Engine};
 use listener::Listener;
+use queue::Task;
 use record::Recorder;
 use shared::{Power, Shared};
 use socket::Socket;
-use task::Task;
 use tls::Certificates;
 
 pub use commands::{ControlRequest, FailureName, FaultRequest, TearName};
 pub use control::{call, control_path};
-pub use files::{FilesStat, TypeStat};
-pub use limits::Limits;
 pub use listener::Address;
 pub use local_client::LocalClient;
-pub use local_request::LocalClientError;
+pub use queue::LocalClientError;
+pub use shared::{FilesStat, TypeStat};
+pub use socket::Limits;
 pub use stat::Stat;
 
 /// How long clients may take to take their last replies.
@@ -205,7 +198,7 @@ impl Server {
         }
         server.listen(control, callers, "control", |socket, shared| control::answer(socket, shared))?;
         if let Some(metrics) = metrics {
-            server.listen(metrics, callers, "metrics", |socket, shared| metrics::answer(socket, shared))?;
+            server.listen(metrics, callers, "metrics", |socket, shared| control::answer_metrics(socket, shared))?;
         }
         Ok(server)
     }

@@ -1,15 +1,25 @@
 //! What the engine has to do: filled by many threads, emptied by one, in batches.
 //!
 //! It needs no bound of its own: each connection holds back requests beyond its share
-//! (`outbox.rs`), and the number of connections is bounded.
+//! (`client.rs`), and the number of connections is bounded.
 //!
 //! Whoever empties it stays awake for a moment when there is nothing: under load something comes
 //! sooner than a thread wakes up.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use ftl::{Hint, Moment, Nanos, Spares};
+
+use super::client::Connection;
+use super::commands::ControlRequest;
+use crate::drive::{DriveError, Piece};
+use crate::nbd::{Agreed, Command, Header};
 
 /// How long to stay awake: about as long as waking up takes.
 const AWAKE: Duration = Duration::from_micros(50);
@@ -103,4 +113,106 @@ impl<T> Queue<T> {
         }) && Instant::now() < until
         {}
     }
+}
+
+/// Something for the engine to do.
+#[derive(Debug)]
+pub(crate) enum Task {
+    Serve(Box<ClientRequest>),
+    /// A request of the local client.
+    LocalRequest(Box<LocalRequest>),
+    Control(ControlRequest, SyncSender<String>),
+    Stop,
+}
+
+/// A client's request, checked, and how much of it is done.
+#[derive(Debug)]
+pub(crate) struct ClientRequest {
+    pub(super) connection: Arc<Connection>,
+    pub(super) agreed: Agreed,
+    pub(super) command: Command,
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    pub(super) cookie: u64,
+    pub(super) data: Bytes,
+    pub(super) arrived: Nanos,
+    pub(super) weight: usize,
+    /// Bytes that are done.
+    pub(super) done: u32,
+    /// What they held, of a read.
+    pub(super) read: Vec<Piece>,
+    /// When the modelled device is done with them.
+    pub(super) end: Moment,
+}
+
+impl ClientRequest {
+    pub(crate) fn new(
+        connection: Arc<Connection>,
+        agreed: Agreed,
+        command: Command,
+        header: &Header,
+        data: Bytes,
+        arrived: Nanos,
+        weight: usize,
+    ) -> Self {
+        Self {
+            connection,
+            agreed,
+            command,
+            offset: header.offset,
+            length: header.length,
+            cookie: header.cookie,
+            data,
+            arrived,
+            weight,
+            done: 0,
+            read: Vec::new(),
+            end: Moment::ZERO,
+        }
+    }
+}
+
+/// Whose request it is: a connection, by identity.
+#[derive(Clone, Debug)]
+pub(super) struct Of(pub(super) Arc<Connection>);
+
+impl PartialEq for Of {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Why a request of the local client was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LocalClientError {
+    /// What the device says.
+    Drive(DriveError),
+    /// The power was cut and is back since the last request: what was written and not flushed may
+    /// be gone. This request was not begun.
+    PowerWasCut,
+    /// The server has ended.
+    Ended,
+}
+
+/// A request of the local client.
+#[derive(Debug)]
+pub(crate) struct LocalRequest {
+    pub(super) command: Command,
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    pub(super) data: Bytes,
+    pub(super) hint: Hint,
+    /// How often the power had come back, as far as the client knows.
+    pub(super) power_ons: u64,
+    pub(super) answer: SyncSender<Answer>,
+}
+
+/// The answer to a local request.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(super) result: Result<Vec<Piece>, LocalClientError>,
+    pub(super) power_ons: u64,
+    /// When the modelled device would be done.
+    pub(super) due: Option<Nanos>,
+    pub(super) spares: Spares,
 }

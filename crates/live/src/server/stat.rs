@@ -9,8 +9,7 @@ use ftl::{Cause, FlashOp, Note, Spares};
 use serde::Serialize;
 use sim::Responses;
 
-use super::files::FilesStat;
-use super::shared::Shared;
+use super::shared::{FilesStat, Shared};
 use crate::drive::{HostCounts, LiveDrive};
 use crate::image::Counters;
 

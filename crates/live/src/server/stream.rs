@@ -4,8 +4,7 @@ use std::io::{self, IoSlice, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 
-use super::limits::Limits;
-use super::socket::Socket;
+use super::socket::{Limits, Socket};
 use super::tls::{Certificates, Encrypted};
 
 /// A line to a client.

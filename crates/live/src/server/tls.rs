@@ -19,8 +19,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
 
-use super::limits::Limits;
-use super::socket::Socket;
+use super::socket::{Limits, Socket};
 use crate::LiveError;
 
 /// Bytes read from the socket at once: the largest record and its frame.

@@ -21,7 +21,7 @@ use crate::drive::{DriveOptions, LiveDrive};
 use crate::image::file::Taped;
 use crate::image::image_layout::ImageLayout;
 use crate::image::load::{Purpose, load};
-use crate::image::pages::PageState;
+use crate::image::store::PageState;
 use crate::image::testing::{PAGES, cases_with_parts, content, create_worn, folder, read};
 use crate::image::{Image, check};
 use crate::{DriveError, LiveError};

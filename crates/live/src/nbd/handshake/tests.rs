@@ -135,3 +135,16 @@ fn listing_contexts_changes_nothing() {
     let kinds: Vec<_> = replies.iter().map(|(_, kind, _)| *kind).collect();
     assert_eq!(kinds, [1, 4, 1, 4, 1, 1]);
 }
+
+#[test]
+fn a_name_says_a_hint_or_is_unknown() {
+    assert_eq!(named_hint(b""), Some(Hint::NONE));
+    assert_eq!(named_hint(b"stream=2"), Some(Hint::of_stream(2)));
+    let all = Hint::new(255, 7, 1);
+    assert_eq!(named_hint(b"file_type=1,stream=255,temperature=7"), Some(all));
+    for wrong in
+        [&b"hot"[..], b"stream", b"stream=", b"stream=256", b"stream=-1", b"stream=1,stream=2", b"stream=1,", b"\xFF"]
+    {
+        assert_eq!(named_hint(wrong), None, "{wrong:?}");
+    }
+}
