@@ -9,7 +9,7 @@
 //! ```text
 //!   create, open, rewrite,      per type and interval        at the end of the interval
 //!   append, delete, rename, ──▶ S, ς, δ, ω              ──▶  φ, f, s, outliers, Θ  ──▶  C, 0 … T
-//!   read-only                   (tally.rs)                   (interval.rs)
+//!   read-only                   (interval.rs)                (interval.rs)
 //! ```
 //!
 //! Source: Wang 2013, chapter 7 (SAW), equations 7.1 to 7.11 and table 7.1, whose symbols stand
@@ -35,7 +35,6 @@
 mod analyzer;
 mod interval;
 mod parameters;
-mod tally;
 mod types;
 
 pub use analyzer::{Analyzer, Event, File, Label};

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use trace::{Hint, HostOp, Record};
 
-use crate::page::PAGE_BYTES;
+/// Bytes of a page of the cache, of a sector and of a cluster: nothing of the volume lies across
+/// pages.
+pub(crate) const PAGE_BYTES: u64 = fat::PAGE_BYTES as u64;
 
 /// Pages of a request, at most: Linux' usual limit of 512 KiB.
 const MOST_PAGES: u64 = 128;

@@ -23,12 +23,10 @@
 
 mod cache;
 mod disk;
-mod page;
 mod personality;
 mod population;
 mod spec;
 mod text;
-mod types;
 mod volume;
 mod workload;
 

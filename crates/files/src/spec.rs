@@ -4,7 +4,7 @@ use analyzer::{ParameterError, Parameters};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::page::PAGE_BYTES;
+use crate::cache::PAGE_BYTES;
 
 /// Below this a volume would need a kind of allocation table of which an entry is no whole number
 /// of bytes.
@@ -40,7 +40,7 @@ pub enum Names {
     /// Extensions a to z, drawn alike for each file (Wang 2013 7.5): all types are used alike.
     Letters,
     /// Extensions of an ordinary machine, which differ in how often there are files of the type,
-    /// and how often these are appended to, rewritten in place and deleted (`types.rs`).
+    /// and how often these are appended to, rewritten in place and deleted (`population.rs`).
     Mix,
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use trace::{HostOp, Record};
 
 use super::*;
-use crate::page::PAGE_BYTES;
+use crate::cache::PAGE_BYTES;
 use crate::personality::Programs;
 use crate::volume::Volume;
 

@@ -24,12 +24,10 @@ mod journal;
 mod mounted;
 mod open;
 mod rating;
-mod text;
 mod tree;
 
 pub use device::{Device, DeviceError};
 pub use error::FileError;
-pub use mounted::{MountOptions, Mounted, Ready, Summary};
+pub use mounted::{MountOptions, MountText, Mounted, Ready, Summary};
 pub use open::{format, open};
-pub use text::MountText;
 pub use tree::{Attributes, Changes, Listed, Lost, ROOT, Space, Tree};

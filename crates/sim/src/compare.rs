@@ -11,14 +11,13 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::error::{Fault, FtlBug, SimError, Stage};
+use crate::error::{Fault, FtlBug, Halt, SetupError, SimError, Stage};
 use crate::host::control::{Control, Order};
 use crate::host::experiment::{Experiment, Plan};
 use crate::host::precondition::effort;
 use crate::host::run::run;
 use crate::observe::log::Log;
 use crate::result::{Results, RunResult, WorkloadFacts};
-use crate::run_error::{Halt, SetupError};
 use crate::study::{Precondition, Study};
 
 /// Version of ftlkit, as results carry it.

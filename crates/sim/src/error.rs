@@ -8,6 +8,9 @@ use std::fmt;
 
 use flash::Lpn;
 use ftl::{BrokenInvariant, FtlError};
+use trace::TraceError;
+
+use crate::host::control::Stopped;
 
 /// Why a study gave no results.
 #[derive(Debug)]
@@ -162,6 +165,56 @@ impl From<FtlError> for Fault {
 impl From<BrokenInvariant> for Fault {
     fn from(broken: BrokenInvariant) -> Self {
         Self::Invariant(broken)
+    }
+}
+
+/// Why there is no experiment.
+#[derive(Debug)]
+pub(crate) enum SetupError {
+    /// It was asked to stop.
+    Stopped,
+    /// The workload or the study is at fault.
+    Input(SimError),
+}
+
+impl From<Stopped> for SetupError {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<TraceError> for SetupError {
+    fn from(error: TraceError) -> Self {
+        Self::Input(error.into())
+    }
+}
+
+impl From<SimError> for SetupError {
+    fn from(error: SimError) -> Self {
+        Self::Input(error)
+    }
+}
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// It was asked to stop.
+    Stopped,
+    /// The workload or the study is at fault.
+    Input(SimError),
+    /// The translation layer failed, and where.
+    Fault(Stage, Fault),
+}
+
+impl From<Stopped> for Halt {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<SimError> for Halt {
+    fn from(error: SimError) -> Self {
+        Self::Input(error)
     }
 }
 

@@ -16,7 +16,6 @@ mod host;
 mod observe;
 mod preset;
 mod result;
-mod run_error;
 pub mod study;
 mod timing;
 pub mod workload;

@@ -10,7 +10,6 @@
 //! it computes, the schema calls the struct a map.
 
 mod device;
-mod load;
 mod times;
 mod wear;
 mod workload;
@@ -22,10 +21,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
-pub use device::{DeviceFacts, MountFacts, PreconditionChosen, PreconditionFacts};
-pub(crate) use load::QUARTERS;
-
-pub use load::LoadFacts;
+pub(crate) use device::QUARTERS;
+pub use device::{DeviceFacts, LoadFacts, MountFacts, PreconditionChosen, PreconditionFacts};
 pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
 pub use wear::{EndOfLife, Endurance, Erases, Lifetime, SpareFacts, WearMap};
 pub use workload::{Misalignment, ReadAs, RepeatedRequests, TraceDevice, WorkloadFacts};

@@ -5,8 +5,8 @@ use fat::{Chain, Entry, FatError, MOST_FILE_BYTES, PAGE_BYTES, Stamp};
 use ftl::Hint;
 
 use super::Tree;
+use super::attributes::now;
 use super::attributes::{Attributes, Changes, ROOT};
-use super::times::now;
 use crate::device::Device;
 use crate::error::FileError;
 

@@ -3,8 +3,8 @@
 use analyzer::Event;
 use fat::{Entry, FatError, Folder, Stamp};
 
+use super::attributes::now;
 use super::attributes::{Attributes, Listed, ROOT};
-use super::times::now;
 use super::{HIDDEN, Node, Tree, check_name};
 use crate::device::Device;
 use crate::error::FileError;

@@ -15,12 +15,12 @@ use ftl::{ConfigError, PartKind, Stack};
 use trace::units::Bytes;
 
 use crate::SimError;
+use crate::error::SetupError;
 use crate::host::control::{Control, Order};
 use crate::observe::memory::Limit;
 use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
 use crate::result::{DeviceFacts, PreconditionChosen};
-use crate::run_error::SetupError;
 use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Study};
 use crate::timing::device::{Device, Draft, Simulated};
 use crate::workload::paging::{Pager, Placement};

@@ -13,11 +13,10 @@ use flash::{Flash, Store};
 use ftl::{FlashOp, FlashPort, RecoverError, registry};
 
 use crate::SimError;
-use crate::error::{Fault, Stage};
+use crate::error::{Fault, Halt, Stage};
 use crate::host::experiment::Plan;
 use crate::host::server::{Host, ReadChecker};
 use crate::result::MountFacts;
-use crate::run_error::Halt;
 use crate::timing::device::{Device, Simulated};
 
 /// Cuts the power of a device and mounts it with idle resources; returns the host that uses it from

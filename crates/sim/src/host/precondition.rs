@@ -26,12 +26,11 @@ use ftl::{Cause, Device, FlashOp};
 use random::SeededRng;
 use trace::HostOp;
 
-use crate::error::Stage;
+use crate::error::{Halt, Stage};
 use crate::host::control::Reporter;
 use crate::host::experiment::Experiment;
 use crate::host::server::{Host, ReadChecker};
 use crate::result::PreconditionFacts;
-use crate::run_error::Halt;
 use crate::study::Precondition;
 use crate::workload::lookahead::{ANNOUNCED, Ahead};
 use crate::workload::paging::Extent;

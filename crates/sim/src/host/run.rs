@@ -29,7 +29,7 @@ use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Pbn, Store};
 use ftl::{Cause, FlashOp, FlashPort, Nanos, Note, Spares, Tally, Timed, Timing, registry};
 use trace::HostOp;
 
-use crate::error::{Fault, Stage};
+use crate::error::{Fault, Halt, Stage};
 use crate::host::control::Reporter;
 use crate::host::experiment::{Experiment, Plan};
 use crate::host::mount::mount;
@@ -46,12 +46,10 @@ use crate::result::{
     Classes, EndOfLife, Endurance, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult,
     Series, SpareFacts, Utilisation,
 };
-use crate::run_error::Halt;
 use crate::study::Precondition;
 use crate::timing::device::Simulated;
-use crate::workload::future::all_calls;
 use crate::workload::load::Load;
-use crate::workload::lookahead::Ahead;
+use crate::workload::lookahead::{Ahead, all_calls};
 use crate::workload::mapped_pages::MappedPages;
 use crate::workload::paging::{Extent, HostRequest};
 use crate::{EventTiming, SimError};

@@ -5,8 +5,12 @@
 //! touches a random entry. A request is announced when it is read and twice more when it is nearer:
 //! first for what is found by its address, then for what that points to, and so on. Nothing else
 //! depends on it, and a malformed line still ends the run.
+//!
+//! A translation layer that needs the whole future is given all calls of a workload before it
+//! begins, as the host makes them when it serves it (`Host::serve`).
 
-use ftl::PrefetchStage;
+use ftl::{FutureRequest, PrefetchStage};
+use trace::HostOp;
 
 use crate::SimError;
 use crate::workload::paging::HostRequest;
@@ -63,4 +67,21 @@ impl Ahead {
         self.taken += 1;
         Ok(Some(&self.ring[(self.taken - 1) % AHEAD]))
     }
+}
+
+/// All calls that serving these requests makes, in order.
+pub(crate) fn all_calls(mut requests: Requests) -> Result<Vec<FutureRequest>, SimError> {
+    let (mut calls, mut request) = (Vec::new(), HostRequest::new());
+    while requests.next(&mut request)? {
+        add_calls(&request, &mut calls);
+    }
+    Ok(calls)
+}
+
+fn add_calls(request: &HostRequest, calls: &mut Vec<FutureRequest>) {
+    let op = request.op;
+    if op == HostOp::Write {
+        calls.extend(request.partial_pages().map(|lpn| FutureRequest { op: HostOp::Read, lpn, pages: 1 }));
+    }
+    calls.extend(request.extents.iter().map(|extent| FutureRequest { op, lpn: extent.lpn, pages: extent.pages }));
 }

@@ -1,7 +1,6 @@
 //! A workload as page requests.
 
 pub mod byte_range;
-pub(crate) mod future;
 pub(crate) mod load;
 pub(crate) mod lookahead;
 pub(crate) mod mapped_pages;

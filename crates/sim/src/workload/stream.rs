@@ -14,10 +14,10 @@ use trace::units::Bytes;
 use trace::{Conditions, DeviceChoice, Facts, FlatRecords, OpenOptions, Record, Rounds, StackedDevices};
 
 use crate::SimError;
+use crate::error::SetupError;
 use crate::host::control::Reporter;
 use crate::observe::memory::Limit;
 use crate::result::{ReadAs, TraceDevice, WorkloadFacts};
-use crate::run_error::SetupError;
 use crate::study::{Addresses, WorkloadText};
 use crate::workload::overview::workload_seed;
 use crate::workload::paging::{HostRequest, Pager};
