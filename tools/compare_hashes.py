@@ -4,15 +4,23 @@
     python tools/compare_hashes.py record after.json        # in the new one
     python tools/compare_hashes.py compare before.json after.json
 
-A run's event hash covers each flash operation with its address, its cause and its time. Recorded
-are every stack of a mapping with at most one other part on three workloads, the examples, and the
-regression cases. `--studies` adds each point of each study, which takes hours.
+A run's event hash covers each flash operation with its address and its cause, in order. Recorded
+are
+
+- every stack of a mapping with at most one other part on three workloads, one of which is `fin1`;
+- three mappings with each option of a device that is priced, and with serial pricing;
+- each row of the steady-state bench, on the small device of the bench's own tests;
+- the examples;
+- the regression cases, each with all that its replay tells.
+
+`--studies` adds each point of each study, which takes hours.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -43,6 +51,35 @@ WORKLOADS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
 }
 
 
+# What a device can be asked for besides the plain timing, each for itself.
+PRICED: dict[str, dict[str, object]] = {
+    "serial pricing": {"pricing": "serial"},
+    "copy-back": {"copy_back": True},
+    "multi-plane": {"multi_plane": True},
+    "cache reads": {"cache_read": True},
+    "cache programs": {"cache_program": True},
+    "suspended erases": {"suspend": "erase", "suspend_latency": "20us", "resume_latency": "20us"},
+    "suspended programs": {"suspend": "program", "suspend_latency": "20us", "resume_latency": "20us"},
+    "suspended erases and programs": {"suspend": "both"},
+    "reads first": {"reads_first": True},
+    "collections that yield": {"gc_yields": True},
+    "collections of one channel": {"gc_channels": 1},
+    "link": {"link_bandwidth": "100MB/s", "link_latency": "5us"},
+    "controller": {"controller_latency": "10us", "controller_cores": 2},
+    "programs in strict order": {"program_order": "strict"},
+    "bad blocks": {"bad_blocks": 0.02},
+    "worn flash": {"endurance": 40},
+}
+PRICED_FTLS = ("page", "dftl", "fast")
+PRICED_DEVICE: dict[str, object] = {
+    "preset": "slc-small",
+    "capacity": "64MiB",
+    "spare": 0.25,
+    "channels": 2,
+    "dies_per_channel": 2,
+    "planes_per_die": 2,
+}
+
 # The others need a trace, or are sweeps.
 EXAMPLES = ("demo.toml", "idle.toml", "mapping-cache.toml", "phases.toml", "timeline.toml", "wear.toml")
 
@@ -50,7 +87,9 @@ EXAMPLES = ("demo.toml", "idle.toml", "mapping-cache.toml", "phases.toml", "time
 def stacks() -> list[str]:
     """Every mapping alone, and with each other part."""
     further = [part["name"] for part in fk.parts() if part["kind"] != "mapping"]
-    return [name for each in fk.schemes() for name in (each["name"], *(f"{each['name']}+{part}" for part in further))]
+    return [
+        name for scheme in fk.schemes() for name in (scheme["name"], *(f"{scheme['name']}+{part}" for part in further))
+    ]
 
 
 def hash_of_run(workload: dict[str, object], device: dict[str, object], stack: str) -> str:
@@ -61,6 +100,53 @@ def hash_of_run(workload: dict[str, object], device: dict[str, object], stack: s
         return f"refused: {refused}"
     (run,) = results.document["runs"]
     return run["event_hash"]
+
+
+def hashes_of_options() -> dict[str, str]:
+    """The hashes of some mappings with each priced option."""
+    workload = WORKLOADS["two channels"][0]
+    return {
+        f"priced: {name}: {stack}": hash_of_run(workload, PRICED_DEVICE | options, stack)
+        for name, options in PRICED.items()
+        for stack in PRICED_FTLS
+    }
+
+
+def steady_rows() -> dict[str, str]:
+    """The rows of the steady-state bench: name, and the study of its small device as text."""
+    source = (ROOT / "benches" / "src" / "steady.rs").read_text(encoding="utf-8")
+    constants = dict(re.findall(r'^const (\w+): &str = "(.*)";$', source, re.MULTILINE))
+    text = r'"((?:[^"\\]|\\.)*)"'
+    cases = re.findall(
+        rf"Case \{{\s+name: {text},\s+ftl: {text},\s+pattern: (\w+),.*?precondition: {text}", source, re.DOTALL
+    )
+    cases += [(name, ftl, "ZIPF", "fill") for name, ftl in re.findall(rf"log_buffer\({text}, {text}\)", source)]
+    (form,) = re.findall(r'format!\(\s+"(seed = 1.*?)",\s', source, re.DOTALL)
+    template = re.sub(r"\\\n\s+", "", form).replace("span = {}", "span = {span}")
+    values = {"blocks": 16, "PAGES_PER_BLOCK": 256, "spare": 0.5, "requests": 10_000, "span": 16 * 32 * 256 // 2 * 4096}
+    return {
+        unescaped(name): unescaped(template).format(
+            **values, pattern=unescaped(constants[pattern]), precondition=precondition, ftl=unescaped(ftl)
+        )
+        for name, ftl, pattern, precondition in cases
+    }
+
+
+def unescaped(text: str) -> str:
+    """The text of a literal of Rust."""
+    return text.replace("\\n", "\n").replace('\\"', '"')
+
+
+def hashes_of_steady_rows() -> dict[str, str]:
+    """The hashes of the rows of the steady-state bench."""
+    hashes = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in steady_rows().items():
+            study = Path(folder) / "steady.toml"
+            study.write_text(text, encoding="utf-8")
+            (run,) = fk.run_study(study).document["runs"]
+            hashes[f"steady: {name}"] = run["event_hash"]
+    return hashes
 
 
 def regressions() -> str:
@@ -86,7 +172,7 @@ def recorded(*, studies: bool) -> dict[str, str]:
         for name, (workload, device) in WORKLOADS.items()
         for stack in stacks()
     }
-    hashes |= hashes_with_hints()
+    hashes |= hashes_with_hints() | hashes_of_options() | hashes_of_steady_rows()
     for name in EXAMPLES:
         runs = fk.run_study(ROOT / "examples" / name).document["runs"]
         hashes |= {f"{name}: {run['label']}": run["event_hash"] for run in runs}
@@ -100,14 +186,30 @@ def recorded(*, studies: bool) -> dict[str, str]:
     return hashes
 
 
+def group(name: str) -> str:
+    """The row of the table that a hash counts in."""
+    return re.split(r": | \d+$", name)[0]
+
+
 def compare(before: dict[str, str], after: dict[str, str]) -> int:
-    """Print what differs; 1 if anything does."""
-    different = [name for name in before if before[name] != after.get(name)]
+    """Print what differs and how many hashes are equal; 1 if anything differs.
+
+    What was refused before and runs now, as with an option that is new, is counted apart.
+    """
+    allowed = {name for name, text in before.items() if text.startswith("refused") and after.get(name) != text}
+    allowed -= {name for name in allowed if after.get(name, "refused").startswith("refused")}
+    different = [name for name in before if before[name] != after.get(name) and name not in allowed]
     for name in different:
         print(f"{name}: {before[name]} before, {after.get(name, 'not run')} after")
-    refused = sum(text.startswith("refused") for text in before.values())
-    equal, new = len(before) - len(different), len(after.keys() - before)
-    print(f"{equal} of {len(before)} equal, {refused} of them refusals; {new} are new")
+    heads = ("recorded", "equal", "of them refusals", "different", "refused before alone", "new")
+    print("| group | " + " | ".join(heads) + " |")
+    print("|---" * (1 + len(heads)) + "|")
+    for kind in [*dict.fromkeys(map(group, [*before, *after])), "all"]:
+        names, latest = ({name for name in side if kind in ("all", group(name))} for side in (before, after))
+        equal = {name for name in names if before[name] == after.get(name)}
+        refusals = {name for name in equal if before[name].startswith("refused")}
+        counts = (names, equal, refusals, names & set(different), names & allowed, latest - names)
+        print(f"| {kind} | " + " | ".join(str(len(counted)) for counted in counts) + " |")
     return 1 if different else 0
 
 
@@ -121,13 +223,13 @@ def main() -> int:
     comparing = commands.add_parser("compare", help="compare two recordings")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
-    asked = parser.parse_args()
-    if asked.command == "record":
-        hashes = recorded(studies=asked.studies)
-        asked.out.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
-        print(f"{len(hashes)} hashes in {asked.out}")
+    arguments = parser.parse_args()
+    if arguments.command == "record":
+        hashes = recorded(studies=arguments.studies)
+        arguments.out.write_text(json.dumps(hashes, indent=1), encoding="utf-8")
+        print(f"{len(hashes)} hashes in {arguments.out}")
         return 0
-    before, after = (json.loads(path.read_text(encoding="utf-8")) for path in (asked.before, asked.after))
+    before, after = (json.loads(path.read_text(encoding="utf-8")) for path in (arguments.before, arguments.after))
     return compare(before, after)
 
 
