@@ -26,10 +26,9 @@ from ftlkit._util.progress import Silent
 from ftlkit.advice import halving, phrasing, prefix_similarity, space
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock, process_began_s
-from ftlkit.advice.compatibility import fitting, floors, heads
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
-from ftlkit.advice.run import search_stacks
+from ftlkit.advice.run import fitting, floors, heads, search_stacks
 from ftlkit.advice.search import _optuna
 from ftlkit.advice.search_result import prefixes
 from ftlkit.cli import app

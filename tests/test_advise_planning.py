@@ -18,9 +18,9 @@ from ftlkit._native import UserError
 from ftlkit.advice import trial_table
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import ANSWERING_S, Clock
-from ftlkit.advice.compatibility import fitting, floors, heads
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
+from ftlkit.advice.run import fitting, floors, heads
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import Space, wear_policies

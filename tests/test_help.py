@@ -15,7 +15,7 @@ from typer.main import get_command
 import ftlkit as fk
 from ftlkit.cli import COMMANDS as PLACES
 from ftlkit.cli import app
-from ftlkit.cli.lazy_commands import Later
+from ftlkit.cli.shell import Later
 from ftlkit.sources import TITLES
 from ftlkit.study import FORMATS
 

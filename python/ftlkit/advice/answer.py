@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.choice import frugal, is_decided_on_held_out_part, is_lucky, quickest, ranked, refuting, thrifty
-from ftlkit.advice.confidence import better_there, cautions, doubts, of_a_new_device
+from ftlkit.advice.confidence import better_there, cautions, doubts, of_a_new_device, shortage
 from ftlkit.advice.halving import NOTHING, front, halve
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
-from ftlkit.advice.shortage import shortage
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.facts import intro

@@ -13,8 +13,7 @@ import typer
 from typer.main import get_command
 
 from ftlkit._native import __version__
-from ftlkit.cli.lazy_commands import later
-from ftlkit.cli.shell import OUT, Shell
+from ftlkit.cli.shell import OUT, Shell, later
 
 if TYPE_CHECKING:
     from collections.abc import Callable

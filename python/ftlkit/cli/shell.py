@@ -1,23 +1,27 @@
-"""What all commands share: where they print, and how an error ends them.
+"""What all commands share: where they print, how an error ends them, and when they are imported.
 
 A user's mistake is one paragraph and exit code 2, never a traceback. A bug, ours or a scheme's, is
-exit code 3 and says how to report it.
+exit code 3 and says how to report it. A command is imported when it is called.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command, get_group
 
 from ftlkit._native import FtlBug, UserError
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
 
 # Labels, paths and values are text: none is markup, and `:+1` is no picture of a thumb.
 OUT = Console(markup=False, emoji=False)
@@ -98,3 +102,31 @@ def _end(message: str, code: int) -> None:
 def say(message: str) -> None:
     """Print a paragraph to standard error: wrapped by words on a terminal, one line elsewhere."""
     ERR.print(message, markup=False, highlight=False, soft_wrap=not ERR.is_terminal)
+
+
+class Later(TyperCommand):
+    """A name and a line of help; whatever else is asked of it, the command itself answers."""
+
+    place = ""
+    """The module of `ftlkit.cli` and the name in it, `module:name`."""
+
+    def loaded(self) -> Any:  # noqa: ANN401 - as declared by typer
+        """The command itself."""
+        module, name = self.place.split(":")
+        command: Callable[..., object] | typer.Typer = getattr(importlib.import_module(f"ftlkit.cli.{module}"), name)
+        if not isinstance(command, typer.Typer):
+            alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+            alone.command(self.name, cls=Command)(command)
+            return get_command(alone)
+        group = get_group(command)
+        group.name = self.name
+        return group
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - as declared by typer
+        """A context of the command itself: parsing, help, completion and the call are its own."""
+        return self.loaded().make_context(*arguments, **options)
+
+
+def later(place: str) -> type[Later]:
+    """The class of the command at `module:name`."""
+    return type("Later", (Later,), {"place": place})

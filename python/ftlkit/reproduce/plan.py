@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ftlkit._native import UserError
 from ftlkit.reproduce.claims import Claim
 from ftlkit.study import tomllib
-from ftlkit.sweeps.expand import combinations
+from ftlkit.sweeps.plan import combinations
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json

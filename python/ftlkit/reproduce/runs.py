@@ -19,7 +19,7 @@ from ftlkit.results.point_state import DONE
 from ftlkit.study.seeds import check_seed
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
-from ftlkit.sweeps.expand import of_study, placed, taken
+from ftlkit.sweeps.plan import of_study, placed, taken
 from ftlkit.sweeps.scratch import scratch
 from ftlkit.sweeps.traces import Traces
 

@@ -3,10 +3,15 @@
 A point is a study of one translation layer. Keys of sections hold for every layer; a key of a
 scheme (`dftl.cmt`) makes points only of the layers that have this scheme and do not set the key
 themselves, so a page mapping beside a varied DFTL is run once and not once a value.
+
+A key with a dot, such as `host.queue_depth`, is one of the study's sections; one without is a
+parameter of translation layers. Reproductions and sweeps of the command line expand alike, here.
 """
 
 from __future__ import annotations
 
+import copy
+import itertools
 import math
 from dataclasses import dataclass, replace
 from itertools import product
@@ -18,13 +23,13 @@ from ftlkit._native import UserError
 from ftlkit._util.lookup import refuse_unknown
 from ftlkit.study.seeds import check_seed
 from ftlkit.sweeps import values
-from ftlkit.sweeps.expand import combinations, placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ftlkit.results.document import Json
     from ftlkit.sweeps.values import Axis
+
 
 MOST_POINTS = 100_000
 """More would take days on one machine; a slip of the pen asks for billions."""
@@ -268,3 +273,33 @@ def _layer(entry: Json, varied: dict[str, str]) -> Json:
 
 def _name_of(entry: Json) -> str:
     return str(entry.get("label") or entry["name"])
+
+
+def combinations(tables: Sequence[Json]) -> list[Json]:
+    """The points of tables of keys: each combination of listed values; without tables, one."""
+    return [
+        dict(zip(table, values, strict=True))
+        for table in tables or [{}]
+        for values in itertools.product(*(given if isinstance(given, list) else [given] for given in table.values()))
+    ]
+
+
+def of_study(keys: Json) -> Json:
+    """Those of the varied keys that are keys of the study, such as `host.queue_depth`."""
+    return {key: value for key, value in keys.items() if "." in key}
+
+
+def taken(takes: Iterable[str], keys: Json) -> Json:
+    """Those of the varied keys that a translation layer takes."""
+    names = set(takes)
+    return {key: value for key, value in keys.items() if key in names}
+
+
+def placed(study: Json, keys: Json, seed: int = 0) -> Json:
+    """A copy of a study with the keys that are its own set, and its seed raised by `seed`."""
+    made = copy.deepcopy(study)
+    for key, value in of_study(keys).items():
+        table, _, name = key.partition(".")
+        made.setdefault(table, {})[name] = value
+    made["seed"] = made.get("seed", 1) + seed
+    return made
