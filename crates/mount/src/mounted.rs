@@ -154,7 +154,7 @@ impl Mounted {
         if let Some(lost) = lost {
             return Err(LiveError::user(format!(
                 "the flash is worn out, and what was accepted since everything was safe last is lost: {lost}. What had been synced is on the \
-                 image; mount it again, which is for reading alone now, and copy it to another one"
+                 image: mount it again, and copy it to another one"
             )));
         }
         let served = served?;
@@ -273,7 +273,7 @@ fn worn_out(lost: Option<&Lost>) -> String {
             format!("What was accepted before and cannot be kept: {lost}. It can still be read: copy it to another disk before you unmount")
         },
     );
-    format!("the flash is worn out, and the volume is for reading alone from now on. {lost}")
+    format!("the flash is worn out, and the volume is for reading alone until it is unmounted. {lost}")
 }
 
 fn config(serve: &ServeOptions, is_read_only: bool) -> Config {

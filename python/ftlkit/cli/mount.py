@@ -105,7 +105,7 @@ def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
     else:
         saved = "the device has no power; mount it again to recover it"
     if summary["is_worn_out"] and not read_only:
-        saved += ", and the flash is worn out: from now on it is mounted for reading alone"
+        saved += ", and the flash is worn out: mount it again, and copy the files to another disk"
     requests = f"{several(host['reads'], 'read')}, {several(host['writes'], 'write')}"
     say(f"unmounted {path}: {requests}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
     if summary["was_busy"]:
