@@ -130,6 +130,18 @@ def test_a_trace_shorter_than_asked_is_named(call: Callable[..., Result], msr: P
     assert "1000000 requests were asked for, but the workload ends after 200; all of them are served, once" in output
 
 
+def test_one_of_a_kind_is_told_in_the_singular(call: Callable[..., Result], tmp_path: Path) -> None:
+    rows = ["time,kind,op,offset,size", "0,Q,W,0,4096", "1,D,W,0,4096"]
+    (tmp_path / "e.txt").write_text("\n".join(rows), encoding="utf-8")
+    where = (tmp_path / "e.txt", "--columns", "time:us, -, op, offset:B, size:B", "--where", "kind=D")
+    info = call("trace", "info", *where).stdout
+    assert "1 request, 1 row outside --where left out" in info
+    assert re.search(r"1 \(0 reads, 1 write, 0 trims, 0 flushes\)", info), info
+    told = " ".join(call("compare", *where, "--ftl", "page", "--capacity", "64MiB").stdout.split())
+    assert ", 1 request over 0 ns" in told, told
+    assert not re.search(r"\b1 \w+s (over|read|written|were)\b", told), told
+
+
 def test_a_trace_is_served_several_times(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
     assert fk.trace_info(msr)["requests"] == 200
     info = fk.trace_info(msr, repeat=3)

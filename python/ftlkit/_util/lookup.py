@@ -14,8 +14,9 @@ T = TypeVar("T")
 
 
 def several(number: int, what: str) -> str:
-    """A number of things, `1 point` or `2,000 points`."""
-    return f"{number:,} {what}{'s' if number != 1 else ''}"
+    """A number of things, `1 point`, `2,000 points` or `3 flushes`."""
+    ending = "" if number == 1 else "es" if what.endswith("sh") else "s"
+    return f"{number:,} {what}{ending}"
 
 
 def hint(name: str, names: Iterable[str]) -> str:

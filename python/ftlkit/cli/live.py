@@ -82,7 +82,7 @@ def info(path: Image, as_json: AsJson = False) -> None:
             ("logical size", units.size(info["logical_bytes"])),
             ("flash", _flash(described)),
             ("file", f"{units.size(info['file_bytes'])}, {units.size(info['disk_bytes'])} of it on the disk"),
-            ("served", f"{units.count(info['starts'])} times"),
+            ("served", several(info["starts"], "time")),
             *((name.replace("_", " "), units.count(number)) for name, number in info["life"].items()),
         ]
     )
@@ -105,7 +105,7 @@ def check(path: Image, as_json: AsJson = False) -> None:
             more = report["unreadable_count"] - len(report["unreadable_pages"])
             OUT.print(f"unreadable logical pages: {pages}" + (f" and {more} more" if more else ""), soft_wrap=True)
         verdict = "sound" if report["is_sound"] else "damaged; what is listed above cannot be trusted, the rest can"
-        OUT.print(f"{path}: {verdict}. {units.count(report['programmed_pages'])} pages programmed.", soft_wrap=True)
+        OUT.print(f"{path}: {verdict}. {several(report['programmed_pages'], 'page')} programmed.", soft_wrap=True)
     if not report["is_sound"]:
         raise typer.Exit(USER_ERROR)
 
@@ -125,7 +125,7 @@ def upgrade(
     made = live.upgrade_image(path, to, accept_damage=accept_damage)
     for finding in made["findings"]:
         say(f"{path}: {finding}")
-    say(f"made {made['image']} of {path}: {units.count(made['pages'])} pages; serve it: ftlkit serve {made['image']}")
+    say(f"made {made['image']} of {path}: {several(made['pages'], 'page')}; serve it: ftlkit serve {made['image']}")
 
 
 def serve(
@@ -290,7 +290,7 @@ def _stat_rows(statistics: Json) -> Iterator[tuple[str, str]]:
     yield "power", "on" if statistics["has_power"] else "off"
     yield "up", units.duration(statistics["uptime_s"] * 1e9)
     yield "clients", f"{units.count(statistics['clients'])} now, {units.count(statistics['clients_served'])} in all"
-    yield "waited for others", f"at most {units.count(statistics['turns_waited_max'])} turns"
+    yield "waited for others", f"at most {several(statistics['turns_waited_max'], 'turn')}"
     yield "read", f"{several(host['reads'], 'request')}, {units.size(host['bytes_read'])}"
     yield "written", f"{several(host['writes'], 'request')}, {units.size(host['bytes_written'])}"
     yield "trims, flushes", f"{units.count(host['trims'])}, {units.count(host['flushes'])}"
@@ -352,8 +352,8 @@ def _flash(described: Json) -> str:
     blocks = dies * shape["planes_per_die"] * shape["blocks_per_plane"]
     size = blocks * shape["pages_per_block"] * shape["page_size_bytes"]
     return units.typed(
-        f"{units.size(size)} of flash: {units.count(dies)} dies, {units.count(blocks)} blocks of "
-        f"{units.count(shape['pages_per_block'])} pages of {units.size(shape['page_size_bytes'])}"
+        f"{units.size(size)} of flash: {several(dies, 'die')}, {several(blocks, 'block')} of "
+        f"{several(shape['pages_per_block'], 'page')} of {units.size(shape['page_size_bytes'])}"
     )
 
 

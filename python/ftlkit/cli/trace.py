@@ -127,14 +127,14 @@ def _counted(done: Json) -> Iterator[str]:
     """What was read and what was done to it; everything left out or changed is named."""
     yield several(done["requests"], "request")
     words = (
-        ("skipped", "malformed left out"),
-        ("unmet", "rows outside --where left out"),
-        ("clamped", "held at the latest time"),
-        ("sorted", "put in order"),
+        ("skipped", "malformed record", "left out"),
+        ("unmet", "row", "outside --where left out"),
+        ("clamped", "request", "held at the latest time"),
+        ("sorted", "request", "put in order"),
     )
-    for key, text in words:
+    for key, what, text in words:
         if done[key]:
-            yield f"{units.count(done[key])} {text}"
+            yield f"{several(done[key], what)} {text}"
     for kind, number in done["left_out"].items():
         yield f"{units.count(number)} {kind} left out"
 
@@ -168,8 +168,12 @@ def _span(profile: Json) -> str:
     return units.size(round(profile["span_gb"] * 1e9))
 
 
+_KINDS = {"reads": "read", "writes": "write", "trims": "trim", "flushes": "flush"}
+"""The counts of requests, each with the word for one."""
+
+
 def _lines(profile: Json, gaps: Json | None) -> Iterator[tuple[str, str]]:
-    kinds = ", ".join(f"{units.count(profile[kind])} {kind}" for kind in ("reads", "writes", "trims", "flushes"))
+    kinds = ", ".join(several(profile[kind], one) for kind, one in _KINDS.items())
     yield "requests", f"{units.count(profile['requests'])} ({kinds})"
     yield "writes", _percent(profile["write_percent"])
     yield (

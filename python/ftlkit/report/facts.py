@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
+from ftlkit._util.lookup import several
 from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ def asked(results: Outcome) -> list[tuple[str, list[str]]]:
 
 def _workload(document: Document) -> list[str]:
     workload = document["workload"]
-    requests, span = units.count(workload["requests"]), units.size(workload["span_bytes"])
+    requests, span = several(workload["requests"], "request"), units.size(workload["span_bytes"])
     lines = [
         f"{workload['name']} ({workload['format']})",
-        f"{requests} requests over {units.duration(workload['duration_ns'])}, up to address {span}",
-        f"{units.count(workload['pages_read'])} pages read, {units.count(workload['pages_written'])} pages written",
+        f"{requests} over {units.duration(workload['duration_ns'])}, up to address {span}",
+        f"{several(workload['pages_read'], 'page')} read, {several(workload['pages_written'], 'page')} written",
     ]
     if document["study"].get("workload", {}).get("preset"):
         lines.append("generated: a statistical look-alike of the published trace, not the trace itself")
@@ -43,11 +44,11 @@ def _device(document: Document) -> list[str]:
         f"{key.replace('_', ' ').removesuffix(' ns')} {_shown(key, value)}"
         for key, value in device["latencies"].items()
     )
-    bad = units.count(device["bad_blocks"])
+    bad = several(device["bad_blocks"], "bad block")
     options = _options(document["study"].get("device", {}))
     return [
         device_line(document),
-        f"utilisation {units.share(device['utilisation'])}, {bad} bad blocks",
+        f"utilisation {units.share(device['utilisation'])}, {bad}",
         geometry,
         latencies,
         *([f"options: {', '.join(options)}"] if options else []),
@@ -148,11 +149,11 @@ def reading(document: Document) -> str | None:
     columns = f" ({read['columns']})" if read["columns"] else ""
     how = ", guessed from its content" if read["is_guessed"] else ""
     devices = sum(device["base_byte"] is not None for device in read["devices"])
-    several = f" on {devices} devices, laid out one after another" if devices > 1 else ""
+    spread = f" on {devices} devices, laid out one after another" if devices > 1 else ""
     mean = units.size(workload.get("bytes", 0) / max(workload["requests"], 1))
     return (
         f"{workload['name']} read as {read['format']}{columns}{how}: times in {read['time_unit']}, "
-        f"{units.count(workload['requests'])} requests over {units.duration(workload['duration_ns'])}{several}, "
+        f"{several(workload['requests'], 'request')} over {units.duration(workload['duration_ns'])}{spread}, "
         f"addresses up to {units.size(workload['span_bytes'])}, {mean} a request"
     )
 
