@@ -306,7 +306,7 @@ def test_what_acts_only_with_a_value_of_another_is_not_set_without_it() -> None:
     assert searched.ask(Fixed({**given, "mapping": "page:window=4"})) == "page:window=4"
 
 
-def test_unused_ram_and_half_of_each_size_go_elsewhere() -> None:
+def test_unused_ram_and_a_part_of_each_size_go_elsewhere() -> None:
     heads = [
         space.Head("dftl", ("", "+static", "+lru", "+static+lru")),
         space.Head("rftl:cmt=8KiB", ("", "+lru:ram=8KiB")),
@@ -317,6 +317,8 @@ def test_unused_ram_and_half_of_each_size_go_elsewhere() -> None:
         ["dftl:cmt=8KiB:d=2+lru:ram=24KiB", "dftl:cmt=8KiB:d=2+lru:ram=22KiB"],
         ["dftl:cmt=4KiB:d=2+lru:ram=28KiB", "dftl:cmt=4KiB:d=2+lru:ram=26KiB"],
         ["dftl:cmt=24KiB:d=2+lru:ram=8KiB", "dftl:cmt=22KiB:d=2+lru:ram=8KiB"],
+        ["dftl:cmt=6KiB:d=2+lru:ram=26KiB", "dftl:cmt=6KiB:d=2+lru:ram=24KiB"],
+        ["dftl:cmt=20KiB:d=2+lru:ram=12KiB", "dftl:cmt=18KiB:d=2+lru:ram=12KiB"],
     ]
     # A buffer comes before what has none. Below its least none is tried.
     assert searched.refilled("dftl:cmt=8KiB+static", 100) == [["dftl:cmt=4KiB+static+lru:ram=4KiB"]]
@@ -325,6 +327,7 @@ def test_unused_ram_and_half_of_each_size_go_elsewhere() -> None:
         ["dftl:cmt=72KiB", "dftl:cmt=64KiB"][:1],
         ["dftl+lru:ram=8KiB", "dftl+lru:ram=7680B"],
         ["dftl:cmt=32KiB+lru:ram=40KiB", "dftl:cmt=32KiB+lru:ram=36KiB"],
+        ["dftl:cmt=48KiB+lru:ram=24KiB", "dftl:cmt=48KiB+lru:ram=22KiB"],
     ]
     assert searched.refilled("dftl:cmt=1KiB", 100) == []
     # What was asked for stays.
@@ -890,6 +893,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
             ["--ram 3 KiB", "no stack that was tried takes so little", "dftl:cmt=64B takes least: 4.06 KiB"],
         ),
         (["--ram", "lots"], ["--ram lots", "256KiB"]),
+        (["--ram", "256"], ["--ram 256: must be a size with a unit", "256KiB"]),
         (["--ram", "0B"], ["--ram 0B", "from 1B"]),
         (["--budget", "1ms"], ["--budget 1.00 ms", "too short to try anything"]),
         (["--budget", "5"], ["--budget 5", "5min"]),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 REQUESTS, BEGAN_S, CORES = 1_000_000, 1_000.0, 2
 KIB = 1024
+DOCUMENT = json.dumps(sample.document(runs=[sample.document()["runs"][0] | {"precondition": None}]))
 
 
 class Machine:
@@ -80,7 +81,7 @@ class Machine:
             "pages_read": int(measured),
             "pages_programmed": int(measured),
             "erases": 100,
-            "document": json.dumps(sample.document(runs=[sample.document()["runs"][0] | {"precondition": None}])),
+            "document": DOCUMENT,
         }
         return Measured(stack, [row] * seeds)
 
@@ -185,6 +186,21 @@ def test_where_little_time_is_left_several_stacks_are_told_with_one_seed_and_not
     assert len(result.finalists) > 1
 
 
+def test_too_few_trials_are_told_first_with_how_many_would_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def first(trials: int) -> str:
+        asked, found = searched(monkeypatch, Machine(lambda _: 1.0, lambda stack: 1e5 + len(stack)), None, trials)
+        told = answer(asked, found)
+        assert told is not None
+        return told.sentences[0]
+
+    few = first(12)
+    assert "too few trials; best so far: " in few
+    said = re.search(r"mappings were tried; --trials (\d+) tries all of them", few)
+    assert said, few
+    assert "(not every mapping was tried with all of the RAM)" in first(int(said[1]) // 2 + 3)
+    assert "256\N{NO-BREAK SPACE}KiB take " in first(int(said[1]))
+
+
 @pytest.mark.parametrize("budget_s", [15.0, 30.0])
 def test_a_budget_is_used_before_anything_is_said_to_have_had_no_time(
     monkeypatch: pytest.MonkeyPatch, budget_s: float
@@ -251,10 +267,11 @@ def test_the_best_is_tried_with_its_ram_shared_between_cache_and_buffer(
 
 
 def test_what_leads_only_on_the_whole_is_tried_there_with_its_ram_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    others = ("cdftl", "rftl", "fast")
-    _, result = searched(monkeypatch, Buffered(1.0, others), None, trials=60)
-    first, last = result.rungs[0], result.last
-    assert len(result.rungs) > 1
+    # On shorter prefixes so many mappings lead that none but these is tried so.
+    others = ("cdftl", "rftl", "fast", "bast", "aps", "kast")
+    _, found = searched(monkeypatch, Buffered(1.0, others), None, trials=60)
+    first, last = found.rungs[0], found.last
+    assert len(found.rungs) > 1
     assert not any("+" in stack for stack in first.tried if stack.startswith("dftl"))
     assert any("+fab" in stack for stack in last.tried if stack.startswith("dftl"))
 
@@ -313,12 +330,13 @@ def test_wear_policies_come_before_more_ram_where_life_is_the_goal(monkeypatch: 
 
 def test_a_search_for_life_without_time_for_wear_policies_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Lasting(lambda _: 1.0, lambda stack: 1e5 + len(stack))
-    query, result = searched(monkeypatch, machine, None, trials=10, goal="life")
-    advice = answer(query, result)
-    assert advice is not None
-    assert f"Wear policies that were not searched: {', '.join(result.wear_policies)}." in advice.cautions
-    result.is_surveyed, result.candidates = True, frozenset(result.mappings)
-    cut = answer(replace(query, budget_s=30.0), result)
+    asked, found = searched(monkeypatch, machine, None, trials=10, goal="life")
+    told = answer(asked, found)
+    assert told is not None
+    assert f"Wear policies that were not searched: {', '.join(found.wear_policies)}." in told.cautions
+    assert "too few trials; best so far" in told.sentences[0]
+    found.is_surveyed, found.candidates, found.is_out_of_trials = True, frozenset(found.mappings), False
+    cut = answer(replace(asked, budget_s=30.0), found)
     assert cut is not None
     assert "not enough time; best so far" in cut.sentences[0]
     assert "(no wear policy was tried)" in cut.sentences[0]

@@ -15,6 +15,7 @@ from rich.console import Console
 
 import ftlkit as fk
 from conftest import write_msr
+from ftlkit._util import units
 from ftlkit.advice import phrasing, trial_table
 from ftlkit.advice.answer import answer
 from ftlkit.advice.document import document
@@ -135,7 +136,7 @@ def test_a_trace_that_is_too_short_for_a_life_says_how_often_it_has_to_be_served
 ) -> None:
     arguments = ["advise", writes(tmp_path, 400), "--columns", "time:s, op, offset:B, size:B", "--capacity", "40MiB"]
     arguments += ["--goal", "life", "--ftl", "page,dftl", "--trials", 4, "--seeds", 1]
-    short = call(*arguments)
+    short = call(*arguments, "--store", tmp_path / "refused")
     assert short.exit_code == 2, short.output
     errors = " ".join(short.stderr.split())
     assert "--goal life: no life is forecast from the part that is searched" in errors
@@ -144,6 +145,8 @@ def test_a_trace_that_is_too_short_for_a_life_says_how_often_it_has_to_be_served
     assert 10 < int(match[1]) < 100
     completed = call(*arguments, "--repeat", match[1])
     assert completed.exit_code == 0, completed.output
+    # It was known before anything was searched, by a run of the reference alone.
+    assert [row["label"] for row in Store(tmp_path / "refused").rows()] == ["page"]
     text = " ".join(completed.stdout.split())
     assert "is a forecast from the erases of the run" in text
     assert "at least" not in text.partition("stack RAM")[0]
@@ -273,17 +276,74 @@ def test_what_the_held_out_part_refutes_is_not_advised(whole: Answer) -> None:
     assert any("had a share in the choice" in doubt for doubt in advice.doubts)
 
 
-def test_ram_that_buys_nothing_on_the_held_out_part_is_not_advised(whole: Answer) -> None:
+def searched_as(whole: Answer, stack: str, of: str, factor: float) -> None:
+    """Let the response of a stack on the searched part be so many times that of another."""
+    tried = whole.result.last.tried
+    rows = [row | {"response_mean_ns": factor * mean(tried[of])} for row in tried[stack].rows]
+    tried[stack] = replace(tried[stack], rows=rows)
+
+
+@pytest.mark.parametrize("lead", [1.002, 0.997])
+def test_ram_that_buys_nothing_on_both_parts_is_not_advised(whole: Answer, lead: float) -> None:
     ram = whole.advised.measured.mean("ram_bytes") or 0
     finalists = dict(whole.result.finalists)
-    best, other = with_a_rival(whole, 1.002, ram_bytes=ram / 2)
-    advice = again(whole)
-    assert advice.advised.stack == other
-    assert f"The search had chosen {best}, which the held-out part refutes" in advice.sentences[2]
+    best, other = with_a_rival(whole, lead, ram_bytes=ram / 2)
+    searched_as(whole, other, best, 1.001)
+    told = again(whole)
+    assert told.advised.stack == other
+    why = "which the held-out part refutes" if lead > 1 else "whose RAM buys nothing on either part"
+    assert f"The search had chosen {best}, {why}" in told.sentences[2]
     # So little is nothing where it takes more RAM.
     whole.result.finalists = finalists
     with_a_rival(whole, 1.002, ram_bytes=2 * ram)
     assert again(whole).advised.stack == best
+
+
+@pytest.mark.parametrize(("lead", "factor"), [(1.002, 3.49), (0.997, 3.49), (1.02, 1.04), (0.997, 1.006)])
+def test_ram_that_buys_something_on_one_part_is_not_left_out_and_it_is_said_where(
+    whole: Answer, lead: float, factor: float
+) -> None:
+    best, other = with_a_rival(whole, lead, ram_bytes=(whole.advised.measured.mean("ram_bytes") or 0) / 2)
+    searched_as(whole, other, best, factor)
+    told = again(whole)
+    assert told.advised.stack == best
+    there = f"{units.share(factor - 1)} slower than {best}"
+    assert any(f"{other} " in each and f"; on the part that was searched {there}" in each for each in told.sentences)
+
+
+def test_where_the_search_was_cut_ram_that_bought_something_on_a_prefix_is_not_left_out(whole: Answer) -> None:
+    best, other = with_a_rival(whole, 0.997, ram_bytes=(whole.advised.measured.mean("ram_bytes") or 0) / 2)
+    whole.result.rungs[-1] = replace(whole.result.last, requests=2_000)
+    assert whole.result.was_cut
+    searched_as(whole, other, best, 1.001)
+    assert again(whole).advised.stack == other
+    searched_as(whole, other, best, 3.0)
+    assert again(whole).advised.stack == best
+
+
+def test_what_is_worse_beside_the_goal_is_told_from_the_rows_of_the_table(whole: Answer) -> None:
+    best, other = with_a_rival(whole, 0.9, write_amplification=1.5)
+    finalists = whole.result.finalists
+    for stack, amplification in ((best, 1.56), (other, 1.5)):
+        rows = [row | {"write_amplification": amplification} for row in finalists[stack].rows]
+        finalists[stack] = replace(finalists[stack], rows=rows)
+    for stack in finalists.keys() - {best, other}:
+        rows = [row | {"write_amplification": 2.0} for row in finalists[stack].rows]
+        finalists[stack] = replace(finalists[stack], rows=rows)
+
+    def beside() -> list[str]:
+        return [each for each in again(whole).sentences if each.startswith("Beside the goal others are better: ")]
+
+    assert beside() == [], "by less than 5 % is not told"
+    finalists[other] = replace(
+        finalists[other], rows=[row | {"write_amplification": 1.2} for row in finalists[other].rows]
+    )
+    assert [units.typed(each) for each in beside()] == [
+        f"Beside the goal others are better: its write amplification is 30.0 % higher than {other} (1.20)."
+    ]
+    # One that falls behind the arrivals is no better.
+    finalists[other] = replace(finalists[other], rows=[row | {"is_overloaded": True} for row in finalists[other].rows])
+    assert not any(other in each for each in beside())
 
 
 def test_a_rival_that_does_not_keep_up_refutes_nothing(whole: Answer) -> None:
@@ -369,7 +429,14 @@ def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
     assert "(3 of 6 mappings were tried; at this pace all take about --budget 40s)" in advice.sentences[0]
     fates = {fate.name: fate.reason for fate in trial_table.fates(advice.query, result)}
     assert fates["aps"] == "not tried: there was no time"
-    assert again(whole).sentences[0].startswith("Take "), "the number of trials was asked for"
+    result.survey_trials = 12
+    assert again(whole).sentences[0].startswith("Too few trials; best so far: ")
+    assert "(3 of 6 mappings were tried; --trials 12 tries all of them)" in again(whole).sentences[0]
+
+
+def test_that_stacks_that_were_named_were_not_tried_is_said_first(whole: Answer) -> None:
+    whole.result.named_untried = ["page+lru", "dftl+fab"]
+    assert "(of the stacks that were named 2 were not tried)" in again(whole).sentences[0]
 
 
 def test_few_requests_are_told_whatever_the_goal(whole: Answer) -> None:

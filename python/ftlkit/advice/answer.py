@@ -13,14 +13,27 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import frugal, is_decided_on_held_out_part, is_lucky, quickest, ranked, refuting, thrifty
-from ftlkit.advice.confidence import better_there, cautions, doubts, of_a_new_device, shortage
-from ftlkit.advice.halving import NOTHING, front, halve
+from ftlkit.advice.choice import (
+    NEAR,
+    frugal,
+    is_decided_on_held_out_part,
+    is_lucky,
+    leading,
+    quickest,
+    ranked,
+    refuting,
+    searched_ratio,
+    thrifty,
+)
+from ftlkit.advice.confidence import better_there, cause, cautions, doubts, of_a_new_device, shortage
+from ftlkit.advice.halving import NOTHING, front, halve, ratio
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.facts import intro
+from ftlkit.results.comparison import UNKNOWN, WORSE, change
+from ftlkit.results.metrics import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,8 +98,13 @@ class Answer:
 
     @property
     def metrics(self) -> list[str]:
-        """What RAM buys, if measured: the response asked for, write amplification and life."""
+        """What RAM buys, if measured: the response asked for, write amplification and life.
+
+        A life that was not asked for is told only if that of the advised stack is known.
+        """
         wanted = [self.query.response, "write_amplification", "life_bytes"]
+        if self.query.goal != "life" and self.advised.measured.mean("life_bytes") is None:
+            wanted.pop()
         return [metric for metric in wanted if any(metric in stack.fronts for stack in self.stacks)]
 
     @property
@@ -144,12 +162,16 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     chosen = candidates[next(iter(candidates))]
     better = better_there(query, result, chosen, figures) if is_held_out else []
     rivals = [measured for measured in candidates.values() if not is_lucky(query.metric, chosen, measured, result)]
-    refuter = refuting(query.metric, chosen, [measured for measured in better if measured in rivals])
+    searched = result.last.tried
+    refuter = refuting(query.metric, chosen, [measured for measured in better if measured in rivals], searched)
     best = refuter or chosen
     if is_held_out and query.goal == "life":
         best = quickest(query, best, rivals)
     elif is_held_out and query.goal != "ram":
-        best = thrifty(query.metric, best, rivals)
+        best = thrifty(query.metric, best, rivals, searched)
+    if is_decided_on_held_out_part(query, result):
+        # The held-out figures chose: there was no other choice that they could correct.
+        chosen = best
     if best is not chosen:
         better = []
     fronts = {
@@ -178,8 +200,8 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
             *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
             *of_a_new_device(best, figures.get(REFERENCE)),
             *_refuted(query, chosen, best, is_refuted=refuter is not None),
-            *_better(query.metric, best, better),
-            *_besides(query, best, figures.get(REFERENCE), candidates, better),
+            *_better(query.metric, best, better, searched if is_held_out else {}),
+            *_besides(query, best, figures.get(REFERENCE), candidates, better, searched if is_held_out else {}),
         ],
         doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=refuter is not None),
         cautions(query, result, best, is_held_out=is_held_out),
@@ -201,9 +223,10 @@ def _figures(query: Query, result: SearchResult) -> tuple[dict[str, Measured], b
     finished = {stack: measured for stack, measured in result.finalists.items() if measured.rows}
     candidates = [measured.point(query.metrics) for measured in finished.values() if _may_be(query, result, measured)]
     if candidates:
-        chosen = (
-            [point.stack for point in ranked(candidates, query)] if is_decided_on_held_out_part(query, result) else best
-        )
+        # RAM that buys nothing there may buy something on the part that was searched.
+        chosen = best
+        if is_decided_on_held_out_part(query, result):
+            chosen = [point.stack for point in ranked(candidates, query, slack=1.0)]
         order = [stack for stack in (*chosen, *result.asked_for) if stack in finished]
         return {stack: finished[stack] for stack in dict.fromkeys(order)}, True
     order = [*best[:1], REFERENCE, *(point.stack for point in halve(points, query.metrics, FINALISTS).kept)]
@@ -224,12 +247,14 @@ def _take(query: Query, result: SearchResult, best: Measured, others: Mapping[st
     behind = best.is_behind
     if short:
         so_far = "best so far, though it does not keep up with the arrivals" if behind else "best so far"
-        why = "the search was stopped" if result.interrupted else "not enough time"
+        why = cause(query, result)
         return f"{within}{why if within else why[0].upper() + why[1:]}; {so_far}: {best.stack} ({short})"
     if behind:
         many = f"{'none' if within else 'None'} of the {len(others)} stacks that were measured keeps"
         many = many if len(others) > 1 else f"{'the' if within else 'The'} only stack that was measured does not keep"
-        return f"{within}{many} up with the arrivals; the best of them is {best.stack}"
+        leader = leading(query.metric, list(others.values()))
+        among = "" if leader is None or leader.stack == best.stack else "among "
+        return f"{within}{many} up with the arrivals; {among}the best of them is {best.stack}"
     return f"{within}{'take' if within else 'Take'} {best.stack}"
 
 
@@ -270,7 +295,7 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
     if not is_refuted:
         more = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with {units.size(chosen.mean('ram_bytes'))}"
         compared = phrasing.against(metric, chosen, best, best.stack)
-        start = f"The search had chosen {chosen.stack}, whose RAM buys nothing on the held-out part: {more}"
+        start = f"The search had chosen {chosen.stack}, whose RAM buys nothing on either part: {more}"
         return [f"{start}{compared and f', {compared}'}."]
     against = phrasing.against(metric, chosen, best, best.stack)
     ram = units.size(chosen.mean("ram_bytes"))
@@ -284,6 +309,7 @@ def _besides(
     reference: Measured | None,
     others: Mapping[str, Measured],
     better: Sequence[Measured],
+    searched: Mapping[str, Measured],
 ) -> list[str]:
     """Who does nearly as well with less RAM; the advised stack's other metrics and its settings."""
     metric, sentences = query.metric, []
@@ -294,15 +320,43 @@ def _besides(
         compared = phrasing.against(metric, near, best, best.stack)
         sentences.append(
             f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {phrasing.named(metric)} "
-            f"{phrasing.text(metric, near)}{compared and f', {compared}'}."
+            f"{phrasing.text(metric, near)}{compared and f', {compared}'}{_bought_there(metric, near, best, searched)}."
         )
+    sentences += _worse_beside(query, best, others)
     for name in (query.response, "write_amplification"):
         if name != metric:
             sentences += _also(name, best, reference)
     return [*sentences, *_life(metric, best, reference), *_settings(best.stack)]
 
 
-def _better(metric: str, best: Measured, better: Sequence[Measured]) -> list[str]:
+def _bought_there(metric: str, less: Measured, best: Measured, searched: Mapping[str, Measured]) -> str:
+    """What the RAM of the best bought on the part that was searched, where it bought more there."""
+    there = searched_ratio(metric, less, best, searched, unknown=1.0)
+    here = ratio(less.point([metric]).costs[metric], best.point([metric]).costs[metric])
+    if there < NOTHING or (there <= 1 + NEAR and here >= NOTHING):
+        return ""
+    compared = phrasing.against(metric, searched[less.stack], searched[best.stack], best.stack)
+    return f"; on the part that was searched {compared}" if compared else ""
+
+
+def _worse_beside(query: Query, best: Measured, others: Mapping[str, Measured]) -> list[str]:
+    """In which metrics that are not the goal another stack of the table is better, by how much."""
+    keeping_up = [other for other in others.values() if other.is_behind <= best.is_behind]
+    said = []
+    for name in dict.fromkeys((query.response, "response_mean_ns", "write_amplification", "life_bytes")):
+        known = [other for other in keeping_up if other.mean(name) is not None]
+        leader = leading(name, known)
+        if name == query.metric or leader is None or leader is best or best.mean(name) is None:
+            continue
+        costs = [measured.point([name]).costs[name] for measured in (best, leader)]
+        pairs = [(float(was), float(now)) for was, now in leader.beside(best, name)]
+        if ratio(*costs) > 1 + NEAR and change(COLUMNS[name], pairs).verdict in (WORSE, UNKNOWN):
+            against = phrasing.against(name, best, leader, leader.stack)
+            said.append(f"its {phrasing.named(name)} is {against} ({phrasing.text(name, leader)})")
+    return [f"Beside the goal others are better: {'; '.join(said)}."] if said else []
+
+
+def _better(metric: str, best: Measured, better: Sequence[Measured], searched: Mapping[str, Measured]) -> list[str]:
     """That another stack was better on the held-out part, though not where the choice was made."""
     if not better:
         return []
@@ -313,7 +367,7 @@ def _better(metric: str, best: Measured, better: Sequence[Measured]) -> list[str
         (
             f"It was chosen on the part that was searched; on the held-out part {other.stack} was better: "
             f"{phrasing.named(metric)} {phrasing.text(metric, other)} with {ram} of RAM, "
-            f"{phrasing.against(metric, other, best, best.stack)}{more}."
+            f"{phrasing.against(metric, other, best, best.stack)}{_bought_there(metric, other, best, searched)}{more}."
         )
     ]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from ftlkit.advice.halving import NOTHING, front
+from ftlkit.advice.halving import NOTHING, front, ratio
 from ftlkit.advice.query import RAM_SLACK
 from ftlkit.report.cautions import FEW_FOR_P99
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ftlkit.advice.halving import Point
     from ftlkit.advice.measure import Measured
@@ -22,15 +22,17 @@ NEAR = 0.05
 """A stack with less RAM is named beside the best one if it is at most so much worse."""
 
 
-def ranked(points: Sequence[Point], query: Query) -> list[Point]:
+def ranked(points: Sequence[Point], query: Query, slack: float | None = None) -> list[Point]:
     """The stacks with a figure for the goal, best first; of those as good that with less RAM first.
 
     Those that do not keep up with the arrivals come last, whatever their figures. As good as the
-    best are those that cost at most `NOTHING` times as much, and for the goal `ram` those within
-    its slack. Of lives that are as long the one with the best response comes first.
+    best are those that cost at most `slack` times as much, by default `NOTHING`, and for the goal
+    `ram` those within its slack. Of lives that are as long the one with the best response comes
+    first.
     """
     rankable = [point for point in points if query.metric in point.costs]
-    slack = 1 + RAM_SLACK if query.goal == "ram" else NOTHING
+    if query.goal == "ram" or slack is None:
+        slack = 1 + RAM_SLACK if query.goal == "ram" else NOTHING
     order: list[Point] = []
     for behind in (False, True):
         some = [point for point in rankable if point.is_behind is behind]
@@ -52,12 +54,26 @@ def is_decided_on_held_out_part(query: Query, result: SearchResult) -> bool:
     return query.goal == "ram" or result.was_cut
 
 
-def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measured | None:
+def leading(metric: str, stacks: Sequence[Measured]) -> Measured | None:
+    """The best for a metric of those that have it; one that falls behind only if all of them do."""
+    costs = {each.stack: cost for each in stacks if (cost := each.point([metric]).costs.get(metric)) is not None}
+    there = [each for each in stacks if each.stack in costs]
+    return min(
+        there,
+        key=lambda each: (each.is_behind, costs[each.stack], each.mean("ram_bytes") or 0.0, each.stack),
+        default=None,
+    )
+
+
+def refuting(
+    metric: str, chosen: Measured, better: Sequence[Measured], searched: Mapping[str, Measured]
+) -> Measured | None:
     """The stack by which the held-out part refutes the choice of the search, or None.
 
     `better` are those that were better there beyond the noise of the seeds, the best first. One
     refutes it that is more than `NEAR` better. One that keeps up with the arrivals where the chosen
-    one does not refutes it by any lead, and so does one that takes no more RAM.
+    one does not refutes it by any lead, and so does one that takes no more RAM, unless it was worse
+    by more than that on the part that was `searched`.
     """
     most = chosen.mean("ram_bytes") or 0.0
     costs = chosen.point([metric]).costs
@@ -66,24 +82,39 @@ def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measu
             continue
         is_relief = chosen.is_behind and not other.is_behind
         takes_no_more = (other.mean("ram_bytes") or 0.0) <= most
-        if is_relief or takes_no_more or other.point([metric]).costs[metric] * (1 + NEAR) < costs[metric]:
+        lead = ratio(costs[metric], other.point([metric]).costs[metric])
+        is_better_in_all = takes_no_more and lead >= searched_ratio(metric, other, chosen, searched, unknown=1.0)
+        if is_relief or is_better_in_all or lead > 1 + NEAR:
             return other
     return None
 
 
-def thrifty(metric: str, best: Measured, others: Sequence[Measured]) -> Measured:
+def thrifty(metric: str, best: Measured, others: Sequence[Measured], searched: Mapping[str, Measured]) -> Measured:
     """The stack with the least RAM of those about as good as the best: more RAM buys nothing.
 
-    About as good are those that cost less than `NOTHING` times as much. One that does not keep up
-    with the arrivals is none of them, unless the best does not either.
+    About as good are those that cost less than `NOTHING` times as much, and did on the part that
+    was `searched`. One that does not keep up with the arrivals is none of them, unless the best
+    does not either.
     """
     limit = NOTHING * best.point([metric]).costs[metric]
     level = [
         other
         for other in others
-        if other.point([metric]).costs.get(metric, limit) < limit and other.is_behind <= best.is_behind
+        if other.point([metric]).costs.get(metric, limit) < limit
+        and searched_ratio(metric, other, best, searched, unknown=NOTHING) < NOTHING
+        and other.is_behind <= best.is_behind
     ]
     return min((best, *level), key=lambda measured: measured.mean("ram_bytes") or 0.0)
+
+
+def searched_ratio(
+    metric: str, one: Measured, other: Measured, searched: Mapping[str, Measured], *, unknown: float
+) -> float:
+    """What one stack cost over another on the part that was `searched`; `unknown` without both."""
+    pair = [searched[each.stack].point([metric]).costs for each in (one, other) if each.stack in searched]
+    if len(pair) < 2 or any(metric not in costs for costs in pair):
+        return unknown
+    return ratio(pair[0][metric], pair[1][metric])
 
 
 def is_lucky(metric: str, chosen: Measured, other: Measured, result: SearchResult) -> bool:

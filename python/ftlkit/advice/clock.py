@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ANSWERING_S, DRAWING_S = 2.0, 4.0
 """What a budget keeps for the answer, and for the page with its drawings, on a busy machine."""
+_SLOWEST = 4.0
+"""A process that has hardly begun may have waited for its files, and says no more than that."""
 _KEPT, _MOST = 0.02, 0.3
 """The share of the budget that is kept besides, and the most that is kept of a short one."""
 
@@ -37,6 +39,15 @@ def process_began_s() -> float:
         age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
         return time.monotonic() - max(0.0, age_s)
     return time.monotonic()
+
+
+def slowness() -> float:
+    """How many times as long as its work this process has taken, from 1 to `_SLOWEST`.
+
+    Where other work runs, the answer takes as much longer.
+    """
+    worked_s = time.process_time()
+    return min(max((time.monotonic() - process_began_s()) / worked_s, 1.0), _SLOWEST) if worked_s else 1.0
 
 
 class Clock:
@@ -83,12 +94,12 @@ class Clock:
         """Let runs go on until so many seconds are left."""
         executor.until_s = None if self.ends_s is None else self.ends_s - max(0.0, reserved_s)
 
-    def too_short(self, what: str) -> UserError:
-        """An error that says what the time was enough for."""
+    def too_short(self, what: str, *, fewer: bool = True) -> UserError:
+        """An error that says what the time was enough for; `fewer`: fewer requests would help."""
         took = typed(duration(time.monotonic() - self._begun_s))
         return UserError(
             f"--budget {typed(duration(self._budget_s or 0.0))}: too short to try anything. After {took} {what}. Give "
-            "several times as much, or fewer requests (--requests)."
+            f"several times as much{', or fewer requests (--requests)' if fewer else ''}."
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import NEAR, is_decided_on_held_out_part, ranked
+from ftlkit.advice.choice import NEAR, is_decided_on_held_out_part, leading, ranked
 from ftlkit.advice.halving import MARGIN, NOTHING
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import RAM_SLACK, REFERENCE
@@ -79,7 +79,7 @@ def doubts(
                 if is_refuted
                 else "it lives about as long on the held-out part, and responds faster or takes less RAM"
                 if query.goal == "life"
-                else "it does as well with less RAM on the held-out part"
+                else "it does as well with less RAM on both parts"
             )
             sentences.append(
                 f"{best.stack} is advised since {why}. So its figures had a share in the choice, and on requests that "
@@ -349,13 +349,13 @@ def _unfinished(query: Query, result: SearchResult, *, is_held_out: bool) -> lis
 
 def _of_the_missed(query: Query, result: SearchResult) -> str:
     """What the part that was searched tells of stacks that were not run on the held-out part."""
-    missed = [measured.point(query.metrics) for measured in result.of(result.last) if measured.stack in result.missed]
-    best = ranked(missed, query)[:1]
-    if not best:
+    best = leading(query.metric, [each for each in result.of(result.last) if each.stack in result.missed])
+    if best is None:
         return "Nothing is known of them there."
     known = f"first {result.last.requests:,} requests, which --json has"
-    text = phrasing.text(query.metric, result.last.tried[best[0].stack])
-    return f"What is known of them is of the {known}: the best of them there is {best[0].stack}, with {text}."
+    text = phrasing.text(query.metric, best)
+    late = "" if not best.is_behind else ", though it does not keep up with the arrivals"
+    return f"What is known of them is of the {known}: the best of them there is {best.stack}, with {text}{late}."
 
 
 def _prepared(result: SearchResult, best: Measured) -> list[str]:
@@ -416,14 +416,10 @@ def failures(result: SearchResult) -> dict[str, list[str]]:
 
 
 def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out: bool) -> str:
-    """Why the search cannot say which stack to take; empty if what is missing cannot change it.
-
-    Only time and Ctrl-C leave something out that was to be done; a number of trials was asked for.
-    """
-    if query.budget_s is None and not result.interrupted:
-        return ""
+    """Why the search cannot say which stack to take; empty if what is missing cannot change it."""
     reasons = (
         _mappings(query, result),
+        _named(result),
         "" if result.is_surveyed else "not every mapping was tried with all of the RAM",
         _policies(result),
         "" if is_held_out else "nothing was measured on the part that was held out",
@@ -436,15 +432,34 @@ def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out:
     return next((reason for reason in reasons if reason), "")
 
 
+def cause(query: Query, result: SearchResult) -> str:
+    """What ended a search before it had done all that it would have."""
+    if result.interrupted:
+        return "the search was stopped"
+    return "too few trials" if _is_out_of_trials(query, result) else "not enough time"
+
+
+def _is_out_of_trials(query: Query, result: SearchResult) -> bool:
+    """Whether the number of trials ended it; without a budget nothing else does."""
+    return result.is_out_of_trials or query.budget_s is None
+
+
 def _mappings(query: Query, result: SearchResult) -> str:
     tried, all_ = len(result.candidates) - len(result.untried), len(result.candidates)
     if tried == all_:
         return ""
     more = ""
     # A search that was stopped has not spent its budget, which so says nothing of its pace.
-    if query.budget_s is not None and tried and not result.interrupted:
+    if _is_out_of_trials(query, result) and not result.interrupted:
+        more = f"; --trials {result.survey_trials} tries all of them"
+    elif query.budget_s is not None and tried and not result.interrupted:
         more = f"; at this pace all take about --budget {query.budget_s * -(-all_ // tried):g}s"
     return f"{tried} of {all_} mappings were tried{more}"
+
+
+def _named(result: SearchResult) -> str:
+    many = len(result.named_untried)
+    return f"of the stacks that were named {many} {'was' if many == 1 else 'were'} not tried" if many else ""
 
 
 def _policies(result: SearchResult) -> str:

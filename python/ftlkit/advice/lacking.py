@@ -21,14 +21,14 @@ _MARGIN = 1.5
 _SMALLER = "take a smaller device (--capacity; --addresses dense --capacity auto is the smallest that holds it)"
 
 
-def lacking(query: Query, requests: int, measured: Measured, erases: float) -> str:
+def lacking(query: Query, requests: int, measured: Measured, erases: float, survey_s: float) -> str:
     """Why the goal has no figure in the part that is searched of a workload of so many requests.
 
     `measured` is a run that has none, and `erases` how often it would erase a block there on
-    average.
+    average. Trying every mapping there takes about `survey_s`.
     """
     if query.goal == "life":
-        return _no_life(query, requests, measured, erases)
+        return _no_life(query, requests, measured, erases, survey_s)
     if query.goal == "wa":
         return "the workload writes nothing in the part that is searched, so there is none. Give another goal."
     return (
@@ -48,7 +48,7 @@ def wear(row: Json) -> float:
     return max(float(row["erases_mean"] or 0), programmed)
 
 
-def _no_life(query: Query, requests: int, measured: Measured, erases: float) -> str:
+def _no_life(query: Query, requests: int, measured: Measured, erases: float, survey_s: float) -> str:
     """That no life is forecast, and how much more of the workload would do."""
     workload = query.document()["workload"]
     refusal = json.loads(measured.rows[0]["document"])["runs"][0]["endurance"].get("refusal")
@@ -56,7 +56,8 @@ def _no_life(query: Query, requests: int, measured: Measured, erases: float) -> 
     if "trace" not in workload:
         more = f"Give more requests (--requests{'' if times is None else f' {times * requests}'})"
     elif "requests" in workload:
-        more = "Give more of the requests of the trace (--requests), or serve it several times (--repeat)"
+        given = "" if times is None else f" {times * requests}"
+        more = f"Give more of the requests of the trace (--requests{given}), with --repeat where it has no more"
     else:
         repeat = "" if times is None else f" {times * int(workload.get('repeat', 1))}"
         more = f"Serve the trace several times (--repeat{repeat})"
@@ -66,4 +67,11 @@ def _no_life(query: Query, requests: int, measured: Measured, erases: float) -> 
         if erases < ENOUGH_ERASES
         else f"since with {measured.stack} {refusal}"
     )
-    return f"no life is forecast from the part that is searched, {few}. {more}, or {_SMALLER}. Or give another goal."
+    takes_s = (times or 1) * survey_s
+    longer = ""
+    if query.budget_s is not None and takes_s > query.budget_s:
+        longer = f" To try every mapping on so much takes about --budget {math.ceil(takes_s / 60)}min here."
+    return (
+        f"no life is forecast from the part that is searched, {few}. {more}, or {_SMALLER}.{longer} Or give another "
+        "goal."
+    )

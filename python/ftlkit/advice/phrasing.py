@@ -11,7 +11,12 @@ from ftlkit.results.metrics import COLUMNS, Metric
 from ftlkit.results.noise import LITTLE, Estimate, estimate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ftlkit.advice.measure import Measured
+
+_TENFOLD = 9.0
+"""From so much growth on, as a share, a change is told as a factor, which reads easier."""
 
 _MORE_LESS = {
     "response_mean_ns": ("slower", "faster"),
@@ -93,32 +98,26 @@ def _told(metric: str, compared: Change, name: str) -> str:
         return f"as fast as {name}" if COLUMNS[metric].unit == "ns" else f"the same as {name}"
     if compared.ratio is None:
         return f"{COLUMNS[metric].text(compared.before)} with {name}"
+    more, less = _MORE_LESS[metric]
     if compared.verdict == UNSEEN:
-        ends = (_signed(end, metric) for end in (compared.ratio.low, compared.ratio.high))
-        return f"no difference from {name} beyond the noise of the seeds ({' to '.join(ends)})"
-    by_how_much = (
-        f"{_percent(compared.ratio.mean)} {_MORE_LESS[metric][0 if compared.ratio.mean > 0 else 1]} than {name}"
-    )
-    low, high = sorted(_percent(end) for end in (compared.ratio.low, compared.ratio.high))
-    return by_how_much if compared.verdict == UNKNOWN or low == high else f"{by_how_much} ({_between(compared.ratio)})"
+        ends = (compared.ratio.low, compared.ratio.high)
+        signed = [f"{by} {more if end > 0 else less}" for by, end in zip(_changes(ends), ends, strict=True)]
+        return f"no difference from {name} beyond the noise of the seeds ({' to '.join(signed)})"
+    # The smaller change first: an interval that leaves out no change lies to one side of it.
+    near, far = sorted((compared.ratio.low, compared.ratio.high), key=abs)
+    mean, low, high = _changes((compared.ratio.mean, near, far))
+    by_how_much = f"{mean} {more if compared.ratio.mean > 0 else less} than {name}"
+    return by_how_much if compared.verdict == UNKNOWN or low == high else f"{by_how_much} ({low} to {high})"
 
 
-def _between(ratio: Estimate) -> str:
-    """The ends of an interval that leaves out no change, the smaller change first."""
-    ends = sorted((ratio.low, ratio.high), key=abs)
-    return " to ".join(_percent(end) for end in ends)
+def _changes(logarithms: Sequence[float]) -> list[str]:
+    """Changes as percentages, or all as factors where one is growth by `_TENFOLD` or more."""
+    if any(math.expm1(logarithm) >= _TENFOLD for logarithm in logarithms):
+        return [units.factor(math.exp(abs(logarithm))) for logarithm in logarithms]
+    return [_percent(logarithm) for logarithm in logarithms]
 
 
 def _percent(logarithm: float) -> str:
-    """A change as a percentage; from tenfold on as a factor, which reads easier."""
     if abs(logarithm) < LITTLE:
         return f"less than {units.share(LITTLE)}"
-    grown = math.expm1(abs(logarithm))
-    if logarithm > 0:
-        return units.share(grown) if grown < 9 else units.factor(1 + grown)
-    return units.share(-math.expm1(logarithm))
-
-
-def _signed(logarithm: float, metric: str) -> str:
-    more, less = _MORE_LESS[metric]
-    return f"{_percent(logarithm)} {more if logarithm > 0 else less}"
+    return units.share(abs(math.expm1(logarithm)))

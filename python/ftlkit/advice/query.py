@@ -195,7 +195,7 @@ def question(  # noqa: PLR0913 - as many as there are options
 
 
 def _size(option: str, text: str) -> int:
-    size_bytes = values.size(text)
+    size_bytes = None if text.strip().isdecimal() else values.size(text)
     if size_bytes is None or not 1 <= size_bytes < 1 << 50:
         raise UserError(f"{option} {text}: must be a size with a unit, from 1B to 1024TiB, such as 256KiB or 4MiB.")
     return size_bytes

@@ -7,6 +7,7 @@ and why others do not.
 from __future__ import annotations
 
 import json
+import math
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,9 +17,9 @@ from ftlkit._native import UserError
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import Silent
 from ftlkit.advice.clock import Clock
-from ftlkit.advice.measure import Runner
+from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.search import Search
-from ftlkit.advice.search_result import SearchResult, prefixes
+from ftlkit.advice.search_result import SEARCHED, SearchResult, prefixes
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_ram, wear_policies
 from ftlkit.api import catalogue, compare
 from ftlkit.report.cautions import FEW_FOR_P99
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ftlkit.results.store import Store
     from ftlkit.sweeps.local import Local
 
+_GEOMETRY = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane", "pages_per_block")
+"""What the flash of a device has of each, each in one of the one before."""
 
 MAP_ENTRY_BYTES = 8
 """A cached entry of a map: with so much RAM for each logical page all of the map is cached."""
@@ -59,9 +62,11 @@ def search_stacks(
     study.refuse_unreadable(document)
     try:
         device = _device(query, document, watch, clock.ends_s)
-        requests = _requests(document, watch, clock.ends_s)
+        info = _look_over(document, watch, clock.ends_s)
+        requests = int(info["requests"])
         _require_enough(query, requests)
         space, into = _space(query, device, requests, clock)
+        into.host_erases = _host_erases(info, device)
     except TimeIsUp:
         raise clock.too_short("the workload had not been looked over") from None
     with scratch() as folder:
@@ -134,11 +139,23 @@ def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s:
         raise
 
 
-def _requests(document: Json, watch: Callable[[], Watcher], until_s: float | None) -> int:
-    """How many requests the workload has."""
+def _look_over(document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
+    """What the workload asks for, counted."""
     text, seed = json.dumps(document["workload"]), document.get("seed", 1)
     info: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watch(), until_s=until_s))
-    return int(info["requests"])
+    return info
+
+
+def _host_erases(info: Json, device: Json) -> float:
+    """How often the host's writes erase a block on average where the searched part is measured.
+
+    Collecting and merging erase more.
+    """
+    total = info["statistics"]["total"]
+    written_bytes = total["writes"] * 1024 * (total["mean_write_size_kb"] or 0.0)
+    measured = SEARCHED[0] / SEARCHED[1] * (1 - 1 / WARM_UP)
+    pages = math.prod(int(device[key]) for key in _GEOMETRY)
+    return float(measured * written_bytes / (pages * device["page_size"]))
 
 
 def _least_ram(stacks: Mapping[str, str], device: Json, until_s: float | None) -> dict[str, float]:

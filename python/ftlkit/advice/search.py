@@ -58,8 +58,10 @@ _LOOKING = 0.2
 """The most of the time that is taken for choosing prefixes."""
 _SIMPLER = 3
 """So often simpler stacks are tried: those that go on then may be others."""
-_REFILLED = 2
-"""So many of the best are tried with their RAM, and what they leave unused, shared otherwise."""
+_SHARED = 12
+"""So often the RAM of the best is shared otherwise: each time the leader is another, or it ends."""
+_REFILLED, _FAMILIES = 2, 5
+"""So many of the best are tried with their RAM shared otherwise; with those of near mappings."""
 _SIMPLIFYING = 0.15
 """The share of the time that proposals leave to stacks that are made of the best ones."""
 _TRYING, _ENOUGH = 0.4, 24
@@ -142,6 +144,7 @@ class Search:
         """The shortest prefix that tells of the whole, with what was run to look it over."""
         query, result = self._query, self.result
         self._clock.limit(self._executor, self._clock.part_s(1 - _LOOKING))
+        self._require_forecast()
         chosen = self._ladder()
         self._lengths, self._precondition, result.whole = chosen.lengths, chosen.precondition, chosen.whole
         result.unlike = chosen.unlike
@@ -151,29 +154,47 @@ class Search:
         if references:
             known = [measured.point(query.metrics, is_exact=True).costs for measured in references]
             if all(query.metric not in costs for costs in known):
-                looked_at = chosen.whole or references[0]
-                erases = self._erases(looked_at, result.searched if chosen.whole else rung.requests)
-                is_sure = query.goal == "life" and erases < ENOUGH_ERASES
+                looked_at, requests = chosen.whole or references[0], result.searched if chosen.whole else rung.requests
+                is_sure = query.goal == "life" and self._erases(looked_at, requests) < ENOUGH_ERASES
                 if chosen.whole is None and rung.requests < result.searched and not is_sure:
-                    raise self._clock.too_short(f"nothing was known of the goal {query.goal} from {_first(rung)}")
-                raise self._lacking(looked_at, erases)
+                    raise self._clock.too_short(
+                        f"nothing was known of the goal {query.goal} from {_first(rung)}", fewer=query.goal != "life"
+                    )
+                raise self._lacking(looked_at, requests)
             self._objectives = [metric for metric in query.metrics if metric in known[0]]
             self._proposer = _optuna(query, len(self._objectives))
         return rung
+
+    def _require_forecast(self) -> None:
+        """Raise a `UserError` if no life is forecast from the searched part, before anything else.
+
+        Where the host's writes alone erase too little for it, the reference on that part tells.
+        """
+        searched = self.result.searched
+        if self._query.goal != "life" or self.result.host_erases >= ENOUGH_ERASES:
+            return
+        self.tell("now page on the part that is searched, to see whether a life can be forecast")
+        whole = self._prefix([REFERENCE], searched, "").get(REFERENCE)
+        if whole is None or not whole.rows or whole.mean(self._query.metric) is not None:
+            return
+        raise self._lacking(whole, searched)
 
     def _erases(self, measured: Measured, requests: int) -> float:
         """How often the searched part erases a block on average, by a run on a part of it."""
         return self.result.searched / requests * wear(measured.rows[0])
 
-    def _lacking(self, measured: Measured, erases: float) -> UserError:
-        """That the goal has no figure, by a run that has none."""
-        return UserError(f"--goal {self._query.goal}: {lacking(self._query, self.result.requests, measured, erases)}")
+    def _lacking(self, measured: Measured, requests: int) -> UserError:
+        """That the goal has no figure, by a run on so many requests that has none."""
+        longer = self.result.searched / requests
+        survey_s = 2 * len(self._space.heads) * wall_s(measured, longer) / self._executor.checks
+        why = lacking(self._query, self.result.requests, measured, self._erases(measured, requests), survey_s)
+        return UserError(f"--goal {self._query.goal}: {why}")
 
     def _require_goal(self, rung: Rung) -> None:
         """Raise a `UserError` if no run of a prefix has more than a bound for the goal."""
         runs, metric = self.result.of(rung), self._query.metric
         if runs and all(metric not in measured.point([metric], is_exact=True).costs for measured in runs):
-            raise self._lacking(runs[0], self._erases(runs[0], rung.requests))
+            raise self._lacking(runs[0], rung.requests)
 
     def _ladder(self) -> Ladder:
         """The prefixes: by what the probes do on them and on the whole, if there is time for it."""
@@ -206,13 +227,24 @@ class Search:
 
     def _with_the_goal(self) -> list[int]:
         """The prefixes from the first where the reference has the goal's metric, as time allows."""
-        for place, requests in enumerate(self._lengths):
-            if self._clock.part_s(1 - _LOOKING) >= self._clock.left_s:
-                break
+        lengths = self._forecasting() if self._query.goal == "life" else self._lengths
+        for place, requests in enumerate(lengths):
+            if requests == self._lengths[-1] or self._clock.part_s(1 - _LOOKING) >= self._clock.left_s:
+                return lengths[place:]
             known = self._prefix([REFERENCE], requests, "").get(REFERENCE)
             if known is None or not known.rows or known.mean(self._query.metric) is not None:
-                return self._lengths[place:]
-        return self._lengths
+                return lengths[place:]
+        return lengths
+
+    def _forecasting(self) -> list[int]:
+        """The prefixes that erase enough for a forecast of a life, if they collect as the shortest.
+
+        Others would cost time and tell nothing.
+        """
+        searched, shortest = self.result.searched, self._runs.get((self._lengths[0], ""), {}).get(REFERENCE)
+        amplification = (shortest.mean("write_amplification") if shortest else None) or 1.0
+        erases = max(1.0, amplification) * self.result.host_erases
+        return [each for each in self._lengths if erases * each >= ENOUGH_ERASES * searched] or self._lengths[-1:]
 
     def _affords(self, whole: Sequence[Measured]) -> bool:
         """Whether there is time to try enough stacks on the whole part, by what some took there."""
@@ -231,12 +263,18 @@ class Search:
     def _propose(self) -> None:
         rung = self._begin()
         most, spent = self._query.trials or TRIALS, 0
-        spent += self._round(rung, halves(self._space), most, self._survey_s)
+        half = halves(self._space)
+        self.result.survey_trials = len(half) * (1 if self._query.ram_bytes is None else 2)
+        spent += self._round(rung, half, most, self._survey_s)
         if self._query.ftl is not None:
-            spent += self._round(rung, named(self._space), most - spent, self._survey_s)
+            stacks = named(self._space)
+            self.result.survey_trials += len(stacks.keys() - half.keys())
+            spent += self._round(rung, stacks, most - spent, self._survey_s)
+            self.result.named_untried = [stack for stack in stacks if stack not in rung.tried]
         elif self.result.wear_policies:
             # The longest lives first: a policy adds to what the mapping erases.
             best = self._heads([point.stack for point in ranked(self._points(rung), self._query)])[:_LEVELLED]
+            self.result.survey_trials += _LEVELLED * len(self.result.wear_policies)
             spent += self._round(rung, levelled(self._space, best), most - spent, self._survey_s)
         if rung.requests == self.result.searched:
             self._require_goal(rung)
@@ -245,7 +283,9 @@ class Search:
         spent += self._round(rung, filled, most - spent, self._survey_s)
         self.result.is_surveyed = not self.result.untried and all(stack in rung.tried for stack in filled)
         least = others(self._space)
+        self.result.survey_trials += len(least) if self._query.goal == "ram" else 0
         spent += self._round(rung, least, most - spent, self._reserved_s)
+        self.result.is_out_of_trials = spent >= most < self.result.survey_trials
         self.result.is_least_tried = all(stack in rung.tried for stack in least)
         spent += self._round(rung, doublings(self._space, self._going_heads(rung)), most - spent, self._reserved_s)
         self._refuse_little_ram(rung)
@@ -306,12 +346,17 @@ class Search:
             self._measure(rung, new, self._rest_s(rung))
 
     def _leaders(self, rung: Rung) -> list[str]:
-        """The best stack for the goal, and the best of other parts than those before it."""
-        leaders: dict[tuple[str, ...], str] = {}
-        for point in ranked(self._points(rung), self._query):
+        """The best stack for the goal, the best of other parts, and of each mapping near to it."""
+        metric = self._query.metric
+        order = ranked(self._points(rung), self._query)
+        by_parts: dict[tuple[str, ...], str] = {}
+        near: dict[str, str] = {}
+        for point in order:
             parts = tuple(part.partition(":")[0] for part in point.stack.split("+"))
-            leaders.setdefault(parts, point.stack)
-        return list(leaders.values())[:_REFILLED]
+            by_parts.setdefault(parts, point.stack)
+            if point.costs[metric] <= halving.MARGIN * order[0].costs[metric]:
+                near.setdefault(parts[0], point.stack)
+        return list(dict.fromkeys([*list(by_parts.values())[:_REFILLED], *near.values()]))[:_FAMILIES]
 
     def _refilled(self, rung: Rung, stack: str) -> list[str]:
         """A stack with its RAM, and what it leaves unused, shared otherwise where that fits."""
@@ -475,10 +520,11 @@ class Search:
         """Try what may be better than the leader of the last prefix; whether any was run.
 
         That is the leader without its extras, and with its RAM shared otherwise. It may be a late
-        find, or another one than on the first prefix.
+        find, or another one than on the first prefix. Then come those near to it with their RAM
+        shared otherwise.
         """
         rung, is_any = self.result.last, False
-        for _ in range(_SIMPLER):
+        for _ in range(_SHARED):
             best = [point.stack for point in ranked(self._points(rung), self._query)][:_RESERVED]
             if not best:
                 break
@@ -486,6 +532,7 @@ class Search:
                 *self._refilled(rung, best[0]),
                 *self._space.simpler(best[0]),
                 *self._space.smaller(best[0]),
+                *(changed for stack in self._leaders(rung) for changed in self._refilled(rung, stack)),
             ]
             new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
             reserved_s = self._pace_there * self._told_s(rung, best)

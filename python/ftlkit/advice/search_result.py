@@ -61,6 +61,8 @@ class SearchResult:
     """The reference on the whole searched part, to choose prefixes by; None if time was short."""
     unlike: list[str] = field(default_factory=list)
     """Stacks that do otherwise on the first prefix than on the whole, if time forced its use."""
+    host_erases: float = float("inf")
+    """How often the host's writes alone erase a block where the searched part is measured."""
     too_large: dict[str, float] = field(default_factory=dict)
     """Mappings whose least RAM is more than asked for, with that RAM in bytes."""
     rungs: list[Rung] = field(default_factory=list)
@@ -74,10 +76,16 @@ class SearchResult:
     """The wear policies that were to be searched."""
     is_surveyed: bool = False
     """Whether every mapping was tried with half of the RAM and with all of it."""
+    named_untried: list[str] = field(default_factory=list)
+    """Of the stacks that were named those that were not tried with half of the RAM."""
     is_least_tried: bool = False
     """Whether every mapping was tried with the least RAM."""
     is_shared: bool = True
     """Whether the best was tried with its RAM shared otherwise between its caches and buffers."""
+    is_out_of_trials: bool = False
+    """Whether the trials ended before every mapping and wear policy was tried as planned."""
+    survey_trials: int = 0
+    """So many trials try all of them."""
     interrupted: bool = False
     dry: bool = False
     """Whether the proposals ended since none was new."""

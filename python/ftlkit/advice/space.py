@@ -33,6 +33,9 @@ In the order in which they are tried: a demand-paged mapping takes little RAM an
 merge.
 """
 
+_KEPT = (0.5, 0.75)
+"""What a size keeps of itself where its RAM is shared with another; repeated, it finds the rest."""
+
 _TUNED = 2
 """At most so many parameters of a part, beside its RAM, are set to other than their default."""
 _STEPS = 8
@@ -73,7 +76,9 @@ class Space:
         self.heads = {head.text: head for head in self._in_turn(heads)}
         self._ceiling, self._floors = ceiling_bytes, floors
         self._beside: dict[str, int] = {}
-        self._parameters = {part["name"]: part["parameters"] for part in catalogue.parts()}
+        parts = catalogue.parts()
+        self._parameters = {part["name"]: part["parameters"] for part in parts}
+        self._kinds: dict[str, str] = {part["name"]: part["kind"] for part in parts}
         self._needs = {name: needs(parameters) for name, parameters in self._parameters.items()}
 
     def _in_turn(self, heads: Sequence[Head]) -> list[Head]:
@@ -179,20 +184,20 @@ class Space:
         """The stack with its RAM, and some that it leaves unused, shared otherwise.
 
         What is unused goes into each of its caches and buffers in turn, and into each buffer that
-        may go before it, if it has none; alone, and with half of another size. Of each sharing the
-        largest that may fit comes first, then the next smaller one: what is cached takes some bytes
-        more than its size.
+        may go before it, if it has none; alone, with half of another size, and with a quarter of
+        it. Of each sharing the largest that may fit comes first, then the next smaller one: what is
+        cached takes some bytes more than its size.
         """
         sizes = self._sizes(stack, with_defaults=True)
         buffers = [_Size(stack.count("+") + 1, name, parameter, 0) for name, parameter in self._buffers(stack)]
         largest = max(sizes, key=lambda size: size.size_bytes, default=None)
+        cuts = [(size, level(rank(int(kept * size.size_bytes)))) for kept in _KEPT for size in sizes]
         shared = []
-        for less in (None, *sizes):
-            half = self._half(less) if less is not None else None
-            if less is not None and half is None:
+        for less, kept_bytes in [(None, 0), *cuts]:
+            if less is not None and kept_bytes < self._floor(less.owner, less.parameter):
                 continue
-            rest = stack if less is None or half is None else _resized(stack, less, half)
-            more_bytes = unused_bytes + (less.size_bytes - half if less is not None and half is not None else 0)
+            rest = stack if less is None else _resized(stack, less, kept_bytes)
+            more_bytes = unused_bytes + (0 if less is None else less.size_bytes - kept_bytes)
             for more in (*sizes, *(buffers if less in (None, largest) else ())):
                 top = rank(min(more.size_bytes + more_bytes, more.parameter["max"]))
                 least = max(more.size_bytes + 1, self._floor(more.owner, more.parameter))
@@ -228,15 +233,14 @@ class Space:
         mapping, *others = stack.split("+")
         name, *settings = mapping.split(":")
         part_names = [part.partition(":")[0] for part in others]
-        kinds = {part["name"]: part["kind"] for part in catalogue.parts()}
         names = {
             added
             for head in self.heads.values()
             if name == head.text.partition(":")[0] and {*head.text.split(":")[1:]} <= {*settings}
             for *before, added in (tail.split("+")[1:] for tail in head.tails if tail)
-            if kinds.get(added) == "buffer" and before == part_names
+            if self._kinds.get(added) == "buffer" and before == part_names
         }
-        return [(kind, next(filter(is_ram, self._parameters[kind]))) for kind in kinds if kind in names]
+        return [(kind, next(filter(is_ram, self._parameters[kind]))) for kind in self._kinds if kind in names]
 
     def _acting(self, name: str, settings: Sequence[str], required: Collection[tuple[str, str]]) -> list[str]:
         """A part with its settings, less those that act only with a value that is not there.

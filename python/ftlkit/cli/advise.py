@@ -14,7 +14,7 @@ from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
-from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
+from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s, slowness
 from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
 from ftlkit.api.advise import answered
 from ftlkit.cli import options
@@ -122,7 +122,8 @@ def advise(
     if report == STANDARD_OUTPUT:
         raise UserError("--report -: only --json writes to standard output. Give the name of a file.")
     check_writable([report, json], inputs)
-    clock = Clock(query.budget_s, process_began_s(), ANSWERING_S + (DRAWING_S if report is not None else 0.0))
+    answering_s = slowness() * (ANSWERING_S + (DRAWING_S if report is not None else 0.0))
+    clock = Clock(query.budget_s, process_began_s(), answering_s)
     advice = answered(query, store, threads, lambda: watcher(ERR), say, clock)
     answer = advice.answer
     show(answer, screen(json))
