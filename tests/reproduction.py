@@ -14,6 +14,9 @@ name = "tiny"
 title = "Groups"
 source = "a test"
 about = "Larger groups."
+holds = "Groups do nothing to BAST."
+differs = "SAST takes time."
+decides = "The clock."
 assumptions = ["None."]
 
 [study]

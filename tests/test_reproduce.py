@@ -50,6 +50,9 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     for words in (
         "Groups",
+        "<em>What holds</em>: Groups do nothing to BAST.",
+        "<em>What does not</em>: SAST takes time.",
+        "<em>What decides</em>: The clock.",
         "BAST does not depend",
         "not reproduced",
         "Time passes.",
@@ -377,7 +380,8 @@ def test_a_workload_sets_keys_of_its_own_and_is_described(study: Path) -> None:
     assert shares == pytest.approx([1, 1])
     with pytest.raises(fk.UserError, match="no metric iops of requests; there are small_request_share"):
         described[0].value("iops")
-    study.write_text(study.read_text(encoding="utf-8").replace("calibrated", "measured").replace("holds", "partly"))
+    measured = study.read_text(encoding="utf-8").replace("calibrated", "measured")
+    study.write_text(measured.replace("\nholds = [", "\npartly = ["), encoding="utf-8")
     assert reproduce.load(study).claims, "of a sweep with runs a claim may be measured"
     without_runs = study.read_text(encoding="utf-8").replace(
         '    { label = "BAST", takes', '    # { label = "BAST", takes'

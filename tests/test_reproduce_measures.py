@@ -30,6 +30,18 @@ def test_only_measured_claims_count_as_reproduced(study: Path) -> None:
     )
 
 
+def test_a_studys_own_questions_are_counted_apart_from_the_papers(study: Path) -> None:
+    bounds = "reproduced = [1, 1]\npartly = [1, 1]"
+    texts = [claim("measured", 'kind = "value", of = "SAST"', bounds + own) for own in ("", "\nours = true")]
+    judgements = [judged(study, text, [made(1.0)]) for text in texts]
+    assert reproduce.counted(judgements) == (
+        "measured: 1 reproduced, 0 partly reproduced, 0 not reproduced; "
+        "ours: 1 reproduced, 0 partly reproduced, 0 not reproduced"
+    )
+    with pytest.raises(fk.UserError, match="ours = true is for measured claims"):
+        judged(study, claim("identity", 'kind = "value", of = "SAST"', "holds = [1, 1]\nours = true"), [made(1.0)])
+
+
 def test_a_mean_does_not_hide_what_a_workload_gives(study: Path) -> None:
     # On the first 12 % longer, on the second half as long: the mean of both is a gain.
     points = [

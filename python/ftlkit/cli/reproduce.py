@@ -59,7 +59,7 @@ def _show(done: Reproduction, store: Path) -> None:
     for judgement in done.judgements:
         for row in judgement.rows:
             name = f"{judgement.claim.id}: {row.label}" if row.label else judgement.claim.id
-            table.add_row(name, judgement.claim.kind, judgement.claim.paper, row.text, row.verdict)
+            table.add_row(name, judgement.claim.group, judgement.claim.paper, row.text, row.verdict)
     OUT.print(table)
     say(reproductions.counted(done.judgements))
     if done.absent:

@@ -19,6 +19,9 @@ KINDS = {
 }
 """Kinds of claims. Only a measured one can be reproduced; others hold or fail."""
 
+GROUPS = KINDS | {"ours": "measured too, but a question or a baseline that the paper does not have"}
+"""What is counted apart: the kinds, and of measured claims those that are ours."""
+
 EFFECTS = ("lower", "higher", "similar")
 """What a claim about a difference says: below 0 is *lower*."""
 
@@ -54,6 +57,13 @@ class Claim:
     """What explains a difference, shown where there is one."""
     command: str = ""
     """The experiment that could have refuted `why`: a command to run it."""
+    ours: bool = False
+    """Whether the question, or the baseline, is this study's and not the paper's."""
+
+    @property
+    def group(self) -> str:
+        """What it is counted with: its kind, or `ours`."""
+        return "ours" if self.ours else self.kind
 
     @property
     def rows(self) -> list[str]:
@@ -78,6 +88,8 @@ class Claim:
             raise self.wrong(f"no kind {self.kind}; there are {', '.join(KINDS)}")
         if self.seeds < 1:
             raise self.wrong(f"seeds = {self.seeds}: must be 1 or more")
+        if self.ours and self.kind != "measured":
+            raise self.wrong(f"ours = true is for measured claims, and its kind is {self.kind}: leave ours out")
         if self.why and not self.command:
             raise self.wrong("its why needs a command, the experiment that could have refuted it")
         self._check_measure()

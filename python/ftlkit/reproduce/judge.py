@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ftlkit.reproduce.claims import GROUPS
 from ftlkit.reproduce.measures import MEASURES, at_edge, set_against_printed
 
 if TYPE_CHECKING:
@@ -93,23 +94,23 @@ class Judgement:
 
 
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
-    """How many claims of each kind got which word; kinds without a claim are left out."""
-    of_kind: dict[str, dict[str, int]] = {}
-    for kind in dict.fromkeys(judgement.claim.kind for judgement in judgements):
-        verdicts = Counter(judgement.verdict for judgement in judgements if judgement.claim.kind == kind)
-        own = ("reproduced", "partly", "not") if kind == "measured" else ("holds", "fails")
+    """How many claims of each group got which word; groups without a claim are left out."""
+    of_group: dict[str, dict[str, int]] = {}
+    for group in [group for group in GROUPS if any(judgement.claim.group == group for judgement in judgements)]:
+        verdicts = Counter(judgement.verdict for judgement in judgements if judgement.claim.group == group)
+        own = ("reproduced", "partly", "not") if group in ("measured", "ours") else ("holds", "fails")
         possible = [word for word in VERDICTS if word in own or verdicts[word]]
-        of_kind[kind] = {VERDICTS[word]: verdicts[word] for word in possible}
-    return of_kind
+        of_group[group] = {VERDICTS[word]: verdicts[word] for word in possible}
+    return of_group
 
 
 def counted(judgements: Sequence[Judgement]) -> str:
-    """The counts as a line: each kind by itself."""
-    kinds = [
-        f"{kind}: {', '.join(f'{count} {_of(count, word)}' for word, count in verdicts.items())}"
-        for kind, verdicts in counts(judgements).items()
+    """The counts as a line: each group by itself."""
+    groups = [
+        f"{group}: {', '.join(f'{count} {_of(count, word)}' for word, count in verdicts.items())}"
+        for group, verdicts in counts(judgements).items()
     ]
-    return "; ".join(kinds)
+    return "; ".join(groups)
 
 
 def _of(count: int, word: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ftlkit._native import __version__
 from ftlkit._util import units
 from ftlkit.report.page import style, template
-from ftlkit.reproduce.claims import KINDS
+from ftlkit.reproduce.claims import GROUPS
 from ftlkit.reproduce.figures import draw
 from ftlkit.reproduce.judge import VERDICTS, counts
 from ftlkit.study import toml
@@ -30,7 +30,7 @@ def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absen
         version=__version__,
         judgements=judgements,
         words=VERDICTS,
-        kinds=KINDS,
+        groups=GROUPS,
         counts=counts(judgements),
         figures=[(figure, draw(figure, points) if figure.sweep in run else None) for figure in plan.figures],
         absent=absent,

@@ -91,6 +91,12 @@ class Plan:
     figures: list[FigurePlan]
     claims: list[Claim]
     assumptions: list[str]
+    holds: str = ""
+    """What of the paper holds, in a sentence; empty until the study was run."""
+    differs: str = ""
+    """What does not."""
+    decides: str = ""
+    """What decides which."""
 
     def traces(self) -> list[str]:
         """The trace files that it reads."""

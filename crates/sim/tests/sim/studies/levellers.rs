@@ -155,7 +155,7 @@ fn no_leveller_is_worse_than_none_on_look_alikes() {
 
 /// The exception of this file's story: what the least worn free block alone does to rounds in one
 /// order, and before it that of the levellers that move. Of those `dual-pool` is up to 6 % above
-/// none on `cloudPhysicsIO`: it takes free blocks alike, and does not move before its threshold.
+/// none on `cloudPhysicsIO`; why was not isolated.
 #[test]
 fn least_worn_first_alone_parts_blocks_of_equal_rounds() {
     let Some(folder) = recorded() else { return };
