@@ -306,6 +306,22 @@ def test_what_acts_only_with_a_value_of_another_is_not_set_without_it() -> None:
     assert searched.ask(Fixed({**given, "mapping": "page:window=4"})) == "page:window=4"
 
 
+def test_words_and_switches_are_set_otherwise_one_at_a_time() -> None:
+    searched = space.Space([space.Head("fast", ("", "+bplru")), space.Head("treeftl:victims=page", ("",))], 1 << 20, {})
+    assert searched.turned("fast+bplru:padding=false:ram=8KiB") == [
+        "fast:sequential=false+bplru:padding=false:ram=8KiB",
+        "fast+bplru:ram=8KiB",
+        "fast+bplru:compensation=false:padding=false:ram=8KiB",
+    ]
+    turned = searched.turned("treeftl:ram=8KiB:victim=windowed-greedy:victims=page:window=8")
+    # What was asked for stays, what acts only with another value goes, and none knows the future.
+    assert all("victims=page" in stack for stack in turned)
+    assert "treeftl:ram=8KiB:victims=page" in turned
+    assert "treeftl:ram=8KiB:victim=fifo:victims=page" in turned
+    assert "treeftl:load_before_write=false:ram=8KiB:victim=windowed-greedy:victims=page:window=8" in turned
+    assert not any("opt" in stack for stack in everything().turned("treeftl:ram=8KiB"))
+
+
 def test_unused_ram_and_a_part_of_each_size_go_elsewhere() -> None:
     heads = [
         space.Head("dftl", ("", "+static", "+lru", "+static+lru")),
@@ -523,7 +539,7 @@ def test_the_answer_is_what_was_measured(given: Given) -> None:
         for mine, its in zip(stacks[document["advised"]]["keys"], stacks["page"]["keys"], strict=True)
     ]
     change = math.expm1(sum(math.log(ratio) for ratio in ratios) / 2)
-    match = re.search(r"([0-9.]+) % (slower|faster) than page", text)
+    match = re.search(r"([0-9.]+) % (slower|faster) than page", " ".join(text.split()))
     assert match is not None
     assert float(match[1]) == pytest.approx(100 * abs(change), abs=0.05)
     assert match[2] == ("slower" if change > 0 else "faster")
@@ -843,7 +859,8 @@ def test_a_workload_that_takes_all_the_time_to_look_over_is_answered(call: Calla
 def test_a_budget_ends_the_search_with_an_answer(tmp_path: Path) -> None:
     advice = sought(tmp_path, budget_s=4.0, seeds=1, ftl="page,dftl")
     assert advice.result.rungs[0].tried
-    assert advice.sentences[0].startswith("Take ")
+    # Which of them depends on the machine.
+    assert advice.sentences[0].startswith(("Take ", "Not enough time; best so far: "))
 
 
 def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[str]]) -> None:

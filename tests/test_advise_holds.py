@@ -264,6 +264,7 @@ def test_what_differs_by_less_than_a_thousandth_is_as_fast() -> None:
             "2 of 3 mappings were tried; at this pace all take",
         ),
         ({"wear_policies": ("static", "bet")}, "no wear policy was tried"),
+        ({"is_turned": False}, "not every other setting of the best was tried"),
         ({"is_shared": False}, "not every way to share the RAM between caches and buffers was tried"),
         ({"finalists": {}}, "nothing was measured on the part that was held out"),
     ],

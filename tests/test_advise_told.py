@@ -97,6 +97,13 @@ WORN: dict[str, Any] = {
 }
 
 
+@pytest.fixture
+def nothing_turned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a search try no other settings than those that are drawn."""
+    monkeypatch.setattr(Space, "turned", lambda *_: [])
+
+
+@pytest.mark.usefixtures("nothing_turned")
 def test_a_device_that_lasts_has_lived_longer_than_one_that_died(tmp_path: Path) -> None:
     lasting = "page:victim=windowed-greedy"
     advice = sought(tmp_path, goal="life", options=WORN, ftl=f"page,{lasting}", trials=2, seeds=1)
@@ -111,6 +118,7 @@ def test_a_device_that_lasts_has_lived_longer_than_one_that_died(tmp_path: Path)
     assert "life_bytes" in advice.advised.fronts
 
 
+@pytest.mark.usefixtures("nothing_turned")
 def test_figures_of_a_device_that_died_early_are_told_as_the_search_s(
     tmp_path: Path, call: Callable[..., Result]
 ) -> None:
@@ -575,8 +583,9 @@ def test_ram_that_buys_nothing_is_halved() -> None:
 def test_those_that_go_on_were_tried_with_less_ram(tmp_path: Path) -> None:
     """Three are proposed: with half of the most RAM, with a quarter, and with the least."""
     first = sought(tmp_path, ftl="dftl", trials=3, seeds=1).result.rungs[0].tried
-    sizes = {values.size(stack.partition("cmt=")[2]) or 0 for stack in first if "cmt=" in stack}
-    most = max(sizes)
+    plain = (re.fullmatch(r"dftl:cmt=(\w+)", stack) for stack in first)
+    sizes = {values.size(match[1]) for match in plain if match}
+    most = max(size or 0 for size in sizes)
     assert sizes == {most, most // 2, most // 4, most // 8, most // 16, 1 << 10}
 
 

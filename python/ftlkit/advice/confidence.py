@@ -426,6 +426,7 @@ def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out:
         "" if query.goal != "ram" or result.is_least_tried else "not every mapping was tried with the least RAM",
         _sifted(result),
         "" if result.is_shared else "not every way to share the RAM between caches and buffers was tried",
+        "" if result.is_turned else "not every other setting of the best was tried",
         _not_gone_on(query, result, best),
         _missed(query, result, best),
     )

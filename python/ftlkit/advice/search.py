@@ -111,7 +111,8 @@ class Search:
             # It may come between two runs, too.
             self._take((stop.finished if isinstance(stop, Interrupted) else None) or {})
             result.interrupted = True
-        result.is_shared = not result.rungs or self._is_shared()
+        if result.rungs:
+            self._look_around()
         return result
 
     def _take(self, measured: Mapping[str, Measured]) -> None:
@@ -202,7 +203,7 @@ class Search:
         if self._clock.is_running and not self._affords_whole([REFERENCE, *probes]):
             return Ladder(self._with_the_goal())
         return ladder(
-            self._lengths,
+            self._forecasting() if self._clock.is_running and self._query.goal == "life" else self._lengths,
             self._prefix,
             self._query.metrics,
             probes=probes,
@@ -282,6 +283,7 @@ class Search:
         filled = self._filling(rung)
         spent += self._round(rung, filled, most - spent, self._survey_s)
         self.result.is_surveyed = not self.result.untried and all(stack in rung.tried for stack in filled)
+        self._improve(rung)
         least = others(self._space)
         self.result.survey_trials += len(least) if self._query.goal == "ram" else 0
         spent += self._round(rung, least, most - spent, self._reserved_s)
@@ -327,6 +329,22 @@ class Search:
             if place and reserved_s(rung) >= self._clock.left_s:
                 return
             self._measure(rung, stacks[place : place + few], reserved_s(rung))
+
+    def _improve(self, rung: Rung) -> None:
+        """Try the best with other settings, and with its RAM shared otherwise, until none is new.
+
+        What differs in one thing from the best of the survey is likelier to be better than what is
+        drawn.
+        """
+        for _ in range(_SHARED):
+            best = [point.stack for point in ranked(self._points(rung), self._query)][:1]
+            tried = [
+                changed for stack in best for changed in (*self._refilled(rung, stack), *self._space.turned(stack))
+            ]
+            new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
+            if not new or self._clock.left_s <= self._rest_s(rung):
+                return
+            self._try(rung, new, self._rest_s)
 
     def _simplify(self, rung: Rung) -> None:
         """Try the best with their RAM shared otherwise, and those that would go on without extras.
@@ -519,9 +537,9 @@ class Search:
     def _refine(self) -> bool:
         """Try what may be better than the leader of the last prefix; whether any was run.
 
-        That is the leader without its extras, and with its RAM shared otherwise. It may be a late
-        find, or another one than on the first prefix. Then come those near to it with their RAM
-        shared otherwise.
+        That is the leader with its RAM shared otherwise, with other settings that no prefix has
+        seen, and without its extras. It may be a late find, or another one than on the first
+        prefix. Then come those near to it with their RAM shared otherwise.
         """
         rung, is_any = self.result.last, False
         for _ in range(_SHARED):
@@ -530,6 +548,7 @@ class Search:
                 break
             tried = [
                 *self._refilled(rung, best[0]),
+                *(changed for changed in self._space.turned(best[0]) if changed not in self._seen()),
                 *self._space.simpler(best[0]),
                 *self._space.smaller(best[0]),
                 *(changed for stack in self._leaders(rung) for changed in self._refilled(rung, stack)),
@@ -546,12 +565,18 @@ class Search:
             is_any |= any(stack in rung.tried for stack in new)
         return is_any
 
-    def _is_shared(self) -> bool:
-        """Whether the leader of the last prefix was tried with its RAM shared otherwise."""
-        rung = self.result.last
-        tried = {stack for earlier in self.result.rungs for stack in earlier.tried}
+    def _seen(self) -> set[str]:
+        """The stacks that were tried on any prefix."""
+        return {stack for rung in self.result.rungs for stack in rung.tried}
+
+    def _look_around(self) -> None:
+        """Note whether the leader of the last prefix was tried with what differs in one thing."""
+        rung, seen = self.result.last, self._seen()
         best = [point.stack for point in ranked(self._points(rung), self._query)][:1]
-        return all(not tried.isdisjoint(shared) for stack in best for shared in self._sharings(rung, stack))
+        self.result.is_shared = all(
+            not seen.isdisjoint(shared) for stack in best for shared in self._sharings(rung, stack)
+        )
+        self.result.is_turned = all(changed in seen for stack in best for changed in self._space.turned(stack))
 
     # The held-out part.
 

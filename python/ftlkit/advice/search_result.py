@@ -82,6 +82,8 @@ class SearchResult:
     """Whether every mapping was tried with the least RAM."""
     is_shared: bool = True
     """Whether the best was tried with its RAM shared otherwise between its caches and buffers."""
+    is_turned: bool = True
+    """Whether the best was tried with each other value of its words and switches."""
     is_out_of_trials: bool = False
     """Whether the trials ended before every mapping and wear policy was tried as planned."""
     survey_trials: int = 0

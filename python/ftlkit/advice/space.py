@@ -173,6 +173,32 @@ class Space:
             for gone in without
         ]
 
+    def turned(self, stack: str) -> list[str]:
+        """The stack with each of its words and switches set to each other value, one at a time.
+
+        None is set otherwise that was asked for, or that would not act.
+        """
+        parts = [part.split(":") for part in stack.split("+")]
+        required = self._asked_for()
+        stacks = []
+        for number, (name, *settings) in enumerate(parts):
+            written = dict(setting.split("=", 1) for setting in settings)
+            for parameter in self._parameters[name]:
+                key = parameter["name"]
+                if parameter["kind"] not in ("choice", "switch") or (name, f"{key}={written.get(key)}") in required:
+                    continue
+                others = [setting for setting in settings if setting.partition("=")[0] != key]
+                for value in _words(parameter):
+                    if value == written.get(key, parameter["default"]):
+                        continue
+                    chosen = [] if value == parameter["default"] else [f"{key}={value}"]
+                    acting = self._acting(name, sorted([*others, *chosen]), required)
+                    if {*chosen} <= {*acting}:
+                        stacks.append(
+                            "+".join(":".join(part) for part in [*parts[:number], acting, *parts[number + 1 :]])
+                        )
+        return stacks
+
     def smaller(self, stack: str) -> list[str]:
         """The stack with one size of RAM halved, each in turn.
 
@@ -377,16 +403,19 @@ def _value(key: str, parameter: Json, chooser: Chooser) -> str:
     """A parameter that is no amount of RAM."""
     kind, default = parameter["kind"], parameter["default"]
     if kind in ("choice", "switch"):
-        names = parameter["of"] if kind == "choice" else ["true", "false"]
-        return chooser.suggest_categorical(
-            key, [name for name in names if (parameter["name"], name) not in NOT_TO_BE_BUILT]
-        )
+        return chooser.suggest_categorical(key, _words(parameter))
     if kind == "bytes":
         least, middle = max(512, parameter["min"]), values.size(default) or 512
         low, high = max(least, middle >> _OCTAVES), min(parameter["max"], max(middle, least) << _OCTAVES)
         return _written(level(chooser.suggest_int(key, rank(low, up=True), rank(high))))
     numbers = _numbers(parameter)
     return numbers[chooser.suggest_int(key, 0, len(numbers) - 1)] if len(numbers) > 1 else default
+
+
+def _words(parameter: Json) -> list[str]:
+    """The values of a choice or a switch that can be built."""
+    names = parameter["of"] if parameter["kind"] == "choice" else ["true", "false"]
+    return [name for name in names if (parameter["name"], name) not in NOT_TO_BE_BUILT]
 
 
 def _numbers(parameter: Json) -> list[str]:
