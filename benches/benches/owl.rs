@@ -10,8 +10,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use flash::{Chip, ChipOptions, Geometry, Lbn, Lean, Lpn, Pbn, Shape};
+use ftl::api::layout::WearScheme;
 use ftl::api::wear::{AllocRequest, BlockFacts, Purpose, Use, WearPolicy};
-use ftl::api::wear_scheme::WearScheme;
 use ftl::wear::owl::Owl;
 use ftl::{Layout, RelocateOutcome, Request, Settings, Values};
 use random::SeededRng;

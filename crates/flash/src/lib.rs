@@ -10,7 +10,6 @@ mod device;
 mod error;
 mod fault;
 mod geometry;
-mod pass_on;
 mod store;
 mod tag;
 

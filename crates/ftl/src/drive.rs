@@ -8,20 +8,19 @@
 //! Each call of the host passes here once. A mapping knows neither of the two in front of it.
 
 use flash::Pbn;
+use host::FileEvent;
 
 use crate::api::layout::Layout;
 use crate::api::mapping::{FutureRequest, Mapping, WearQuery};
-use crate::api::relocate::RelocateOutcome;
 use crate::api::report::{Buffered, Footprint, Gauge, Spares};
 use crate::api::request::Request;
-use crate::memory::prefetch::PrefetchStage;
+use crate::api::wear::RelocateOutcome;
 use crate::port::error::{BrokenInvariant, FtlError};
-use crate::port::event::FileEvent;
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::{Device, Nanos};
+use crate::prefetch::PrefetchStage;
 use crate::wear::levelling::{Backend, WearLevelling};
-use crate::write_buffer::policy::BufferPolicy;
-use crate::write_buffer::room::Room;
+use crate::write_buffer::policy::{BufferPolicy, Room};
 use crate::write_buffer::write_back::WriteBuffer;
 
 /// A flash translation layer with all that belongs to it. `out` and `data` hold one element a page

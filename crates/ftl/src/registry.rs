@@ -5,16 +5,14 @@
 //! is an error at construction, never a default.
 
 use crate::api::entry::{Entry, PartKind};
-use crate::api::layout::Layout;
-use crate::api::layout::Wear;
+use crate::api::layout::{Layout, Wear, WearScheme};
 use crate::api::mapping::Scheme;
 use crate::api::parameter::{Parameter, Settings, Values};
-use crate::api::wear_scheme::WearScheme;
 use crate::drive::Drive;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::page_map::machine::PageMap;
-use crate::engines::shared_ram::machine::SharedRam;
+use crate::engines::shared_ram::SharedRam;
 use crate::port::cause::Cause;
 use crate::port::error::{ConfigError, RecoverError};
 use crate::port::flash_port::FlashPort;
@@ -39,9 +37,8 @@ use crate::schemes::superblock::Superblock;
 use crate::schemes::treeftl::Tree;
 use crate::schemes::waftl::Waftl;
 use crate::stack::{Part, Stack};
-use crate::wear;
-use crate::write_buffer;
 use crate::write_buffer::policy::BufferKind;
+use crate::{wear, write_buffer};
 
 /// All parts of a kind, in the order in which tables show them.
 pub fn entries(kind: PartKind) -> &'static [Entry] {

@@ -8,8 +8,7 @@
 use std::collections::VecDeque;
 
 use flash::{Lbn, Lpn, Pbn};
-use ftl::write_buffer::policy::{BufferPolicy, Held, Victim, no_buffer_of_its_own};
-use ftl::write_buffer::room::Room;
+use ftl::write_buffer::policy::{BufferPolicy, Held, Room, Victim, no_buffer_of_its_own};
 use ftl::{
     BrokenInvariant, Buffered, ConfigError, Device, Drive, FlashPort, Footprint, FtlError, Layout, Mapping, Nanos,
     Part, RelocateOutcome, Request, Settings, Spares, Stack, WearQuery, registry,

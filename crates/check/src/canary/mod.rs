@@ -17,8 +17,13 @@
 //! (`canary/buffer.rs`). With `level=2`, or a bug of a leveller, wear is levelled at every so many
 //! writes (`canary/levelling.rs`).
 //!
-//! A trimmed page keeps its data until a flush writes its translation page, which has two map
-//! entries; recovery begins with these and is in `canary/recovery.rs`.
+//! A trimmed page keeps its data until a flush. The flush writes the translation page of every
+//! logical page that was trimmed since the last one, and of no other; a translation page has two
+//! map entries, since that is what fits into a stamp. So an entry may be older than the data of its
+//! page. Recovery begins with the translation pages (`canary/recovery.rs`).
+//!
+//! In idle time the canary collects one block, if the prices of the operations say that there is
+//! time for it.
 //!
 //! Its invariant: I1, free blocks are erased. It is silent about maps on purpose: what a scheme
 //! does not check itself the suite must find from outside.
@@ -29,8 +34,8 @@ use std::hash::BuildHasher;
 
 use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
 use ftl::{
-    BrokenInvariant, Buffered, Cause, ConfigError, Device, Drive, FileEvent, FlashPort, Footprint, FtlError, Label,
-    Layout, Mapping, Nanos, RecoverError, RelocateOutcome, Request, Settings, Stack, WearQuery,
+    BrokenInvariant, Buffered, Cause, ConfigError, Device, Drive, FileEvent, FlashOp, FlashPort, Footprint, FtlError,
+    Label, Layout, Mapping, Nanos, RecoverError, RelocateOutcome, Request, Settings, Stack, WearQuery,
 };
 
 use crate::Stamp;
@@ -38,13 +43,9 @@ use crate::Stamp;
 mod buffer;
 mod bug;
 mod front;
-mod idle;
 mod levelling;
-mod map_page;
 mod recovery;
 mod relocation;
-mod settings;
-mod translation;
 
 pub use bug::Bug;
 pub(crate) use front::taken_off;
@@ -117,10 +118,10 @@ struct Canary {
 
 impl Canary {
     fn format(layout: &Layout, settings: &Settings) -> Result<Self, ConfigError> {
-        let (bug, room, level_every) = settings::chosen(settings)?;
+        let (bug, room, level_every) = bug::chosen(settings)?;
         let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
         let capacity = usable * u64::from(layout.geometry.pages_per_block());
-        let translation_pages = layout.logical_pages.div_ceil(map_page::ENTRIES_PER_PAGE);
+        let translation_pages = layout.logical_pages.div_ceil(ENTRIES_PER_PAGE);
         if u64::from(layout.logical_pages) + u64::from(translation_pages) > capacity {
             return Err(ConfigError(format!(
                 "canary: {} logical and {translation_pages} translation pages, but only {capacity} fit beside \
@@ -388,4 +389,92 @@ impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
 
 fn label(logical: u32, role: Role) -> Label {
     Label::new(logical, role)
+}
+
+/// Map entries in a translation page: 32 bits each, the page number plus one, or zero for none.
+const ENTRIES_PER_PAGE: u32 = 2;
+
+/// The translation page of a logical page.
+fn page_of(lpn: u32) -> u32 {
+    lpn / ENTRIES_PER_PAGE
+}
+
+/// The entries of a translation page.
+fn entries(page: u32, content: Stamp) -> impl Iterator<Item = (u32, Option<Ppn>)> {
+    (0..ENTRIES_PER_PAGE).map(move |place| {
+        let word = (content >> (32 * place)) as u32;
+        (page * ENTRIES_PER_PAGE + place, word.checked_sub(1).map(Ppn::new))
+    })
+}
+
+impl Canary {
+    /// Collects one block, if that gains anything and is done in time.
+    fn use_idle_time<D: Device<Data = Stamp>>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        budget: Nanos,
+    ) -> Result<(), FtlError> {
+        // A free block is left for the next collection. The other bugs are to be found without
+        // this.
+        let uses_it = matches!(self.bug, Bug::None | Bug::IdleLosesPage | Bug::IdleOverruns);
+        let Some(victim) = (uses_it && self.free.len() > 1).then(|| self.take_victim()).flatten() else {
+            return Ok(());
+        };
+        if self.cost(flash, victim) > budget && self.bug != Bug::IdleOverruns {
+            self.closed.push(victim);
+            return Ok(());
+        }
+        if self.bug == Bug::IdleLosesPage
+            && let Some(lost) = self.valid_in(victim).pop()
+        {
+            self.forget(lost);
+        }
+        flash.with_cause(Cause::Collection, |flash| self.empty(flash, victim)).map(drop)
+    }
+
+    fn cost<D: Device>(&self, flash: &mut FlashPort<D>, victim: Pbn) -> Nanos {
+        let [read, program, erase] = FlashOp::ALL.map(|op| flash.estimate(op, victim).0);
+        Nanos(self.valid_in(victim).len() as u64 * (read + program) + erase)
+    }
+}
+
+impl Canary {
+    /// Writes down which pages are trimmed.
+    fn write_trims_down<D: Device<Data = Stamp>>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        for page in 0..self.directory.len() as u32 {
+            if self.pages_of(page).any(|lpn| self.life[lpn.index()] == Life::Pending) {
+                let to = self.place(flash)?;
+                // Making room may have moved what the entries say.
+                flash.program(to, label(page, Role::Translation), self.content(page))?;
+                self.relocate(page, to);
+                for lpn in self.pages_of(page) {
+                    if self.life[lpn.index()] == Life::Pending {
+                        self.map(lpn, None);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A translation page lies elsewhere now.
+    fn relocate(&mut self, page: u32, to: Ppn) {
+        if let Some(old) = self.directory[page as usize].replace(to) {
+            self.valid[old.index()] = false;
+        }
+        self.valid[to.index()] = true;
+    }
+
+    fn pages_of(&self, page: u32) -> impl Iterator<Item = Lpn> + use<> {
+        let pages = self.map.len() as u32;
+        (page * ENTRIES_PER_PAGE..pages.min((page + 1) * ENTRIES_PER_PAGE)).map(Lpn::new)
+    }
+
+    fn content(&self, page: u32) -> Stamp {
+        let word = |lpn: Lpn| match (self.life[lpn.index()], self.map[lpn.index()]) {
+            (Life::Live, Some(ppn)) => u64::from(ppn.get()) + 1,
+            _ => 0,
+        };
+        (0..).zip(self.pages_of(page)).map(|(place, lpn)| word(lpn) << (32 * place)).sum()
+    }
 }

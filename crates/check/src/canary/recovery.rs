@@ -12,8 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flash::{Pbn, Ppn, Role, Scan, Tag};
 use ftl::{Device, FlashPort, FtlError, Layout};
 
-use super::map_page::{entries, page_of};
-use super::{Bug, Canary};
+use super::{Bug, Canary, entries, page_of};
 use crate::Stamp;
 
 /// Of pages of the same logical number the one with the highest rank is to be believed.

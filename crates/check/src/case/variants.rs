@@ -5,7 +5,7 @@
 //! off-by-one errors live, and a few small values, because what is a small cache to a real device
 //! is a large one here. Of spans of time only the bounds are tried: time is no part of a promise.
 
-use ftl::api::wear_scheme::WearScheme;
+use ftl::api::layout::WearScheme;
 use ftl::wear::none::NoLevelling;
 use ftl::{ConfigError, Entry, Kind, Parameter, Part, PartKind, Stack, registry};
 

@@ -13,10 +13,9 @@ use random::{derive, mix};
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
-use crate::oracle::exact::Stamp;
-use crate::oracle::rules::Oracle;
+use crate::oracle::exact::{Oracle, Stamp};
 use crate::report::failure::Fault;
-use crate::report::outcome::Outcome;
+use crate::report::recorder::Outcome;
 
 /// What a read's buffer holds before the scheme fills it: no stamp, so that a page left out is
 /// seen.

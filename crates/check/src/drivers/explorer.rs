@@ -36,8 +36,7 @@ use crate::oracle::crash_oracle::CrashOracle;
 use crate::oracle::exact::Stamp;
 use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::failure::{Failure, FailurePoint, Fault};
-use crate::report::outcome::Outcome;
-use crate::report::recorder::{Recorder, Step, Tape};
+use crate::report::recorder::{Outcome, Recorder, Step, Tape};
 
 /// How many cuts are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::Fault;
-use crate::report::outcome::Outcome;
+use crate::report::recorder::Outcome;
 
 /// A scheme as the suite drives it.
 pub type CheckedFtl = Drive<CheckedDevice>;

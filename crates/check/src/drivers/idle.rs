@@ -20,7 +20,7 @@ use crate::drivers::session::create;
 use crate::inject::schedule::FaultSchedule;
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::{Failure, FailurePoint, Fault};
-use crate::report::outcome::Outcome;
+use crate::report::recorder::Outcome;
 
 /// What reads, programs and erases take, in nanoseconds.
 const TAKES: [u64; 3] = [25_000, 200_000, 1_500_000];

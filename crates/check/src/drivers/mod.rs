@@ -3,7 +3,6 @@
 pub(crate) mod checked_device;
 pub(crate) mod driver;
 pub(crate) mod explorer;
-pub(crate) mod fault_run;
 pub(crate) mod faults;
 pub(crate) mod host;
 pub(crate) mod idle;

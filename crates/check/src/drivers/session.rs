@@ -16,8 +16,7 @@ use crate::drivers::host::CheckedFtl;
 use crate::oracle::crash_oracle::CrashOracle;
 use crate::oracle::exact::Stamp;
 use crate::report::failure::Fault;
-use crate::report::outcome::Outcome;
-use crate::report::recorder::{Recorder, Tape};
+use crate::report::recorder::{Outcome, Recorder, Tape};
 
 /// Builds a stack for an erased device: `canary`, or one of the registry's, perhaps behind
 /// `canary-buffer`.

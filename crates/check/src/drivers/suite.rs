@@ -17,14 +17,12 @@ use ftl::{ConfigError, Layout};
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
-use crate::drivers::explorer;
-use crate::drivers::faults;
 use crate::drivers::host::{CheckedFtl, Host};
-use crate::drivers::idle;
 use crate::drivers::session::create;
+use crate::drivers::{explorer, faults, idle};
 use crate::inject::schedule::FaultSchedule;
 use crate::report::failure::{Failure, FailurePoint, Fault};
-use crate::report::outcome::Outcome;
+use crate::report::recorder::Outcome;
 
 /// Runs a case of a registered scheme, or of the canary, with its schedule of faults.
 pub fn run_case(case: &Case) -> Result<Outcome, Failure> {

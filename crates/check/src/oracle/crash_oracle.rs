@@ -19,8 +19,7 @@
 use flash::Lpn;
 
 use crate::case::operation::{Extent, Operation};
-use crate::oracle::exact::{Mismatch, Nature, Stamp, page_of, stamp, version_of};
-use crate::oracle::rules::Oracle;
+use crate::oracle::exact::{Mismatch, Nature, Oracle, Stamp, page_of, stamp, version_of};
 use crate::report::failure::Fault;
 
 /// What is known of a page.

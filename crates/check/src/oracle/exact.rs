@@ -9,6 +9,8 @@
 //! numbers a page: the newest version ever written, which survives trims so that stamps stay
 //! unique, and the one that a read must return now.
 //!
+//! What every oracle can be asked is the trait [`Oracle`].
+//!
 //! Limits: 2³² − 1 versions of one page. All writes count as done when they are acknowledged; what
 //! a power cut may undo is the business of `crash_oracle.rs`.
 
@@ -16,6 +18,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use flash::Lpn;
+
+use crate::case::operation::Operation;
 
 /// What a page holds when checking: the logical page in the upper 32 bits, its version (from 1) in
 /// the lower; 0 for a page that was never written or is trimmed.
@@ -169,6 +173,42 @@ impl fmt::Display for Mismatch {
 }
 
 impl std::error::Error for Mismatch {}
+
+/// What a host knows of its pages.
+pub(crate) trait Oracle {
+    /// A request begins; returns the stamps of a write.
+    fn begin(&mut self, operation: Operation) -> Vec<Stamp>;
+
+    /// The request that began is acknowledged.
+    fn acknowledge(&mut self);
+
+    /// Compares what a read returned with what it must return now.
+    fn compare(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch>;
+}
+
+/// Where nothing fails, a request is as good as done when it begins.
+impl Oracle for ExactOracle {
+    fn begin(&mut self, operation: Operation) -> Vec<Stamp> {
+        match operation {
+            Operation::Write(extent) => extent.lpns().map(|lpn| self.stamp_for_write(lpn)).collect(),
+            Operation::Trim(extent) => {
+                extent.lpns().for_each(|lpn| self.trim(lpn));
+                Vec::new()
+            }
+            Operation::Read(_)
+            | Operation::Flush
+            | Operation::Idle
+            | Operation::RelocateBlock(_)
+            | Operation::FileEvent(..) => Vec::new(),
+        }
+    }
+
+    fn acknowledge(&mut self) {}
+
+    fn compare(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+        ExactOracle::compare(self, lpn, got)
+    }
+}
 
 #[cfg(test)]
 mod tests {

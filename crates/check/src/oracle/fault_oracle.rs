@@ -7,8 +7,7 @@ use flash::{Lpn, Pbn};
 use crate::case::operation::Operation;
 use crate::inject::tracing_chip::Hit;
 use crate::oracle::crash_oracle::CrashOracle;
-use crate::oracle::exact::{Mismatch, Stamp, page_of};
-use crate::oracle::rules::Oracle;
+use crate::oracle::exact::{Mismatch, Oracle, Stamp, page_of};
 
 /// What the host knows.
 pub(crate) struct FaultOracle {

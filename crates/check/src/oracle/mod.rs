@@ -3,4 +3,3 @@
 pub(crate) mod crash_oracle;
 pub(crate) mod exact;
 pub(crate) mod fault_oracle;
-pub(crate) mod rules;

@@ -2,5 +2,4 @@
 
 pub(crate) mod coverage;
 pub(crate) mod failure;
-pub(crate) mod outcome;
 pub(crate) mod recorder;

@@ -3,12 +3,14 @@
 //! Before an operation changes anything, the recorder takes a copy of the whole chip. A power cut
 //! at that operation can then be staged from the copy, in each of its four tears, without running
 //! anything again: exploring n operations costs n copies. An operation at which no cut is to be
-//! tried is only counted. It is made for chips of a few hundred pages.
+//! tried is only counted. It is made for chips of a few hundred pages. What a case that passed
+//! amounts to is its [`Outcome`].
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use flash::{Chip, FaultPlan, Faulty, Flash, FlashError, Full, Page, Pbn, Ppn, Scan, Tag, Tear};
+use ftl::{FlashOp, Tally};
 
 use crate::Stamp;
 use crate::inject::cut_sampler::CutSampler;
@@ -145,5 +147,23 @@ impl Flash for Recorder {
 
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
         self.flash.scan(ppn)
+    }
+}
+
+/// What a passed case amounts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Hash of every flash operation of one run.
+    pub event_hash: u64,
+    /// Operations by cause, and events, of one run.
+    pub tally: Tally,
+    /// Host pages written in one run.
+    pub pages_written: u64,
+}
+
+impl Outcome {
+    /// Flash operations of one run.
+    pub fn flash_operations(&self) -> u64 {
+        FlashOp::ALL.iter().map(|&op| self.tally.total(op)).sum()
     }
 }

@@ -1,4 +1,4 @@
-//! The questions of a trial, and the trial that some answers to them make.
+//! What trials are drawn from, the questions of a trial, and the trial that some answers make.
 //!
 //! Every setting of the scheme, the device's counts and order, the workload, what lies on the
 //! device before, how often it is looked at, and the faults: each is a question with a few choices
@@ -9,9 +9,9 @@ use std::fmt::Display;
 use flash::ProgramOrder;
 use ftl::{Part, PartKind, Stack, registry};
 use random::SeededRng;
+use serde::Serialize;
 
 use super::coverage::{Answers, Question};
-use super::trial_space::{Kind, TrialSpace};
 use crate::case::device_spec::DeviceSpec;
 use crate::case::geometries;
 use crate::case::swarm::Swarm;
@@ -287,4 +287,34 @@ pub(super) fn trial(
     };
     let plan = sheet.plan(&case);
     Some((case, plan))
+}
+
+/// What a trial is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// No fault: promises 1, 2, 5 and 6.
+    Conformance,
+    /// Power cuts: promise 3.
+    PowerCuts,
+    /// Failing flash: promise 4.
+    FailingFlash,
+    /// Promises 3 and 4 together.
+    Combined,
+}
+
+impl Kind {
+    /// All, in index order.
+    pub const ALL: [Self; 4] = [Self::Conformance, Self::PowerCuts, Self::FailingFlash, Self::Combined];
+}
+
+/// What all trials are drawn from.
+#[derive(Debug)]
+pub(super) struct TrialSpace {
+    pub(super) subjects: Vec<Subject>,
+    pub(super) devices: Vec<DeviceSpec>,
+    pub(super) seed: u64,
+    pub(super) swarm: bool,
+    /// Whether each trial draws which further parts the mapping gets, if any.
+    pub(super) draws_parts: bool,
 }

@@ -10,15 +10,13 @@ use flash::{Fault, FaultPlan, Tear};
 use ftl::FlashOp;
 use random::SeededRng;
 
-use super::choices::{self, Plan};
+use super::choices::{self, Kind, Plan, TrialSpace};
 use super::coverage::{Answers, Coverage, Question};
 use super::stats::TrialStats;
-use super::trial_space::{Kind, TrialSpace};
 use crate::case::test_case::Case;
 use crate::case::variants::seed_name;
 use crate::drivers::explorer::explore_within;
-use crate::drivers::fault_run::FaultRun;
-use crate::drivers::faults::run_with_faults;
+use crate::drivers::faults::{FaultRun, run_with_faults};
 use crate::drivers::suite::run_case;
 use crate::report::failure::Failure;
 

@@ -36,14 +36,13 @@ mod coverage;
 mod draw;
 pub(crate) mod shrink;
 pub(crate) mod stats;
-mod trial_space;
 
+pub use choices::Kind;
+use choices::TrialSpace;
 use coverage::Coverage;
 pub use coverage::Covered;
 use draw::Drawn;
 pub use stats::{Faults, Tears, TrialStats};
-pub use trial_space::Kind;
-use trial_space::TrialSpace;
 
 /// Pages of the largest device: what a trial costs grows with their square.
 const MOST_PAGES: u32 = 2_000;

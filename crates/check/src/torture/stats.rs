@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::case::test_case::Case;
 use crate::drivers::explorer::Explored;
-use crate::drivers::fault_run::FaultRunReport;
+use crate::drivers::faults::FaultRunReport;
 use crate::inject::fault::InjectedFault;
 use crate::report::coverage::{Phase, StateCoverage};
-use crate::report::outcome::Outcome;
+use crate::report::recorder::Outcome;
 
 /// Sums over trials that passed; operations of first runs only, where a trial runs twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -12,8 +12,8 @@ use check::{
     run_with_faults,
 };
 use flash::Pbn;
+use ftl::api::layout::WearScheme;
 use ftl::api::wear::{BlockFacts, Use, WearPolicy};
-use ftl::api::wear_scheme::WearScheme;
 use ftl::registry::WEAR_POLICIES;
 use ftl::{
     Capabilities, ConfigError, Deferred, Entry, Layout, Note, Part, RelocateOutcome, Stack, Values, Wear, registry,

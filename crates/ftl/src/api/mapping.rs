@@ -1,20 +1,18 @@
 //! What every mapping is: where logical pages lie on flash, and how room is made for new ones.
 
 use flash::{Lpn, Pbn};
-use host::HostOp;
+use host::{FileEvent, HostOp};
 
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
-use crate::api::relocate::RelocateOutcome;
 use crate::api::report::{Buffered, Footprint, Gauge, Spares};
 use crate::api::request::Request;
-use crate::api::wear::{BlockFacts, WearPolicy};
-use crate::memory::prefetch::PrefetchStage;
+use crate::api::wear::{BlockFacts, RelocateOutcome, WearPolicy};
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::event::FileEvent;
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::{Device, Nanos};
+use crate::prefetch::PrefetchStage;
 
 /// A question to a wear policy, with the facts about all blocks.
 pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts);
@@ -71,7 +69,7 @@ pub trait Mapping<D: Device>: Send {
     /// nothing yet because it has just been opened. What it holds is copied first and the block
     /// erased afterwards, so nothing is lost, whenever the power is cut or whatever fails. On a
     /// device that writes are still accepted by, it can always be asked for;
-    /// [`Deferred`](crate::api::relocate::Deferred) says when it is refused. What is done for it
+    /// [`Deferred`](crate::api::wear::Deferred) says when it is refused. What is done for it
     /// stands under [`Cause::WearLevelling`](crate::port::cause::Cause::WearLevelling).
     fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError>;
 

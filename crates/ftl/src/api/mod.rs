@@ -1,12 +1,9 @@
 //! What a translation layer is, what it is asked, and what it tells.
 
-pub mod access_delays;
 pub mod entry;
 pub mod layout;
 pub mod mapping;
 pub mod parameter;
-pub mod relocate;
 pub mod report;
 pub mod request;
 pub mod wear;
-pub mod wear_scheme;

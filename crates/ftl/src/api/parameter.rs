@@ -3,7 +3,8 @@
 //!
 //! A scheme lists its [`Parameter`]s in its registry entry; a user's settings become [`Values`], in
 //! which every parameter has a checked value. Unknown names, wrong units and values out of range
-//! are errors that name the limit.
+//! are errors that name the limit. Parameters that several schemes read in pairs make one value
+//! ([`AccessDelays`]).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +12,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::port::error::ConfigError;
+use crate::port::timing::Nanos;
 
 /// The settings of a part: parameter name to text, as a user writes it. What is not set has its
 /// default.
@@ -253,6 +255,22 @@ fn nanoseconds(text: &str) -> Result<u64, String> {
         return Err("not a span of time; write for example 0ns, 1us or 2ms (whole numbers)".to_owned());
     };
     number.checked_mul(scale).ok_or_else(|| "more nanoseconds than 64 bits can count".to_owned())
+}
+
+/// What accesses to RAM or registers take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AccessDelays {
+    /// Time of reading a page in RAM.
+    pub read: Nanos,
+    /// Time of writing a page in RAM.
+    pub write: Nanos,
+}
+
+impl AccessDelays {
+    /// The delays that two parameters, of reading and of writing, ask for.
+    pub fn from_values(values: &Values, [read, write]: [&str; 2]) -> Self {
+        Self { read: Nanos(values.integer(read)), write: Nanos(values.integer(write)) }
+    }
 }
 
 #[cfg(test)]

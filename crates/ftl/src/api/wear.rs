@@ -12,11 +12,9 @@
 use std::fmt;
 
 use flash::{Lbn, Pbn};
-use host::Hint;
+use host::{FileEvent, Hint};
 
-use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
-use crate::port::event::FileEvent;
 
 /// In which order the free blocks stand from which a policy chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -214,3 +212,27 @@ pub trait WearPolicy: fmt::Debug + Send {
 
 /// No wear levelling: the free block that was freed first is taken first, and nothing is moved.
 impl WearPolicy for () {}
+
+/// What became of a block that was to be emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelocateOutcome {
+    /// It was erased and unused, or has been erased since: what it held lies elsewhere. It may have
+    /// been taken again at once.
+    Done,
+    /// It turned out to fail: what it held lies elsewhere, and it is marked bad.
+    Retired,
+    /// It is as it was, and why.
+    Deferred(Deferred),
+}
+
+/// Why a block cannot be emptied now, and so for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deferred {
+    /// It is bad, and stays so.
+    IsBad,
+    /// The device is read-only, and stays so.
+    ReadOnly,
+    /// There is no free block to move anything to, since blocks have failed: ask again after the
+    /// next write that is served.
+    NoRoom,
+}

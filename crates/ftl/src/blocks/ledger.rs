@@ -5,7 +5,7 @@
 
 use flash::{Geometry, Pbn, Ppn, long_array};
 
-use crate::memory::prefetch::prefetch;
+use crate::prefetch::prefetch;
 
 /// Valid pages of the device.
 #[derive(Clone, Debug)]

@@ -18,9 +18,8 @@ use host::Hint;
 
 use crate::api::layout::Layout;
 use crate::api::mapping::WearQuery;
-use crate::api::relocate::{Deferred, RelocateOutcome};
 use crate::api::report::Spares;
-use crate::api::wear::{AllocRequest, BlockFacts, Homes, Purpose, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, Deferred, Homes, Purpose, RelocateOutcome, Use, WearPolicy};
 use crate::blocks::pool::FreePool;
 use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::FlashPort;

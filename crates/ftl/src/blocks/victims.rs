@@ -22,7 +22,7 @@ use random::SeededRng;
 
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::blocks::ledger::Ledger;
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 
 /// How victims are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,51 @@
 //! of each.
 //!
 //! Counts, latency by class, the event engine, what responses waited for, the suite and the reports
-//! all ask here. So a new cause is one entry of this table, and whatever lists causes has it.
+//! all ask here. So a new cause is one entry of this table, and whatever lists causes has it: the
+//! enumeration lists itself ([`listed`]), each variant once with its facts. A variant without its
+//! fact does not compile.
 
-use crate::port::listed::listed;
+/// Defines an enumeration that lists itself: `COUNT`, `ALL` in the order of declaration, and one
+/// fact a variant.
+macro_rules! listed {
+    (
+        $(#[$about:meta])*
+        pub enum $Name:ident, $(#[$fact_about:meta])* fn $fact:ident -> $Fact:ty {
+            $($(#[doc = $meaning:literal])+ $Variant:ident => $value:expr,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum $Name {
+            $($(#[doc = $meaning])+ $Variant,)+
+        }
+
+        impl $Name {
+            /// All, in index order.
+            pub const ALL: [Self; Self::COUNT] = [$(Self::$Variant,)+];
+
+            /// How many there are.
+            pub const COUNT: usize = [$(stringify!($Variant),)+].len();
+
+            $(#[$fact_about])*
+            pub const fn $fact(self) -> $Fact {
+                match self {
+                    $(Self::$Variant => $value,)+
+                }
+            }
+
+            /// What it stands for: the sentence of its documentation.
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$Variant => concat!($($meaning),+).trim_start(),)+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use listed;
 
 /// What kind of work a cause stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,10 +12,10 @@
 
 use flash::{FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
-use crate::memory::ram_pages::RamPages;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::label::{Content, Label};
+use crate::port::ram_pages::RamPages;
 use crate::port::tally::{Note, Tally};
 use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task};
 

@@ -2,9 +2,8 @@
 
 pub mod cause;
 pub mod error;
-pub mod event;
 pub mod flash_port;
 pub mod label;
-mod listed;
+pub mod ram_pages;
 pub mod tally;
 pub mod timing;

@@ -1,7 +1,6 @@
 //! What is counted: flash operations by cause and kind, and events inside schemes.
 
-use crate::port::cause::Cause;
-use crate::port::listed::listed;
+use crate::port::cause::{Cause, listed};
 use crate::port::timing::{FlashOp, Nanos};
 
 listed! {

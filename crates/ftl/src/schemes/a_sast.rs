@@ -78,14 +78,13 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
 use crate::engines::log_buffer::groups::LogGroups;
-use crate::engines::log_buffer::policy::log_blocks;
 use crate::engines::log_buffer::policy::{
-    GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget,
+    GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget, log_blocks,
 };
 use crate::engines::log_buffer::regrouping::Rules;
 use crate::engines::log_buffer::sets::LogSets;
 use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 use crate::port::error::ConfigError;
 
 /// Adaptive set-associative sector translation.

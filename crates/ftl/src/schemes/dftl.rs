@@ -73,16 +73,13 @@
 //! An access costs 1 − h mapping reads for the miss, plus a read and a write of a translation page
 //! for each dirty eviction; h follows Che's approximation for plain LRU.
 
-use crate::api::access_delays::AccessDelays;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
-use crate::api::parameter::Values;
-use crate::api::parameter::joined;
+use crate::api::parameter::{AccessDelays, Values, joined};
 use crate::engines::demand::machine::{self, TRANSLATION};
 use crate::engines::demand::mapping_cache::{self, MappingCache};
 use crate::engines::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
-use crate::engines::page_map::mapped::GC_IDLE;
-use crate::engines::page_map::mapped::HOST;
+use crate::engines::page_map::mapped::{GC_IDLE, HOST};
 use crate::engines::page_map::placement::{self, Placement};
 use crate::port::error::ConfigError;
 

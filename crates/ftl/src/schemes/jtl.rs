@@ -77,11 +77,9 @@ use flash::Lpn;
 use host::HostOp;
 use random::SeededRng;
 
-use crate::api::access_delays::AccessDelays;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
-use crate::api::parameter::Values;
-use crate::api::parameter::joined;
+use crate::api::parameter::{AccessDelays, Values, joined};
 use crate::api::report::Gauge;
 use crate::engines::demand::entry_cache::EntryCache;
 use crate::engines::demand::machine;

@@ -79,12 +79,11 @@
 
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
-use crate::api::parameter::joined;
-use crate::api::parameter::{Kind, Parameter, Values};
-use crate::engines::demand::copy_choice::{self, CopyChoice};
+use crate::api::parameter::{Kind, Parameter, Values, joined};
 use crate::engines::demand::machine;
 use crate::engines::demand::mapping_cache::{self, MappingCache};
 use crate::engines::demand::policy::{DemandScheme, Ram};
+use crate::engines::demand::translation::{COPY_CHOICE, CopyChoice};
 use crate::port::error::ConfigError;
 
 const REPLICAS: Parameter = Parameter {
@@ -104,11 +103,7 @@ impl DemandScheme for Rftl {
         family: "demand-paged",
         capabilities: Capabilities::NONE,
         source: "RFTL 3",
-        parameters: &joined::<13>(&[
-            &[REPLICAS, copy_choice::PARAMETER],
-            &mapping_cache::PARAMETERS,
-            &machine::PARAMETERS,
-        ]),
+        parameters: &joined::<13>(&[&[REPLICAS, COPY_CHOICE], &mapping_cache::PARAMETERS, &machine::PARAMETERS]),
         header: include_str!("rftl.rs"),
     };
 

@@ -43,16 +43,14 @@ use std::fmt;
 use std::ops::Range;
 
 use flash::Pbn;
+use host::FileEvent;
 use random::SeededRng;
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::layout::Layout;
+use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
-use crate::api::wear::{AllocRequest, BlockFacts, Order, Use, WearPolicy};
-use crate::api::wear_scheme::WearScheme;
-use crate::port::event::FileEvent;
+use crate::api::wear::{AllocRequest, BlockFacts, Order, RelocateOutcome, Use, WearPolicy};
 use crate::wear::temperatures::{DEGREES, FREE_BLOCKS, FreeBlocks};
 
 const K: Parameter = Parameter {
@@ -223,7 +221,7 @@ impl fmt::Debug for Bet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::relocate::Deferred;
+    use crate::api::wear::Deferred;
     use crate::api::wear::Purpose;
     use crate::testing::layout;
 

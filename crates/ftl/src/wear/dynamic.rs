@@ -28,10 +28,9 @@
 //! over the device, in O(n).
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::layout::Layout;
+use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::wear::{Order, WearPolicy};
-use crate::api::wear_scheme::WearScheme;
 
 /// Takes the least worn free block.
 #[derive(Clone, Copy, Debug)]

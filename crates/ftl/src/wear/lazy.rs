@@ -64,13 +64,13 @@ use flash::{Lbn, Pbn};
 
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
+use crate::api::layout::{WearScheme, keeps_logical_blocks};
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
+use crate::api::wear::RelocateOutcome;
 use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
-use crate::api::wear_scheme::{WearScheme, keeps_logical_blocks};
-use crate::port::event::FileEvent;
 use crate::wear::temperatures::{self, DEGREES, FreeBlocks};
+use host::FileEvent;
 
 const DELTA: Parameter = Parameter {
     name: "delta",

@@ -6,12 +6,12 @@
 //! not wait for it.
 
 use crate::api::mapping::Mapping;
-use crate::api::relocate::{Deferred, RelocateOutcome};
 use crate::api::request::Request;
+use crate::api::wear::{Deferred, RelocateOutcome};
 use crate::port::error::FtlError;
-use crate::port::event::FileEvent;
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
+use host::FileEvent;
 
 /// A drive's wear levelling. The policy itself lies with the blocks.
 #[derive(Clone, Debug)]

@@ -18,10 +18,9 @@
 //! None.
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::layout::Layout;
+use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::wear::WearPolicy;
-use crate::api::wear_scheme::WearScheme;
 
 /// No wear levelling.
 #[derive(Clone, Copy, Debug, Default)]

@@ -56,15 +56,15 @@ use host::Hint;
 
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
+use crate::api::layout::{WearScheme, keeps_logical_blocks};
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
+use crate::api::wear::RelocateOutcome;
 use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, WearPolicy};
-use crate::api::wear_scheme::{WearScheme, keeps_logical_blocks};
-use crate::port::event::FileEvent;
 use crate::wear::owl::access_table::AccessTable;
 use crate::wear::owl::scan::{Begin, Scan};
 use crate::wear::temperatures::{DEGREES, FreeBlocks};
+use host::FileEvent;
 
 const BAT: Parameter = Parameter {
     name: "bat",

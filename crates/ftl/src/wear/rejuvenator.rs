@@ -48,12 +48,10 @@ use std::collections::VecDeque;
 use flash::{Geometry, Lbn, Pbn};
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::layout::Layout;
+use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::api::relocate::RelocateOutcome;
 use crate::api::request::Request;
-use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
-use crate::api::wear_scheme::WearScheme;
+use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, RelocateOutcome, Use, WearPolicy};
 use crate::wear::pace::Pace;
 
 const PARAMETERS: [Parameter; 4] = [

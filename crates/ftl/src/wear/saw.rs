@@ -62,13 +62,13 @@
 //! (`ftlkit reproduce saw`, figures *The number of degrees T*). Which of a merge's pages speaks for
 //! the block decides less (docs/reproduce.md, saw).
 
+use host::FileEvent;
+
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::layout::Layout;
+use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::request::Request;
 use crate::api::wear::{AllocRequest, Order, WearPolicy};
-use crate::api::wear_scheme::WearScheme;
-use crate::port::event::FileEvent;
 use crate::wear::temperatures::{DEGREES, FreeBlocks};
 
 /// System-assisted wear levelling: the drive's half.

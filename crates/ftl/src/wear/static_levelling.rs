@@ -42,11 +42,9 @@
 use flash::Pbn;
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::layout::Layout;
+use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::api::relocate::RelocateOutcome;
-use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
-use crate::api::wear_scheme::WearScheme;
+use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, RelocateOutcome, Use, WearPolicy};
 
 const THRESHOLD: Parameter = Parameter {
     name: "threshold",

@@ -50,13 +50,11 @@ use flash::{Geometry, Lbn};
 
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
-use crate::api::parameter::joined;
-use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::parameter::{Kind, Parameter, Values, joined};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::memory::linked_lists::LinkedLists;
-use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Victim};
-use crate::write_buffer::room::{self, Room};
+use crate::linked_lists::LinkedLists;
+use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, Held, Room, Victim};
 
 const PADDING: Parameter = Parameter {
     name: "padding",
@@ -106,7 +104,7 @@ impl BufferScheme for Bplru {
         family: "buffer",
         capabilities: Capabilities::NONE,
         source: "Kim 2008",
-        parameters: &joined::<4>(&[&room::PARAMETERS, &[PADDING, COMPENSATION]]),
+        parameters: &joined::<4>(&[&policy::PARAMETERS, &[PADDING, COMPENSATION]]),
         header: include_str!("bplru.rs"),
     };
 

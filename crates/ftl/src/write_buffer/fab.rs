@@ -40,8 +40,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Victim};
-use crate::write_buffer::room::{self, Room};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, Held, Room, Victim};
 
 /// A logical block with pages that wait.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,7 +87,7 @@ impl BufferScheme for Fab {
         family: "buffer",
         capabilities: Capabilities::NONE,
         source: "Jo 2006",
-        parameters: &room::PARAMETERS,
+        parameters: &policy::PARAMETERS,
         header: include_str!("fab.rs"),
     };
 

@@ -23,9 +23,7 @@ use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
-use crate::write_buffer::page_order::PageOrder;
-use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Victim};
-use crate::write_buffer::room::{self, Room};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, Held, PageOrder, Room, Victim};
 
 /// First in, first out.
 #[derive(Clone, Debug)]
@@ -39,7 +37,7 @@ impl BufferScheme for Fifo {
         family: "buffer",
         capabilities: Capabilities::NONE,
         source: "ftlkit (baseline)",
-        parameters: &room::PARAMETERS,
+        parameters: &policy::PARAMETERS,
         header: include_str!("fifo.rs"),
     };
 

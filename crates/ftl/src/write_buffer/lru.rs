@@ -25,9 +25,7 @@ use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
-use crate::write_buffer::page_order::PageOrder;
-use crate::write_buffer::policy::{BufferPolicy, BufferScheme, Held, Victim};
-use crate::write_buffer::room::{self, Room};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, Held, PageOrder, Room, Victim};
 
 /// Least recently used.
 #[derive(Clone, Debug)]
@@ -41,7 +39,7 @@ impl BufferScheme for Lru {
         family: "buffer",
         capabilities: Capabilities::NONE,
         source: "Kim 2008, Jo 2006 (baseline)",
-        parameters: &room::PARAMETERS,
+        parameters: &policy::PARAMETERS,
         header: include_str!("lru.rs"),
     };
 

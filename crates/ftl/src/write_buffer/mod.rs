@@ -5,7 +5,5 @@ pub mod bplru;
 pub mod fab;
 pub mod fifo;
 pub mod lru;
-pub mod page_order;
 pub mod policy;
-pub mod room;
 pub mod write_back;

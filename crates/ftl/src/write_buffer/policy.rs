@@ -7,6 +7,9 @@
 //!
 //! A policy decides nothing that content depends on: of what it names, only pages that wait are
 //! written down, and if none does, the one with the lowest number is.
+//!
+//! Beside the traits stands what policies share: how much RAM a buffer has ([`Room`]) and a queue of
+//! single pages ([`PageOrder`]).
 
 use std::fmt;
 
@@ -14,11 +17,12 @@ use flash::{Lbn, Lpn};
 
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
-use crate::api::parameter::Values;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
+use crate::linked_lists::LinkedLists;
 use crate::port::error::ConfigError;
-use crate::write_buffer::room::Room;
+use crate::port::timing::Nanos;
 
 /// A page that waits, as a policy knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +79,7 @@ pub trait BufferPolicy: fmt::Debug + Send {
 /// How the registry builds a buffer.
 pub trait BufferScheme: BufferPolicy + Sized + 'static {
     /// What the registry lists about it; among its parameters are those of
-    /// [`room`](crate::write_buffer::room::PARAMETERS).
+    /// [`PARAMETERS`].
     const ENTRY: Entry;
 
     /// Whether it can work over a mapping; if not, why, as the end of a sentence about both.
@@ -117,5 +121,103 @@ impl BufferKind {
             Ok((Box::new(B::new(layout, room, values)), room))
         };
         Self { entry: B::ENTRY, suits: B::suits, build }
+    }
+}
+
+/// The parameters that every write buffer has.
+pub const PARAMETERS: [Parameter; 2] = [
+    Parameter {
+        name: "ram",
+        kind: Kind::Bytes { min: 512, max: 1 << 40 },
+        default: "8MiB",
+        meaning: "RAM for pages that wait; more absorbs more writes, and loses more in a power cut. What exceeds the device is not used.",
+        source: "Wang 2013 6.5 (the smallest of its budgets)",
+    },
+    Parameter {
+        name: "access_delay",
+        kind: Kind::Duration { min: 0, max: 1_000_000 },
+        default: "2us",
+        meaning: "Time to read or write a page in RAM; 0 counts it as nothing beside flash.",
+        source: "Wang 2013 6.5 (a page of 2 KiB)",
+    },
+];
+
+/// Room for pages that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// For how many pages, at least 1.
+    pub pages: u32,
+    /// What an access to one of them takes.
+    pub delay: Nanos,
+}
+
+impl Room {
+    /// Room for so many pages, at no cost of time.
+    pub const fn of(pages: u32) -> Self {
+        Self { pages, delay: Nanos::ZERO }
+    }
+
+    /// What [`PARAMETERS`] ask for. A buffer cannot hold more pages than the device has, and must
+    /// hold one.
+    pub fn from_values(buffer: &str, layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+        let (ram, page) = (values.integer("ram"), layout.geometry.page_size_bytes());
+        let pages = (ram / u64::from(page)).min(layout.logical_pages.into()) as u32;
+        if pages == 0 {
+            return Err(ConfigError(format!(
+                "{buffer}.ram = {ram}: pages of the device have {page} B, so not one has room; give at least {page}"
+            )));
+        }
+        Ok(Self { pages, delay: Nanos(values.integer("access_delay")) })
+    }
+}
+
+const QUEUE: u32 = 0;
+
+/// Pages that wait, one behind the other.
+#[derive(Clone, Debug)]
+pub struct PageOrder {
+    queue: LinkedLists,
+    /// Which page lies in each slot.
+    lpns: Vec<Lpn>,
+    pages: u32,
+}
+
+impl PageOrder {
+    /// No pages, where there is room for so many.
+    pub fn new(room: u32) -> Self {
+        Self { queue: LinkedLists::new(room as usize, 1), lpns: vec![Lpn::new(0); room as usize], pages: 0 }
+    }
+
+    /// A page comes, and is the last to leave.
+    pub fn enter(&mut self, page: Held) {
+        self.lpns[page.slot as usize] = page.lpn;
+        self.queue.push_back(QUEUE, page.slot);
+        self.pages += 1;
+    }
+
+    /// A page was used, and is the last to leave again.
+    pub fn touch(&mut self, page: Held) {
+        self.queue.move_back(QUEUE, page.slot);
+    }
+
+    /// A page waits no more.
+    pub fn leave(&mut self, page: Held) {
+        self.queue.remove(page.slot);
+        self.pages -= 1;
+    }
+
+    /// The page in front; the first of the device if there is none.
+    pub fn front(&self) -> Victim {
+        Victim::Page(self.queue.front(QUEUE).map_or(Lpn::new(0), |slot| self.lpns[slot as usize]))
+    }
+
+    /// Pages that wait.
+    pub fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// What it takes in RAM: two links and the page's number for each page that there is room for.
+    pub fn bytes(&self) -> u64 {
+        12 * self.lpns.len() as u64
     }
 }

@@ -9,7 +9,7 @@
 //! leave together go to the mapping as one request, and requests of pages that leave together begin
 //! at the same moment. Pages that the host says different things of go apart, if anything behind it
 //! uses hints. What is trimmed is forgotten here and trimmed there. The pages lie behind the flash
-//! port ([`RamPages`](crate::memory::ram_pages::RamPages)), so a power cut leaves none of them:
+//! port ([`RamPages`](crate::port::ram_pages::RamPages)), so a power cut leaves none of them:
 //! what was not flushed is lost, and [`Drive::buffered`](crate::drive::Drive::buffered) says how
 //! much that can be.
 //!
@@ -40,15 +40,14 @@ use crate::api::layout::Layout;
 use crate::api::mapping::Mapping;
 use crate::api::report::{Buffered, Footprint, Gauge};
 use crate::api::request::Request;
-use crate::memory::ram_pages::RamPage;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::{Awaited, FlashPort};
+use crate::port::ram_pages::RamPage;
 use crate::port::tally::Note;
 use crate::port::timing::{Device, FlashOp, Nanos};
 use crate::wear::levelling::Backend;
-use crate::write_buffer::policy::{BufferPolicy, Held, Victim};
-use crate::write_buffer::room::Room;
+use crate::write_buffer::policy::{BufferPolicy, Held, Room, Victim};
 
 /// A page that waits.
 #[derive(Clone, Copy, Debug)]

@@ -4,20 +4,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use crate::kit::{TestDevice as Device, untimed};
 use flash::{Chip, Full, Lpn, Pbn};
 use ftl::write_buffer::bplru::Bplru;
 use ftl::write_buffer::fab::Fab;
 use ftl::write_buffer::fifo::Fifo;
 use ftl::write_buffer::lru::Lru;
-use ftl::write_buffer::policy::BufferScheme;
-use ftl::write_buffer::room::Room;
+use ftl::write_buffer::policy::{BufferScheme, Room};
 use ftl::{
     BrokenInvariant, Cause, Drive, FlashOp, FlashPort, Footprint, FtlError, Layout, Mapping, Note, RelocateOutcome,
     Request, Settings, Stack, Values, WearQuery, registry,
 };
 use random::SeededRng;
 use testkit::TestFlash;
+
+use crate::kit::{TestDevice as Device, untimed};
 
 const PER_BLOCK: u32 = 4;
 /// The last logical block has two pages.

@@ -308,7 +308,7 @@ const FLOORS: [&[&str]; 8] = [
     &["engines"],
     &["recovery", "blocks"],
     &["wear"],
-    &["api", "port", "memory"],
+    &["api", "port", "linked_lists", "prefetch"],
 ];
 
 fn floor_of(module: &Module) -> usize {

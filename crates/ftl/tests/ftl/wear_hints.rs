@@ -3,8 +3,8 @@
 
 use crate::kit::{TestDevice, untimed};
 use flash::{Chip, Flash, Full, Lpn, Ppn, Role};
+use ftl::api::layout::WearScheme;
 use ftl::api::wear::{AllocRequest, Purpose, WearPolicy};
-use ftl::api::wear_scheme::WearScheme;
 use ftl::{
     Capabilities, Cause, Device, Drive, Entry, FlashOp, FlashPort, Hint, Layout, Request, Stack, Values, Wear, registry,
 };

@@ -23,25 +23,23 @@ mod refusal;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use flash::{Fault as FlashFault, Flash, Lpn, Operations, Pbn};
-use ftl::{Drive, FlashPort, FtlError, Layout, RecoverError, Timed};
+use flash::{Fault as FlashFault, FaultPlan, Flash, Lpn, Operations, Pbn};
+use ftl::{Drive, FlashOp, FlashPort, FtlError, Layout, RecoverError, Timed};
 use random::derive;
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
-use crate::drivers::fault_run::{FaultRun, FaultRunReport};
 use crate::drivers::session::{create, recover};
 use crate::inject::fault::{self, InjectedFault};
 use crate::inject::schedule::FaultSchedule;
 use crate::inject::tracing_chip::{FaultTracingChip, Hit, Hits};
-use crate::oracle::exact::Stamp;
+use crate::oracle::exact::{Oracle, Stamp};
 use crate::oracle::fault_oracle::FaultOracle;
-use crate::oracle::rules::Oracle;
-use crate::report::coverage::Phase;
+use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::failure::{Failure, FailurePoint, Fault};
-use crate::report::outcome::Outcome;
+use crate::report::recorder::Outcome;
 
 /// Runs a case on flash that fails; `Err` has the strikes that took effect in its replay line.
 pub fn run_with_faults(case: &Case, ordeal: &FaultRun) -> Result<FaultRunReport, Failure> {
@@ -263,4 +261,43 @@ impl<'a> Trial<'a> {
         }
         Ok(())
     }
+}
+
+/// What a run on failing flash amounts to.
+#[derive(Clone, Debug, Default)]
+pub struct FaultRunReport {
+    /// Host requests, the prefill's included.
+    pub requests: u64,
+    /// Faults that took effect.
+    pub strikes: Vec<InjectedFault>,
+    /// Whether the device became read-only.
+    pub read_only: bool,
+    /// Whether it did so before the spares were used, because several pages failed while one block
+    /// was being collected.
+    pub early: bool,
+    /// Logical pages that the host found lost.
+    pub lost: u64,
+    /// Recoveries that were gone through to the end.
+    pub recoveries: u64,
+    /// Blocks that were marked bad during the run.
+    pub grown_bad_blocks: u64,
+    /// Host pages written.
+    pub pages_written: u64,
+    /// Flash operations over the whole run.
+    pub flash_operations: u64,
+    /// What the scheme went through since the power last came on.
+    pub states: StateCoverage,
+    /// What the flash was asked for, if that was to be recorded.
+    pub operations: Vec<FlashOp>,
+}
+
+/// How a run goes besides its case.
+#[derive(Clone, Debug, Default)]
+pub struct FaultRun {
+    /// What fails when.
+    pub plan: FaultPlan,
+    /// Erases that a block survives; none for no limit.
+    pub endurance: Option<u32>,
+    /// Whether the operations are recorded.
+    pub records: bool,
 }

@@ -5,7 +5,7 @@ use ftl::FtlError;
 
 use super::Trial;
 use crate::case::operation::{Extent, Operation};
-use crate::oracle::rules::Oracle;
+use crate::oracle::exact::Oracle;
 use crate::report::failure::Fault;
 
 impl Trial<'_> {

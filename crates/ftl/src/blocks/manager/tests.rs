@@ -8,10 +8,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::layout::Wear;
+use crate::api::layout::{Wear, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::wear::Order;
-use crate::api::wear_scheme::WearScheme;
 use crate::port::label::Label;
 use crate::testing::{TestDevice, device, layout};
 

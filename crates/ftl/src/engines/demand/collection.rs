@@ -26,14 +26,13 @@ use crate::engines::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::{HOST, PageMapped, up_to_error};
 use crate::engines::page_map::space::{PageSpace, Stream};
-use crate::memory::prefetch::PrefetchStage;
-use crate::memory::prefetch::announce;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::Device;
+use crate::prefetch::{PrefetchStage, announce};
 use crate::recovery::trims::Trims;
 
 impl<S: DemandScheme> PageMapped for DemandPaged<S> {

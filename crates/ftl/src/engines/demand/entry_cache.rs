@@ -9,10 +9,8 @@ use std::num::NonZeroU32;
 use flash::{Lpn, Ppn, long_array};
 
 use crate::engines::demand::policy::MapCache;
-use crate::engines::demand::translation::NewerEntries;
-use crate::engines::demand::translation::Paging;
-use crate::engines::demand::translation::TranslationTable;
-use crate::memory::prefetch::prefetch;
+use crate::engines::demand::translation::{NewerEntries, Paging, TranslationTable};
+use crate::prefetch::prefetch;
 
 /// The place of a cached entry, good until it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

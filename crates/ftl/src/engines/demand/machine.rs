@@ -23,32 +23,28 @@
 use flash::{Lpn, Pbn, Ppn, Role};
 use host::Hint;
 
-use crate::api::access_delays::AccessDelays;
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
-use crate::api::parameter::{Kind, Parameter, Values, joined};
-use crate::api::relocate::RelocateOutcome;
+use crate::api::parameter::{AccessDelays, Kind, Parameter, Values, joined};
 use crate::api::report::{Footprint, Spares};
 use crate::api::request::Request;
-use crate::api::wear::{AllocRequest, Purpose};
+use crate::api::wear::{AllocRequest, Purpose, RelocateOutcome};
 use crate::blocks::manager::BlockManager;
 use crate::blocks::victims::{self, Policy};
-use crate::engines::demand::copy_choice::CopyChoice;
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
-use crate::engines::demand::translation::{MAPPING_BYTES, TranslationTable};
-use crate::engines::page_map::mapped::collect_in_idle;
-use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::demand::translation::{CopyChoice, MAPPING_BYTES, TranslationTable};
+use crate::engines::page_map::mapped::{HOST, PageMapped, collect_in_idle};
 use crate::engines::page_map::placement::Placement;
 use crate::engines::page_map::space::{self, Needs, PageSpace, Stream};
-use crate::memory::prefetch::PrefetchStage;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::Label;
 use crate::port::tally::Note;
 use crate::port::timing::{Device, Nanos};
+use crate::prefetch::PrefetchStage;
 use crate::recovery::summary;
 use crate::recovery::trims::Trims;
 

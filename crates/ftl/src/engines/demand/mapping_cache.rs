@@ -4,14 +4,11 @@
 use flash::{Lpn, Ppn, long_array, long_array_of};
 
 use crate::api::layout::Layout;
-use crate::api::parameter::joined;
-use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::parameter::{Kind, Parameter, Values, joined};
 use crate::engines::demand::policy::{MapCache, Ram};
 use crate::engines::demand::recency::{self, Recency};
-use crate::engines::demand::translation::NewerEntries;
-use crate::engines::demand::translation::Paging;
-use crate::engines::demand::translation::TranslationTable;
-use crate::memory::prefetch::prefetch;
+use crate::engines::demand::translation::{NewerEntries, Paging, TranslationTable};
+use crate::prefetch::prefetch;
 
 /// An entry of the CMT as a controller stores it: LPN and PPN.
 const CMT_ENTRY_BYTES: u64 = 8;

@@ -1,7 +1,6 @@
 //! The engine of demand-paged schemes: the page map lies on flash, and RAM caches a part of it.
 
 pub mod collection;
-pub mod copy_choice;
 pub mod entry_cache;
 pub mod foreign_pages;
 pub mod machine;

@@ -7,14 +7,12 @@
 
 use flash::{Lpn, Ppn};
 
-use crate::api::access_delays::AccessDelays;
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
-use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::parameter::{AccessDelays, Kind, Parameter, Values};
 use crate::api::wear::Purpose;
-use crate::engines::demand::copy_choice::CopyChoice;
 use crate::engines::demand::foreign_pages::ForeignPages;
-use crate::engines::demand::translation::TranslationTable;
+use crate::engines::demand::translation::{CopyChoice, TranslationTable};
 use crate::engines::page_map::placement::Placement;
 use crate::port::error::ConfigError;
 use crate::recovery::summary::Summaries;
@@ -68,7 +66,7 @@ pub trait DemandScheme {
     }
 
     /// Which copy of a translation page a miss reads, for a scheme that declares
-    /// [`copy_choice::PARAMETER`](crate::engines::demand::copy_choice::PARAMETER).
+    /// [`COPY_CHOICE`](crate::engines::demand::translation::COPY_CHOICE).
     fn copy_choice(_values: &Values) -> CopyChoice {
         CopyChoice::default()
     }

@@ -4,9 +4,9 @@ use flash::Lpn;
 
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
-use crate::memory::prefetch::PrefetchStage;
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
+use crate::prefetch::PrefetchStage;
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Asks for a cached entry, or for the one on flash that an update will change.

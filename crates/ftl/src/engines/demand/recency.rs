@@ -8,7 +8,7 @@
 //! is first in, first out.
 
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 
 const PROBATIONARY: u32 = 0;
 const PROTECTED: u32 = 1;

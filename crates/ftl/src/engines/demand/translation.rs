@@ -7,7 +7,8 @@
 //! programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its
 //! page.
 //!
-//! A page may be kept in several copies (RFTL 3.2); the directory then has a place for each.
+//! A page may be kept in several copies (RFTL 3.2); the directory then has a place for each, and
+//! [`CopyChoice`] says which one a miss reads.
 //!
 //! **Newer entries.** Which entries in RAM are newer than flash is a bitmap over logical pages, so
 //! that all entries of one translation page are neighbours there and can be written back together,
@@ -21,11 +22,11 @@ use strength_reduce::StrengthReducedU32;
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::memory::bits::ones;
-use crate::memory::prefetch::prefetch;
+use crate::engines::page_map::space::PageSpace;
 use crate::port::error::BrokenInvariant;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
+use crate::port::timing::{Device, Nanos};
+use crate::prefetch::prefetch;
 
 /// What an entry of a translation page takes.
 pub const MAPPING_BYTES: Parameter = Parameter {
@@ -283,6 +284,50 @@ impl Paging {
     }
 }
 
+/// By what the copy to read is chosen.
+pub const COPY_CHOICE: Parameter = Parameter {
+    name: "copy_choice",
+    kind: Kind::Choice { of: &["first_done", "idle_channel"] },
+    default: "first_done",
+    meaning: "Which copy a miss reads: the one whose read would be done first, by die and bus; or one whose channel is idle, bus and all dies, \
+              else the one whose channel is idle first.",
+    source: "ftlkit; RFTL alg. 1 (idle_channel)",
+};
+
+/// How the copy to read is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CopyChoice {
+    /// The one whose read would be done first.
+    #[default]
+    FirstDone,
+    /// The one whose channel is idle, or will be first.
+    IdleChannel,
+}
+
+impl CopyChoice {
+    /// What [`COPY_CHOICE`] asks for.
+    pub fn from_values(values: &Values) -> Self {
+        if values.word(COPY_CHOICE.name) == "idle_channel" { Self::IdleChannel } else { Self::FirstDone }
+    }
+
+    /// How long a copy keeps a miss waiting, by this choice: the copy with the least is read.
+    pub fn delay<D: Device>(self, flash: &mut FlashPort<D>, space: &PageSpace, copy: Ppn) -> Nanos {
+        match self {
+            Self::FirstDone => flash.estimate_read(copy),
+            Self::IdleChannel => flash.busy(space.channel_of(copy)),
+        }
+    }
+}
+
+/// The positions of the ones in a bitmap, ascending.
+fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    words.iter().enumerate().flat_map(|(index, &word)| {
+        let without_lowest = |&rest: &u64| Some(rest & (rest - 1)).filter(|&rest| rest != 0);
+        std::iter::successors(Some(word).filter(|&word| word != 0), without_lowest)
+            .map(move |rest| index * 64 + rest.trailing_zeros() as usize)
+    })
+}
+
 #[cfg(test)]
 mod newer_entries_tests {
     use super::*;
@@ -316,5 +361,17 @@ mod paging_tests {
                 assert_eq!((paging.page_of(lpn), paging.entry_at(page, offset)), (page, lpn));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod bitmap_tests {
+    use super::*;
+
+    #[test]
+    fn ones_are_found_at_both_ends_of_words_and_in_none_that_is_zero() {
+        let words = [0, 1 | 1 << 63, 0, 0b1010];
+        assert_eq!(ones(&words).collect::<Vec<_>>(), [64, 127, 193, 195]);
+        assert_eq!(ones(&[]).count(), 0);
     }
 }

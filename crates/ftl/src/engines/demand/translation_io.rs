@@ -1,7 +1,7 @@
 //! Translation pages of the demand-paged machine, read and written.
 //!
 //! A translation page may have copies on several channels (RFTL 3.2). They are written together;
-//! which one is read, `copy_choice.rs` says, and among equals it is the first. A copy that cannot
+//! which one is read, [`CopyChoice`](crate::engines::demand::translation::CopyChoice) says, and among equals it is the first. A copy that cannot
 //! be read is written anew from another. When none can, the mirror replaces it, without the scan
 //! that a controller would need.
 

@@ -10,7 +10,7 @@ use flash::Lbn;
 
 use crate::api::layout::Layout;
 use crate::engines::log_buffer::space::Slot;
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 
 /// The groups of a device and their log blocks.
 #[derive(Clone, Debug)]

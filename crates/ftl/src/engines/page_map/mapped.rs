@@ -20,17 +20,16 @@ use host::Hint;
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
-use crate::api::relocate::{Deferred, RelocateOutcome};
-use crate::api::wear::Use;
+use crate::api::wear::{Deferred, RelocateOutcome, Use};
 use crate::blocks::manager::BlockManager;
 use crate::engines::page_map::space::{PageSpace, Stream};
-use crate::memory::prefetch::{PrefetchStage, announce};
 use crate::port::cause::Cause;
 use crate::port::error::{FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::{Device, FlashOp, Nanos};
+use crate::prefetch::{PrefetchStage, announce};
 use crate::recovery::trims::Trims;
 
 /// The stream of what the host writes.

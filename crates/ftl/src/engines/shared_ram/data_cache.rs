@@ -1,6 +1,6 @@
 //! Data pages in RAM, found by their logical page.
 //!
-//! Their content lies behind the flash port ([`RamPages`](crate::memory::ram_pages::RamPages)). A
+//! Their content lies behind the flash port ([`RamPages`](crate::port::ram_pages::RamPages)). A
 //! page is *newer* than flash when the host has written it since; of all others flash has the same.
 //! Each has a place, a number below the most pages that were ever held at once, by which lists and
 //! tables beside this one can name it.
@@ -10,8 +10,8 @@ use std::num::NonZeroU32;
 use flash::{Lpn, long_array};
 use host::Hint;
 
-use crate::memory::prefetch::prefetch;
-use crate::memory::ram_pages::RamPage;
+use crate::port::ram_pages::RamPage;
+use crate::prefetch::prefetch;
 
 /// A data page in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl DataCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::ram_pages::RamPages;
+    use crate::port::ram_pages::RamPages;
 
     #[test]
     fn what_is_newer_than_flash_is_known_until_it_is_written_or_leaves() {

@@ -16,7 +16,7 @@ use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::engines::demand::policy::DemandScheme;
 use crate::engines::shared_ram::data_cache::DataCache;
-use crate::memory::prefetch::PrefetchStage;
+use crate::prefetch::PrefetchStage;
 
 /// The RAM that data and map share.
 pub const RAM: Parameter = Parameter {

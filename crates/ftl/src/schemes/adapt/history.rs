@@ -9,7 +9,7 @@
 use flash::Lpn;
 
 use crate::api::request::Request;
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 
 /// Bytes of a record: 4 for the first page, 2 for the number of pages (Wang 2013 5.3).
 const RECORD_BYTES: u64 = 6;

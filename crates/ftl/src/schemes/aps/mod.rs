@@ -86,12 +86,11 @@
 
 use flash::Lpn;
 use host::HostOp;
+use parameters::{ENTRY_BYTES, PARAMETERS, Sizes};
 
-use crate::api::access_delays::AccessDelays;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
-use crate::api::parameter::Values;
-use crate::api::parameter::joined;
+use crate::api::parameter::{AccessDelays, Values, joined};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::engines::demand::entry_cache::{EntryCache, EntrySlot};
@@ -107,7 +106,6 @@ use crate::schemes::aps::recency::Recency;
 mod ghosts;
 mod parameters;
 mod recency;
-use parameters::{ENTRY_BYTES, PARAMETERS, Sizes};
 
 /// The demand-paged map below.
 pub struct Map;

@@ -7,7 +7,7 @@
 //! The tail is full, or the rest is empty. So what is found in the tail is what a part smaller by a
 //! step would have missed.
 
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 
 const TAIL: u32 = 0;
 const REST: u32 = 1;

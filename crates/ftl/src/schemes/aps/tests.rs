@@ -3,7 +3,7 @@ use random::SeededRng;
 
 use super::*;
 use crate::engines::shared_ram::data_cache::Held;
-use crate::memory::ram_pages::RamPages;
+use crate::port::ram_pages::RamPages;
 use crate::testing::layout;
 
 /// aps over 800 pages without a map below it, beside lists of what is in RAM.

@@ -12,14 +12,13 @@
 //! ```
 //!
 //! It knows which pages wait, in which order, and for how many there is room; what they hold lies
-//! in [`RamPages`](crate::memory::ram_pages::RamPages), and when and where they go is the scheme's.
+//! in [`RamPages`](crate::port::ram_pages::RamPages), and when and where they go is the scheme's.
 //! Of each logical page at most one version waits.
 
 use flash::Lpn;
 
-use crate::api::access_delays::AccessDelays;
-use crate::api::parameter::{Kind, Parameter, Values};
-use crate::memory::ram_pages::RamPage;
+use crate::api::parameter::{AccessDelays, Kind, Parameter, Values};
+use crate::port::ram_pages::RamPage;
 
 /// The size of the sequential buffer, and what its registers take.
 pub(crate) const PARAMETERS: [Parameter; 3] = [
@@ -185,7 +184,7 @@ impl WriteBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::ram_pages::RamPages;
+    use crate::port::ram_pages::RamPages;
 
     fn empty() -> WriteBuffer {
         let values = Values::check("bdb", &PARAMETERS, &[].into()).expect("defaults");

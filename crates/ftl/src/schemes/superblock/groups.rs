@@ -21,7 +21,7 @@ use crate::api::report::Spares;
 use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::BlockManager;
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};

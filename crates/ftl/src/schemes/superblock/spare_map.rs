@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use flash::{Geometry, Lbn, Pbn, Ppn};
 
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;

@@ -84,13 +84,13 @@
 
 use flash::Lpn;
 use host::HostOp;
+use opt::Opt;
+use victims::Order;
 
-use crate::api::access_delays::AccessDelays;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::mapping::FutureRequest;
-use crate::api::parameter::joined;
-use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::parameter::{AccessDelays, Kind, Parameter, Values, joined};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::engines::demand::machine;
@@ -98,15 +98,13 @@ use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::translation::TranslationTable;
 use crate::engines::shared_ram::data_cache::DataCache;
 use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
-use crate::memory::prefetch::PrefetchStage;
 use crate::port::error::ConfigError;
+use crate::prefetch::PrefetchStage;
 use crate::schemes::treeftl::page_cache::PageCache;
 
 mod opt;
 mod page_cache;
 mod victims;
-use opt::Opt;
-use victims::Order;
 
 const VICTIMS: Parameter = Parameter {
     name: "victims",

@@ -11,10 +11,8 @@
 use flash::{Lpn, Ppn, long_array};
 
 use crate::engines::demand::policy::MapCache;
-use crate::engines::demand::translation::NewerEntries;
-use crate::engines::demand::translation::Paging;
-use crate::engines::demand::translation::TranslationTable;
-use crate::memory::prefetch::prefetch;
+use crate::engines::demand::translation::{NewerEntries, Paging, TranslationTable};
+use crate::prefetch::prefetch;
 
 /// Cached translation pages (CTP).
 #[derive(Clone, Debug)]

@@ -13,8 +13,8 @@ use crate::api::parameter::Values;
 use crate::api::request::Request;
 use crate::engines::shared_ram::data_cache::DataCache;
 use crate::engines::shared_ram::policy::{Evict, Victim};
-use crate::memory::linked_lists::LinkedLists;
-use crate::memory::prefetch::PrefetchStage;
+use crate::linked_lists::LinkedLists;
+use crate::prefetch::PrefetchStage;
 
 /// An order in which pages leave.
 pub(super) trait Order: fmt::Debug + Send {

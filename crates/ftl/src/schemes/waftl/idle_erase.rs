@@ -9,10 +9,9 @@ use std::collections::{BTreeSet, VecDeque};
 use flash::Pbn;
 
 use crate::api::entry::{Capabilities, Entry};
-use crate::api::layout::{Layout, Wear};
+use crate::api::layout::{Layout, Wear, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::wear::{AllocRequest, Order, Purpose, WearPolicy};
-use crate::api::wear_scheme::WearScheme;
 use crate::port::timing::Nanos;
 use crate::schemes::waftl::hybrid_map::zone_blocks;
 

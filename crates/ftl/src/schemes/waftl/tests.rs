@@ -5,8 +5,7 @@ use flash::{Flash, Lpn, Ppn};
 
 use super::*;
 use crate::api::parameter::Settings;
-use crate::api::relocate::Deferred;
-use crate::api::wear::AllocRequest;
+use crate::api::wear::{AllocRequest, Deferred};
 use crate::testing::{TestDevice, device, layout};
 
 const PAGES_PER_BLOCK: u32 = 4;

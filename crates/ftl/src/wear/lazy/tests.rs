@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::api::parameter::Settings;
-use crate::api::relocate::Deferred;
+use crate::api::wear::Deferred;
 use crate::testing::layout;
 
 /// Logical block `i` lies in block `i` and is in the log if the list says so; the blocks behind

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use flash::Lbn;
 
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 
 /// Bytes of a record: its entry in the hash table, its frequency, its link in the ghost list (Wang
 /// 2013 4.4).

@@ -13,7 +13,7 @@
 use flash::Lbn;
 
 use crate::api::wear::BlockFacts;
-use crate::memory::linked_lists::LinkedLists;
+use crate::linked_lists::LinkedLists;
 
 const FOUND: u32 = 0;
 const REST: u32 = 1;

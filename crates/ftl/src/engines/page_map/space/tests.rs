@@ -6,9 +6,8 @@ use flash::{Flash, Lpn, Role};
 use random::SeededRng;
 
 use super::*;
-use crate::api::layout::Wear;
+use crate::api::layout::{Wear, WearScheme};
 use crate::api::parameter::{Settings, Values};
-use crate::api::wear_scheme::WearScheme;
 use crate::port::cause::Cause;
 use crate::recovery::trims::Trims;
 use crate::testing::{TestDevice, device, layout};

@@ -5,7 +5,7 @@ use random::SeededRng;
 
 use super::*;
 use crate::engines::shared_ram::data_cache::Held;
-use crate::memory::ram_pages::RamPages;
+use crate::port::ram_pages::RamPages;
 
 const GROUPS: u32 = 6;
 const GROUP_PAGES: u32 = 8;

@@ -5,7 +5,7 @@
 
 use flash::long_array;
 
-use crate::memory::prefetch::prefetch;
+use crate::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 
