@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use flash::{Lbn, Lpn, Pbn};
-use ftl::write_buffer::policy::{BufferPolicy, Held, Room, Victim, no_buffer_of_its_own};
+use ftl::write_buffer::policy::{BufferPolicy, BufferedPage, Room, Victim, no_buffer_of_its_own};
 use ftl::{
     BrokenInvariant, Buffered, ConfigError, Device, Drive, FlashPort, Footprint, FtlError, Layout, Mapping, Nanos,
     Part, RelocateOutcome, Request, Settings, Spares, Stack, WearQuery, registry,
@@ -98,11 +98,11 @@ struct Fifo {
 }
 
 impl BufferPolicy for Fifo {
-    fn came(&mut self, page: Held, _request: &Request) {
+    fn came(&mut self, page: BufferedPage, _request: &Request) {
         self.waiting.push_back(page.lpn);
     }
 
-    fn left(&mut self, page: Held) {
+    fn left(&mut self, page: BufferedPage) {
         self.waiting.retain(|&waiting| waiting != page.lpn);
     }
 

@@ -49,8 +49,8 @@ impl Canary {
     }
 
     /// Tells what it knows of its blocks, to a policy that is nobody's.
-    pub(super) fn tell(&self, ask: WearQuery<'_>) {
-        ask(&mut NoLevelling, self);
+    pub(super) fn tell(&self, query: WearQuery<'_>) {
+        query(&mut NoLevelling, self);
     }
 }
 

@@ -340,7 +340,7 @@ impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
         self.level(flash)
     }
 
-    fn trim(&mut self, _media: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, _flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         let spared = u32::from(self.bug == Bug::ForgottenTrim && request.pages > 1);
         self.forget_until_flush(&Request { pages: request.pages - spared, ..*request });
         Ok(())

@@ -1,4 +1,5 @@
-//! A strike: one fault of the flash, at one of its operations, in the text form of replay lines.
+//! An injected fault: one fault of the flash, at one of its operations, in the text form of replay
+//! lines.
 //!
 //! Operations are counted as the fault injector counts them, from 0 on since the device was
 //! formatted: reads, scans, programs and erases alike. `faults=12:program-fails,30:erase-fails` in
@@ -55,8 +56,8 @@ impl FromStr for InjectedFault {
 }
 
 /// Strikes in the text form of replay lines.
-pub(crate) fn list(strikes: &[InjectedFault]) -> String {
-    strikes.iter().map(InjectedFault::to_string).collect::<Vec<_>>().join(",")
+pub(crate) fn list(faults: &[InjectedFault]) -> String {
+    faults.iter().map(InjectedFault::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Reads what [`list`] wrote.
@@ -64,9 +65,9 @@ pub(crate) fn parse_list(text: &str) -> Result<Vec<InjectedFault>, String> {
     text.split(',').map(str::parse).collect()
 }
 
-/// The plan of these strikes.
-pub(crate) fn plan(strikes: &[InjectedFault]) -> FaultPlan {
-    FaultPlan { at: strikes.iter().map(|strike| (strike.operation, strike.fault)).collect() }
+/// The plan of these faults.
+pub(crate) fn plan(faults: &[InjectedFault]) -> FaultPlan {
+    FaultPlan { at: faults.iter().map(|fault| (fault.operation, fault.fault)).collect() }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::inject::fault::InjectedFault;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hit {
     /// When, and what.
-    pub(crate) strike: InjectedFault,
+    pub(crate) injected: InjectedFault,
     /// For a failed read: the data that were lost, if they were the host's.
     pub(crate) lost: Option<Stamp>,
     /// For a failed program or erase: the block.
@@ -80,7 +80,7 @@ impl FaultTracingChip {
     }
 
     fn hit(&mut self, operation: u64, fault: Fault, lost: Option<Stamp>, failed: Option<Pbn>) {
-        self.hits.borrow_mut().push(Hit { strike: InjectedFault { operation, fault }, lost, failed });
+        self.hits.borrow_mut().push(Hit { fault: InjectedFault { operation, fault }, lost, failed });
     }
 
     /// Notes what an operation's answer tells of faults.

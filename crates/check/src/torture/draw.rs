@@ -22,7 +22,7 @@ use crate::report::failure::Failure;
 
 /// Runs of a case on failing flash: enough to make the drawing cheap beside them, few enough for
 /// many different cases.
-const ORDEALS: u32 = 8;
+const FAULT_RUNS: u32 = 8;
 
 /// Flash operations that the power cuts of a trial may take: some ten seconds. One of a scheme that
 /// programs a whole block for each page would else take an hour.
@@ -86,10 +86,10 @@ impl Drawn {
     fn failing_flash(&mut self, case: &Case) -> Result<TrialStats, Failure> {
         let calm = run_with_faults(case, &FaultRun { records: true, ..FaultRun::default() })?;
         let mut tried = TrialStats::of_faults(&calm);
-        for _ in 0..ORDEALS {
+        for _ in 0..FAULT_RUNS {
             let plan = if self.plan.is_single { self.one_fault(&calm.operations) } else { self.faults() };
-            let ordeal = FaultRun { plan, endurance: self.endurance(), ..FaultRun::default() };
-            tried += TrialStats::of_faults(&run_with_faults(case, &ordeal)?);
+            let fault_run = FaultRun { plan, endurance: self.endurance(), ..FaultRun::default() };
+            tried += TrialStats::of_faults(&run_with_faults(case, &fault_run)?);
         }
         Ok(tried)
     }
@@ -106,15 +106,15 @@ impl Drawn {
 
     /// Failures, and the power cut at operations of the run that has them.
     fn combined(&mut self, case: &Case) -> Result<TrialStats, Failure> {
-        let ordeal = FaultRun { plan: self.faults(), endurance: self.endurance(), records: true };
-        let first = run_with_faults(case, &ordeal)?;
+        let fault_run = FaultRun { plan: self.faults(), endurance: self.endurance(), records: true };
+        let first = run_with_faults(case, &fault_run)?;
         let mut tried = TrialStats::of_faults(&first);
         let changes: Vec<_> = (0_u64..).zip(&first.operations).filter(|&(_, &op)| op != FlashOp::Read).collect();
-        for _ in 0..if changes.is_empty() { 0 } else { ORDEALS } {
-            let mut plan = ordeal.plan.clone();
+        for _ in 0..if changes.is_empty() { 0 } else { FAULT_RUNS } {
+            let mut plan = fault_run.plan.clone();
             plan.at.insert(self.of(&changes).0, Fault::Cut(self.of(&Tear::ALL)));
             tried +=
-                TrialStats::of_faults(&run_with_faults(case, &FaultRun { plan, records: false, ..ordeal.clone() })?);
+                TrialStats::of_faults(&run_with_faults(case, &FaultRun { plan, records: false, ..fault_run.clone() })?);
         }
         Ok(tried)
     }

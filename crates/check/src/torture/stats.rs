@@ -96,24 +96,24 @@ impl TrialStats {
         }
     }
 
-    pub(super) fn of_faults(endured: &FaultRunReport) -> Self {
+    pub(super) fn of_faults(report: &FaultRunReport) -> Self {
         let mut tried = Self {
-            requests: endured.requests,
-            pages_written: endured.pages_written,
-            flash_operations: endured.flash_operations,
-            recoveries: endured.recoveries,
-            grown_bad_blocks: endured.grown_bad_blocks,
-            read_only: u64::from(endured.read_only),
-            lost_pages: endured.lost,
-            states: endured.states,
+            requests: report.requests,
+            pages_written: report.pages_written,
+            flash_operations: report.flash_operations,
+            recoveries: report.recoveries,
+            grown_bad_blocks: report.grown_bad_blocks,
+            read_only: u64::from(report.read_only),
+            lost_pages: report.lost,
+            states: report.states,
             ..Self::default()
         };
-        endured.strikes.iter().for_each(|strike| *tried.count_of(*strike) += 1);
+        report.injected.iter().for_each(|fault| *tried.count_of(*fault) += 1);
         tried
     }
 
-    fn count_of(&mut self, strike: InjectedFault) -> &mut u64 {
-        match strike.fault {
+    fn count_of(&mut self, fault: InjectedFault) -> &mut u64 {
+        match fault.fault {
             Fault::Cut(Tear::Before) => &mut self.cuts.before,
             Fault::Cut(Tear::Unseen) => &mut self.cuts.unseen,
             Fault::Cut(Tear::Torn) => &mut self.cuts.torn,

@@ -70,8 +70,8 @@ fn a_buffer_survives_failing_flash() {
     for stack in stacks() {
         let rates = Rates { program: 100, erase: 40, cut: 300, ..Rates::default() };
         for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed], 200, SEED)) {
-            let ordeal = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
-            run_with_faults(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
+            let fault_run = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
+            run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
         }
     }
 }

@@ -24,29 +24,29 @@ fn seed() -> u64 {
 struct Sum {
     runs: u64,
     requests: u64,
-    strikes: BTreeMap<&'static str, u64>,
+    injected: BTreeMap<&'static str, u64>,
     read_only: u64,
     early: u64,
     lost: u64,
 }
 
 impl Sum {
-    fn add(&mut self, endured: &FaultRunReport) {
+    fn add(&mut self, report: &FaultRunReport) {
         self.runs += 1;
-        self.requests += endured.requests;
-        for strike in &endured.strikes {
-            let name = match strike.fault {
+        self.requests += report.requests;
+        for fault in &report.injected {
+            let name = match fault.fault {
                 Fault::ProgramFails => "failed programs",
                 Fault::EraseFails => "failed erases",
                 Fault::ReadFails => "failed reads",
                 Fault::ReadCorrected => "corrected reads",
                 Fault::Cut(_) => "power cuts",
             };
-            *self.strikes.entry(name).or_default() += 1;
+            *self.injected.entry(name).or_default() += 1;
         }
-        self.read_only += u64::from(endured.read_only);
-        self.early += u64::from(endured.early);
-        self.lost += endured.lost;
+        self.read_only += u64::from(report.read_only);
+        self.early += u64::from(report.early);
+        self.lost += report.lost;
     }
 }
 
@@ -56,11 +56,11 @@ fn endure_all(what: &str, runs: &[(Case, FaultRun)]) -> (Sum, usize) {
     let next = AtomicUsize::new(0);
     let results: Mutex<(Sum, Vec<Failure>)> = Mutex::default();
     let work = || {
-        while let Some((case, ordeal)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = run_with_faults(case, ordeal);
+        while let Some((case, fault_run)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = run_with_faults(case, fault_run);
             let mut results = results.lock().expect("no worker panics");
             match result {
-                Ok(endured) => results.0.add(&endured),
+                Ok(report) => results.0.add(&report),
                 Err(failure) => results.1.push(failure),
             }
         }
@@ -75,9 +75,9 @@ fn endure_all(what: &str, runs: &[(Case, FaultRun)]) -> (Sum, usize) {
     for failure in failures.iter().take(4) {
         println!("{failure}");
     }
-    let Sum { runs, requests, strikes, read_only, early, lost } = &sum;
+    let Sum { runs, requests, injected, read_only, early, lost } = &sum;
     println!(
-        "{what}: {runs} runs, {requests} requests, {strikes:?}, {read_only} read-only ({early} early), {lost} pages lost, {} failed",
+        "{what}: {runs} runs, {requests} requests, {injected:?}, {read_only} read-only ({early} early), {lost} pages lost, {} failed",
         failures.len()
     );
     (sum, failures.len())

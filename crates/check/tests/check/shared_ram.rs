@@ -62,8 +62,8 @@ fn little_ram_survives_failing_flash() {
     for stack in stacks() {
         for rates in rates {
             for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed, Pattern::Uniform], 200, SEED)) {
-                let ordeal = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
-                run_with_faults(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
+                let fault_run = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
+                run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
             }
         }
     }

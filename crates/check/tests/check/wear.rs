@@ -95,8 +95,8 @@ fn every_policy_survives_failing_flash_and_power_cuts() {
     for stack in stacks() {
         let cases = failing_flash::cases(&stack, &[Pattern::Mixed], 200, SEED);
         for (i, case) in (0..).zip(with_settings(&stack, cases.into_iter())) {
-            let ordeal = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
-            run_with_faults(&case, &ordeal).unwrap_or_else(|failure| panic!("{failure}"));
+            let fault_run = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
+            run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
         }
     }
 }

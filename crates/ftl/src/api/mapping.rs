@@ -35,7 +35,7 @@ pub trait Mapping<D: Device>: Send {
     /// Tells of a request to come, so that a scheme can ask for the memory that it will touch.
     /// Changes nothing. A shell that looks ahead says so three times for each request, each time
     /// when it is nearer.
-    fn prefetch(&self, _media: &FlashPort<D>, _request: &Request, _foresight: PrefetchStage) {}
+    fn prefetch(&self, _flash: &FlashPort<D>, _request: &Request, _foresight: PrefetchStage) {}
 
     /// Whether it decides by what the host will ask, which no real device knows. A shell that does
     /// not know it either must refuse it.
@@ -61,7 +61,7 @@ pub trait Mapping<D: Device>: Send {
     fn on_response(&mut self, _request: &Request, _response: Nanos) {}
 
     /// Offers `budget` of idle time for background work.
-    fn idle(&mut self, _media: &mut FlashPort<D>, _budget: Nanos) -> Result<(), FtlError> {
+    fn idle(&mut self, _flash: &mut FlashPort<D>, _budget: Nanos) -> Result<(), FtlError> {
         Ok(())
     }
 

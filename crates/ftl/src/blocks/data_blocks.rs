@@ -125,9 +125,9 @@ impl DataBlocks {
     }
 
     /// Gives a logical block its first block, for a page of which the host says this.
-    pub fn begin(&mut self, blocks: &mut BlockManager, lbn: Lbn, said: Hint) -> Result<Pbn, FtlError> {
+    pub fn begin(&mut self, blocks: &mut BlockManager, lbn: Lbn, hint: Hint) -> Result<Pbn, FtlError> {
         debug_assert!(self.block(lbn).is_none(), "{lbn} has a block already");
-        let pbn = blocks.take_or_stop(AllocRequest::of(Purpose::Data, lbn).hinted(said), "a new logical block")?;
+        let pbn = blocks.take_or_stop(AllocRequest::of(Purpose::Data, lbn).hinted(hint), "a new logical block")?;
         self.remap(lbn, Some(pbn));
         Ok(pbn)
     }
@@ -236,8 +236,8 @@ impl DataBlocks {
     ) -> Result<Pbn, FtlError> {
         blocks.has_failed(failing);
         self.unreplaced.push(failing);
-        let ask = AllocRequest { lbn: label.owner, ..AllocRequest::new(Purpose::Relocated) };
-        let mut to = blocks.take_or_stop(ask, "replacing a failing block")?;
+        let alloc = AllocRequest { lbn: label.owner, ..AllocRequest::new(Purpose::Relocated) };
+        let mut to = blocks.take_or_stop(alloc, "replacing a failing block")?;
         debug_assert_ne!(to, failing, "a failing block replaces itself");
         // Where a block of the log has pages of several logical blocks, it has no owner.
         let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };

@@ -83,20 +83,20 @@ impl BlockManager {
 
     /// What of a page's hint its tag keeps for the wear policy, 0 for nothing.
     #[inline]
-    pub fn stored_hint(&self, said: Hint) -> u8 {
-        if self.keeps_file_types { said.file_type() } else { 0 }
+    pub fn stored_hint(&self, hint: Hint) -> u8 {
+        if self.keeps_file_types { hint.file_type() } else { 0 }
     }
 
     /// What the host said of a page, as far as its tag [keeps](Self::stored_hint) it.
     #[inline]
-    pub fn hint_of(&self, kept: u8) -> Hint {
-        if self.keeps_file_types { Hint::new(0, 0, kept) } else { Hint::NONE }
+    pub fn hint_of(&self, stored: u8) -> Hint {
+        if self.keeps_file_types { Hint::new(0, 0, stored) } else { Hint::NONE }
     }
 
     /// What to program for data of the host, which says this of them.
     #[inline]
-    pub fn content<D>(&self, said: Hint, data: D) -> Content<D> {
-        Content::Hinted(data, self.stored_hint(said))
+    pub fn content<D>(&self, hint: Hint, data: D) -> Content<D> {
+        Content::Hinted(data, self.stored_hint(hint))
     }
 
     /// For recovery: no block is free until it is given back, and each is as worn as the flash
@@ -111,43 +111,43 @@ impl BlockManager {
     }
 
     /// For recovery: a block holds something that is needed, as if it had been asked for so.
-    pub fn adopt(&mut self, pbn: Pbn, ask: AllocRequest) {
-        self.is_for(pbn, ask);
+    pub fn adopt(&mut self, pbn: Pbn, alloc: AllocRequest) {
+        self.is_for(pbn, alloc);
         self.saw(pbn);
     }
 
     /// A block is used for something else than it was taken for.
-    pub fn is_for(&mut self, pbn: Pbn, ask: AllocRequest) {
-        debug_assert_ne!(self.use_of(pbn), Use::Bad, "{pbn} is bad, and used for {:?}", ask.purpose);
-        self.uses[pbn.index()] = Use::InUse(ask.purpose);
-        self.policy.used(pbn, ask);
+    pub fn is_for(&mut self, pbn: Pbn, alloc: AllocRequest) {
+        debug_assert_ne!(self.use_of(pbn), Use::Bad, "{pbn} is bad, and used for {:?}", alloc.purpose);
+        self.uses[pbn.index()] = Use::InUse(alloc.purpose);
+        self.policy.used(pbn, alloc);
     }
 
     /// Takes a free block of any die.
     #[inline]
-    pub fn take(&mut self, ask: AllocRequest) -> Option<Pbn> {
-        let wanted = self.policy.wants(ask).and_then(|pbn| self.pool.take_this(pbn));
-        let pbn = wanted.or_else(|| self.pool.take(|free| self.policy.place(ask, free)))?;
+    pub fn take(&mut self, alloc: AllocRequest) -> Option<Pbn> {
+        let wanted = self.policy.wants(alloc).and_then(|pbn| self.pool.take_this(pbn));
+        let pbn = wanted.or_else(|| self.pool.take(|free| self.policy.place(alloc, free)))?;
         debug_assert_eq!(self.use_of(pbn), Use::Free, "{pbn} can be taken but is in use");
-        self.is_for(pbn, ask);
+        self.is_for(pbn, alloc);
         Some(pbn)
     }
 
     /// Takes a free block of one die.
     #[inline]
-    pub fn take_on(&mut self, die: u32, ask: AllocRequest) -> Option<Pbn> {
-        let here = self.policy.wants(ask).filter(|&pbn| self.geometry.die_of(pbn) == die);
+    pub fn take_on(&mut self, die: u32, alloc: AllocRequest) -> Option<Pbn> {
+        let here = self.policy.wants(alloc).filter(|&pbn| self.geometry.die_of(pbn) == die);
         let wanted = here.and_then(|pbn| self.pool.take_this(pbn));
-        let pbn = wanted.or_else(|| self.pool.take_on(die, |free| self.policy.place(ask, free)))?;
+        let pbn = wanted.or_else(|| self.pool.take_on(die, |free| self.policy.place(alloc, free)))?;
         debug_assert_eq!(self.use_of(pbn), Use::Free, "{pbn} can be taken but is in use");
         debug_assert_eq!(self.geometry.die_of(pbn), die, "{pbn} lies on another die");
-        self.is_for(pbn, ask);
+        self.is_for(pbn, alloc);
         Some(pbn)
     }
 
     /// Takes a free block of any die, or says why there is none.
-    pub fn take_or_stop(&mut self, ask: AllocRequest, wanted: &'static str) -> Result<Pbn, FtlError> {
-        self.take(ask).ok_or_else(|| self.out_of_space(wanted))
+    pub fn take_or_stop(&mut self, alloc: AllocRequest, wanted: &'static str) -> Result<Pbn, FtlError> {
+        self.take(alloc).ok_or_else(|| self.out_of_space(wanted))
     }
 
     /// The block in which a logical block is put together: the one that was begun, or a free one,
@@ -159,8 +159,8 @@ impl BlockManager {
         first: &Content<D>,
         wanted: &'static str,
     ) -> Result<Pbn, FtlError> {
-        let ask = AllocRequest::of(Purpose::Merge, lbn).hinted(self.hint_of(first.stored_hint()));
-        begun.map_or_else(|| self.take_or_stop(ask, wanted), Ok)
+        let alloc = AllocRequest::of(Purpose::Merge, lbn).hinted(self.hint_of(first.stored_hint()));
+        begun.map_or_else(|| self.take_or_stop(alloc, wanted), Ok)
     }
 
     /// There is no free block for something: because too many blocks have failed, and then the

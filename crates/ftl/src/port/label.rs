@@ -52,7 +52,7 @@ impl<D> Content<D> {
     pub fn stored_hint(&self) -> u8 {
         match self {
             Self::New(_) => 0,
-            Self::Hinted(_, kept) => *kept,
+            Self::Hinted(_, stored) => *stored,
             Self::Copy(page) => page.hint,
         }
     }

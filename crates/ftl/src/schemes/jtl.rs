@@ -253,10 +253,10 @@ impl SharedRamPolicy for Jtl {
 
     fn leaves(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
 
-    fn let_go(&mut self, cache: &mut EntryCache, what: Evict) {
+    fn evict(&mut self, cache: &mut EntryCache, what: Evict) {
         if let Evict::Entry(lpn) = what {
             self.take(cache, lpn);
-            cache.let_go(lpn);
+            cache.evict(lpn);
         }
     }
 

@@ -200,10 +200,10 @@ impl StreamPolicy for Streams {
     }
 
     #[inline]
-    fn hint_of(&self, kept: u8) -> Option<Hint> {
+    fn hint_of(&self, stored: u8) -> Option<Hint> {
         match self {
             Self::Separate | Self::Shared => None,
-            Self::Hinted { .. } => Some(Hint::of_stream(kept)),
+            Self::Hinted { .. } => Some(Hint::of_stream(stored)),
         }
     }
 

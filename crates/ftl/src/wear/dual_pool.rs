@@ -179,12 +179,12 @@ impl WearPolicy for DualPool {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
-        if matches!(ask.purpose, Purpose::Levelled | Purpose::Reserve) { free - 1 } else { 0 }
+    fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
+        if matches!(alloc.purpose, Purpose::Levelled | Purpose::Reserve) { free - 1 } else { 0 }
     }
 
-    fn wants(&mut self, ask: AllocRequest) -> Option<Pbn> {
-        let is_what_moves = matches!(ask.purpose, Purpose::Levelled | Purpose::Merge | Purpose::Reserve);
+    fn wants(&mut self, alloc: AllocRequest) -> Option<Pbn> {
+        let is_what_moves = matches!(alloc.purpose, Purpose::Levelled | Purpose::Merge | Purpose::Reserve);
         self.target.filter(|_| is_what_moves)
     }
 
@@ -271,13 +271,13 @@ mod tests {
         let mut policy = policy();
         let mut device = Device([(Use::Free, 7), (DATA, 3), (DATA, 8), (DATA, 2), (DATA, 5), (Use::Free, 1)]);
         let cold = policy.next_move(&device).expect("7 exceeds 2 by more than 4");
-        let ask = AllocRequest::new(Purpose::Levelled);
-        assert_eq!((cold, policy.wants(ask)), (Pbn::new(3), Some(Pbn::new(0))));
+        let alloc = AllocRequest::new(Purpose::Levelled);
+        assert_eq!((cold, policy.wants(alloc)), (Pbn::new(3), Some(Pbn::new(0))));
         assert_eq!(policy.wants(AllocRequest::new(Purpose::Data)), None);
-        policy.used(Pbn::new(0), ask);
+        policy.used(Pbn::new(0), alloc);
         policy.erased(cold, 3);
         policy.moved(cold, RelocateOutcome::Done);
-        assert_eq!((hot(&policy), policy.wants(ask)), (vec![2, 3, 4], None));
+        assert_eq!((hot(&policy), policy.wants(alloc)), (vec![2, 3, 4], None));
         device.0[0].1 = 6;
         assert_eq!(policy.next_move(&device), None, "no free hot block");
     }

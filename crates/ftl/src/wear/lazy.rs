@@ -193,8 +193,8 @@ impl WearPolicy for Lazy {
         self.free.order()
     }
 
-    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
-        self.free.place(ask, free)
+    fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
+        self.free.place(alloc, free)
     }
 
     fn keeps_file_types(&self) -> bool {
@@ -209,18 +209,18 @@ impl WearPolicy for Lazy {
         self.free.heard(of.hint);
     }
 
-    fn wants(&mut self, ask: AllocRequest) -> Option<Pbn> {
+    fn wants(&mut self, alloc: AllocRequest) -> Option<Pbn> {
         let (lbn, worn) = self.moving?;
-        (ask.purpose == Purpose::Merge && ask.lbn == Some(lbn)).then_some(worn)
+        (alloc.purpose == Purpose::Merge && alloc.lbn == Some(lbn)).then_some(worn)
     }
 
-    fn used(&mut self, pbn: Pbn, ask: AllocRequest) {
+    fn used(&mut self, pbn: Pbn, alloc: AllocRequest) {
         if let Some(rests) = &mut self.rests
-            && self.moving.is_some_and(|(lbn, worn)| ask.lbn == Some(lbn) && pbn == worn)
+            && self.moving.is_some_and(|(lbn, worn)| alloc.lbn == Some(lbn) && pbn == worn)
         {
             rests.begin(pbn);
         }
-        self.is_data[pbn.index()] = matches!(ask.purpose, Purpose::Data | Purpose::Merge);
+        self.is_data[pbn.index()] = matches!(alloc.purpose, Purpose::Data | Purpose::Merge);
     }
 
     fn erased(&mut self, pbn: Pbn, erases: u32) {

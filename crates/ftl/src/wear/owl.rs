@@ -174,13 +174,13 @@ impl WearScheme for Owl {
 }
 
 impl Ages {
-    fn place(&self, ask: AllocRequest, free: usize) -> usize {
-        match (self, ask) {
+    fn place(&self, alloc: AllocRequest, free: usize) -> usize {
+        match (self, alloc) {
             (Self::Table(table), AllocRequest { purpose: Purpose::Merge, lbn: Some(lbn), .. }) => {
                 table.place(lbn, free)
             }
             (Self::Table(_), _) => 0,
-            (Self::Temperatures(blocks), _) => blocks.place(ask, free),
+            (Self::Temperatures(blocks), _) => blocks.place(alloc, free),
         }
     }
 
@@ -191,9 +191,9 @@ impl Ages {
         }
     }
 
-    fn heard(&mut self, said: Hint) {
+    fn heard(&mut self, hint: Hint) {
         if let Self::Temperatures(blocks) = self {
-            blocks.heard(said);
+            blocks.heard(hint);
         }
     }
 
@@ -210,10 +210,10 @@ impl WearPolicy for Owl {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
-        match ask {
+    fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
+        match alloc {
             AllocRequest { purpose: Purpose::Merge, lbn, .. } if lbn.is_some() && lbn == self.moving => free - 1,
-            _ => self.ages.place(ask, free),
+            _ => self.ages.place(alloc, free),
         }
     }
 
@@ -221,9 +221,9 @@ impl WearPolicy for Owl {
         matches!(self.ages, Ages::Temperatures(_))
     }
 
-    fn used(&mut self, _pbn: Pbn, ask: AllocRequest) {
+    fn used(&mut self, _pbn: Pbn, alloc: AllocRequest) {
         if let (Some(pool), AllocRequest { purpose: Purpose::Data | Purpose::Merge, lbn: Some(lbn), .. }) =
-            (&mut self.pool, ask)
+            (&mut self.pool, alloc)
         {
             pool.arrived(lbn);
         }

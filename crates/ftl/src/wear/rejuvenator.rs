@@ -202,8 +202,8 @@ impl Rejuvenator {
         lists.of_min.filter(|_| runs_out || self.is_full(lists))
     }
 
-    fn is_hot(&self, ask: AllocRequest) -> bool {
-        match (ask.purpose, ask.lbn) {
+    fn is_hot(&self, alloc: AllocRequest) -> bool {
+        match (alloc.purpose, alloc.lbn) {
             (Purpose::Collected | Purpose::Levelled | Purpose::Reserve, _) => false,
             (_, Some(lbn)) => self.recent.is_hot(lbn),
             (_, None) => true,
@@ -216,8 +216,8 @@ impl WearPolicy for Rejuvenator {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
-        if self.is_moving || self.for_cold > 0 && !self.is_hot(ask) { free - 1 } else { 0 }
+    fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
+        if self.is_moving || self.for_cold > 0 && !self.is_hot(alloc) { free - 1 } else { 0 }
     }
 
     fn erased(&mut self, _pbn: Pbn, _erases: u32) {

@@ -98,8 +98,8 @@ impl WearPolicy for Saw {
         self.free.order()
     }
 
-    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
-        self.free.place(ask, free)
+    fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
+        self.free.place(alloc, free)
     }
 
     fn keeps_file_types(&self) -> bool {

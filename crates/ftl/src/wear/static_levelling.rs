@@ -146,8 +146,8 @@ impl WearPolicy for StaticLevelling {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
-        if self.is_moving || rests_for_long(ask.purpose) { free - 1 } else { 0 }
+    fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
+        if self.is_moving || rests_for_long(alloc.purpose) { free - 1 } else { 0 }
     }
 
     fn erased(&mut self, pbn: Pbn, erases: u32) {

@@ -79,14 +79,14 @@ impl FreeBlocks {
     }
 
     /// The place of the block to be taken, of so many.
-    pub fn place(&self, ask: AllocRequest, free: usize) -> usize {
-        self.temperatures.as_ref().map_or(0, |temperatures| temperatures.place(ask.hint, free))
+    pub fn place(&self, alloc: AllocRequest, free: usize) -> usize {
+        self.temperatures.as_ref().map_or(0, |temperatures| temperatures.place(alloc.hint, free))
     }
 
     /// The host has said this of some data.
-    pub fn heard(&mut self, said: Hint) {
+    pub fn heard(&mut self, hint: Hint) {
         if let Some(temperatures) = &mut self.temperatures {
-            temperatures.heard(said);
+            temperatures.heard(hint);
         }
     }
 
@@ -118,27 +118,27 @@ impl Temperatures {
         Self { degrees, of_type: Box::new([0; 256]), of_stream: Box::new([0; 256]) }
     }
 
-    fn heard(&mut self, said: Hint) {
-        if said.temperature() > 0 {
-            self.of_type[usize::from(said.file_type())] = said.temperature();
-            self.of_stream[usize::from(said.stream())] = said.temperature();
+    fn heard(&mut self, hint: Hint) {
+        if hint.temperature() > 0 {
+            self.of_type[usize::from(hint.file_type())] = hint.temperature();
+            self.of_stream[usize::from(hint.stream())] = hint.temperature();
         }
     }
 
     /// The degree of data: what is said of them, or was said last of their type or else of their
     /// stream; none if nothing was.
-    fn degree(&self, said: Hint) -> Option<u8> {
+    fn degree(&self, hint: Hint) -> Option<u8> {
         let last = |table: &[u8; 256], number: u8| if number > 0 { table[usize::from(number)] } else { 0 };
         let temperatures =
-            [said.temperature(), last(&self.of_type, said.file_type()), last(&self.of_stream, said.stream())];
+            [hint.temperature(), last(&self.of_type, hint.file_type()), last(&self.of_stream, hint.stream())];
         let temperature = temperatures.into_iter().find(|&temperature| temperature > 0)?;
         Some((temperature - 1).min(self.degrees))
     }
 
     /// The first block of the group of free blocks; the least worn of all for data of which nothing
     /// is known.
-    fn place(&self, said: Hint, free: usize) -> usize {
-        let Some(degree) = self.degree(said) else { return 0 };
+    fn place(&self, hint: Hint, free: usize) -> usize {
+        let Some(degree) = self.degree(hint) else { return 0 };
         let group = u32::from(self.degrees - degree).max(1);
         // Before group g stand 1 - 2^(1 - g) of the blocks; a group that is empty for want of
         // blocks shares the last.

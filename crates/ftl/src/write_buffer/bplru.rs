@@ -54,7 +54,7 @@ use crate::api::parameter::{Kind, Parameter, Values, joined};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::linked_lists::LinkedLists;
-use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, Held, Room, Victim};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, BufferedPage, Room, Victim};
 
 const PADDING: Parameter = Parameter {
     name: "padding",
@@ -133,7 +133,7 @@ impl Bplru {
 
     /// A page was written: its block is the most recent, or the next to leave if this ends a sweep
     /// over all of it.
-    fn written(&mut self, page: Held) {
+    fn written(&mut self, page: BufferedPage) {
         let (lbn, offset) = self.geometry.split_logical(page.lpn);
         let lbn = lbn.get();
         let size = self.size(lbn);
@@ -152,7 +152,7 @@ impl Bplru {
 }
 
 impl BufferPolicy for Bplru {
-    fn came(&mut self, page: Held, _request: &Request) {
+    fn came(&mut self, page: BufferedPage, _request: &Request) {
         let lbn = self.geometry.split_logical(page.lpn).0.get();
         let group = &mut self.groups[lbn as usize];
         if group.pages == 0 {
@@ -164,11 +164,11 @@ impl BufferPolicy for Bplru {
         self.written(page);
     }
 
-    fn rewritten(&mut self, page: Held, _request: &Request) {
+    fn rewritten(&mut self, page: BufferedPage, _request: &Request) {
         self.written(page);
     }
 
-    fn left(&mut self, page: Held) {
+    fn left(&mut self, page: BufferedPage) {
         let lbn = self.geometry.split_logical(page.lpn).0.get();
         let group = &mut self.groups[lbn as usize];
         *group = Group { pages: group.pages - 1, sweep: 0 };

@@ -40,7 +40,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, Held, Room, Victim};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, BufferedPage, Room, Victim};
 
 /// A logical block with pages that wait.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,7 +65,7 @@ pub struct Fab {
 
 impl Fab {
     /// A page was used, and its logical block has so many more, or fewer.
-    fn change(&mut self, page: Held, by: i32, is_use: bool) {
+    fn change(&mut self, page: BufferedPage, by: i32, is_use: bool) {
         let lbn = self.geometry.split_logical(page.lpn).0.get();
         let group = &mut self.groups[lbn as usize];
         self.order.remove(&(group.pages, Reverse(group.used), lbn));
@@ -104,19 +104,19 @@ impl BufferScheme for Fab {
 }
 
 impl BufferPolicy for Fab {
-    fn came(&mut self, page: Held, _request: &Request) {
+    fn came(&mut self, page: BufferedPage, _request: &Request) {
         self.change(page, 1, true);
     }
 
-    fn rewritten(&mut self, page: Held, _request: &Request) {
+    fn rewritten(&mut self, page: BufferedPage, _request: &Request) {
         self.change(page, 0, true);
     }
 
-    fn read(&mut self, page: Held) {
+    fn read(&mut self, page: BufferedPage) {
         self.change(page, 0, true);
     }
 
-    fn left(&mut self, page: Held) {
+    fn left(&mut self, page: BufferedPage) {
         self.change(page, -1, false);
     }
 

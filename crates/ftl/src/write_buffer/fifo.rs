@@ -23,7 +23,7 @@ use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
-use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, Held, PageOrder, Room, Victim};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, BufferedPage, PageOrder, Room, Victim};
 
 /// First in, first out.
 #[derive(Clone, Debug)]
@@ -47,11 +47,11 @@ impl BufferScheme for Fifo {
 }
 
 impl BufferPolicy for Fifo {
-    fn came(&mut self, page: Held, _request: &Request) {
+    fn came(&mut self, page: BufferedPage, _request: &Request) {
         self.order.enter(page);
     }
 
-    fn left(&mut self, page: Held) {
+    fn left(&mut self, page: BufferedPage) {
         self.order.leave(page);
     }
 

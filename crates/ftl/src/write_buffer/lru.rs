@@ -25,7 +25,7 @@ use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
-use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, Held, PageOrder, Room, Victim};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, BufferedPage, PageOrder, Room, Victim};
 
 /// Least recently used.
 #[derive(Clone, Debug)]
@@ -49,19 +49,19 @@ impl BufferScheme for Lru {
 }
 
 impl BufferPolicy for Lru {
-    fn came(&mut self, page: Held, _request: &Request) {
+    fn came(&mut self, page: BufferedPage, _request: &Request) {
         self.order.enter(page);
     }
 
-    fn rewritten(&mut self, page: Held, _request: &Request) {
+    fn rewritten(&mut self, page: BufferedPage, _request: &Request) {
         self.order.touch(page);
     }
 
-    fn read(&mut self, page: Held) {
+    fn read(&mut self, page: BufferedPage) {
         self.order.touch(page);
     }
 
-    fn left(&mut self, page: Held) {
+    fn left(&mut self, page: BufferedPage) {
         self.order.leave(page);
     }
 

@@ -26,7 +26,7 @@ use crate::port::timing::Nanos;
 
 /// A page that waits, as a policy knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct BufferedPage {
     /// Its logical page.
     pub lpn: Lpn,
     /// Where it lies: a number below the pages for which there is room, its own while it waits.
@@ -48,16 +48,16 @@ pub enum Victim {
 /// A way of choosing what leaves a write buffer.
 pub trait BufferPolicy: fmt::Debug + Send {
     /// A page waits now that did not wait before; it came with this request.
-    fn came(&mut self, page: Held, request: &Request);
+    fn came(&mut self, page: BufferedPage, request: &Request);
 
     /// A page that waits was written once more with this request, and holds the new content now.
-    fn rewritten(&mut self, _page: Held, _request: &Request) {}
+    fn rewritten(&mut self, _page: BufferedPage, _request: &Request) {}
 
     /// A page that waits was read.
-    fn read(&mut self, _page: Held) {}
+    fn read(&mut self, _page: BufferedPage) {}
 
     /// A page waits no more: it was written down, or trimmed.
-    fn left(&mut self, page: Held);
+    fn left(&mut self, page: BufferedPage);
 
     /// What shall be written down, since there is no room for a page that comes.
     fn next_victim(&mut self) -> Victim;
@@ -189,19 +189,19 @@ impl PageOrder {
     }
 
     /// A page comes, and is the last to leave.
-    pub fn enter(&mut self, page: Held) {
+    pub fn enter(&mut self, page: BufferedPage) {
         self.lpns[page.slot as usize] = page.lpn;
         self.queue.push_back(QUEUE, page.slot);
         self.pages += 1;
     }
 
     /// A page was used, and is the last to leave again.
-    pub fn touch(&mut self, page: Held) {
+    pub fn touch(&mut self, page: BufferedPage) {
         self.queue.move_back(QUEUE, page.slot);
     }
 
     /// A page waits no more.
-    pub fn leave(&mut self, page: Held) {
+    pub fn leave(&mut self, page: BufferedPage) {
         self.queue.remove(page.slot);
         self.pages -= 1;
     }

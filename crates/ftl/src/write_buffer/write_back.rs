@@ -47,7 +47,7 @@ use crate::port::ram_pages::RamPage;
 use crate::port::tally::Note;
 use crate::port::timing::{Device, FlashOp, Nanos};
 use crate::wear::levelling::Backend;
-use crate::write_buffer::policy::{BufferPolicy, Held, Room, Victim};
+use crate::write_buffer::policy::{BufferPolicy, BufferedPage, Room, Victim};
 
 /// A page that waits.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +58,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn held(self, lpn: Lpn) -> Held {
-        Held { lpn, slot: self.page.slot() }
+    fn buffered(self, lpn: Lpn) -> BufferedPage {
+        BufferedPage { lpn, slot: self.page.slot() }
     }
 }
 
@@ -337,7 +337,7 @@ impl WriteBuffer {
             flash.spend(self.room.delay);
             flash.note(Note::BufferRead);
             out[start] = flash.ram().get(page).clone();
-            self.policy.read(Held { lpn, slot: page.slot() });
+            self.policy.read(BufferedPage { lpn, slot: page.slot() });
             Ok(())
         })
     }

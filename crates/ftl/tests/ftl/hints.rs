@@ -73,8 +73,8 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
         for cut in 0..4 {
             assert!(flash.tally().count(Cause::Collection, FlashOp::Program) > 500, "hardly anything was collected");
             let blocks = kinds_in_blocks(&flash);
-            let is_kept = blocks.values().all(|kinds| have_in_common(hint_collection, kinds));
-            assert!(is_kept, "{hint_collection}, after {cut} cuts: {blocks:?}");
+            let is_pinned = blocks.values().all(|kinds| have_in_common(hint_collection, kinds));
+            assert!(is_pinned, "{hint_collection}, after {cut} cuts: {blocks:?}");
             let all: BTreeSet<Kind> = blocks.values().flatten().copied().collect();
             assert_eq!(all.len(), 6, "each stream has new pages and collected ones: {all:?}");
             ftl.check(&flash).expect("invariants");
@@ -96,8 +96,8 @@ fn streams_stay_apart_behind_a_write_buffer() {
         write(&mut ftl, &mut flash, 4_000);
         ftl.flush(&mut flash).expect("flushed");
         let blocks = kinds_in_blocks(&flash);
-        let is_kept = blocks.values().all(|kinds| have_in_common("together", kinds));
-        assert!(blocks.len() > 20 && is_kept, "{buffer}: {blocks:?}");
+        let is_pinned = blocks.values().all(|kinds| have_in_common("together", kinds));
+        assert!(blocks.len() > 20 && is_pinned, "{buffer}: {blocks:?}");
     }
 }
 

@@ -29,15 +29,15 @@ impl<const KEEPS: bool> WearPolicy for Listener<KEEPS> {
         KEEPS
     }
 
-    fn place(&mut self, ask: AllocRequest, _free: usize) -> usize {
-        let name = match ask.purpose {
+    fn place(&mut self, alloc: AllocRequest, _free: usize) -> usize {
+        let name = match alloc.purpose {
             Purpose::Data => "data",
             Purpose::Collected => "collected",
             Purpose::Log => "log",
             Purpose::Merge => "merge",
             _ => "other",
         };
-        let hint = [ask.hint.stream(), ask.hint.temperature(), ask.hint.file_type()];
+        let hint = [alloc.hint.stream(), alloc.hint.temperature(), alloc.hint.file_type()];
         self.heard.push((name, u64::from_be_bytes([0, 0, 0, 0, 0, hint[0], hint[1], hint[2]])));
         0
     }

@@ -133,9 +133,9 @@ impl LiveDrive {
     /// When all that the request in hand has asked for, and what ends at `earlier`, will be done in
     /// the modelled device's time.
     pub(crate) fn end_with(&mut self, earlier: Moment) -> Moment {
-        let media = self.parts().0;
-        let end = media.end();
-        media.device_mut().join(earlier, end)
+        let flash = self.parts().0;
+        let end = flash.end();
+        flash.device_mut().join(earlier, end)
     }
 
     /// Lets the modelled device's time pass until the request in hand, or the recovery, is done;

@@ -41,15 +41,15 @@ use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::recorder::Outcome;
 
-/// Runs a case on flash that fails; `Err` has the strikes that took effect in its replay line.
-pub fn run_with_faults(case: &Case, ordeal: &FaultRun) -> Result<FaultRunReport, Failure> {
-    run(case, ordeal).map(|(endured, _)| endured)
+/// Runs a case on flash that fails; `Err` has the faults that took effect in its replay line.
+pub fn run_with_faults(case: &Case, fault_run: &FaultRun) -> Result<FaultRunReport, Failure> {
+    run(case, fault_run).map(|(report, _)| report)
 }
 
-/// Stages the strikes that a case names.
+/// Stages the faults that a case names.
 pub(crate) fn replay(case: &Case, faults: &[InjectedFault]) -> Result<Outcome, Failure> {
-    let ordeal = FaultRun { plan: fault::plan(faults), ..FaultRun::default() };
-    run(case, &ordeal).map(|(_, outcome)| outcome)
+    let fault_run = FaultRun { plan: fault::plan(faults), ..FaultRun::default() };
+    run(case, &fault_run).map(|(_, outcome)| outcome)
 }
 
 /// Where a run stands, known even when a scheme panics.
@@ -60,18 +60,18 @@ struct Trail {
 
 impl Trail {
     /// The faults that took effect, in the request that failed, too.
-    fn strikes(&self) -> Vec<InjectedFault> {
-        self.hits.borrow().iter().map(|hit| hit.strike).collect()
+    fn injected(&self) -> Vec<InjectedFault> {
+        self.hits.borrow().iter().map(|hit| hit.injected).collect()
     }
 }
 
-fn run(case: &Case, ordeal: &FaultRun) -> Result<(FaultRunReport, Outcome), Failure> {
+fn run(case: &Case, fault_run: &FaultRun) -> Result<(FaultRunReport, Outcome), Failure> {
     case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
     let trail = Trail { place: Cell::new(FailurePoint::Format), hits: Hits::default() };
-    let whole = AssertUnwindSafe(|| Trial::new(case, ordeal, &trail)?.all());
+    let whole = AssertUnwindSafe(|| Trial::new(case, fault_run, &trail)?.all());
     let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
     result.map_err(|fault| {
-        let case = Case { schedule: FaultSchedule::Faults(trail.strikes()), ..case.clone() };
+        let case = Case { schedule: FaultSchedule::Faults(trail.injected()), ..case.clone() };
         Failure::new(&case, trail.place.get(), fault)
     })
 }
@@ -83,14 +83,14 @@ struct Trial<'a> {
     case: &'a Case,
     trail: &'a Trail,
     driver: Driver<CheckedDevice, FaultOracle>,
-    endured: FaultRunReport,
+    report: FaultRunReport,
 }
 
 impl<'a> Trial<'a> {
-    fn new(case: &'a Case, ordeal: &FaultRun, trail: &'a Trail) -> Result<Self, Fault> {
-        let chip = case.device.chip(ordeal.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
+    fn new(case: &'a Case, fault_run: &FaultRun, trail: &'a Trail) -> Result<Self, Fault> {
+        let chip = case.device.chip(fault_run.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let frail = FaultTracingChip::new(chip, ordeal.plan.clone(), trail.hits.clone(), ordeal.records);
+        let frail = FaultTracingChip::new(chip, fault_run.plan.clone(), trail.hits.clone(), fault_run.records);
         let oracle = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
         let format = |_: &mut FlashPort<_>| Ok(create(&case.stack, &layout)?);
         let device = Timed { chip: frail.into(), timing: FixedTimes::default() };
@@ -98,7 +98,7 @@ impl<'a> Trial<'a> {
         // Requests begin at 1 here, and reads are given their moments too, though they are done
         // page by page at the one before.
         driver.pass();
-        Ok(Self { case, trail, driver, endured: FaultRunReport::default() })
+        Ok(Self { case, trail, driver, report: FaultRunReport::default() })
     }
 
     fn frail(&self) -> &FaultTracingChip {
@@ -120,24 +120,24 @@ impl<'a> Trial<'a> {
         self.check()?;
         self.count();
         let outcome = self.driver.outcome();
-        self.endured.states.record(Phase::FailingFlash, &outcome.tally);
-        self.endured.strikes = self.trail.strikes();
-        self.endured.operations = self.driver.into_device().map(|device| device.chip.into_record()).unwrap_or_default();
-        Ok((self.endured, outcome))
+        self.report.states.record(Phase::FailingFlash, &outcome.tally);
+        self.report.injected = self.trail.injected();
+        self.report.operations = self.driver.into_device().map(|device| device.chip.into_record()).unwrap_or_default();
+        Ok((self.report, outcome))
     }
 
     fn count(&mut self) {
         let frail = self.frail();
         let Operations { reads, programs, erases } = frail.operations();
         let bad = (0..frail.geometry().blocks()).filter(|&block| frail.is_bad(Pbn::new(block))).count();
-        self.endured.flash_operations = reads + programs + erases;
-        self.endured.grown_bad_blocks = bad.saturating_sub(self.case.device.bad_blocks.len()) as u64;
-        self.endured.pages_written = self.driver.outcome().pages_written;
+        self.report.flash_operations = reads + programs + erases;
+        self.report.grown_bad_blocks = bad.saturating_sub(self.case.device.bad_blocks.len()) as u64;
+        self.report.pages_written = self.driver.outcome().pages_written;
     }
 
     /// One request, and everything that must hold after it.
     fn request(&mut self, operation: Operation) -> Result<(), Fault> {
-        self.endured.requests += 1;
+        self.report.requests += 1;
         let hits = self.driver.oracle.hits();
         match operation {
             Operation::Read(extent) => {
@@ -148,7 +148,7 @@ impl<'a> Trial<'a> {
             _ => self.change(operation)?,
         }
         let quiet = self.driver.oracle.hits() == hits;
-        if quiet && !self.endured.requests.is_multiple_of(READ_EVERYTHING_EVERY) {
+        if quiet && !self.report.requests.is_multiple_of(READ_EVERYTHING_EVERY) {
             operation.extent().map_or(Ok(()), |extent| self.read(extent))?;
         } else {
             self.read_everything()?;
@@ -185,7 +185,7 @@ impl<'a> Trial<'a> {
         // A read that had to make room may have found this out, and was served all the same.
         let (oracle, spares) = (&self.driver.oracle, self.driver.scheme().spares());
         let is_early = spares.used > spares.total && oracle.failed() <= spares.total;
-        self.endured.early |= is_early && !oracle.failed_blocks.is_empty() && self.may_be_early();
+        self.report.early |= is_early && !oracle.failed_blocks.is_empty() && self.may_be_early();
     }
 
     /// The power goes, comes back, and the scheme is recovered with the blocks that are left.
@@ -204,7 +204,7 @@ impl<'a> Trial<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.endured.recoveries += 1;
+        self.report.recoveries += 1;
         self.keep_books();
         for lpn in Extent::whole(self.case.logical_pages).lpns() {
             if let Some(got) = self.fetch(lpn)? {
@@ -227,8 +227,8 @@ impl<'a> Trial<'a> {
                 self.power_cut()?;
                 self.fetch(lpn)
             }
-            (Err(error), Some(told)) if error.is_uncorrectable() => {
-                self.endured.lost += u64::from(!std::mem::replace(told, true));
+            (Err(error), Some(reported)) if error.is_uncorrectable() => {
+                self.report.lost += u64::from(!std::mem::replace(reported, true));
                 Ok(None)
             }
             (Err(error), _) => Err(Fault::Stopped(error)),
@@ -250,13 +250,13 @@ impl<'a> Trial<'a> {
 
     fn check(&mut self) -> Result<(), Fault> {
         self.driver.check()?;
-        let is_corrected = |hit: &&Hit| hit.strike.fault == FlashFault::ReadCorrected;
+        let is_corrected = |hit: &&Hit| hit.injected.fault == FlashFault::ReadCorrected;
         let corrected = self.trail.hits.borrow().iter().filter(is_corrected).count();
         if corrected as u64 != self.frail().corrected_reads() {
             return Err(Fault::Accounts("reads that were corrected are not all counted".into()));
         }
         let (spares, failed) = (self.driver.scheme().spares(), self.driver.oracle.failed());
-        if spares.used != failed && !self.endured.early {
+        if spares.used != failed && !self.report.early {
             return Err(Fault::ReadOnly(format!("{} spares are used, but {failed} blocks have failed", spares.used)));
         }
         Ok(())
@@ -269,7 +269,7 @@ pub struct FaultRunReport {
     /// Host requests, the prefill's included.
     pub requests: u64,
     /// Faults that took effect.
-    pub strikes: Vec<InjectedFault>,
+    pub injected: Vec<InjectedFault>,
     /// Whether the device became read-only.
     pub read_only: bool,
     /// Whether it did so before the spares were used, because several pages failed while one block

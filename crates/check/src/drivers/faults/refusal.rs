@@ -17,18 +17,18 @@ impl Trial<'_> {
             return Err(Fault::ReadOnly(format!("{error}, but only {} of {} are used", spares.used, spares.total)));
         }
         // If a request that was served all the same found it out, that was judged then.
-        if failed <= spares.total && !self.endured.early {
+        if failed <= spares.total && !self.report.early {
             if !self.may_be_early() {
                 return Err(Fault::ReadOnly(format!("{error}, but only {failed} blocks have failed")));
             }
-            self.endured.early = true;
+            self.report.early = true;
         }
-        (self.driver.oracle.read_only, self.endured.read_only) = (true, true);
-        let recoveries = self.endured.recoveries;
+        (self.driver.oracle.read_only, self.report.read_only) = (true, true);
+        let recoveries = self.report.recoveries;
         let mut trimmed = Vec::new();
         for lpn in operation.extent().into_iter().flat_map(Extent::lpns) {
             // A lost page may have been written before the request stopped.
-            self.driver.oracle.hit.entry(lpn).and_modify(|told| *told = false);
+            self.driver.oracle.hit.entry(lpn).and_modify(|reported| *reported = false);
             let Some(got) = self.fetch(lpn)? else { continue };
             let oracle = &mut self.driver.oracle;
             match (oracle.compare(lpn, got), operation) {
@@ -42,7 +42,7 @@ impl Trial<'_> {
             }
         }
         self.driver.oracle.allowed.forget_request();
-        if self.endured.recoveries > recoveries {
+        if self.report.recoveries > recoveries {
             // The power was cut while this was found out. What holds since then is known already.
             return Ok(());
         }

@@ -26,8 +26,8 @@ impl WearPolicy for Ranked {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: AllocRequest, free: usize) -> usize {
-        assert!(free > 0, "asked for {ask:?} although nothing is free");
+    fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
+        assert!(free > 0, "asked for {alloc:?} although nothing is free");
         self.0
     }
 }
@@ -206,8 +206,8 @@ fn a_block_fails_once() {
 struct Choosy;
 
 impl WearPolicy for Choosy {
-    fn wants(&mut self, ask: AllocRequest) -> Option<Pbn> {
-        (ask.purpose == Purpose::Merge).then_some(Pbn::new(7))
+    fn wants(&mut self, alloc: AllocRequest) -> Option<Pbn> {
+        (alloc.purpose == Purpose::Merge).then_some(Pbn::new(7))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Single map entries in RAM, of which somebody else says who leaves.
 //!
 //! As in a cache of whole pages, room has been made before an entry is brought in
-//! ([`EntryCache::let_go`]). An entry has a place, a number below the most entries that were ever
+//! ([`EntryCache::evict`]). An entry has a place, a number below the most entries that were ever
 //! cached at once, by which lists beside this cache can name it.
 
 use std::num::NonZeroU32;
@@ -54,7 +54,7 @@ impl EntryCache {
     }
 
     /// An entry leaves, of which flash says the same.
-    pub fn let_go(&mut self, lpn: Lpn) {
+    pub fn evict(&mut self, lpn: Lpn) {
         debug_assert!(!self.newer.contains(lpn), "the newer entry of {lpn} would be lost");
         if let Some(place) = self.place_of[lpn.index()].take() {
             self.free.push(place.get() - 1);
@@ -160,7 +160,7 @@ mod tests {
         cache.clean(0, |lpn, ppn| written.push((lpn.get(), ppn.map(Ppn::get))));
         assert_eq!(written, [(5, Some(50)), (7, Some(70))]);
         assert!(cache.is_newer(Lpn::new(200)) && !cache.is_newer(Lpn::new(5)));
-        cache.let_go(Lpn::new(7));
+        cache.evict(Lpn::new(7));
         // The place of an entry that has left is taken again.
         assert_eq!((cache.find(Lpn::new(7)), cache.insert(Lpn::new(9), &table)), (None, places[1]));
         assert_eq!((cache.entries(), cache.lpn(places[1]), cache.entries[1].1), (3, Lpn::new(9), None));

@@ -67,7 +67,7 @@ pub trait ForeignPages: Send + Sized {
     /// that are, without those that the table maps there, too.
     fn check<D: Device>(
         &self,
-        _media: &FlashPort<D>,
+        _flash: &FlashPort<D>,
         _space: &PageSpace,
         _is_mapped: &dyn Fn(Lpn, Ppn) -> bool,
     ) -> Result<u64, BrokenInvariant> {

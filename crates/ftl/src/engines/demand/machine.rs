@@ -125,7 +125,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             ConfigError([Some(refused.0), advice].into_iter().flatten().collect::<Vec<_>>().join(", "))
         })?;
         if let Some(stream) = S::ForeignPages::STREAM {
-            space.keep_stream(stream);
+            space.pin_stream(stream);
         }
         let mut aside = Vec::new();
         for _ in 0..copies {
@@ -208,7 +208,7 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
         flash.with_cause(Cause::Mapping, |flash| self.write_trims_down(flash))
     }
 
-    fn prefetch(&self, _media: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
+    fn prefetch(&self, _flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         if request.lpn.get() < self.table.logical_pages() {
             match stage {
                 PrefetchStage::Far => self.cache.prefetch_slot(request.lpn),
@@ -270,13 +270,13 @@ impl<S: DemandScheme> DemandPaged<S> {
         &mut self,
         flash: &mut FlashPort<D>,
         stream: Stream,
-        (lpn, said): (Lpn, Hint),
+        (lpn, hint): (Lpn, Hint),
         data: &D::Data,
         next_die: impl FnMut(&mut Self, &mut FlashPort<D>) -> Result<u32, FtlError>,
     ) -> Result<(), FtlError> {
         let slot = self.lookup(flash, lpn, self.background)?;
-        let page = (Label::new(lpn.get(), Role::Data), self.blocks.stored_hint(said));
-        let to = self.append_on(flash, (stream, said), page, data, next_die)?;
+        let page = (Label::new(lpn.get(), Role::Data), self.blocks.stored_hint(hint));
+        let to = self.append_on(flash, (stream, hint), page, data, next_die)?;
         self.remap(flash, lpn, slot, Some(to));
         Ok(())
     }
@@ -489,7 +489,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     pub fn write_down<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
-        (lpn, said): (Lpn, Hint),
+        (lpn, hint): (Lpn, Hint),
         data: &D::Data,
     ) -> Result<(), FtlError> {
         let slot = match self.cache.find(lpn) {
@@ -497,7 +497,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             None => self.lookup(flash, lpn, self.background)?,
         };
         let label = Label::new(lpn.get(), Role::Data);
-        let to = self.append_on(flash, (HOST, said), (label, 0), data, |scheme, flash| scheme.next_die(flash, HOST))?;
+        let to = self.append_on(flash, (HOST, hint), (label, 0), data, |scheme, flash| scheme.next_die(flash, HOST))?;
         self.remap(flash, lpn, slot, Some(to));
         Ok(())
     }

@@ -90,8 +90,8 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             let stream = self.policy.written(request, lpn);
-            let kept = self.policy.stored_hint(request).unwrap_or_else(|| self.blocks.stored_hint(request.hint));
-            let page = (Label::new(lpn.get(), Role::Data), kept);
+            let stored_hint = self.policy.stored_hint(request).unwrap_or_else(|| self.blocks.stored_hint(request.hint));
+            let page = (Label::new(lpn.get(), Role::Data), stored_hint);
             let to = (stream, request.hint);
             let to = self.append_on(flash, to, page, &data[i], |scheme, flash| scheme.next_die(flash, stream))?;
             self.remap(lpn, Some(to));
@@ -100,7 +100,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
         self.repair_after_write(flash)
     }
 
-    fn trim(&mut self, _media: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, _flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         for (_, lpn) in request.lpns() {
             self.remap(lpn, None);
         }
@@ -115,7 +115,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
         collect_in_idle(self, flash, self.gc_idle, budget)
     }
 
-    fn prefetch(&self, _media: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
+    fn prefetch(&self, _flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         match stage {
             PrefetchStage::Far => prefetch(&self.map, request.lpn.index()),
             PrefetchStage::Near => {
@@ -244,8 +244,8 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     }
 
     #[inline]
-    fn hint_of(&mut self, kept: u8) -> Hint {
-        self.policy.hint_of(kept).unwrap_or_else(|| self.blocks.hint_of(kept))
+    fn hint_of(&mut self, stored: u8) -> Hint {
+        self.policy.hint_of(stored).unwrap_or_else(|| self.blocks.hint_of(stored))
     }
 
     #[inline]

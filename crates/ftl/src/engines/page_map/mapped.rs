@@ -101,8 +101,8 @@ pub trait PageMapped {
 
     /// What the host said of a page, as far as its tag keeps it.
     #[inline]
-    fn hint_of(&mut self, kept: u8) -> Hint {
-        self.blocks().hint_of(kept)
+    fn hint_of(&mut self, stored: u8) -> Hint {
+        self.blocks().hint_of(stored)
     }
 
     /// The most programs that moving a page takes: one, and those of the map on flash.
@@ -269,14 +269,14 @@ pub trait PageMapped {
         &mut self,
         flash: &mut FlashPort<D>,
         to: (Stream, Hint),
-        (label, kept): (Label, u8),
+        (label, stored_hint): (Label, u8),
         data: &D::Data,
         mut next_die: impl FnMut(&mut Self, &mut FlashPort<D>) -> Result<u32, FtlError>,
     ) -> Result<Ppn, FtlError> {
         loop {
             let die = next_die(self, flash)?;
             let (space, blocks, _) = self.parts();
-            let content = Content::Hinted(data.clone(), kept);
+            let content = Content::Hinted(data.clone(), stored_hint);
             if let Some(to) = space.program(flash, blocks, die, to, label, content)? {
                 return Ok(to);
             }
@@ -308,7 +308,7 @@ pub trait PageMapped {
         if self.move_trim_page(flash, die, from)? {
             return Ok(());
         }
-        let (lpn, role, said, content) = match flash.read_to_move(from)? {
+        let (lpn, role, hint, content) = match flash.read_to_move(from)? {
             Some(page) => (Lpn::new(page.logical), self.role_moved(), self.hint_of(page.hint), Content::Copy(page)),
             None if self.drop_duplicate(from) => return Ok(()),
             None => (self.lose(flash, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
@@ -316,7 +316,7 @@ pub trait PageMapped {
         let label = Label::new(lpn.get(), role);
         let stream = self.collected();
         let (space, blocks, trims) = self.parts();
-        let to = space.program_moved(flash, blocks, die, (stream, said), (label, &content), trims)?;
+        let to = space.program_moved(flash, blocks, die, (stream, hint), (label, &content), trims)?;
         self.moved(lpn, from, to);
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::prefetch::prefetch;
 
 /// A data page in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct CachedPage {
     /// Its logical page.
     pub lpn: Lpn,
     /// The handle of its content.
@@ -30,7 +30,7 @@ pub struct Held {
 #[derive(Clone, Debug)]
 pub struct DataCache {
     /// What is held at each place, or was.
-    places: Vec<Held>,
+    places: Vec<CachedPage>,
     free: Vec<u32>,
     place_of: Vec<Option<NonZeroU32>>,
     newer: u32,
@@ -68,7 +68,7 @@ impl DataCache {
     /// # Panics
     /// When there was never one: an error in the caller's own source.
     #[inline]
-    pub fn at(&self, place: u32) -> &Held {
+    pub fn at(&self, place: u32) -> &CachedPage {
         let held = &self.places[place as usize];
         debug_assert!(self.find(held.lpn) == Some(place), "no page is held at place {place}");
         held
@@ -76,7 +76,7 @@ impl DataCache {
 
     /// Holds a page, of which none was held; returns its place.
     #[inline]
-    pub fn hold(&mut self, held: Held) -> u32 {
+    pub fn insert(&mut self, held: CachedPage) -> u32 {
         debug_assert!(self.find(held.lpn).is_none(), "{} is held already", held.lpn);
         self.newer += u32::from(held.is_newer);
         let place = self.free.pop().unwrap_or_else(|| {
@@ -89,10 +89,10 @@ impl DataCache {
     }
 
     /// The host has written a page again that is held at a place; returns what was held there.
-    pub fn replace(&mut self, place: u32, page: RamPage, hint: Hint) -> Held {
+    pub fn replace(&mut self, place: u32, page: RamPage, hint: Hint) -> CachedPage {
         let before = *self.at(place);
         self.newer += u32::from(!before.is_newer);
-        self.put(place, Held { page, hint, is_newer: true, ..before });
+        self.put(place, CachedPage { page, hint, is_newer: true, ..before });
         before
     }
 
@@ -105,7 +105,7 @@ impl DataCache {
     /// Field by field: a whole that is read just after its small fields were written makes the
     /// processor wait until all writes before them have arrived in its cache (docs/performance.md).
     #[inline]
-    fn put(&mut self, place: u32, Held { lpn, page, hint, is_newer }: Held) {
+    fn put(&mut self, place: u32, CachedPage { lpn, page, hint, is_newer }: CachedPage) {
         let at = &mut self.places[place as usize];
         at.lpn = lpn;
         at.page = page;
@@ -115,7 +115,7 @@ impl DataCache {
 
     /// Holds a logical page no longer; returns what was held.
     #[inline]
-    pub fn remove(&mut self, lpn: Lpn) -> Option<Held> {
+    pub fn remove(&mut self, lpn: Lpn) -> Option<CachedPage> {
         let place = self.place_of[lpn.index()].take()?.get() - 1;
         self.free.push(place);
         let held = self.places[place as usize];
@@ -125,8 +125,8 @@ impl DataCache {
     }
 
     /// All pages held, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &Held> {
-        let is_held = |&(place, held): &(u32, &Held)| self.find(held.lpn) == Some(place);
+    pub fn iter(&self) -> impl Iterator<Item = &CachedPage> {
+        let is_held = |&(place, held): &(u32, &CachedPage)| self.find(held.lpn) == Some(place);
         (0..).zip(&self.places).filter(is_held).map(|(_, held)| held)
     }
 
@@ -158,8 +158,9 @@ mod tests {
     #[test]
     fn what_is_newer_than_flash_is_known_until_it_is_written_or_leaves() {
         let (mut held, mut ram) = (DataCache::none(10), RamPages::default());
-        let mut page = |lpn: u32, is_newer| Held { lpn: Lpn::new(lpn), page: ram.put(lpn), hint: Hint::NONE, is_newer };
-        let places = [page(7, true), page(2, true), page(5, false)].map(|page| held.hold(page));
+        let mut page =
+            |lpn: u32, is_newer| CachedPage { lpn: Lpn::new(lpn), page: ram.put(lpn), hint: Hint::NONE, is_newer };
+        let places = [page(7, true), page(2, true), page(5, false)].map(|page| held.insert(page));
         let lpns = |held: &DataCache| held.newer_pages().iter().map(|lpn| lpn.get()).collect::<Vec<_>>();
         assert_eq!((lpns(&held), held.newer(), held.pages()), (vec![2, 7], 2, 3));
         held.is_written(places[0]);
@@ -170,7 +171,7 @@ mod tests {
         assert!(held.remove(Lpn::new(2)).is_some_and(|left| left.is_newer));
         assert_eq!((held.remove(Lpn::new(2)), held.newer(), held.find(Lpn::new(2))), (None, 1, None));
         // The place of a page that has left is taken again.
-        assert_eq!(held.hold(page(9, true)), places[1]);
+        assert_eq!(held.insert(page(9, true)), places[1]);
         assert_eq!((held.pages(), held.find(Lpn::new(9))), (3, Some(places[1])));
     }
 }

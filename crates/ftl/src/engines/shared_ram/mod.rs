@@ -27,7 +27,7 @@ use crate::api::wear::RelocateOutcome;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::{HOST, PageMapped};
-use crate::engines::shared_ram::data_cache::{DataCache, Held};
+use crate::engines::shared_ram::data_cache::{CachedPage, DataCache};
 use crate::engines::shared_ram::policy::{CacheOf, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
@@ -120,7 +120,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
             Evict::Translation(page) => self.paged.write_back(flash, page)?,
             Evict::Entry(lpn) => self.paged.write_back_entry(flash, lpn)?,
         }
-        self.policy.let_go(self.paged.cache_mut(), what);
+        self.policy.evict(self.paged.cache_mut(), what);
         Ok(())
     }
 
@@ -134,7 +134,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
             let (policy, mut ram) = self.in_ram();
             policy.entry_was_there(&mut ram, lpn);
         }
-        let Held { page, hint, .. } = *self.held.at(place);
+        let CachedPage { page, hint, .. } = *self.held.at(place);
         let data = flash.ram().get(page).clone();
         self.owed += self.page_delay;
         self.paged.write_down(flash, (lpn, hint), &data)?;
@@ -215,7 +215,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
     }
 
     /// Holds a page that was not held, after making room for it.
-    fn hold<D: Device>(
+    fn cache_page<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
         (request, lpn): (&Request, Lpn),
@@ -224,7 +224,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
     ) -> Result<(), FtlError> {
         self.make_room(flash, EvictionReason::Data(lpn))?;
         let page = flash.ram_mut().put(data);
-        let place = self.held.hold(Held { lpn, page, hint: request.hint, is_newer });
+        let place = self.held.insert(CachedPage { lpn, page, hint: request.hint, is_newer });
         debug_assert!(self.held.pages() <= self.policy.most_pages() as usize, "RAM has no room for {lpn}");
         let (policy, mut ram) = self.in_ram();
         policy.came(&mut ram, place);
@@ -249,7 +249,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         let data = flash.read(at)?.data;
         // On a read-only device the entry may not be where that of a held page has to be.
         if P::HOLDS_READS && !goes_around && self.paged.blocks().spares().admit().is_ok() {
-            FtlError::unless_read_only(self.hold(flash, (request, lpn), data.clone(), false))?;
+            FtlError::unless_read_only(self.cache_page(flash, (request, lpn), data.clone(), false))?;
         }
         Ok(data)
     }
@@ -284,7 +284,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
                 self.with_entry(flash, lpn, |paged, flash| paged.find(flash, lpn))?;
             }
         }
-        self.hold(flash, (request, lpn), data.clone(), true)
+        self.cache_page(flash, (request, lpn), data.clone(), true)
     }
 
     fn write_around<D: Device>(
@@ -318,9 +318,9 @@ impl<P: SharedRamPolicy> Scheme for SharedRam<P> {
 impl<P: SharedRamPolicy, D: Device> Mapping<D> for SharedRam<P> {
     fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         self.policy.begins(request);
-        self.serve(flash, |joint, flash| {
+        self.serve(flash, |shared, flash| {
             flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
-                out[i] = joint.read_page(flash, request, lpn)?;
+                out[i] = shared.read_page(flash, request, lpn)?;
                 Ok(())
             })
         })
@@ -328,35 +328,35 @@ impl<P: SharedRamPolicy, D: Device> Mapping<D> for SharedRam<P> {
 
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.policy.begins(request);
-        self.serve(flash, |joint, flash| {
-            let goes_around = joint.goes_around(request);
+        self.serve(flash, |shared, flash| {
+            let goes_around = shared.goes_around(request);
             flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
                 if goes_around {
-                    joint.write_around(flash, (request, lpn), &data[i])
+                    shared.write_around(flash, (request, lpn), &data[i])
                 } else {
-                    joint.write_page(flash, (request, lpn), &data[i])
+                    shared.write_page(flash, (request, lpn), &data[i])
                 }
             })?;
-            joint.paged.repair_after_write(flash)
+            shared.paged.repair_after_write(flash)
         })
     }
 
     fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         self.policy.begins(request);
-        self.serve(flash, |joint, flash| {
+        self.serve(flash, |shared, flash| {
             flash.in_parallel(request.lpns(), |flash, (_, lpn)| {
-                joint.with_entry(flash, lpn, |paged, flash| paged.trim_page(flash, lpn))?;
-                joint.supersede(flash, lpn);
+                shared.with_entry(flash, lpn, |paged, flash| paged.trim_page(flash, lpn))?;
+                shared.supersede(flash, lpn);
                 Ok(())
             })
         })
     }
 
     fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
-        self.serve(flash, |joint, flash| {
-            flash.in_parallel(joint.held.newer_pages(), |flash, lpn| joint.write_down(flash, lpn))?;
-            joint.paged.repair_after_write(flash)?;
-            joint.paged.flush(flash)
+        self.serve(flash, |shared, flash| {
+            flash.in_parallel(shared.held.newer_pages(), |flash, lpn| shared.write_down(flash, lpn))?;
+            shared.paged.repair_after_write(flash)?;
+            shared.paged.flush(flash)
         })
     }
 

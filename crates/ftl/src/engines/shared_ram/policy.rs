@@ -185,7 +185,7 @@ pub trait SharedRamPolicy: Send + Sized {
     }
 
     /// What of the map was to leave can leave: flash says the same.
-    fn let_go(&mut self, cache: &mut CacheOf<Self>, what: Evict);
+    fn evict(&mut self, cache: &mut CacheOf<Self>, what: Evict);
 
     /// What is wrong with what it keeps, if anything is.
     fn fault(&self, cache: &CacheOf<Self>, held: &DataCache) -> Option<String>;

@@ -357,13 +357,13 @@ impl SharedRamPolicy for Aps {
         self.page_ghosts.take(lpn);
     }
 
-    fn let_go(&mut self, cache: &mut EntryCache, what: Evict) {
+    fn evict(&mut self, cache: &mut EntryCache, what: Evict) {
         if let Evict::Entry(lpn) = what
             && let Some(EntrySlot(place)) = cache.find(lpn)
         {
             self.entries.leave(place);
             self.used[MAP] -= ENTRY_BYTES;
-            cache.let_go(lpn);
+            cache.evict(lpn);
             self.entry_ghosts.add(lpn);
         }
     }

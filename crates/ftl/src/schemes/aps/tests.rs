@@ -2,7 +2,7 @@ use host::{Hint, HostOp};
 use random::SeededRng;
 
 use super::*;
-use crate::engines::shared_ram::data_cache::Held;
+use crate::engines::shared_ram::data_cache::CachedPage;
 use crate::port::ram_pages::RamPages;
 use crate::testing::layout;
 
@@ -47,7 +47,7 @@ impl Bench {
                 }
                 Evict::Entry(lpn) => {
                     assert_eq!((lpn, among), (self.entries.remove(0), cache.entries() as u64), "used longest ago");
-                    aps.let_go(cache, what);
+                    aps.evict(cache, what);
                 }
                 Evict::Translation(page) => unreachable!("translation page {page} is not kept"),
             }
@@ -73,8 +73,8 @@ impl Bench {
             aps.used(&mut RamView { cache, held }, place, HostOp::Write);
         } else {
             self.make_room(EvictionReason::Data(lpn));
-            let held = Held { lpn, page: self.pages.put(()), hint: Hint::NONE, is_newer: true };
-            let place = self.held.hold(held);
+            let held = CachedPage { lpn, page: self.pages.put(()), hint: Hint::NONE, is_newer: true };
+            let place = self.held.insert(held);
             let Self { aps, cache, held, .. } = self;
             aps.came(&mut RamView { cache, held }, place);
         }

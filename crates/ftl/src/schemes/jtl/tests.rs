@@ -39,7 +39,7 @@ impl Bench {
         let Self { jtl, cache, held, left, .. } = self;
         while let Some(Victim { what, .. }) = jtl.next_victim(&mut RamView { cache, held }, EvictionReason::Entry(lpn))
         {
-            jtl.let_go(cache, what);
+            jtl.evict(cache, what);
             match what {
                 Evict::Entry(lpn) => left.push(lpn),
                 other => unreachable!("no data is held, and {other:?} leaves"),

@@ -199,7 +199,7 @@ impl Superblocks {
 
     /// Prepares a superblock for a page of which the host says this, as far as that is possible
     /// without moving pages.
-    pub(super) fn prepare(&mut self, blocks: &mut BlockManager, superblock: u32, said: Hint) -> Result<Step, FtlError> {
+    pub(super) fn prepare(&mut self, blocks: &mut BlockManager, superblock: u32, hint: Hint) -> Result<Step, FtlError> {
         if self.room(superblock, Stream::Hot).is_some() {
             return Ok(Step::Ready);
         }
@@ -210,7 +210,7 @@ impl Superblocks {
         let Spares { total, used } = blocks.spares();
         let reserve = 1 + usize::from(used < total);
         if may_have && blocks.free() > reserve {
-            self.open(blocks, superblock, Stream::Hot, said)?;
+            self.open(blocks, superblock, Stream::Hot, hint)?;
             return Ok(Step::Ready);
         }
         // What a collection has left open serves the host as well.
@@ -232,9 +232,9 @@ impl Superblocks {
         own.blocks.iter().copied().filter(|pbn| !self.failing.contains(pbn)).min_by_key(price)
     }
 
-    fn open(&mut self, blocks: &mut BlockManager, superblock: u32, stream: Stream, said: Hint) -> Result<(), FtlError> {
+    fn open(&mut self, blocks: &mut BlockManager, superblock: u32, stream: Stream, hint: Hint) -> Result<(), FtlError> {
         let purpose = if stream == Stream::Hot { Purpose::Data } else { Purpose::Collected };
-        let pbn = blocks.take_or_stop(AllocRequest::new(purpose).hinted(said), "a superblock's next block")?;
+        let pbn = blocks.take_or_stop(AllocRequest::new(purpose).hinted(hint), "a superblock's next block")?;
         self.add(superblock, pbn);
         self.all[superblock as usize].open[stream as usize] = Some((pbn, 0));
         Ok(())
@@ -251,8 +251,8 @@ impl Superblocks {
         (label, content): (Label, &Content<D::Data>),
     ) -> Result<Option<Ppn>, FtlError> {
         if self.room(superblock, stream).is_none() {
-            let said = blocks.hint_of(content.stored_hint());
-            self.open(blocks, superblock, stream, said)?;
+            let hint = blocks.hint_of(content.stored_hint());
+            self.open(blocks, superblock, stream, hint)?;
         }
         let Some((pbn, next)) = self.room(superblock, stream) else { return Ok(None) };
         let ppn = self.geometry.page(pbn, next);

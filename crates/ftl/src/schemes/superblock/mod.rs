@@ -176,7 +176,7 @@ impl<D: Device> Mapping<D> for Superblock {
         Ok(())
     }
 
-    fn trim(&mut self, _media: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, _flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         for (_, lpn) in request.lpns() {
             self.table.set(lpn, None).into_iter().for_each(|old| self.superblocks.release(old));
         }
@@ -247,7 +247,7 @@ impl Superblock {
     fn place<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
-        said: Hint,
+        hint: Hint,
         page: (Label, &Content<D::Data>),
     ) -> Result<Ppn, FtlError> {
         self.blocks.spares().admit()?;
@@ -255,7 +255,7 @@ impl Superblock {
         let (superblock, _) = self.superblocks.of_page(lpn);
         let to = loop {
             self.empty_failing(flash)?;
-            if let Step::Collect(victim) = self.superblocks.prepare(&mut self.blocks, superblock, said)? {
+            if let Step::Collect(victim) = self.superblocks.prepare(&mut self.blocks, superblock, hint)? {
                 flash.note(Note::Collection);
                 flash.with_cause(Cause::Collection, |flash| self.collect(flash, victim))?;
             } else if let Some(to) = self.superblocks.program(flash, &mut self.blocks, superblock, Stream::Hot, page)? {

@@ -254,10 +254,10 @@ impl SharedRamPolicy for Tree {
         self.order.leaves_after(place)
     }
 
-    fn let_go(&mut self, cache: &mut PageCache, what: Evict) {
+    fn evict(&mut self, cache: &mut PageCache, what: Evict) {
         if let Evict::Translation(page) = what {
-            cache.let_go(page);
-            self.order.let_go(page);
+            cache.evict(page);
+            self.order.evict(page);
         }
     }
 

@@ -171,7 +171,7 @@ impl Order for Opt {
         self.order.remove(&(self.next_of_place[place as usize], true, place));
     }
 
-    fn let_go(&mut self, group: u32) {
+    fn evict(&mut self, group: u32) {
         if let Some(next) = self.next_of_group[group as usize].take() {
             self.order.remove(&(next, false, group));
         }

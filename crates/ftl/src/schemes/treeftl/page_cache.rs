@@ -2,7 +2,7 @@
 //!
 //! A miss brings a translation page, a write of it leaves it there. Which page leaves, and when, is
 //! said by whoever owns the RAM that such pages share with others: before a miss, room has been
-//! made ([`PageCache::let_go`]).
+//! made ([`PageCache::evict`]).
 //!
 //! What a clean entry says is read from the mirror of the translation page on flash, which changes
 //! only when the page is written. Only what is newer is kept here: whole pages were copied once,
@@ -50,7 +50,7 @@ impl PageCache {
     }
 
     /// A translation page leaves, of which flash says the same.
-    pub fn let_go(&mut self, page: u32) {
+    pub fn evict(&mut self, page: u32) {
         debug_assert!(
             self.newer.of_page(page).next().is_none(),
             "newer entries of translation page {page} would be lost"
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_cached_whole_and_is_let_go_when_flash_says_the_same() {
+    fn a_page_is_cached_whole_and_is_evicted_when_flash_says_the_same() {
         let mut table = TranslationTable::new(300, 128, 1);
         table.write_entry(Lpn::new(130), Some(Ppn::new(9)));
         let mut cache = PageCache::new(300, 128);
@@ -161,7 +161,7 @@ mod tests {
         assert!(!cache.is_newer(slot));
         cache.insert(Lpn::new(299), &table);
         assert_eq!((cache.pages(), cache.holds_page(1), cache.holds_page(2)), (2, true, true));
-        cache.let_go(1);
+        cache.evict(1);
         assert_eq!((cache.find(Lpn::new(130)), cache.pages()), (None, 1));
         // What was newer once is not remembered.
         cache.insert(Lpn::new(130), &table);

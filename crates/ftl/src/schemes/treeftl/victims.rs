@@ -37,7 +37,7 @@ pub(super) trait Order: fmt::Debug + Send {
     fn left(&mut self, group: u32, place: u32, lpn: Lpn);
 
     /// A translation page leaves, which has no data pages.
-    fn let_go(&mut self, group: u32);
+    fn evict(&mut self, group: u32);
 
     /// What leaves next, if there is anything; not the translation page of the group in use, which
     /// by use is the last anyway.
@@ -100,7 +100,7 @@ impl Groups {
         }
     }
 
-    fn let_go(&mut self, group: u32) {
+    fn evict(&mut self, group: u32) {
         self.order.remove(group);
         self.count -= 1;
     }
@@ -146,8 +146,8 @@ impl Order for ByGroup {
         self.groups.members[group as usize] -= 1;
     }
 
-    fn let_go(&mut self, group: u32) {
-        self.groups.let_go(group);
+    fn evict(&mut self, group: u32) {
+        self.groups.evict(group);
     }
 
     fn next(&mut self, held: &DataCache, _in_use: Option<u32>) -> Option<Victim> {
@@ -219,8 +219,8 @@ impl Order for Latte {
         self.groups.members[group as usize] -= 1;
     }
 
-    fn let_go(&mut self, group: u32) {
-        self.groups.let_go(group);
+    fn evict(&mut self, group: u32) {
+        self.groups.evict(group);
     }
 
     fn next(&mut self, _held: &DataCache, _in_use: Option<u32>) -> Option<Victim> {
@@ -275,7 +275,7 @@ impl Order for ByPage {
         self.count -= 1;
     }
 
-    fn let_go(&mut self, group: u32) {
+    fn evict(&mut self, group: u32) {
         self.pages.remove(group);
         self.count -= 1;
     }

@@ -208,15 +208,15 @@ impl ForeignPages for HybridMap {
         let zone: Vec<_> = self.zone.iter().map(|(_, ppn)| self.geometry.block_of(ppn)).collect();
         for pbn in zone {
             if space.stream_of(pbn) == ZONE {
-                space.keep(pbn);
+                space.pin(pbn);
             }
         }
-        self.zone.fill(space.kept_of(ZONE).len() as u64 * u64::from(space.content_pages()));
+        self.zone.fill(space.pinned_of(ZONE).len() as u64 * u64::from(space.content_pages()));
         let mut page_mapped = Vec::new();
         for (lbn, pages) in std::mem::take(&mut self.found) {
             let claim = self.claim(lbn, &pages).filter(|_| !trims.speak_of(self.pages_of(lbn).map(|(_, lpn)| lpn)));
             if let Some(pbn) = claim {
-                space.keep(pbn);
+                space.pin(pbn);
                 self.set_home(lbn, Home::Block(pbn));
             } else {
                 page_mapped.extend(pages.into_iter().map(|(lpn, ppn, _)| (lpn, ppn)));
@@ -242,7 +242,7 @@ impl ForeignPages for HybridMap {
         };
         self.zone.iter().try_for_each(|(lpn, ppn)| holds(lpn, ppn, "I6"))?;
         for (lbn, pbn) in self.block_mapped() {
-            BrokenInvariant::unless(space.is_kept(pbn), "I7", || {
+            BrokenInvariant::unless(space.is_pinned(pbn), "I7", || {
                 format!("{lbn} lies in {pbn}, which may be collected")
             })?;
             for (_, lpn) in self.pages_of(lbn) {

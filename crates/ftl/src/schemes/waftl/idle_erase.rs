@@ -48,7 +48,7 @@ impl IdleErasePolicy {
     }
 }
 
-/// Blocks that were let go with nothing in them, in that order and each once; some may have been
+/// Blocks that were unpinned with nothing in them, in that order and each once; some may have been
 /// collected since.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EraseQueue {
@@ -114,8 +114,8 @@ impl WearPolicy for LeastWornForZone {
         Order::LeastWorn
     }
 
-    fn place(&mut self, ask: AllocRequest, _free: usize) -> usize {
-        if ask.purpose == Purpose::Log { 0 } else { self.reserved }
+    fn place(&mut self, alloc: AllocRequest, _free: usize) -> usize {
+        if alloc.purpose == Purpose::Log { 0 } else { self.reserved }
     }
 }
 

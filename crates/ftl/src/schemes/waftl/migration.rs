@@ -110,7 +110,7 @@ impl Waftl {
             })
         })?;
         self.pages.foreign_pages.zone.begin_anew();
-        self.spent.add(self.pages.let_go_of_zone());
+        self.spent.add(self.pages.unpin_zone());
         self.threshold.migrated();
         self.collect_online(flash)
     }
@@ -194,7 +194,7 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
     pub fn append_to_zone<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
-        (lpn, said): (Lpn, Hint),
+        (lpn, hint): (Lpn, Hint),
         content: &Content<D::Data>,
         dirty: bool,
     ) -> Result<(), FtlError> {
@@ -202,7 +202,7 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
         let at = loop {
             let die = self.next_die(flash, ZONE)?;
             let content = content.clone();
-            if let Some(at) = self.space.program(flash, &mut self.blocks, die, (ZONE, said), label, content)? {
+            if let Some(at) = self.space.program(flash, &mut self.blocks, die, (ZONE, hint), label, content)? {
                 break at;
             }
         };
@@ -220,10 +220,10 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
     }
 
     /// Everything has left the zone: its blocks may be collected from now on. Returns them.
-    pub fn let_go_of_zone(&mut self) -> Vec<Pbn> {
-        let blocks = self.space.kept_of(ZONE);
+    pub fn unpin_zone(&mut self) -> Vec<Pbn> {
+        let blocks = self.space.pinned_of(ZONE);
         for &pbn in &blocks {
-            self.space.let_go(pbn);
+            self.space.unpin(pbn);
         }
         blocks
     }
@@ -261,15 +261,15 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
     ) -> Result<Option<Pbn>, FtlError> {
         loop {
             let die = self.die_for_block(flash, on.take())?;
-            let ask = AllocRequest::of(Purpose::Merge, lbn);
-            let Some(pbn) = self.space.take_block(&mut self.blocks, die, HOST, ask) else {
+            let alloc = AllocRequest::of(Purpose::Merge, lbn);
+            let Some(pbn) = self.space.take_block(&mut self.blocks, die, HOST, alloc) else {
                 return Err(self.blocks.out_of_space("a block-mapped block"));
             };
             match self.fill_block(flash, lbn, pbn) {
                 Ok(Some(pages)) => return Ok(self.put_block(lbn, pbn, pages)),
                 Ok(None) => {}
                 Err(error) => {
-                    self.space.let_go(pbn);
+                    self.space.unpin(pbn);
                     return Err(error);
                 }
             }
@@ -326,7 +326,7 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
     /// A logical block lies in a whole block from now on, and nowhere else.
     fn put_block(&mut self, lbn: Lbn, pbn: Pbn, pages: Vec<Ppn>) -> Option<Pbn> {
         let left = self.void_block(lbn);
-        self.space.hold(pages);
+        self.space.validate(pages);
         for (_, lpn) in self.foreign_pages.pages_of(lbn) {
             self.leave_zone(lpn);
         }
@@ -339,7 +339,7 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
     pub fn void_block(&mut self, lbn: Lbn) -> Option<Pbn> {
         let Home::Block(pbn) = self.foreign_pages.home(lbn) else { return None };
         self.foreign_pages.set_home(lbn, Home::Absent);
-        self.space.void(pbn);
+        self.space.discard(pbn);
         Some(pbn)
     }
 
@@ -352,7 +352,7 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
             }
         }
         self.foreign_pages.set_home(lbn, Home::PageMapped);
-        self.space.let_go(pbn);
+        self.space.unpin(pbn);
         Ok(())
     }
 

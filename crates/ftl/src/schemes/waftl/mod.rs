@@ -230,7 +230,7 @@ impl<D: Device> Mapping<D> for Waftl {
             self.make_room(flash)?;
             let content = self.pages.blocks.content(request.hint, data[i].clone());
             self.pages.append_to_zone(flash, (lpn, request.hint), &content, true)?;
-            self.pages.trims.overwritten(lpn).into_iter().for_each(|said| self.pages.space.release(said));
+            self.pages.trims.overwritten(lpn).into_iter().for_each(|ppn| self.pages.space.release(ppn));
             Ok::<_, FtlError>(())
         })?;
         self.accessed(request);

@@ -109,7 +109,7 @@ fn block_of_the_zone_stays_when_two_blocks_cannot_be_had() {
 fn spent_block_with_a_pending_trim_waits_for_a_free_block() {
     let mut model = Model::new(1);
     let pbn = model.fill(2);
-    while !model.waftl.pages.space.is_kept(pbn) {
+    while !model.waftl.pages.space.is_pinned(pbn) {
         model.write(0);
     }
     model.waftl.pages.foreign_pages.zone.fill(u64::from(5 * PAGES_PER_BLOCK));

@@ -166,14 +166,14 @@ fn only_merges_ask_the_table_and_only_a_move_takes_the_eldest() {
     let mut owl = Owl::new(&layout(16, 8, 64), &values);
     owl.wrote(&Request::new(flash::Lpn::new(6), 4));
     let merge = |lbn| AllocRequest::of(Purpose::Merge, Lbn::new(lbn));
-    let places: Vec<_> = [merge(0), merge(1), merge(5)].into_iter().map(|ask| owl.place(ask, 512)).collect();
+    let places: Vec<_> = [merge(0), merge(1), merge(5)].into_iter().map(|alloc| owl.place(alloc, 512)).collect();
     assert_eq!(places, [510, 512, 512], "0 came first, so 1 stands before it");
-    for ask in [
+    for alloc in [
         AllocRequest::new(Purpose::Log),
         AllocRequest::of(Purpose::Data, Lbn::new(1)),
         AllocRequest::of(Purpose::Relocated, Lbn::new(1)),
     ] {
-        assert_eq!(owl.place(ask, 512), 0);
+        assert_eq!(owl.place(alloc, 512), 0);
     }
     owl.moving = Some(Lbn::new(0));
     assert_eq!((owl.place(merge(0), 8), owl.place(merge(1), 8)), (7, 8));

@@ -58,7 +58,7 @@ fn hot_data_goes_to_young_blocks_and_cold_data_to_worn_ones_that_are_not_kept_fo
         policy.pace = Pace::new(8);
         assert_eq!(policy.next_move(&Device(blocks)), None);
         [hot, cold, AllocRequest::new(Purpose::Collected), AllocRequest::new(Purpose::Data)]
-            .map(|ask| policy.place(ask, 3))
+            .map(|alloc| policy.place(alloc, 3))
     };
     assert_eq!(places(&mut policy, &[(FREE, 0), (FREE, 4), (FREE, 5)]), [0, 2, 2, 0]);
     assert_eq!(places(&mut policy, &[(FREE, 0), (FREE, 1), (FREE, 5)]), [0, 0, 0, 0], "t_high is kept");

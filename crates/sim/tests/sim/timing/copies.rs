@@ -26,7 +26,7 @@ const SHAPE: Shape = Shape {
 const LOGICAL_PAGES: u32 = 256;
 
 struct Bench {
-    media: FlashPort<PricedDevice>,
+    flash: FlashPort<PricedDevice>,
     ftl: Drive<PricedDevice>,
 }
 
@@ -39,28 +39,28 @@ impl Bench {
         let settings = [("cmt", "64"), ("cmt_policy", "lru")].iter().chain(settings);
         let ftl = registry::create(&Stack::with(scheme, settings.copied()), &layout).expect("accepted");
         let timing = EventTiming::new(&geometry, LATENCIES, Model::Parallel, abilities);
-        let mut bench = Self { media: FlashPort::new(Timed { chip, timing }), ftl };
+        let mut bench = Self { flash: FlashPort::new(Timed { chip, timing }), ftl };
         for lpn in 0..LOGICAL_PAGES {
-            bench.ftl.write(&mut bench.media, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
+            bench.ftl.write(&mut bench.flash, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
         }
         // What leaves the cache from now on is clean.
         (0..16).for_each(|lpn| assert_eq!(bench.read(LOGICAL_PAGES - 1 - lpn, 0).0, LOGICAL_PAGES - 1 - lpn));
-        bench.media.restart();
+        bench.flash.restart();
         bench
     }
 
     /// What a page holds, and when it was read.
     fn read(&mut self, lpn: u32, at_us: u64) -> (u32, u64) {
         let mut out = [0];
-        self.media.begin(Nanos(1000 * at_us));
-        self.ftl.read(&mut self.media, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-        (out[0], self.media.wait().0 / 1000)
+        self.flash.begin(Nanos(1000 * at_us));
+        self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+        (out[0], self.flash.wait().0 / 1000)
     }
 
     /// Dies of the copies of the translation page of LPN 0, in the order of their first
     /// programming.
     fn dies_of_copies(&self) -> Vec<u32> {
-        let chip = &self.media.device().chip;
+        let chip = &self.flash.device().chip;
         let geometry = *chip.geometry();
         let pages = (0..geometry.blocks()).flat_map(|pbn| (0..SHAPE.pages_per_block).map(move |page| (pbn, page)));
         let copies = pages.filter_map(|(pbn, page)| {
@@ -76,13 +76,13 @@ impl Bench {
     fn occupy(&mut self, die: u32, ops: &[FlashOp]) {
         for &op in ops {
             let task = Task::new(op, Cause::Collection, Pbn::new(die * SHAPE.blocks_per_plane), die);
-            self.media.device_mut().perform(task, Moment::ZERO);
+            self.flash.device_mut().perform(task, Moment::ZERO);
         }
     }
 
     /// The die that holds a data page.
     fn die_of_data(&self, lpn: u32) -> u32 {
-        let chip = &self.media.device().chip;
+        let chip = &self.flash.device().chip;
         let geometry = *chip.geometry();
         let pages = (0..geometry.blocks()).flat_map(|pbn| (0..SHAPE.pages_per_block).map(move |page| (pbn, page)));
         let mut holding = pages.filter(|&(pbn, page)| {
@@ -149,7 +149,7 @@ fn an_erase_beside_the_copy_makes_the_channel_busy_but_not_the_read_late() {
         let mut bench = Bench::new("rftl", &[("copy_choice", choice)], Abilities::default());
         let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
         bench.occupy(original ^ 1, &[FlashOp::Erase]);
-        let busy = |bench: &Bench| bench.media.device().timing.die_busy_ns().collect::<Vec<_>>();
+        let busy = |bench: &Bench| bench.flash.device().timing.die_busy_ns().collect::<Vec<_>>();
         let before = busy(&bench);
         let lpn = lpn_apart(&bench, &[original, original ^ 1, copy]);
         assert_eq!(bench.read(lpn, 0), (lpn, 2 * READ_US));
@@ -162,11 +162,11 @@ fn an_erase_beside_the_copy_makes_the_channel_busy_but_not_the_read_late() {
 fn a_write_that_misses_waits_only_if_it_is_told_to() {
     for (write_misses, done_us) in [("wait", READ_US + 300), ("background", 300)] {
         let mut bench = Bench::new("dftl", &[("write_misses", write_misses)], Abilities::default());
-        bench.media.begin(Nanos::ZERO);
-        bench.ftl.write(&mut bench.media, &Request::new(Lpn::new(0), 1), &[7]).expect("written");
-        let done = bench.media.wait().0 / 1000;
+        bench.flash.begin(Nanos::ZERO);
+        bench.ftl.write(&mut bench.flash, &Request::new(Lpn::new(0), 1), &[7]).expect("written");
+        let done = bench.flash.wait().0 / 1000;
         assert!((done_us..done_us + 125).contains(&done), "{write_misses}: {done} µs");
         assert_eq!(bench.read(0, 10_000).0, 7);
-        bench.ftl.check(&bench.media).expect("invariants hold");
+        bench.ftl.check(&bench.flash).expect("invariants hold");
     }
 }

@@ -127,7 +127,7 @@ impl PageSpace {
         name: &'static str,
     ) -> Result<(), BrokenInvariant> {
         for pbn in blocks.iter_free() {
-            let unused = self.ledger.valid_pages(pbn) == 0 && !self.victims.contains(pbn) && !self.is_kept(pbn);
+            let unused = self.ledger.valid_pages(pbn) == 0 && !self.victims.contains(pbn) && !self.is_pinned(pbn);
             BrokenInvariant::unless(unused, name, || format!("{pbn} is in the free pool but in use"))?;
         }
         blocks.check(flash, name)?;

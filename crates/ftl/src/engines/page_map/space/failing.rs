@@ -63,7 +63,7 @@ impl PageSpace {
         flash: &mut FlashPort<D>,
         blocks: &mut BlockManager,
         die: u32,
-        (stream, said): (Stream, Hint),
+        (stream, hint): (Stream, Hint),
         (label, content): (Label, &Content<D::Data>),
         trims: &Trims,
     ) -> Result<Ppn, FtlError> {
@@ -75,7 +75,7 @@ impl PageSpace {
                     None => return self.program_in_failing(flash, blocks, stream, label, content),
                 },
             };
-            if let Some(to) = self.program(flash, blocks, refuge, (stream, said), label, content.clone())? {
+            if let Some(to) = self.program(flash, blocks, refuge, (stream, hint), label, content.clone())? {
                 return Ok(to);
             }
         }

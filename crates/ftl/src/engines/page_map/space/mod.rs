@@ -98,10 +98,10 @@ pub struct PageSpace {
     /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with
     /// what of it is still erased.
     failing: Vec<(Pbn, Open)>,
-    /// The stream whose filled blocks are kept.
-    keeps: Option<Stream>,
-    /// Blocks in use that nobody collects.
-    kept: BTreeSet<Pbn>,
+    /// The stream whose filled blocks are pinned.
+    pinned_stream: Option<Stream>,
+    /// Blocks in use that nobody collects: the pinned ones.
+    pinned: BTreeSet<Pbn>,
     summaries: Summaries,
 }
 
@@ -126,8 +126,8 @@ impl PageSpace {
             streams,
             threshold: threshold.max(1),
             failing: Vec::new(),
-            keeps: None,
-            kept: BTreeSet::new(),
+            pinned_stream: None,
+            pinned: BTreeSet::new(),
             summaries,
         };
         Ok((space, BlockManager::new(layout, spares).staying_on_die()))
@@ -253,9 +253,9 @@ impl PageSpace {
     /// Places one page of a stream, of which the host says this, on a die, opening any free block
     /// there, and marks it valid; tells whether that fills the block.
     #[inline]
-    fn place_on(&mut self, blocks: &mut BlockManager, die: u32, (stream, said): (Stream, Hint)) -> Option<(Ppn, bool)> {
+    fn place_on(&mut self, blocks: &mut BlockManager, die: u32, (stream, hint): (Stream, Hint)) -> Option<(Ppn, bool)> {
         if !self.has_room(die, stream) {
-            self.open_free(blocks, die, stream, said)?;
+            self.open_free(blocks, die, stream, hint)?;
         }
         let open = &mut self.open[stream * self.order.len() + die as usize];
         let ppn = Ppn::new(open.next);
@@ -267,8 +267,8 @@ impl PageSpace {
 
     /// Opens a free block of a die for a stream, of whose first page the host says this.
     #[inline(never)]
-    fn open_free(&mut self, blocks: &mut BlockManager, die: u32, stream: Stream, said: Hint) -> Option<()> {
-        let pbn = blocks.take_on(die, AllocRequest::new(self.streams[stream]).hinted(said))?;
+    fn open_free(&mut self, blocks: &mut BlockManager, die: u32, stream: Stream, hint: Hint) -> Option<()> {
+        let pbn = blocks.take_on(die, AllocRequest::new(self.streams[stream]).hinted(hint))?;
         self.open_block(pbn, stream);
         Some(())
     }
@@ -281,9 +281,9 @@ impl PageSpace {
         blocks: &mut BlockManager,
         pbn: Pbn,
     ) -> Result<(), FtlError> {
-        debug_assert!(!self.victims.contains(pbn) && !self.is_kept(pbn), "{pbn} is closed twice");
+        debug_assert!(!self.victims.contains(pbn) && !self.is_pinned(pbn), "{pbn} is closed twice");
         match self.summaries.write(flash, pbn) {
-            Ok(()) if self.keeps == Some(self.stream_of(pbn)) => self.keep(pbn),
+            Ok(()) if self.pinned_stream == Some(self.stream_of(pbn)) => self.pin(pbn),
             Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
             Err(error) if error.is_program_failure() => {
                 self.failing.push((pbn, Open::default()));
@@ -301,7 +301,7 @@ impl PageSpace {
         let die = self.geometry.die_of(pbn);
         debug_assert!(!self.has_room(die, stream), "{pbn} is opened on a die with room");
         debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is opened with valid pages in it");
-        debug_assert!(!self.victims.contains(pbn) && !self.is_kept(pbn), "{pbn} is opened while it is in use");
+        debug_assert!(!self.victims.contains(pbn) && !self.is_pinned(pbn), "{pbn} is opened while it is in use");
         self.open[stream * self.order.len() + die as usize] = Open { next, end: next + self.summaries.content_pages() };
         self.stream_of[pbn.index()] = stream as u8;
         die
@@ -406,7 +406,7 @@ impl PageSpace {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
             return Some(true);
         }
-        if self.kept.remove(&pbn) {
+        if self.pinned.remove(&pbn) {
             return Some(true);
         }
         let pages = self.geometry.page_indices(pbn);
@@ -460,34 +460,34 @@ impl PageSpace {
 }
 
 impl PageSpace {
-    /// From now on the filled blocks of a stream are kept.
-    pub fn keep_stream(&mut self, stream: Stream) {
-        self.keeps = Some(stream);
+    /// From now on the filled blocks of a stream are pinned.
+    pub fn pin_stream(&mut self, stream: Stream) {
+        self.pinned_stream = Some(stream);
     }
 
-    /// A block in use is not collected until it is let go.
-    pub fn keep(&mut self, pbn: Pbn) {
+    /// A block in use is not collected until it is unpinned.
+    pub fn pin(&mut self, pbn: Pbn) {
         if self.victims.contains(pbn) {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
         }
-        self.kept.insert(pbn);
+        self.pinned.insert(pbn);
     }
 
-    /// A kept block may be collected like any other from now on.
-    pub fn let_go(&mut self, pbn: Pbn) {
-        if self.kept.remove(&pbn) {
+    /// A pinned block may be collected like any other from now on.
+    pub fn unpin(&mut self, pbn: Pbn) {
+        if self.pinned.remove(&pbn) {
             self.victims.close(pbn, self.ledger.valid_pages(pbn));
         }
     }
 
-    /// Whether a block is kept.
-    pub fn is_kept(&self, pbn: Pbn) -> bool {
-        self.kept.contains(&pbn)
+    /// Whether a block is pinned.
+    pub fn is_pinned(&self, pbn: Pbn) -> bool {
+        self.pinned.contains(&pbn)
     }
 
-    /// The kept blocks of a stream.
-    pub fn kept_of(&self, stream: Stream) -> Vec<Pbn> {
-        self.kept.iter().copied().filter(|&pbn| self.stream_of(pbn) == stream).collect()
+    /// The pinned blocks of a stream.
+    pub fn pinned_of(&self, stream: Stream) -> Vec<Pbn> {
+        self.pinned.iter().copied().filter(|&pbn| self.stream_of(pbn) == stream).collect()
     }
 
     /// Whether a block may be collected and has nothing valid in it.
@@ -495,25 +495,25 @@ impl PageSpace {
         self.victims.contains(pbn) && self.ledger.valid_pages(pbn) == 0
     }
 
-    /// Takes a free block of a die in which each page will have its own offset. It is kept, and
+    /// Takes a free block of a die in which each page will have its own offset. It is pinned, and
     /// counts as one of a stream.
     pub fn take_block(
         &mut self,
         blocks: &mut BlockManager,
         die: u32,
         stream: Stream,
-        ask: AllocRequest,
+        alloc: AllocRequest,
     ) -> Option<Pbn> {
-        let pbn = blocks.take_on(die, ask)?;
+        let pbn = blocks.take_on(die, alloc)?;
         debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is taken with valid pages in it");
         debug_assert!(stream < self.streams.len(), "there is no stream {stream}");
         self.stream_of[pbn.index()] = stream as u8;
-        self.kept.insert(pbn);
+        self.pinned.insert(pbn);
         Some(pbn)
     }
 
-    /// Programs a page at its offset of a block that was taken so. Nothing is valid there before it
-    /// is [said](Self::hold). Tells whether that went well; if the page failed, the block is marked
+    /// Programs a page at its offset of a block that was taken so. Nothing is valid there before
+    /// [`validate`](Self::validate) says so. Tells whether that went well; if the page failed, the block is marked
     /// bad, since what it holds is elsewhere, too.
     pub fn program_at<D: Device>(
         &mut self,
@@ -523,13 +523,13 @@ impl PageSpace {
         label: Label,
         content: Content<D::Data>,
     ) -> Result<bool, FtlError> {
-        debug_assert!(self.is_kept(self.geometry.block_of(at)), "{at} is in a block that was not taken for this");
+        debug_assert!(self.is_pinned(self.geometry.block_of(at)), "{at} is in a block that was not taken for this");
         debug_assert!(!self.ledger.is_valid(at), "{at} is programmed while it is valid");
         match flash.put(at, label, content) {
             Ok(()) => Ok(true),
             Err(error) if error.is_program_failure() => {
                 let pbn = self.geometry.block_of(at);
-                self.kept.remove(&pbn);
+                self.pinned.remove(&pbn);
                 blocks.has_failed(pbn);
                 blocks.give_back(flash, pbn)?;
                 Ok(false)
@@ -538,18 +538,18 @@ impl PageSpace {
         }
     }
 
-    /// These pages of a kept block are the newest copies from now on.
-    pub fn hold(&mut self, pages: impl IntoIterator<Item = Ppn>) {
+    /// These pages of a pinned block are the newest copies from now on.
+    pub fn validate(&mut self, pages: impl IntoIterator<Item = Ppn>) {
         for ppn in pages {
             self.ledger.validate(ppn, self.geometry.block_of(ppn));
         }
     }
 
-    /// Nothing in a kept block is needed any more: it may be collected.
-    pub fn void(&mut self, pbn: Pbn) {
-        debug_assert!(self.is_kept(pbn), "{pbn} is void but was not kept");
+    /// Nothing in a pinned block is needed any more: it may be collected.
+    pub fn discard(&mut self, pbn: Pbn) {
+        debug_assert!(self.is_pinned(pbn), "{pbn} is discarded but was not pinned");
         self.ledger.clear_block(pbn);
-        self.let_go(pbn);
+        self.unpin(pbn);
     }
 }
 

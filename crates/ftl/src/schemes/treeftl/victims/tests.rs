@@ -4,7 +4,7 @@ use host::Hint;
 use random::SeededRng;
 
 use super::*;
-use crate::engines::shared_ram::data_cache::Held;
+use crate::engines::shared_ram::data_cache::CachedPage;
 use crate::port::ram_pages::RamPages;
 
 const GROUPS: u32 = 6;
@@ -107,7 +107,7 @@ impl Pair {
                 self.order.left(lpn.get() / GROUP_PAGES, place, lpn);
                 self.held.remove(lpn);
             }
-            Evict::Translation(group) => self.order.let_go(group),
+            Evict::Translation(group) => self.order.evict(group),
             Evict::Entry(lpn) => unreachable!("a tree has no entry of {lpn} alone"),
         }
         self.model.remove(what);
@@ -136,8 +136,8 @@ impl Pair {
             self.model.use_page(lpn);
         } else if is_write {
             self.make_room();
-            let held = Held { lpn, page: self.ram.put(()), hint: Hint::NONE, is_newer: true };
-            let place = self.held.hold(held);
+            let held = CachedPage { lpn, page: self.ram.put(()), hint: Hint::NONE, is_newer: true };
+            let place = self.held.insert(held);
             self.order.came(group, place, lpn);
             self.model.use_page(lpn);
         } else {

@@ -63,7 +63,7 @@ fn settled(pages: &[Found], trimmed: bool) -> Home {
         let owner = is_owned.then_some(Lbn::new(1));
         let tag = Tag { logical: lpn, extent: 1, role: Role::Data, owner, seq: 9, version: 9, hint: 0 };
         assert!(map.found(tag, ppn));
-        space.hold([ppn]);
+        space.validate([ppn]);
     }
     let mut trims = Trims::default();
     if trimmed {
@@ -71,7 +71,7 @@ fn settled(pages: &[Found], trimmed: bool) -> Home {
     }
     let by_page = map.settle(&mut space, &trims);
     match map.home(Lbn::new(1)) {
-        Home::Block(pbn) => assert!(by_page.is_empty() && space.is_kept(pbn)),
+        Home::Block(pbn) => assert!(by_page.is_empty() && space.is_pinned(pbn)),
         _ => assert_eq!(by_page.len(), pages.len()),
     }
     map.home(Lbn::new(1))
