@@ -65,7 +65,7 @@ fn owl(records: u32) -> Result<Owl, String> {
     let values = Values::check("owl", Owl::ENTRY.parameters, &settings).map_err(|error| error.to_string())?;
     let mut owl = Owl::new(&Layout::of(&chip, LOGICAL_BLOCKS * PAGES_PER_BLOCK, 1), &values);
     for lbn in 0..LOGICAL_BLOCKS {
-        owl.used(Pbn::new(lbn), AllocRequest::of(Purpose::Data, Lbn::new(lbn)));
+        owl.on_used(Pbn::new(lbn), AllocRequest::of(Purpose::Data, Lbn::new(lbn)));
     }
     Ok(owl)
 }
@@ -102,13 +102,13 @@ fn main() {
             }
         };
         let request = |lbn: Lbn| Request::new(Lpn::new(lbn.get() * PAGES_PER_BLOCK), 1);
-        let write = each(&writes, |lbn| owl.wrote(&request(lbn)));
+        let write = each(&writes, |lbn| owl.on_write(&request(lbn)));
         let merge = each(&writes, |lbn| owl.place(AllocRequest::of(Purpose::Merge, lbn), 498));
         // With λ = 1 each write begins a round.
         let round = each(&writes[..writes.len() / 500], |lbn| {
-            owl.wrote(&request(lbn));
+            owl.on_write(&request(lbn));
             if let Some(named) = owl.next_move(&Facts) {
-                owl.moved(named, RelocateOutcome::Done);
+                owl.on_moved(named, RelocateOutcome::Done);
             }
         });
         println!("{records:<10} {write:>12.1} {merge:>12.1} {round:>12.0}");

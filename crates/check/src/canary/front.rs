@@ -98,11 +98,11 @@ struct Fifo {
 }
 
 impl BufferPolicy for Fifo {
-    fn came(&mut self, page: BufferedPage, _request: &Request) {
+    fn on_inserted(&mut self, page: BufferedPage, _request: &Request) {
         self.waiting.push_back(page.lpn);
     }
 
-    fn left(&mut self, page: BufferedPage) {
+    fn on_left(&mut self, page: BufferedPage) {
         self.waiting.retain(|&waiting| waiting != page.lpn);
     }
 

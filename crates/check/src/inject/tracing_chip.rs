@@ -80,7 +80,7 @@ impl FaultTracingChip {
     }
 
     fn hit(&mut self, operation: u64, fault: Fault, lost: Option<Stamp>, failed: Option<Pbn>) {
-        self.hits.borrow_mut().push(Hit { fault: InjectedFault { operation, fault }, lost, failed });
+        self.hits.borrow_mut().push(Hit { injected: InjectedFault { operation, fault }, lost, failed });
     }
 
     /// Notes what an operation's answer tells of faults.

@@ -32,13 +32,13 @@ impl StreamPolicy for HotAndCold {
         &[Purpose::Data, Purpose::Data, Purpose::Collected]
     }
 
-    fn written(&mut self, _request: &Request, lpn: Lpn) -> Stream {
+    fn write_stream(&mut self, _request: &Request, lpn: Lpn) -> Stream {
         self.writes += 1;
         let before = std::mem::replace(&mut self.last[lpn.index()], self.writes);
         usize::from(before == 0 || self.writes - before > self.last.len() as u32)
     }
 
-    fn collected(&self, _from: Stream) -> Stream {
+    fn collected_stream(&self, _from: Stream) -> Stream {
         2
     }
 

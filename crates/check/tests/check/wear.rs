@@ -136,7 +136,7 @@ impl WearPolicy for Rounds {
         true
     }
 
-    fn wrote(&mut self, _request: &ftl::Request) {
+    fn on_write(&mut self, _request: &ftl::Request) {
         self.writes += 1;
     }
 
@@ -146,7 +146,7 @@ impl WearPolicy for Rounds {
         (self.writes.is_multiple_of(2) && blocks.use_of(pbn) != Use::Bad).then_some(pbn)
     }
 
-    fn moved(&mut self, pbn: Pbn, how: RelocateOutcome) {
+    fn on_moved(&mut self, pbn: Pbn, how: RelocateOutcome) {
         assert!(
             !matches!(how, RelocateOutcome::Deferred(Deferred::IsBad | Deferred::NoRoom)),
             "{pbn}: {how:?} on flash that never fails"

@@ -156,22 +156,22 @@ pub trait WearPolicy: fmt::Debug + Send {
 
     /// Which of `free` blocks in that order, at least one, is to be taken: 0 for the first, and the
     /// last for anything beyond.
-    fn place(&mut self, _ask: AllocRequest, _free: usize) -> usize {
+    fn place(&mut self, _alloc: AllocRequest, _free: usize) -> usize {
         0
     }
 
     /// The very block that it wants for this; if it names none, or one that is not free,
     /// [`place`](Self::place) is asked.
-    fn wants(&mut self, _ask: AllocRequest) -> Option<Pbn> {
+    fn wants(&mut self, _alloc: AllocRequest) -> Option<Pbn> {
         None
     }
 
     /// A block is used for this from now on: it was taken, it has changed its role, or recovery
     /// found it.
-    fn used(&mut self, _pbn: Pbn, _ask: AllocRequest) {}
+    fn on_used(&mut self, _pbn: Pbn, _alloc: AllocRequest) {}
 
     /// A block has been erased, so often by now.
-    fn erased(&mut self, _pbn: Pbn, _erases: u32) {}
+    fn on_erased(&mut self, _pbn: Pbn, _erases: u32) {}
 
     /// Whether it ever names a block to be emptied. Always the same.
     fn moves_blocks(&self) -> bool {
@@ -190,7 +190,7 @@ pub trait WearPolicy: fmt::Debug + Send {
     }
 
     /// The host has written; for a policy that [hears writes](Self::observes_writes).
-    fn wrote(&mut self, _request: &Request) {}
+    fn on_write(&mut self, _request: &Request) {}
 
     /// The host has told what became of a file whose data lie in these pages.
     fn on_file_event(&mut self, _event: FileEvent, _of: &Request) {}
@@ -202,7 +202,7 @@ pub trait WearPolicy: fmt::Debug + Send {
     }
 
     /// What became of the block that it named.
-    fn moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {}
+    fn on_moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {}
 
     /// What it keeps in RAM besides the erase counts: name and bytes.
     fn tables(&self) -> Vec<(&'static str, u64)> {

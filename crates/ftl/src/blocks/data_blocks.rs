@@ -53,6 +53,7 @@ impl DataBlocks {
     /// For recovery: a block is a logical block's home, and holds the newest copy of these pages.
     pub fn adopt(&mut self, blocks: &mut BlockManager, lbn: Lbn, pbn: Pbn, current: impl IntoIterator<Item = Lpn>) {
         debug_assert!(self.block(lbn).is_none(), "{lbn} has a home already, and {pbn} becomes another");
+        debug_assert!(self.owner_of(pbn).is_none(), "{pbn} is the home of {:?}, and of {lbn}", self.owner_of(pbn));
         blocks.adopt(pbn, AllocRequest::of(Purpose::Merge, lbn));
         self.map[lbn.index()] = Some(pbn);
         self.sealed[pbn.index()] = true;
@@ -108,19 +109,23 @@ impl DataBlocks {
         Some(self.geometry.logical_page(lbn, offset)).filter(|lpn| lpn.get() < self.logical_pages)
     }
 
-    /// The physical block of a logical block.
+    /// The data block of a logical block; none before its first write and after its last trim.
     #[inline]
     pub fn block(&self, lbn: Lbn) -> Option<Pbn> {
+        debug_assert!(lbn.index() < self.map.len(), "there is no {lbn} of {}", self.map.len());
         self.map[lbn.index()]
     }
 
     /// The logical block that a physical block is mapped to, found by searching the map.
     pub fn owner_of(&self, pbn: Pbn) -> Option<Lbn> {
+        debug_assert!(pbn.get() < self.geometry.blocks(), "there is no {pbn} of {} blocks", self.geometry.blocks());
         self.map.iter().position(|&mapped| mapped == Some(pbn)).map(|lbn| Lbn::new(lbn as u32))
     }
 
     /// Maps a logical block, and returns the block that it was mapped to.
     pub fn remap(&mut self, lbn: Lbn, to: Option<Pbn>) -> Option<Pbn> {
+        let owner = || to.and_then(|to| self.owner_of(to)).filter(|&owner| owner != lbn);
+        debug_assert!(owner().is_none(), "{lbn} is mapped to {to:?}, the block of {:?}", owner());
         std::mem::replace(&mut self.map[lbn.index()], to)
     }
 
@@ -128,6 +133,7 @@ impl DataBlocks {
     pub fn begin(&mut self, blocks: &mut BlockManager, lbn: Lbn, hint: Hint) -> Result<Pbn, FtlError> {
         debug_assert!(self.block(lbn).is_none(), "{lbn} has a block already");
         let pbn = blocks.take_or_stop(AllocRequest::of(Purpose::Data, lbn).hinted(hint), "a new logical block")?;
+        debug_assert!(!self.pages_of(lbn).any(|(_, lpn)| self.is_current(lpn)), "{lbn} has current pages and no block");
         self.remap(lbn, Some(pbn));
         Ok(pbn)
     }
@@ -198,6 +204,7 @@ impl DataBlocks {
     /// newer than what the host was left with.
     pub fn give_up_unreplaced<D: Device>(&mut self, flash: &mut FlashPort<D>, blocks: &mut BlockManager) {
         for pbn in std::mem::take(&mut self.unreplaced) {
+            debug_assert!(self.owner_of(pbn).is_none(), "{pbn} is given up, and {:?} lies there", self.owner_of(pbn));
             blocks.mark_bad(flash, pbn);
         }
     }
@@ -238,6 +245,7 @@ impl DataBlocks {
         self.unreplaced.push(failing);
         let alloc = AllocRequest { lbn: label.owner, ..AllocRequest::new(Purpose::Relocated) };
         let mut to = blocks.take_or_stop(alloc, "replacing a failing block")?;
+        debug_assert_eq!(flash.device().next_page(to), 0, "{to} is not erased, and replaces {failing}");
         debug_assert_ne!(to, failing, "a failing block replaces itself");
         // Where a block of the log has pages of several logical blocks, it has no owner.
         let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
@@ -277,6 +285,11 @@ impl DataBlocks {
         blocks: &mut BlockManager,
         pbn: Pbn,
     ) -> Result<(), FtlError> {
+        debug_assert!(
+            self.owner_of(pbn).is_none(),
+            "{pbn} is the block of {:?}, and is given back",
+            self.owner_of(pbn)
+        );
         self.sealed[pbn.index()] = false;
         blocks.give_back(flash, pbn)
     }
@@ -324,7 +337,7 @@ impl Homes for DataBlocks {
     }
 }
 
-/// The label of a page in a data block.
+/// What a page in a data block carries: recovery tells by it whose home the block is.
 pub fn data_label(lpn: Lpn, lbn: Lbn) -> Label {
     Label::of(lpn.get(), Role::Data, lbn)
 }

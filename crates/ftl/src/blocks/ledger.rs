@@ -28,6 +28,7 @@ impl Ledger {
     /// Whether a page is valid.
     #[inline]
     pub fn is_valid(&self, ppn: Ppn) -> bool {
+        debug_assert!(ppn.get() < self.geometry.pages(), "there is no {ppn} of {} pages", self.geometry.pages());
         self.bits[ppn.index() / 64] >> (ppn.index() % 64) & 1 == 1
     }
 
@@ -41,6 +42,7 @@ impl Ledger {
     /// Valid pages of a block.
     #[inline]
     pub fn valid_pages(&self, pbn: Pbn) -> u32 {
+        debug_assert!(pbn.index() < self.counts.len(), "there is no {pbn} of {} blocks", self.counts.len());
         self.counts[pbn.index()]
     }
 
@@ -51,6 +53,8 @@ impl Ledger {
         debug_assert_eq!(self.geometry.block_of(ppn), pbn, "{ppn} is counted for another block than its own");
         self.bits[ppn.index() / 64] |= 1 << (ppn.index() % 64);
         self.counts[pbn.index()] += 1;
+        let (valid, pages) = (self.counts[pbn.index()], self.geometry.pages_per_block());
+        debug_assert!(valid <= pages, "{pbn} counts {valid} valid pages of {pages}");
     }
 
     /// Marks a valid page invalid and returns its block.
@@ -58,6 +62,7 @@ impl Ledger {
     pub fn invalidate(&mut self, ppn: Ppn) -> Pbn {
         debug_assert!(self.is_valid(ppn), "{ppn} is invalid already");
         let pbn = self.geometry.block_of(ppn);
+        debug_assert!(self.counts[pbn.index()] > 0, "{ppn} is valid, but {pbn} counts no valid page");
         self.bits[ppn.index() / 64] &= !(1 << (ppn.index() % 64));
         self.counts[pbn.index()] -= 1;
         pbn
@@ -65,6 +70,13 @@ impl Ledger {
 
     /// Appends the valid pages of a block, in order.
     pub fn list_valid(&self, pbn: Pbn, into: &mut Vec<Ppn>) {
+        let before = into.len();
+        self.append_valid(pbn, into);
+        let (listed, counted) = ((into.len() - before) as u32, self.counts[pbn.index()]);
+        debug_assert!(listed == counted, "{pbn} counts {counted} valid pages, but {listed} are marked");
+    }
+
+    fn append_valid(&self, pbn: Pbn, into: &mut Vec<Ppn>) {
         let range = self.geometry.page_indices(pbn);
         let mut word = range.start / 64;
         while word * 64 < range.end {
@@ -100,6 +112,10 @@ impl Ledger {
             self.bits[word] &= keep;
         }
         self.counts[pbn.index()] = 0;
+        debug_assert!(
+            !range.clone().any(|page| self.is_valid(Ppn::at(page))),
+            "{pbn} is cleared, but has a valid page"
+        );
     }
 }
 

@@ -54,6 +54,8 @@ impl BlockManager {
     /// The owner of an erased device of which so many blocks may fail.
     pub fn new(layout: &Layout, spares: Spares) -> Self {
         let Layout { geometry, good_blocks, .. } = layout;
+        let blocks = geometry.blocks() as usize;
+        debug_assert!(good_blocks.len() <= blocks, "{} of {blocks} blocks are good", good_blocks.len());
         let policy = layout.wear_policy();
         let mut uses = vec![Use::Bad; geometry.blocks() as usize];
         for pbn in good_blocks {
@@ -102,6 +104,7 @@ impl BlockManager {
     /// For recovery: no block is free until it is given back, and each is as worn as the flash
     /// says.
     pub fn nothing_free<D: Device>(&mut self, flash: &FlashPort<D>, layout: &Layout) {
+        debug_assert!(self.failed.is_empty(), "{:?} failed before recovery knew of any block", self.failed);
         self.pool = FreePool::empty(self.geometry, &layout.good_blocks, self.policy.order());
         self.was_recovered = true;
         for &pbn in &layout.good_blocks {
@@ -112,6 +115,7 @@ impl BlockManager {
 
     /// For recovery: a block holds something that is needed, as if it had been asked for so.
     pub fn adopt(&mut self, pbn: Pbn, alloc: AllocRequest) {
+        debug_assert_ne!(self.use_of(pbn), Use::Free, "{pbn} is free, and recovery finds {:?} in it", alloc.purpose);
         self.is_for(pbn, alloc);
         self.saw(pbn);
     }
@@ -119,8 +123,9 @@ impl BlockManager {
     /// A block is used for something else than it was taken for.
     pub fn is_for(&mut self, pbn: Pbn, alloc: AllocRequest) {
         debug_assert_ne!(self.use_of(pbn), Use::Bad, "{pbn} is bad, and used for {:?}", alloc.purpose);
+        debug_assert!(!self.is_failed(pbn), "{pbn} has failed, and is used for {:?}", alloc.purpose);
         self.uses[pbn.index()] = Use::InUse(alloc.purpose);
-        self.policy.used(pbn, alloc);
+        self.policy.on_used(pbn, alloc);
     }
 
     /// Takes a free block of any die.
@@ -159,6 +164,10 @@ impl BlockManager {
         first: &Content<D>,
         wanted: &'static str,
     ) -> Result<Pbn, FtlError> {
+        debug_assert!(
+            begun.is_none_or(|pbn| matches!(self.use_of(pbn), Use::InUse(_))),
+            "{lbn} is merged into {begun:?}, which is not in use"
+        );
         let alloc = AllocRequest::of(Purpose::Merge, lbn).hinted(self.hint_of(first.stored_hint()));
         begun.map_or_else(|| self.take_or_stop(alloc, wanted), Ok)
     }
@@ -185,7 +194,7 @@ impl BlockManager {
         if !self.failed.contains(&pbn) {
             match flash.erase(pbn) {
                 Ok(()) => {
-                    self.erased(flash, pbn);
+                    self.on_erased(flash, pbn);
                     return Ok(());
                 }
                 Err(error) if error.is_erase_failure() => self.has_failed(pbn),
@@ -196,13 +205,15 @@ impl BlockManager {
         Ok(())
     }
 
-    fn erased<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) {
+    fn on_erased<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) {
         let erases = flash.device().erase_count(pbn);
+        let before = self.erases[pbn.index()];
+        debug_assert!(erases > before, "{pbn} was erased, and its count went from {before} to {erases}");
         self.erases[pbn.index()] = erases;
         self.saw(pbn);
         debug_assert_eq!(flash.device().next_page(pbn), 0, "{pbn} is not erased");
-        flash.collected(self.channel_of(pbn));
-        self.policy.erased(pbn, erases);
+        flash.on_collected(self.channel_of(pbn));
+        self.policy.on_erased(pbn, erases);
         self.put(pbn);
     }
 
@@ -213,6 +224,7 @@ impl BlockManager {
             "{pbn} is {:?}, and put to the free",
             self.use_of(pbn)
         );
+        debug_assert!(!self.is_failed(pbn), "{pbn} has failed, and is put to the free");
         self.uses[pbn.index()] = Use::Free;
         self.pool.put(pbn, self.erases[pbn.index()]);
     }
@@ -226,8 +238,9 @@ impl BlockManager {
         }
     }
 
-    /// Whether a block has failed.
+    /// Whether a program or an erase of a block has failed: it is marked bad when it is given back.
     pub fn is_failed(&self, pbn: Pbn) -> bool {
+        debug_assert!(pbn.get() < self.geometry.blocks(), "there is no {pbn} of {} blocks", self.geometry.blocks());
         self.failed.contains(&pbn)
     }
 
@@ -235,6 +248,7 @@ impl BlockManager {
     pub fn mark_bad<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) {
         debug_assert!(self.is_failed(pbn), "{pbn} is marked bad but has not failed");
         debug_assert!(matches!(self.use_of(pbn), Use::InUse(_)), "{pbn} is {:?}, and marked bad", self.use_of(pbn));
+        debug_assert!(!flash.device().is_bad(pbn), "{pbn} is marked bad twice");
         flash.retire(pbn);
         self.retired += 1;
         self.uses[pbn.index()] = Use::Bad;
@@ -242,6 +256,7 @@ impl BlockManager {
 
     fn saw(&mut self, pbn: Pbn) {
         let erases = self.erases[pbn.index()];
+        debug_assert_ne!(self.use_of(pbn), Use::Bad, "{pbn} is bad, and its {erases} erases are noted");
         let most = &mut self.most_erases[self.geometry.channel_of(self.geometry.die_of(pbn)) as usize];
         *most = erases.max(*most);
     }
@@ -258,6 +273,8 @@ impl BlockManager {
     /// How far the device is from being read-only.
     #[inline]
     pub fn spares(&self) -> Spares {
+        let (used, failed) = (self.spares.used as usize, self.failed.len());
+        debug_assert!(used >= failed, "{failed} blocks have failed, but {used} spares are used");
         self.spares
     }
 
@@ -284,6 +301,7 @@ impl BlockManager {
 
     /// What a block is used for.
     pub fn use_of(&self, pbn: Pbn) -> Use {
+        debug_assert!(pbn.index() < self.uses.len(), "there is no {pbn} of {} blocks", self.uses.len());
         self.uses[pbn.index()]
     }
 
@@ -301,6 +319,7 @@ impl BlockManager {
 
     /// What became of a block that was emptied.
     pub fn fate_of(&self, pbn: Pbn) -> RelocateOutcome {
+        debug_assert!(pbn.index() < self.uses.len(), "there is no {pbn} of {} blocks", self.uses.len());
         if self.use_of(pbn) == Use::Bad { RelocateOutcome::Retired } else { RelocateOutcome::Done }
     }
 
@@ -313,6 +332,7 @@ impl BlockManager {
     /// Free blocks of one die.
     #[inline]
     pub fn free_on(&self, die: u32) -> usize {
+        debug_assert!(die < self.geometry.dies(), "there is no die {die} of {}", self.geometry.dies());
         self.pool.len_on(die)
     }
 

@@ -45,6 +45,7 @@ impl FreePool {
     /// of all dies come in turn.
     pub fn new(geometry: Geometry, blocks: &[Pbn], by: Order) -> Self {
         let mut pool = Self::empty(geometry, blocks, by);
+        debug_assert!(blocks.is_sorted(), "the free blocks of a fresh device are not in address order: {blocks:?}");
         let mut dies: Vec<_> = pool.order.iter().map(|&die| on_die(&geometry, blocks, die)).collect();
         while dies.iter().any(|blocks| blocks.len() > 0) {
             for pbn in dies.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>() {
@@ -79,12 +80,19 @@ impl FreePool {
     /// Free blocks of one die.
     #[inline]
     pub fn len_on(&self, die: u32) -> usize {
+        debug_assert!((die as usize) < self.dies.len(), "there is no die {die} of {}", self.dies.len());
         self.dies[die as usize].len()
     }
 
     /// Whether a die with good blocks has no free one.
     #[inline]
     pub fn has_emptied_die(&self) -> bool {
+        debug_assert!(
+            self.emptied <= self.dies.len(),
+            "{} of {} dies have no free block",
+            self.emptied,
+            self.dies.len()
+        );
         self.emptied > 0
     }
 
@@ -97,6 +105,7 @@ impl FreePool {
     pub fn put(&mut self, pbn: Pbn, erases: u32) {
         let die = self.geometry.die_of(pbn) as usize;
         debug_assert!(self.has_good[die], "{pbn} is freed on a die without good blocks");
+        debug_assert!(self.dies[die].iter().all(|free| free.pbn != pbn), "{pbn} is free already, and is freed");
         let free = Free { pbn, erases, freed: self.freed };
         let blocks = &mut self.dies[die];
         self.emptied -= usize::from(self.has_good[die] && blocks.is_empty());
@@ -106,6 +115,15 @@ impl FreePool {
         }
         self.freed += 1;
         self.len += 1;
+        debug_assert!(self.is_in_order(die), "die {die} is out of order after {pbn} with {erases} erases was freed");
+    }
+
+    /// Whether the blocks of a die stand in the order in which they are taken.
+    fn is_in_order(&self, die: usize) -> bool {
+        match self.by {
+            Order::FirstFreed => self.dies[die].iter().map(|free| free.freed).is_sorted(),
+            Order::LeastWorn => self.dies[die].iter().map(Free::age).is_sorted(),
+        }
     }
 
     /// Takes a block of one die: `place` says which, given how many there are.
@@ -163,7 +181,9 @@ impl FreePool {
 
     fn remove(&mut self, die: u32, at: usize) -> Option<Pbn> {
         let die = die as usize;
+        debug_assert!(at < self.dies[die].len(), "die {die} has no free block at {at} of {}", self.dies[die].len());
         let free = self.dies[die].remove(at)?;
+        debug_assert_eq!(self.geometry.die_of(free.pbn) as usize, die, "{} is free on another die", free.pbn);
         self.len -= 1;
         debug_assert_eq!(self.len, self.dies.iter().map(VecDeque::len).sum::<usize>(), "free blocks are miscounted");
         self.emptied += usize::from(self.has_good[die] && self.dies[die].is_empty());

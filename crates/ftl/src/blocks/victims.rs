@@ -112,6 +112,8 @@ impl Victims {
     /// that draw.
     pub fn new(geometry: Geometry, full: u32, policy: Policy, seed: u64) -> Self {
         let (blocks, dies) = (geometry.blocks() as usize, geometry.dies() as usize);
+        let pages = geometry.pages_per_block();
+        debug_assert!((1..=pages).contains(&full), "blocks of {pages} pages hold at most {full} valid ones");
         let lists_per_die = if policy == Policy::Greedy { geometry.pages_per_block() + 1 } else { 1 };
         Self {
             policy,
@@ -129,7 +131,7 @@ impl Victims {
         }
     }
 
-    /// Whether a block is a candidate.
+    /// Whether a block is closed and may be collected.
     #[inline]
     pub fn contains(&self, pbn: Pbn) -> bool {
         match self.positions.get(pbn.index()) {
@@ -142,6 +144,7 @@ impl Victims {
     pub fn close(&mut self, pbn: Pbn, valid_pages: u32) {
         debug_assert!(!self.contains(pbn), "{pbn} is closed already");
         debug_assert!(valid_pages <= self.geometry.pages_per_block(), "{pbn} has {valid_pages} valid pages");
+        debug_assert!(valid_pages <= self.full, "{pbn} is closed with {valid_pages} valid pages of {}", self.full);
         let die = self.geometry.die_of(pbn);
         self.gainful[die as usize] += u32::from(valid_pages < self.full);
         if self.policy.keeps_array() {
@@ -166,7 +169,7 @@ impl Victims {
     /// A page of a block has become invalid, which leaves `valid_pages` there. Open blocks are
     /// ignored.
     #[inline]
-    pub fn page_invalidated(&mut self, pbn: Pbn, valid_pages: u32) {
+    pub fn on_page_invalidated(&mut self, pbn: Pbn, valid_pages: u32) {
         debug_assert!(valid_pages < self.geometry.pages_per_block(), "{pbn} has lost no page");
         if valid_pages + 1 == self.full && self.contains(pbn) {
             self.gainful[self.geometry.die_of(pbn) as usize] += 1;
@@ -174,6 +177,11 @@ impl Victims {
         match self.policy {
             Policy::Greedy => {
                 if let Some(list) = self.lists.chain_of(pbn.get()) {
+                    debug_assert!(
+                        self.listed_count(pbn) == Some(valid_pages + 1),
+                        "{pbn} is left with {valid_pages} valid pages, but was listed with {:?}",
+                        self.listed_count(pbn)
+                    );
                     self.lists.move_back(list - 1, pbn.get());
                     let die = self.geometry.die_of(pbn) as usize;
                     self.fewest[die] = self.fewest[die].min(valid_pages);
@@ -186,6 +194,7 @@ impl Victims {
 
     /// Takes the next victim of a die, or none if no candidate there has an invalid page.
     pub fn take(&mut self, die: u32, ledger: &Ledger) -> Option<Pbn> {
+        debug_assert!((die as usize) < self.gainful.len(), "there is no die {die} of {}", self.gainful.len());
         if self.gainful[die as usize] == 0 {
             return None;
         }
@@ -198,17 +207,34 @@ impl Victims {
     /// Takes one certain candidate.
     pub fn remove(&mut self, pbn: Pbn, valid_pages: u32) {
         debug_assert!(self.contains(pbn), "{pbn} is no candidate");
+        debug_assert!(
+            self.listed_count(pbn).is_none_or(|listed| listed == valid_pages),
+            "{pbn} has {valid_pages} valid pages, but is listed with {:?}",
+            self.listed_count(pbn)
+        );
         if valid_pages < self.full {
-            self.gainful[self.geometry.die_of(pbn) as usize] -= 1;
+            let gainful = &mut self.gainful[self.geometry.die_of(pbn) as usize];
+            debug_assert!(*gainful > 0, "{pbn} has {valid_pages} valid pages, but no block of its die gains anything");
+            *gainful -= 1;
         }
         let Some(position) = self.positions.get_mut(pbn.index()).and_then(Option::take) else {
             return self.lists.remove(pbn.get());
         };
         let array = &mut self.arrays[self.geometry.die_of(pbn) as usize];
+        debug_assert_eq!(array.get(position as usize), Some(&pbn.get()), "{pbn} is not at its position {position}");
         array.swap_remove(position as usize);
         if let Some(&moved) = array.get(position as usize) {
             self.positions[moved as usize] = Some(position);
         }
+    }
+
+    /// Greedy: the number of valid pages under which a candidate is listed.
+    fn listed_count(&self, pbn: Pbn) -> Option<u32> {
+        if self.policy != Policy::Greedy {
+            return None;
+        }
+        let list = self.lists.chain_of(pbn.get())?;
+        Some(list - self.geometry.die_of(pbn) * self.lists_per_die)
     }
 
     fn choose(&mut self, die: u32, ledger: &Ledger) -> Option<Pbn> {
@@ -304,7 +330,7 @@ mod tests {
         for (block, &count) in valid.iter().enumerate() {
             for offset in count..PAGES {
                 let pbn = ledger.invalidate(Ppn::at(block * PAGES as usize + offset as usize));
-                victims.page_invalidated(pbn, ledger.valid_pages(pbn));
+                victims.on_page_invalidated(pbn, ledger.valid_pages(pbn));
             }
         }
         (victims, ledger)

@@ -351,7 +351,7 @@ impl<D: Device> FlashPort<D> {
     }
 
     /// A collection on a channel ends at the cursor. Until then the channel counts as collecting.
-    pub fn collected(&mut self, channel: u32) {
+    pub fn on_collected(&mut self, channel: u32) {
         let Self { device, collections, cursor, .. } = self;
         let ends = &mut collections[channel as usize];
         ends.retain(|&end| !device.is_over(end));

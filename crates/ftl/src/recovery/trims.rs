@@ -11,7 +11,7 @@
 //! an earlier trim that was flushed. So for a logical page that has had such a trim, or of which
 //! recovery found older copies ([`Trims::guard`]), when its block is collected
 //! ([`Trims::about_to_vanish`]) a page takes its place that is no data but has its version
-//! ([`Trims::replaced`]). As long as both are there recovery takes the copy, and needs to write
+//! ([`Trims::on_replaced`]). As long as both are there recovery takes the copy, and needs to write
 //! nothing for that to last: a copy that counts is never erased before it is elsewhere. Once no
 //! copy is left, the page in its place is the last word, and that lasts as well. So a collection
 //! that is cut can be undone or completed, as with any copy. While the power is on the trim stays
@@ -57,14 +57,14 @@ pub struct Trims {
 impl Trims {
     /// A mapped page was trimmed, in a scheme whose older copies of a page never outlive a durable
     /// trim.
-    pub fn trimmed(&mut self, lpn: Lpn) {
+    pub fn on_trimmed(&mut self, lpn: Lpn) {
         self.pending.insert(lpn.get(), None);
     }
 
     /// A mapped page was trimmed whose last copy lies here.
-    pub fn trimmed_at(&mut self, lpn: Lpn, last_copy: Ppn) {
+    pub fn on_trimmed_at(&mut self, lpn: Lpn, last_copy: Ppn) {
         if !self.guarded.contains(&lpn.get()) {
-            return self.trimmed(lpn);
+            return self.on_trimmed(lpn);
         }
         self.pending.insert(lpn.get(), Some(last_copy));
         self.last_copies.insert(last_copy, lpn.get());
@@ -82,7 +82,7 @@ impl Trims {
 
     /// A page without data, with the version of the last copy of a page whose trim is pending,
     /// takes the place of that copy.
-    pub fn replaced(&mut self, lpn: Lpn, page: Ppn, version: u64) {
+    pub fn on_replaced(&mut self, lpn: Lpn, page: Ppn, version: u64) {
         self.register((lpn.get(), 1), page, version, |_| true);
         self.pending.insert(lpn.get(), None);
     }
@@ -95,7 +95,7 @@ impl Trims {
 
     /// An unmapped page was written; returns the trim page that is not needed any more, if that
     /// makes one so.
-    pub fn overwritten(&mut self, lpn: Lpn) -> Option<Ppn> {
+    pub fn on_overwritten(&mut self, lpn: Lpn) -> Option<Ppn> {
         self.is_settled(lpn.get());
         if self.of.is_empty() {
             return None;
@@ -118,7 +118,7 @@ impl Trims {
     }
 
     /// A run of pending trims survives a power cut by other means.
-    pub fn settled(&mut self, first: u32, extent: u32) {
+    pub fn on_settled(&mut self, first: u32, extent: u32) {
         for lpn in first..first + extent {
             self.is_settled(lpn);
         }
@@ -137,7 +137,7 @@ impl Trims {
 
     /// A page now says that this run was trimmed; returns the trim pages that are not needed any
     /// more.
-    pub fn wrote(&mut self, first: u32, extent: u32, page: Ppn, version: u64) -> Vec<Ppn> {
+    pub fn on_write(&mut self, first: u32, extent: u32, page: Ppn, version: u64) -> Vec<Ppn> {
         self.register((first, extent), page, version, |_| true)
     }
 
@@ -148,7 +148,7 @@ impl Trims {
     }
 
     /// Recovery found a trim page that is the last word on some logical page.
-    pub fn found(&mut self, tag: &Tag, page: Ppn, newest: &[Option<Newest>]) {
+    pub fn on_found(&mut self, tag: &Tag, page: Ppn, newest: &[Option<Newest>]) {
         let last_word =
             |lpn: u32| newest.get(lpn as usize).copied().flatten().is_some_and(|found| found.version == tag.version);
         self.register((tag.logical, tag.extent), page, tag.version, last_word);
@@ -192,7 +192,7 @@ impl Trims {
     }
 
     /// A trim page was moved.
-    pub fn moved(&mut self, from: Ppn, to: Ppn) {
+    pub fn on_moved(&mut self, from: Ppn, to: Ppn) {
         if let Some(id) = self.by_page.remove(&from) {
             self.by_page.insert(to, id);
             if let Some(written) = self.written.get_mut(&id) {
@@ -227,21 +227,21 @@ mod tests {
     fn a_trim_page_is_needed_until_its_last_logical_page_is_written_or_trimmed_again() {
         let mut trims = Trims::default();
         for lpn in [3, 4, 5, 9] {
-            trims.trimmed(Lpn::new(lpn));
+            trims.on_trimmed(Lpn::new(lpn));
         }
-        assert_eq!(trims.overwritten(Lpn::new(9)), None);
+        assert_eq!(trims.on_overwritten(Lpn::new(9)), None);
         assert_eq!(trims.pending_runs(), [(3, 3)]);
-        assert!(trims.wrote(3, 3, Ppn::new(100), 1).is_empty());
+        assert!(trims.on_write(3, 3, Ppn::new(100), 1).is_empty());
         assert!(trims.pending_runs().is_empty());
-        trims.moved(Ppn::new(100), Ppn::new(200));
+        trims.on_moved(Ppn::new(100), Ppn::new(200));
         assert_eq!(
             trims.at(Ppn::new(200)).map(|(label, version)| (label.logical, label.extent, version)),
             Some((3, 3, 1))
         );
-        assert_eq!((trims.overwritten(Lpn::new(3)), trims.overwritten(Lpn::new(5))), (None, None));
-        assert_eq!(trims.wrote(4, 1, Ppn::new(300), 2), [Ppn::new(200)]);
+        assert_eq!((trims.on_overwritten(Lpn::new(3)), trims.on_overwritten(Lpn::new(5))), (None, None));
+        assert_eq!(trims.on_write(4, 1, Ppn::new(300), 2), [Ppn::new(200)]);
         assert_eq!(trims.pages().collect::<Vec<_>>(), [Ppn::new(300)]);
-        assert_eq!(trims.overwritten(Lpn::new(4)), Some(Ppn::new(300)));
+        assert_eq!(trims.on_overwritten(Lpn::new(4)), Some(Ppn::new(300)));
         assert_eq!(trims.pages().count(), 0);
     }
 
@@ -250,17 +250,17 @@ mod tests {
         let mut trims = Trims::default();
         for (lpn, copy) in [(5, 13), (3, 12), (9, 16), (6, 14)] {
             trims.guard(Lpn::new(lpn));
-            trims.trimmed_at(Lpn::new(lpn), Ppn::new(copy));
+            trims.on_trimmed_at(Lpn::new(lpn), Ppn::new(copy));
         }
-        trims.overwritten(Lpn::new(6));
+        trims.on_overwritten(Lpn::new(6));
         assert_eq!(trims.about_to_vanish(12..16), [(Ppn::new(12), Lpn::new(3)), (Ppn::new(13), Lpn::new(5))]);
-        trims.replaced(Lpn::new(3), Ppn::new(30), 7);
-        trims.replaced(Lpn::new(5), Ppn::new(31), 8);
+        trims.on_replaced(Lpn::new(3), Ppn::new(30), 7);
+        trims.on_replaced(Lpn::new(5), Ppn::new(31), 8);
         assert!(trims.about_to_vanish(12..16).is_empty());
         assert_eq!(trims.at(Ppn::new(31)).map(|(_, version)| version), Some(8));
         assert_eq!(trims.pending_runs(), [(3, 1), (5, 1), (9, 1)]);
-        assert_eq!(trims.wrote(3, 1, Ppn::new(40), 50), [Ppn::new(30)]);
-        assert_eq!(trims.overwritten(Lpn::new(5)), Some(Ppn::new(31)));
+        assert_eq!(trims.on_write(3, 1, Ppn::new(40), 50), [Ppn::new(30)]);
+        assert_eq!(trims.on_overwritten(Lpn::new(5)), Some(Ppn::new(31)));
     }
 
     #[test]
@@ -271,9 +271,9 @@ mod tests {
         newest[3] = Some(Newest { version: 12, page: Some(Ppn::new(1)) });
         newest[4] = Some(Newest { version: 9, page: None });
         let mut trims = Trims::default();
-        trims.found(&tag, Ppn::new(50), &newest);
-        assert_eq!(trims.overwritten(Lpn::new(3)), None);
-        assert_eq!(trims.overwritten(Lpn::new(2)), None);
-        assert_eq!(trims.overwritten(Lpn::new(4)), Some(Ppn::new(50)));
+        trims.on_found(&tag, Ppn::new(50), &newest);
+        assert_eq!(trims.on_overwritten(Lpn::new(3)), None);
+        assert_eq!(trims.on_overwritten(Lpn::new(2)), None);
+        assert_eq!(trims.on_overwritten(Lpn::new(4)), Some(Ppn::new(50)));
     }
 }

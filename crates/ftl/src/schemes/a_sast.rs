@@ -222,23 +222,23 @@ impl LogPolicy for AdaptiveSets {
         victim
     }
 
-    fn opened(&mut self, log: &LogSpace, slot: Slot) {
-        self.sets.opened(log, slot);
+    fn on_opened(&mut self, log: &LogSpace, slot: Slot) {
+        self.sets.on_opened(log, slot);
         self.recency.push_back(0, slot);
         self.passed_over[slot as usize] = 0;
         self.asking = false;
     }
 
-    fn appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
-        self.sets.appended(log, slot, page);
+    fn on_appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
+        self.sets.on_appended(log, slot, page);
         if self.recency.back(0) != Some(slot) {
             self.recency.move_back(0, slot);
             self.passed_over[slot as usize] = 0;
         }
     }
 
-    fn left(&mut self, log: &LogSpace, slot: Slot) {
-        self.sets.left(log, slot);
+    fn on_left(&mut self, log: &LogSpace, slot: Slot) {
+        self.sets.on_left(log, slot);
         self.recency.remove(slot);
     }
 

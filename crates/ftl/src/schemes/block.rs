@@ -158,7 +158,7 @@ impl<D: Device> Mapping<D> for Block {
                 let lpn = self.data.geometry().logical_page(run.lbn, offset);
                 if self.data.is_current(lpn) {
                     self.data.set_current(lpn, false);
-                    self.trims.trimmed(lpn);
+                    self.trims.on_trimmed(lpn);
                 }
             }
             if self.data.pages_of(run.lbn).all(|(_, lpn)| !self.data.is_current(lpn))
@@ -181,7 +181,7 @@ impl<D: Device> Mapping<D> for Block {
                     flash.with_cause(Cause::Merge, |flash| self.rewrite(flash, old, run.lbn, None, Cause::Merge))?;
                 }
             }
-            self.trims.settled(first, extent);
+            self.trims.on_settled(first, extent);
         }
         Ok(())
     }
@@ -256,7 +256,7 @@ impl Block {
                 home = block;
             }
             self.data.set_current(lpn, true);
-            self.trims.overwritten(lpn);
+            self.trims.on_overwritten(lpn);
         }
         Ok(())
     }
@@ -296,7 +296,7 @@ impl Block {
         // Only now, so that a rewrite that fails half way changes nothing.
         for lpn in written {
             self.data.set_current(lpn, true);
-            self.trims.overwritten(lpn);
+            self.trims.on_overwritten(lpn);
         }
         self.data.remap(lbn, new);
         self.retire(flash, old)

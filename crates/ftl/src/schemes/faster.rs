@@ -127,11 +127,11 @@ impl Sharing for SecondChance {
         self.enabled && !self.chances.had(lpn)
     }
 
-    fn appended(&mut self, _log: &LogSpace, _slot: Slot, page: LogPage) {
+    fn on_appended(&mut self, _log: &LogSpace, _slot: Slot, page: LogPage) {
         if page.moved {
-            self.chances.moved(page.lpn);
+            self.chances.on_moved(page.lpn);
         } else {
-            self.chances.renewed(page.lpn);
+            self.chances.renew(page.lpn);
         }
     }
 }

@@ -233,7 +233,7 @@ impl SharedRamPolicy for Jtl {
         last.map(|&last| Victim { what: Evict::Entry(last), among })
     }
 
-    fn looked_up(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
+    fn on_lookup(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
         let drawn = self.drawn.take().filter(|(of, _)| *of == lpn);
         // On a read-only device it may not have come.
         let (Some((_, pushed)), true) = (drawn, ram.cache.find(lpn).is_some()) else { return };
@@ -247,11 +247,11 @@ impl SharedRamPolicy for Jtl {
         self.put(ram.cache, lpn, 0);
     }
 
-    fn came(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
+    fn on_inserted(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
 
-    fn used(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32, _op: HostOp) {}
+    fn on_used(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32, _op: HostOp) {}
 
-    fn leaves(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
+    fn on_evict(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
 
     fn evict(&mut self, cache: &mut EntryCache, what: Evict) {
         if let Evict::Entry(lpn) = what {

@@ -135,7 +135,7 @@ impl Sharing for Ties {
         serving.or_else(|| self.open.iter().map(|&(_, _, slot)| slot).find(|&slot| log.has_room(slot)))
     }
 
-    fn opened(&mut self, log: &LogSpace, slot: Slot) {
+    fn on_opened(&mut self, log: &LogSpace, slot: Slot) {
         let at = slot as usize;
         if self.slots.len() <= at {
             self.slots.resize(at + 1, (0, Vec::new()));
@@ -147,7 +147,7 @@ impl Sharing for Ties {
         }
     }
 
-    fn appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
+    fn on_appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
         let before = self.key(slot);
         if before.1 == 0 {
             // The sequential block.
@@ -166,7 +166,7 @@ impl Sharing for Ties {
         }
     }
 
-    fn left(&mut self, slot: Slot) {
+    fn on_left(&mut self, slot: Slot) {
         self.open.remove(&self.key(slot));
         let (_, ties) = std::mem::take(&mut self.slots[slot as usize]);
         for lbn in ties {

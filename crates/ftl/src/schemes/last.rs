@@ -197,9 +197,9 @@ impl LogPolicy for ThreeAreas {
         sequential.or_else(|| if self.random.len() > may_stay { self.random_victim(log) } else { None })
     }
 
-    fn opened(&mut self, log: &LogSpace, slot: Slot) {
+    fn on_opened(&mut self, log: &LogSpace, slot: Slot) {
         match log.block(slot).map_or(self.cold, |block| block.group).checked_sub(self.cold) {
-            None => self.sequential.opened(log, slot),
+            None => self.sequential.on_opened(log, slot),
             Some(heat) => {
                 self.random.push(slot);
                 self.open[heat as usize] = Some(slot);
@@ -207,18 +207,18 @@ impl LogPolicy for ThreeAreas {
         }
     }
 
-    fn appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
+    fn on_appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
         if log.block(slot).is_some_and(|block| block.group < self.cold) {
-            self.sequential.appended(log, slot, page);
+            self.sequential.on_appended(log, slot, page);
         } else {
             self.writes += 1;
             self.written[page.lpn.index()] = self.writes;
         }
     }
 
-    fn left(&mut self, log: &LogSpace, slot: Slot) {
+    fn on_left(&mut self, log: &LogSpace, slot: Slot) {
         if log.block(slot).is_some_and(|block| block.group < self.cold) {
-            return self.sequential.left(log, slot);
+            return self.sequential.on_left(log, slot);
         }
         self.random.retain(|&other| other != slot);
         for open in self.open.iter_mut().filter(|open| **open == Some(slot)) {

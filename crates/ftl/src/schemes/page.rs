@@ -183,7 +183,7 @@ impl StreamPolicy for Streams {
     }
 
     #[inline]
-    fn written(&mut self, request: &Request, _lpn: Lpn) -> Stream {
+    fn write_stream(&mut self, request: &Request, _lpn: Lpn) -> Stream {
         self.stored_hint(request).map_or(HOST, usize::from)
     }
 
@@ -208,7 +208,7 @@ impl StreamPolicy for Streams {
     }
 
     #[inline]
-    fn collected(&self, from: Stream) -> Stream {
+    fn collected_stream(&self, from: Stream) -> Stream {
         match *self {
             Self::Separate => COLLECTED,
             Self::Shared | Self::Hinted { collects_apart: true, .. } => from,
@@ -216,7 +216,7 @@ impl StreamPolicy for Streams {
         }
     }
 
-    fn recovered(&self, tag: &Tag) -> Stream {
+    fn recovered_stream(&self, tag: &Tag) -> Stream {
         let is_collected = tag.role == Role::Collected;
         match *self {
             Self::Separate if is_collected => COLLECTED,

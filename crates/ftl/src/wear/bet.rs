@@ -160,15 +160,15 @@ impl WearPolicy for Bet {
         self.free.uses_temperatures()
     }
 
-    fn wrote(&mut self, request: &Request) {
-        self.free.heard(request.hint);
+    fn on_write(&mut self, request: &Request) {
+        self.free.on_hint(request.hint);
     }
 
     fn on_file_event(&mut self, _event: FileEvent, of: &Request) {
-        self.free.heard(of.hint);
+        self.free.on_hint(of.hint);
     }
 
-    fn erased(&mut self, pbn: Pbn, _erases: u32) {
+    fn on_erased(&mut self, pbn: Pbn, _erases: u32) {
         self.erases += 1;
         self.flag(self.set_of(pbn));
     }
@@ -197,7 +197,7 @@ impl WearPolicy for Bet {
         }
     }
 
-    fn moved(&mut self, pbn: Pbn, how: RelocateOutcome) {
+    fn on_moved(&mut self, pbn: Pbn, how: RelocateOutcome) {
         match how {
             // It may have been empty, and so not have been erased.
             RelocateOutcome::Done | RelocateOutcome::Retired => self.flag(self.set_of(pbn)),
@@ -252,8 +252,8 @@ mod tests {
     fn emptied(bet: &mut Bet, facts: &Free<'_>) -> Vec<u32> {
         let mut emptied = Vec::new();
         while let Some(pbn) = bet.next_move(facts) {
-            bet.erased(pbn, 1);
-            bet.moved(pbn, RelocateOutcome::Done);
+            bet.on_erased(pbn, 1);
+            bet.on_moved(pbn, RelocateOutcome::Done);
             emptied.push(pbn.get());
         }
         emptied
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn sets_without_a_flag_are_emptied_in_turn_until_there_are_too_few_erases_for_each_flag() {
         let (mut bet, facts) = (bet(8, "0", "3"), Free(8, &[5]));
-        let erase = |bet: &mut Bet, block: u32, times: u32| (0..times).for_each(|_| bet.erased(Pbn::new(block), 1));
+        let erase = |bet: &mut Bet, block: u32, times: u32| (0..times).for_each(|_| bet.on_erased(Pbn::new(block), 1));
         erase(&mut bet, 0, 2);
         assert_eq!(emptied(&mut bet, &facts), [0_u32; 0], "2 erases, 1 flag");
         erase(&mut bet, 0, 5);
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn all_blocks_of_a_set_are_emptied_and_the_last_set_may_be_smaller() {
         let (mut bet, facts) = (bet(7, "2", "2"), Free(7, &[1, 5]));
-        (0..4).for_each(|_| bet.erased(Pbn::new(1), 1));
+        (0..4).for_each(|_| bet.on_erased(Pbn::new(1), 1));
         assert_eq!(bet.tables()[0].1, 1 + 16);
         assert_eq!(emptied(&mut bet, &facts), [4, 6]);
     }
@@ -288,9 +288,9 @@ mod tests {
     #[test]
     fn a_block_that_cannot_be_emptied_now_is_passed_over_until_its_turn_comes_again() {
         let (mut bet, facts) = (bet(4, "0", "2"), Free(4, &[]));
-        (0..20).for_each(|_| bet.erased(Pbn::new(0), 1));
+        (0..20).for_each(|_| bet.on_erased(Pbn::new(0), 1));
         assert_eq!(bet.next_move(&facts), Some(Pbn::new(1)));
-        bet.moved(Pbn::new(1), RelocateOutcome::Deferred(Deferred::NoRoom));
+        bet.on_moved(Pbn::new(1), RelocateOutcome::Deferred(Deferred::NoRoom));
         assert_eq!(emptied(&mut bet, &facts), [2, 3, 1]);
     }
 }

@@ -188,16 +188,16 @@ impl WearPolicy for DualPool {
         self.target.filter(|_| is_what_moves)
     }
 
-    fn used(&mut self, pbn: Pbn, _ask: AllocRequest) {
+    fn on_used(&mut self, pbn: Pbn, _alloc: AllocRequest) {
         if self.target.take_if(|target| *target == pbn).is_some() {
             self.blocks[pbn.index()] = Block { is_hot: false, effective: 0 };
         }
     }
 
-    fn erased(&mut self, pbn: Pbn, _erases: u32) {
+    fn on_erased(&mut self, pbn: Pbn, _erases: u32) {
         let block = &mut self.blocks[pbn.index()];
         block.effective = block.effective.saturating_add(1);
-        self.pace.erased();
+        self.pace.on_erased();
     }
 
     fn moves_blocks(&self) -> bool {
@@ -214,13 +214,13 @@ impl WearPolicy for DualPool {
             let pair = extremes.hot_most_worn_free.zip(extremes.cold_least_worn);
             pair.filter(|&(hot, cold)| Extremes::exceeds(Some(hot), Some(cold), self.threshold))
         });
-        self.pace.looked(resized || named.is_some());
+        self.pace.on_looked(resized || named.is_some());
         let ((_, hot), (_, cold)) = named?;
         self.target = Some(hot);
         Some(cold)
     }
 
-    fn moved(&mut self, pbn: Pbn, how: RelocateOutcome) {
+    fn on_moved(&mut self, pbn: Pbn, how: RelocateOutcome) {
         self.target = None;
         if how == RelocateOutcome::Done {
             self.blocks[pbn.index()] = Block { is_hot: true, effective: 0 };
@@ -274,9 +274,9 @@ mod tests {
         let alloc = AllocRequest::new(Purpose::Levelled);
         assert_eq!((cold, policy.wants(alloc)), (Pbn::new(3), Some(Pbn::new(0))));
         assert_eq!(policy.wants(AllocRequest::new(Purpose::Data)), None);
-        policy.used(Pbn::new(0), alloc);
-        policy.erased(cold, 3);
-        policy.moved(cold, RelocateOutcome::Done);
+        policy.on_used(Pbn::new(0), alloc);
+        policy.on_erased(cold, 3);
+        policy.on_moved(cold, RelocateOutcome::Done);
         assert_eq!((hot(&policy), policy.wants(alloc)), (vec![2, 3, 4], None));
         device.0[0].1 = 6;
         assert_eq!(policy.next_move(&device), None, "no free hot block");
@@ -286,7 +286,7 @@ mod tests {
     fn a_block_in_the_wrong_pool_joins_the_other_one() {
         let mut policy = policy();
         let device = Device([(DATA, 9), (DATA, 9), (DATA, 0), (DATA, 9), (DATA, 9), (DATA, 9)]);
-        (0..5).for_each(|_| policy.erased(Pbn::new(5), 9));
+        (0..5).for_each(|_| policy.on_erased(Pbn::new(5), 9));
         assert_eq!(policy.next_move(&device), None);
         assert_eq!(hot(&policy), [0, 4, 5], "5 is rewritten after all, and 2 rests: 9 exceeds 0 by more than 8");
     }

@@ -201,12 +201,12 @@ impl WearPolicy for Lazy {
         self.free.uses_temperatures()
     }
 
-    fn wrote(&mut self, request: &Request) {
-        self.free.heard(request.hint);
+    fn on_write(&mut self, request: &Request) {
+        self.free.on_hint(request.hint);
     }
 
     fn on_file_event(&mut self, _event: FileEvent, of: &Request) {
-        self.free.heard(of.hint);
+        self.free.on_hint(of.hint);
     }
 
     fn wants(&mut self, alloc: AllocRequest) -> Option<Pbn> {
@@ -214,7 +214,7 @@ impl WearPolicy for Lazy {
         (alloc.purpose == Purpose::Merge && alloc.lbn == Some(lbn)).then_some(worn)
     }
 
-    fn used(&mut self, pbn: Pbn, alloc: AllocRequest) {
+    fn on_used(&mut self, pbn: Pbn, alloc: AllocRequest) {
         if let Some(rests) = &mut self.rests
             && self.moving.is_some_and(|(lbn, worn)| alloc.lbn == Some(lbn) && pbn == worn)
         {
@@ -223,12 +223,12 @@ impl WearPolicy for Lazy {
         self.is_data[pbn.index()] = matches!(alloc.purpose, Purpose::Data | Purpose::Merge);
     }
 
-    fn erased(&mut self, pbn: Pbn, erases: u32) {
+    fn on_erased(&mut self, pbn: Pbn, erases: u32) {
         let Some(total) = &mut self.total else { return };
         *total += 1;
-        self.threshold.erased();
+        self.threshold.on_erased();
         if let Some(rests) = &mut self.rests {
-            rests.erased(pbn);
+            rests.on_erased(pbn);
         }
         let was_data = std::mem::take(&mut self.is_data[pbn.index()]);
         if was_data
@@ -259,10 +259,10 @@ impl WearPolicy for Lazy {
         None
     }
 
-    fn moved(&mut self, _pbn: Pbn, how: RelocateOutcome) {
+    fn on_moved(&mut self, _pbn: Pbn, how: RelocateOutcome) {
         self.moving = None;
         if matches!(how, RelocateOutcome::Done | RelocateOutcome::Retired) {
-            self.threshold.moved();
+            self.threshold.on_moved();
         }
     }
 
@@ -298,7 +298,7 @@ impl Rests {
 
     /// Judges the rest of a block that is erased, if it rested: in the mean a block is erased once
     /// in as many erases as there are blocks.
-    fn erased(&mut self, pbn: Pbn) {
+    fn on_erased(&mut self, pbn: Pbn) {
         self.clock += 1;
         let since = std::mem::take(&mut self.since[pbn.index()]);
         if since == 0 {
@@ -341,11 +341,11 @@ impl Threshold {
         }
     }
 
-    fn moved(&mut self) {
+    fn on_moved(&mut self) {
         self.moves += 1;
     }
 
-    fn erased(&mut self) {
+    fn on_erased(&mut self) {
         self.erases += 1;
         if self.session.is_some_and(|session| self.erases >= session) {
             let overhead = self.moves as f64 / self.erases as f64;

@@ -57,7 +57,7 @@ impl WearLevelling {
 fn level<D: Device>(mapping: &mut dyn Mapping<D>, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
     let mut named = None;
     mapping.with_wear_policy(&mut |policy, blocks| {
-        policy.wrote(request);
+        policy.on_write(request);
         named = policy.next_move(blocks);
     });
     let Some(pbn) = named else { return Ok(()) };
@@ -66,7 +66,7 @@ fn level<D: Device>(mapping: &mut dyn Mapping<D>, flash: &mut FlashPort<D>, requ
         Err(FtlError::ReadOnly { .. }) => RelocateOutcome::Deferred(Deferred::ReadOnly),
         outcome => outcome?,
     };
-    mapping.with_wear_policy(&mut |policy, _| policy.moved(pbn, outcome));
+    mapping.with_wear_policy(&mut |policy, _| policy.on_moved(pbn, outcome));
     Ok(())
 }
 

@@ -184,16 +184,16 @@ impl Ages {
         }
     }
 
-    fn wrote(&mut self, request: &Request, geometry: &Geometry) {
+    fn on_write(&mut self, request: &Request, geometry: &Geometry) {
         match self {
-            Self::Table(table) => request.block_runs(geometry).for_each(|run| table.wrote(run.lbn)),
-            Self::Temperatures(_) => self.heard(request.hint),
+            Self::Table(table) => request.block_runs(geometry).for_each(|run| table.on_write(run.lbn)),
+            Self::Temperatures(_) => self.on_hint(request.hint),
         }
     }
 
-    fn heard(&mut self, hint: Hint) {
+    fn on_hint(&mut self, hint: Hint) {
         if let Self::Temperatures(blocks) = self {
-            blocks.heard(hint);
+            blocks.on_hint(hint);
         }
     }
 
@@ -221,7 +221,7 @@ impl WearPolicy for Owl {
         matches!(self.ages, Ages::Temperatures(_))
     }
 
-    fn used(&mut self, _pbn: Pbn, alloc: AllocRequest) {
+    fn on_used(&mut self, _pbn: Pbn, alloc: AllocRequest) {
         if let (Some(pool), AllocRequest { purpose: Purpose::Data | Purpose::Merge, lbn: Some(lbn), .. }) =
             (&mut self.pool, alloc)
         {
@@ -234,13 +234,13 @@ impl WearPolicy for Owl {
         true
     }
 
-    fn wrote(&mut self, request: &Request) {
+    fn on_write(&mut self, request: &Request) {
         self.written += 1;
-        self.ages.wrote(request, &self.geometry);
+        self.ages.on_write(request, &self.geometry);
     }
 
     fn on_file_event(&mut self, _event: FileEvent, of: &Request) {
-        self.ages.heard(of.hint);
+        self.ages.on_hint(of.hint);
     }
 
     fn next_move(&mut self, blocks: &dyn BlockFacts) -> Option<Pbn> {
@@ -254,7 +254,7 @@ impl WearPolicy for Owl {
         named.map(|(_, home)| home)
     }
 
-    fn moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {
+    fn on_moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {
         self.moving = None;
     }
 

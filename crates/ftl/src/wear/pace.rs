@@ -19,7 +19,7 @@ impl Pace {
     }
 
     /// A block has been erased.
-    pub fn erased(&mut self) {
+    pub fn on_erased(&mut self) {
         self.erases = self.erases.saturating_add(1);
     }
 
@@ -29,7 +29,7 @@ impl Pace {
     }
 
     /// A look found something to do, or not.
-    pub fn looked(&mut self, found: bool) {
+    pub fn on_looked(&mut self, found: bool) {
         self.erases = if found { self.every } else { 0 };
     }
 }
@@ -42,11 +42,11 @@ mod tests {
     fn small_devices_are_looked_at_after_each_erase_and_large_ones_seldom() {
         let looks = |blocks: u32| {
             let mut pace = Pace::new(blocks);
-            pace.looked(false);
+            pace.on_looked(false);
             let due = |_: &u32| {
-                pace.erased();
+                pace.on_erased();
                 pace.is_due() && {
-                    pace.looked(false);
+                    pace.on_looked(false);
                     true
                 }
             };
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!([10, 256, 1024, 16 * 256].map(looks), [64, 64, 16, 4]);
         let mut pace = Pace::new(4096);
         assert!(pace.is_due());
-        pace.looked(true);
+        pace.on_looked(true);
         assert!(pace.is_due(), "there may be more");
     }
 }

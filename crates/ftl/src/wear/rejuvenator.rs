@@ -95,7 +95,7 @@ struct Recent {
 }
 
 impl Recent {
-    fn wrote(&mut self, lbn: Lbn) {
+    fn on_write(&mut self, lbn: Lbn) {
         if self.last.len() == self.room
             && let Some(oldest) = self.last.pop_front()
         {
@@ -220,17 +220,17 @@ impl WearPolicy for Rejuvenator {
         if self.is_moving || self.for_cold > 0 && !self.is_hot(alloc) { free - 1 } else { 0 }
     }
 
-    fn erased(&mut self, _pbn: Pbn, _erases: u32) {
-        self.pace.erased();
+    fn on_erased(&mut self, _pbn: Pbn, _erases: u32) {
+        self.pace.on_erased();
     }
 
     fn moves_blocks(&self) -> bool {
         true
     }
 
-    fn wrote(&mut self, request: &Request) {
+    fn on_write(&mut self, request: &Request) {
         for run in request.block_runs(&self.geometry) {
-            self.recent.wrote(run.lbn);
+            self.recent.on_write(run.lbn);
         }
     }
 
@@ -243,12 +243,12 @@ impl WearPolicy for Rejuvenator {
         let higher_free: usize = domains.iter().map(|lists| lists.higher_free).sum();
         self.for_cold = if is_full { 0 } else { higher_free.saturating_sub(self.t_high) };
         let named = domains.iter().find_map(|lists| self.named(lists));
-        self.pace.looked(named.is_some());
+        self.pace.on_looked(named.is_some());
         self.is_moving = named.is_some();
         named
     }
 
-    fn moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {
+    fn on_moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {
         self.is_moving = false;
     }
 

@@ -110,12 +110,12 @@ impl WearPolicy for Saw {
         true
     }
 
-    fn wrote(&mut self, request: &Request) {
-        self.free.heard(request.hint);
+    fn on_write(&mut self, request: &Request) {
+        self.free.on_hint(request.hint);
     }
 
     fn on_file_event(&mut self, _event: FileEvent, of: &Request) {
-        self.free.heard(of.hint);
+        self.free.on_hint(of.hint);
     }
 
     fn tables(&self) -> Vec<(&'static str, u64)> {

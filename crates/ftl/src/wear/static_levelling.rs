@@ -150,7 +150,7 @@ impl WearPolicy for StaticLevelling {
         if self.is_moving || rests_for_long(alloc.purpose) { free - 1 } else { 0 }
     }
 
-    fn erased(&mut self, pbn: Pbn, erases: u32) {
+    fn on_erased(&mut self, pbn: Pbn, erases: u32) {
         self.erases += 1;
         self.last_erased[pbn.index()] = self.erases;
         self.is_due |= erases > self.floor.saturating_add(self.threshold);
@@ -169,7 +169,7 @@ impl WearPolicy for StaticLevelling {
         found
     }
 
-    fn moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {
+    fn on_moved(&mut self, _pbn: Pbn, _how: RelocateOutcome) {
         self.is_moving = false;
     }
 
@@ -226,10 +226,10 @@ mod tests {
     fn a_block_rests_when_as_many_erases_have_passed_as_there_are_blocks() {
         let blocks = [(DATA, 1), (Use::Free, 9), (Use::Free, 0), (DATA, 9)];
         let mut policy = policy("3", 4);
-        policy.erased(Pbn::new(0), 1);
+        policy.on_erased(Pbn::new(0), 1);
         let named: Vec<_> = (0..5)
             .map(|erases| {
-                policy.erased(Pbn::new(1), 5 + erases);
+                policy.on_erased(Pbn::new(1), 5 + erases);
                 policy.next_move(&Blocks(&blocks)).map(Pbn::get)
             })
             .collect();
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!((policy.place(log, 5), policy.place(AllocRequest::new(Purpose::Levelled), 5)), (0, 4));
         let pbn = policy.next_move(&Blocks(&[(DATA, 0), (Use::Free, 9), (DATA, 9), (DATA, 9)])).expect("a gap");
         assert_eq!(policy.place(log, 5), 4, "while it is moved");
-        policy.moved(pbn, RelocateOutcome::Done);
+        policy.on_moved(pbn, RelocateOutcome::Done);
         assert_eq!(policy.place(log, 5), 0);
     }
 }

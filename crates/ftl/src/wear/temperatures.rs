@@ -84,9 +84,9 @@ impl FreeBlocks {
     }
 
     /// The host has said this of some data.
-    pub fn heard(&mut self, hint: Hint) {
+    pub fn on_hint(&mut self, hint: Hint) {
         if let Some(temperatures) = &mut self.temperatures {
-            temperatures.heard(hint);
+            temperatures.on_hint(hint);
         }
     }
 
@@ -118,7 +118,7 @@ impl Temperatures {
         Self { degrees, of_type: Box::new([0; 256]), of_stream: Box::new([0; 256]) }
     }
 
-    fn heard(&mut self, hint: Hint) {
+    fn on_hint(&mut self, hint: Hint) {
         if hint.temperature() > 0 {
             self.of_type[usize::from(hint.file_type())] = hint.temperature();
             self.of_stream[usize::from(hint.stream())] = hint.temperature();
@@ -179,14 +179,14 @@ mod tests {
         let mut temperatures = Temperatures::new(10);
         let tag = Hint::new(0, 0, 7);
         assert_eq!(temperatures.degree(tag), None);
-        temperatures.heard(Hint::new(3, 9, 7));
+        temperatures.on_hint(Hint::new(3, 9, 7));
         assert_eq!(temperatures.degree(tag), Some(8));
-        temperatures.heard(Hint::new(3, 1, 7));
+        temperatures.on_hint(Hint::new(3, 1, 7));
         assert_eq!((temperatures.degree(tag), temperatures.degree(Hint::of_stream(3))), (Some(0), Some(0)));
         assert_eq!(temperatures.degree(Hint::new(3, 6, 7)), Some(5), "what the host says with the data comes first");
-        temperatures.heard(tag);
+        temperatures.on_hint(tag);
         assert_eq!((temperatures.degree(tag), temperatures.degree(Hint::NONE)), (Some(0), None));
-        temperatures.heard(of(5));
+        temperatures.on_hint(of(5));
         assert_eq!(temperatures.degree(Hint::NONE), None, "of no type and no stream, so it holds for nothing else");
     }
 }

@@ -133,7 +133,7 @@ impl Bplru {
 
     /// A page was written: its block is the most recent, or the next to leave if this ends a sweep
     /// over all of it.
-    fn written(&mut self, page: BufferedPage) {
+    fn on_written(&mut self, page: BufferedPage) {
         let (lbn, offset) = self.geometry.split_logical(page.lpn);
         let lbn = lbn.get();
         let size = self.size(lbn);
@@ -152,7 +152,7 @@ impl Bplru {
 }
 
 impl BufferPolicy for Bplru {
-    fn came(&mut self, page: BufferedPage, _request: &Request) {
+    fn on_inserted(&mut self, page: BufferedPage, _request: &Request) {
         let lbn = self.geometry.split_logical(page.lpn).0.get();
         let group = &mut self.groups[lbn as usize];
         if group.pages == 0 {
@@ -161,14 +161,14 @@ impl BufferPolicy for Bplru {
         }
         group.pages += 1;
         self.pages += 1;
-        self.written(page);
+        self.on_written(page);
     }
 
-    fn rewritten(&mut self, page: BufferedPage, _request: &Request) {
-        self.written(page);
+    fn on_rewritten(&mut self, page: BufferedPage, _request: &Request) {
+        self.on_written(page);
     }
 
-    fn left(&mut self, page: BufferedPage) {
+    fn on_left(&mut self, page: BufferedPage) {
         let lbn = self.geometry.split_logical(page.lpn).0.get();
         let group = &mut self.groups[lbn as usize];
         *group = Group { pages: group.pages - 1, sweep: 0 };

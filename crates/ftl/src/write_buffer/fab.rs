@@ -104,11 +104,11 @@ impl BufferScheme for Fab {
 }
 
 impl BufferPolicy for Fab {
-    fn came(&mut self, page: BufferedPage, _request: &Request) {
+    fn on_inserted(&mut self, page: BufferedPage, _request: &Request) {
         self.change(page, 1, true);
     }
 
-    fn rewritten(&mut self, page: BufferedPage, _request: &Request) {
+    fn on_rewritten(&mut self, page: BufferedPage, _request: &Request) {
         self.change(page, 0, true);
     }
 
@@ -116,7 +116,7 @@ impl BufferPolicy for Fab {
         self.change(page, 0, true);
     }
 
-    fn left(&mut self, page: BufferedPage) {
+    fn on_left(&mut self, page: BufferedPage) {
         self.change(page, -1, false);
     }
 

@@ -47,11 +47,11 @@ impl BufferScheme for Fifo {
 }
 
 impl BufferPolicy for Fifo {
-    fn came(&mut self, page: BufferedPage, _request: &Request) {
+    fn on_inserted(&mut self, page: BufferedPage, _request: &Request) {
         self.order.enter(page);
     }
 
-    fn left(&mut self, page: BufferedPage) {
+    fn on_left(&mut self, page: BufferedPage) {
         self.order.leave(page);
     }
 

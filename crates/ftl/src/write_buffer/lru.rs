@@ -49,11 +49,11 @@ impl BufferScheme for Lru {
 }
 
 impl BufferPolicy for Lru {
-    fn came(&mut self, page: BufferedPage, _request: &Request) {
+    fn on_inserted(&mut self, page: BufferedPage, _request: &Request) {
         self.order.enter(page);
     }
 
-    fn rewritten(&mut self, page: BufferedPage, _request: &Request) {
+    fn on_rewritten(&mut self, page: BufferedPage, _request: &Request) {
         self.order.touch(page);
     }
 
@@ -61,7 +61,7 @@ impl BufferPolicy for Lru {
         self.order.touch(page);
     }
 
-    fn left(&mut self, page: BufferedPage) {
+    fn on_left(&mut self, page: BufferedPage) {
         self.order.leave(page);
     }
 

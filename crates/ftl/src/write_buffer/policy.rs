@@ -8,8 +8,8 @@
 //! A policy decides nothing that content depends on: of what it names, only pages that wait are
 //! written down, and if none does, the one with the lowest number is.
 //!
-//! Beside the traits stands what policies share: how much RAM a buffer has ([`Room`]) and a queue of
-//! single pages ([`PageOrder`]).
+//! Beside the traits stands what policies share: how much RAM a buffer has ([`Room`]) and a queue
+//! of single pages ([`PageOrder`]).
 
 use std::fmt;
 
@@ -48,16 +48,16 @@ pub enum Victim {
 /// A way of choosing what leaves a write buffer.
 pub trait BufferPolicy: fmt::Debug + Send {
     /// A page waits now that did not wait before; it came with this request.
-    fn came(&mut self, page: BufferedPage, request: &Request);
+    fn on_inserted(&mut self, page: BufferedPage, request: &Request);
 
     /// A page that waits was written once more with this request, and holds the new content now.
-    fn rewritten(&mut self, _page: BufferedPage, _request: &Request) {}
+    fn on_rewritten(&mut self, _page: BufferedPage, _request: &Request) {}
 
     /// A page that waits was read.
     fn read(&mut self, _page: BufferedPage) {}
 
     /// A page waits no more: it was written down, or trimmed.
-    fn left(&mut self, page: BufferedPage);
+    fn on_left(&mut self, page: BufferedPage);
 
     /// What shall be written down, since there is no room for a page that comes.
     fn next_victim(&mut self) -> Victim;

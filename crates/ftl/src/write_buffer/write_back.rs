@@ -195,7 +195,7 @@ impl WriteBuffer {
             waiting.hint = hint;
             flash.note(Note::BufferHit);
             flash.note(Note::AbsorbedPage);
-            self.policy.rewritten(waiting.held(lpn), request);
+            self.policy.on_rewritten(waiting.buffered(lpn), request);
         } else {
             while self.waiting.len() >= self.room.pages as usize {
                 self.make_room(backend, flash, request.arrival)?;
@@ -207,7 +207,7 @@ impl WriteBuffer {
             let waiting = Waiting { page: flash.ram_mut().put(data), hint };
             self.waiting.insert(lpn, waiting);
             flash.note(Note::BufferMiss);
-            self.policy.came(waiting.held(lpn), request);
+            self.policy.on_inserted(waiting.buffered(lpn), request);
         }
         flash.spend(self.room.delay);
         Ok(())
@@ -304,7 +304,7 @@ impl WriteBuffer {
     fn forget<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {
         if let Some(waiting) = self.waiting.remove(&lpn) {
             flash.ram_mut().take(waiting.page);
-            self.policy.left(waiting.held(lpn));
+            self.policy.on_left(waiting.buffered(lpn));
         }
     }
 

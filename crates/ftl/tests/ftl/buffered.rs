@@ -131,7 +131,7 @@ fn what_waits_is_read_from_its_register_and_what_does_not_from_flash() {
 fn a_channel_that_collects_takes_no_part() {
     let mut bench = Bench::new(&[]);
     bench.flash.begin(Nanos(5_000_000));
-    bench.flash.collected(3);
+    bench.flash.on_collected(3);
     for i in 0..8 {
         bench.write_at(random_page(i), Nanos::ZERO);
     }

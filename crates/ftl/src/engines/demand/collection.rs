@@ -19,7 +19,7 @@
 use flash::{Lpn, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
-use crate::api::wear::{AllocRequest, Purpose};
+use crate::api::wear::{AllocRequest, Purpose, Use};
 use crate::blocks::manager::BlockManager;
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
@@ -52,15 +52,16 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     #[inline]
-    fn collected(&self) -> Stream {
+    fn collected_stream(&self) -> Stream {
         self.moving_to
     }
 
-    fn collected_trims(&self) -> Stream {
+    fn collected_trim_stream(&self) -> Stream {
         if Some(self.moving_to) == S::ForeignPages::STREAM { COLLECTED } else { self.moving_to }
     }
 
     fn destination(&self, from: Stream) -> Stream {
+        debug_assert!(from < self.space.streams(), "there is no stream {from} of {}", self.space.streams());
         self.destination_of(from, Cause::Collection)
     }
 
@@ -68,6 +69,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     /// them do not.
     fn blocks_to_empty(&self, pbn: Pbn) -> usize {
         let stream = self.space.stream_of(pbn);
+        debug_assert!(stream < self.space.streams(), "{pbn} is of stream {stream}, which there is not");
         if Some(stream) != S::ForeignPages::STREAM {
             return 1;
         }
@@ -105,11 +107,11 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     #[inline]
-    fn role_moved(&self) -> Role {
+    fn moved_role(&self) -> Role {
         if Some(self.moving_to) == S::ForeignPages::STREAM { S::ForeignPages::ROLE } else { Role::Collected }
     }
 
-    fn recovered(&self, tag: &Tag) -> Stream {
+    fn recovered_stream(&self, tag: &Tag) -> Stream {
         match tag.role {
             Role::Collected => COLLECTED,
             role => S::ForeignPages::STREAM.filter(|_| role == S::ForeignPages::ROLE).unwrap_or(HOST),
@@ -121,10 +123,12 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     #[inline]
-    fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
-        if self.foreign_pages.moved(lpn, from, to) {
+    fn on_moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        debug_assert!(self.space.is_valid(to), "{lpn} was moved from {from} to {to}, which is not valid");
+        if self.foreign_pages.on_moved(lpn, from, to) {
             return;
         }
+        debug_assert_eq!(self.entry(lpn), Some(from), "{lpn} was moved from where it does not lie");
         match self.cache.find(lpn) {
             Some(slot) => self.cache.set(slot, Some(to)),
             None if self.rebuilding => self.table.write_entry(lpn, Some(to)),
@@ -140,7 +144,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         for _ in 0..self.space.dies() {
             let die = self.space.take_turn(stream);
             if self.has_place(flash, die, stream)? {
-                self.placement.goes_on(stream, die);
+                self.placement.set_die(stream, die);
                 return Ok(die);
             }
         }
@@ -160,6 +164,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         // the best block goes.
         let mut choices = self.space.blocks_per_die();
         while self.space.is_short(&self.blocks, die) {
+            debug_assert!(self.updates.is_empty(), "die {die} is refilled in the middle of a collection");
             let is_choice = choices > 0;
             let victim = if is_choice { self.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
             let Some(victim) = victim else { break };
@@ -189,6 +194,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
             return flash.with_cause(cause, |flash| self.collect_translation(flash, victim, |_| die));
         }
         self.moving_to = self.destination_of(self.space.stream_of(victim), why);
+        debug_assert_ne!(self.moving_to, TRANSLATION, "the data pages of {victim} are moved among translation pages");
         flash.with_cause(why, |flash| self.collect_data(flash, die, victim, of_the_map))?;
         flash.with_cause(of_the_map, |flash| self.restore_aside(flash))
     }
@@ -198,6 +204,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Where pages of a stream go when their block is emptied. Translation pages and
     /// foreign pages stay in streams of their own.
     fn destination_of(&self, from: Stream, why: Cause) -> Stream {
+        debug_assert!(from < self.space.streams(), "there is no stream {from} of {}", self.space.streams());
         let stays = from == TRANSLATION || Some(from) == S::ForeignPages::STREAM;
         if stays { from } else { self.space.destination(from, why, COLLECTED) }
     }
@@ -248,6 +255,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Whether a die has a place for a page of a stream, perhaps after collecting there.
     #[inline]
     fn has_place<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, stream: Stream) -> Result<bool, FtlError> {
+        debug_assert!(die < self.space.dies(), "there is no die {die} of {}", self.space.dies());
         if self.space.has_room(die, stream) {
             return Ok(true);
         }
@@ -263,6 +271,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         of_the_map: Cause,
     ) -> Result<(), FtlError> {
         debug_assert!(self.updates.is_empty(), "a collection begins in the middle of another");
+        debug_assert!(!self.space.is_collectable(victim), "{victim} is collected, but was not taken as a victim");
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         let (moved, result) = self.move_pages(flash, die, &moving);
@@ -287,6 +296,8 @@ impl<S: DemandScheme> DemandPaged<S> {
             self.write_translation(flash, group[0].0, group, Self::die_for_translation)
         });
         if written.is_ok() {
+            let written = |&(_, lpn, to): &(u32, Lpn, Ppn)| self.table.entry(lpn) == Some(to);
+            debug_assert!(updates.iter().all(written), "a collection moved pages that the map has not: {updates:?}");
             updates.clear();
         }
         self.updates = updates;
@@ -299,6 +310,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let mut unmoved = Vec::new();
         for (_, lpn, to) in self.updates.drain(..) {
             let mapped = self.table.entry(lpn);
+            debug_assert!(self.space.is_valid(to), "{lpn} was moved to {to}, which is not valid");
             if mapped != Some(to) {
                 self.space.release(to);
                 unmoved.extend(mapped);
@@ -331,6 +343,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
         debug_assert!(self.aside.len() <= self.table.copies() as usize, "too many blocks are set aside");
         let opened = self.aside.pop().map(|block| {
+            let used = self.blocks.use_of(block);
+            debug_assert_eq!(used, Use::InUse(Purpose::Reserve), "{block} was set aside, and is {used:?}");
             self.blocks.is_for(block, AllocRequest::new(Purpose::Translation));
             self.space.open_block(block, TRANSLATION)
         });
@@ -361,6 +375,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         victim: Pbn,
         to: impl Fn(&PageSpace) -> u32,
     ) -> Result<(), FtlError> {
+        debug_assert_eq!(self.space.stream_of(victim), TRANSLATION, "{victim} is collected as a translation block");
+        debug_assert!(!self.space.is_collectable(victim), "{victim} is collected, but was not taken as a victim");
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
         let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(flash, to(&self.space), from));
@@ -378,6 +394,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let label = Label::new(page, Role::Translation);
         let (stream, moved) = ((TRANSLATION, Hint::NONE), (label, &content));
         let to = self.space.program_moved(flash, &mut self.blocks, die, stream, moved, &self.trims)?;
+        debug_assert!(page < self.table.pages_of_table(), "{from} holds translation page {page}, which there is not");
         self.table.relocate(page, self.table.copy_at(page, from), to);
         Ok(())
     }
@@ -388,6 +405,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let at = self.aside.iter().position(|&aside| aside == pbn);
         let other = at.and_then(|_| self.blocks.take_on(self.space.die_of(pbn), AllocRequest::new(Purpose::Reserve)));
         if let (Some(at), Some(other)) = (at, other) {
+            debug_assert_ne!(other, pbn, "{pbn} is exchanged for itself");
             self.blocks.put(std::mem::replace(&mut self.aside[at], other));
         }
     }
@@ -414,11 +432,14 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// Free blocks beyond those that the dies' collections need.
     fn blocks_to_lend(&self) -> usize {
-        (0..self.space.dies()).map(|die| self.blocks.free_on(die).saturating_sub(1)).sum()
+        let lent = (0..self.space.dies()).map(|die| self.blocks.free_on(die).saturating_sub(1)).sum();
+        debug_assert!(lent <= self.blocks.free(), "{lent} of {} free blocks can be lent", self.blocks.free());
+        lent
     }
 
     /// Puts blocks aside again, collecting translation blocks if no die can lend one.
     pub(super) fn restore_aside<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        debug_assert!(self.updates.is_empty(), "blocks are set aside with {} updates pending", self.updates.len());
         while self.aside.len() < self.table.copies() as usize {
             if let Some(die) = (0..self.space.dies()).find(|&die| self.can_lend(die)) {
                 self.aside.extend(self.blocks.take_on(die, AllocRequest::new(Purpose::Reserve)));

@@ -40,12 +40,20 @@ impl EntryCache {
 
     /// Entries that are cached.
     pub fn entries(&self) -> usize {
+        debug_assert!(self.free.len() <= self.entries.len(), "{} of {} are free", self.free.len(), self.entries.len());
         self.entries.len() - self.free.len()
     }
 
     /// The logical page of the entry at a place.
     pub fn lpn(&self, EntrySlot(place): EntrySlot) -> Lpn {
-        self.entries[place as usize].0
+        let lpn = self.entries[place as usize].0;
+        debug_assert_eq!(self.find(lpn), Some(EntrySlot(place)), "place {place} is asked for, and {lpn} has left it");
+        lpn
+    }
+
+    /// Whether there is an entry at a place.
+    fn is_cached(&self, place: EntrySlot) -> bool {
+        self.entries.get(place.0 as usize).is_some_and(|&(lpn, _)| self.find(lpn) == Some(place))
     }
 
     /// The translation page of an entry.
@@ -56,6 +64,7 @@ impl EntryCache {
     /// An entry leaves, of which flash says the same.
     pub fn evict(&mut self, lpn: Lpn) {
         debug_assert!(!self.newer.contains(lpn), "the newer entry of {lpn} would be lost");
+        debug_assert!(self.find(lpn).is_some(), "the entry of {lpn} is evicted, and is not cached");
         if let Some(place) = self.place_of[lpn.index()].take() {
             self.free.push(place.get() - 1);
         }
@@ -71,6 +80,7 @@ impl MapCache for EntryCache {
     }
 
     fn touch(&mut self, place: EntrySlot) -> EntrySlot {
+        debug_assert!(self.is_cached(place), "the entry at place {} is used, and has left", place.0);
         place
     }
 
@@ -84,6 +94,7 @@ impl MapCache for EntryCache {
 
     fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> EntrySlot {
         debug_assert!(self.find(lpn).is_none(), "{lpn} is cached already");
+        debug_assert!(!self.newer.contains(lpn), "{lpn} was not cached, and is newer than flash");
         let entry = (lpn, table.entry(lpn));
         let place = if let Some(place) = self.free.pop() {
             self.entries[place as usize] = entry;
@@ -98,6 +109,7 @@ impl MapCache for EntryCache {
 
     #[inline]
     fn ppn(&self, EntrySlot(place): EntrySlot, _table: &TranslationTable) -> Option<Ppn> {
+        debug_assert!(self.is_cached(EntrySlot(place)), "the entry at place {place} is read, and has left");
         self.entries[place as usize].1
     }
 
@@ -123,6 +135,11 @@ impl MapCache for EntryCache {
                 write(lpn, self.entries[place.0 as usize].1);
             }
         }
+        let is_cached = |lpn: Lpn| self.find(lpn).is_some();
+        debug_assert!(
+            self.newer_of(translation_page).all(is_cached),
+            "page {translation_page} has newer entries that left"
+        );
         self.newer.remove_page(translation_page);
     }
 

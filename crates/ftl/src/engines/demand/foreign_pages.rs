@@ -37,7 +37,7 @@ pub trait ForeignPages: Send + Sized {
     }
 
     /// A page was moved: tells whether it was theirs, and then knows its new place.
-    fn moved(&mut self, _lpn: Lpn, _from: Ppn, _to: Ppn) -> bool {
+    fn on_moved(&mut self, _lpn: Lpn, _from: Ppn, _to: Ppn) -> bool {
         false
     }
 
@@ -53,7 +53,7 @@ pub trait ForeignPages: Send + Sized {
     }
 
     /// Recovery found the newest copy of a logical page: tells whether they take care of it.
-    fn found(&mut self, _tag: Tag, _ppn: Ppn) -> bool {
+    fn on_found(&mut self, _tag: Tag, _ppn: Ppn) -> bool {
         false
     }
 

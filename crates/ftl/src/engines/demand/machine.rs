@@ -48,9 +48,9 @@ use crate::prefetch::PrefetchStage;
 use crate::recovery::summary;
 use crate::recovery::trims::Trims;
 
-/// The stream of collected pages.
+/// The stream of data pages that a collection moved: they are colder than what the host writes.
 pub const COLLECTED: Stream = 1;
-/// The stream of translation pages.
+/// The stream of translation pages: they change together, and a collection of them moves no data.
 pub const TRANSLATION: Stream = 2;
 
 /// The first stream that is a scheme's own.
@@ -166,11 +166,18 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
         scheme.aside.clear();
         let outdated = scheme.take_over(layout, flash, |scheme, tag, ppn| {
-            if !scheme.foreign_pages.found(tag, ppn) {
+            if !scheme.foreign_pages.on_found(tag, ppn) {
+                let before = scheme.table.entry(Lpn::new(tag.logical));
+                debug_assert!(
+                    before.is_none(),
+                    "logical page {} is recovered at {ppn}, and at {before:?}",
+                    tag.logical
+                );
                 scheme.table.write_entry(Lpn::new(tag.logical), Some(ppn));
             }
         })?;
         for (lpn, ppn) in scheme.foreign_pages.settle(&mut scheme.space, &scheme.trims) {
+            debug_assert!(scheme.space.is_valid(ppn), "{lpn} is given back at {ppn}, which is not valid");
             scheme.table.write_entry(lpn, Some(ppn));
         }
         FtlError::unless_read_only(scheme.rewrite_table(flash))?;
@@ -232,7 +239,7 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
         let is_read_only = self.blocks.spares().admit().is_err();
         let is_in_both = |lpn: Lpn, ppn: Ppn| is_read_only && self.entry(lpn) == Some(ppn);
         let mapped = self.check_entries(flash)? + self.foreign_pages.check(flash, &self.space, &is_in_both)?;
-        let (valid, written) = (self.space.valid_pages(), self.table.written().count() as u64);
+        let (valid, written) = (self.space.valid_pages(), self.table.written_pages().count() as u64);
         let trims = self.trims.pages().count() as u64;
         BrokenInvariant::unless(valid == mapped + written + trims, "I2", || {
             format!(
@@ -258,7 +265,10 @@ impl<S: DemandScheme> DemandPaged<S> {
     #[inline]
     pub fn read_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<D::Data, FtlError> {
         match self.find(flash, lpn)? {
-            Some(ppn) => Ok(flash.read(ppn)?.data),
+            Some(ppn) => {
+                debug_assert!(self.space.is_valid(ppn), "{lpn} is mapped to {ppn}, which is not valid");
+                Ok(flash.read(ppn)?.data)
+            }
             None => Ok(D::Data::default()),
         }
     }
@@ -277,6 +287,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let slot = self.lookup(flash, lpn, self.background)?;
         let page = (Label::new(lpn.get(), Role::Data), self.blocks.stored_hint(hint));
         let to = self.append_on(flash, (stream, hint), page, data, next_die)?;
+        debug_assert!(self.cache.find(lpn).is_some(), "the entry of {lpn} has left while the page was programmed");
         self.remap(flash, lpn, slot, Some(to));
         Ok(())
     }
@@ -284,7 +295,8 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Forgets what flash holds of a logical page.
     pub fn trim_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
         if let Some(old) = self.unmap(flash, lpn)? {
-            self.trims.trimmed_at(lpn, old);
+            debug_assert!(!self.space.is_valid(old), "{lpn} was trimmed, and its page {old} is valid");
+            self.trims.on_trimmed_at(lpn, old);
         }
         Ok(())
     }
@@ -309,6 +321,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// What the map says of a logical page, wherever that stands.
     pub(super) fn entry(&self, lpn: Lpn) -> Option<Ppn> {
+        debug_assert!(lpn.get() < self.table.logical_pages(), "there is no {lpn} of {}", self.table.logical_pages());
         self.cache.find(lpn).map_or_else(|| self.table.entry(lpn), |slot| self.cache.ppn(slot, &self.table))
     }
 
@@ -325,6 +338,7 @@ impl<S: DemandScheme> DemandPaged<S> {
 
     /// What the translation page of a logical page says, which is read for that and not kept.
     pub(super) fn find_on_flash<D: Device>(&self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
+        debug_assert!(self.cache.find(lpn).is_none(), "the entry of {lpn} is in RAM, and is read from flash");
         flash.with_cause(Cause::Mapping, |flash| self.read_translation(flash, self.table.page_of(lpn)))?;
         Ok(self.table.entry(lpn))
     }
@@ -336,6 +350,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         lpn: Lpn,
         apart: bool,
     ) -> Result<SlotOf<S>, FtlError> {
+        debug_assert!(lpn.get() < self.table.logical_pages(), "there is no {lpn} of {}", self.table.logical_pages());
         flash.spend(self.delays.read);
         if let Some(slot) = self.cache.find(lpn) {
             flash.note(Note::MappingHit);
@@ -359,6 +374,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             flash.note(Note::MappingHit);
             return flash.with_cause(Cause::Mapping, |flash| {
                 self.make_room_in_cache(flash)?;
+                debug_assert!(self.cache.find(lpn).is_none(), "{lpn} came into RAM while room was made for it");
                 Ok(self.cache.insert(lpn, &self.table))
             });
         }
@@ -382,6 +398,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             self.make_room_in_cache(flash)?;
             let page = self.table.page_of(lpn);
             let (content, lost) = self.read_translation(flash, page)?;
+            debug_assert!(!self.cache.is_newer(lpn), "{lpn} is fetched, and its entry in RAM was newer");
             let slot = self.cache.insert(lpn, &self.table);
             // Not before: that may collect, and so change what was about to leave the cache.
             self.repair(flash, page, content, &lost)?;
@@ -394,6 +411,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let mut eviction = Note::CleanEviction;
         while let Some(page) = self.cache.must_write() {
             eviction = Note::DirtyEviction;
+            debug_assert!(self.cache.newer_of(page).next().is_some(), "page {page} is written, and nothing is newer");
             self.prefetch_writing(page);
             self.write_translation(flash, page, &[], Self::next_translation_die)?;
         }
@@ -407,12 +425,16 @@ impl<S: DemandScheme> DemandPaged<S> {
         match self.cache.ppn(slot, &self.table) {
             Some(old) => self.space.release(old),
             None => {
-                if let Some(page) = self.trims.overwritten(lpn) {
+                if let Some(page) = self.trims.on_overwritten(lpn) {
                     self.space.release(page);
                 }
             }
         }
         self.cache.set(slot, to);
+        debug_assert!(
+            self.cache.is_newer(lpn),
+            "the entry of {lpn} was changed to {to:?}, and is not newer than flash"
+        );
     }
 }
 
@@ -431,6 +453,8 @@ impl<S: DemandScheme> DemandPaged<S> {
     pub fn adopt<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
         debug_assert!(self.space.is_valid(at), "{lpn} is mapped to {at}, which is not valid");
         let slot = self.lookup(flash, lpn, false)?;
+        let before = self.cache.ppn(slot, &self.table);
+        debug_assert!(before.is_none(), "{lpn} is mapped to {before:?}, and is adopted at {at}");
         self.cache.set(slot, Some(at));
         Ok(())
     }
@@ -448,6 +472,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     ) -> Result<(), FtlError> {
         let slot = self.lookup_with(flash, lpn, last_read)?;
         let Some(from) = at(&self.foreign_pages) else { return Ok(()) };
+        debug_assert!(self.space.is_valid(from), "{lpn} is copied from {from}, which is not valid");
         let (role, content) = flash.read_for_copy(from, Role::Data)?;
         let to = loop {
             let die = self.next_die(flash, stream)?;
@@ -481,6 +506,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// that a simulation needs for that is touched by nothing else, so that the processor would
     /// wait for it.
     pub fn use_entry<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        debug_assert!(self.cache.find(lpn).is_some(), "the entry of {lpn} is used, and is not in RAM");
         self.lookup(flash, lpn, false).map(|_| ())
     }
 
@@ -496,6 +522,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             Some(slot) => slot,
             None => self.lookup(flash, lpn, self.background)?,
         };
+        debug_assert!(self.cache.find(lpn).is_some(), "{lpn} leaves RAM, and its entry is not there");
         let label = Label::new(lpn.get(), Role::Data);
         let to = self.append_on(flash, (HOST, hint), (label, 0), data, |scheme, flash| scheme.next_die(flash, HOST))?;
         self.remap(flash, lpn, slot, Some(to));
@@ -514,12 +541,14 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
             Ok(())
         })?;
+        debug_assert!(self.cache.newer_of(page).next().is_none(), "page {page} leaves RAM with newer entries");
         flash.note(eviction);
         Ok(())
     }
 
     /// The same for the translation page of a cached entry, if that entry is newer.
     pub fn write_back_entry<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        debug_assert!(self.cache.find(lpn).is_some(), "the entry of {lpn} is written back, and is not in RAM");
         if self.cache.is_newer(lpn) {
             return self.write_back(flash, self.table.page_of(lpn));
         }

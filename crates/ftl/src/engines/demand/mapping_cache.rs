@@ -31,7 +31,7 @@ const BATCH_UPDATE: Parameter = Parameter {
     source: "Gupta 2009",
 };
 
-/// The parameters of this cache.
+/// The parameters of the CMT: its size, whether it writes in batches, and which entry leaves.
 pub const PARAMETERS: [Parameter; 4] = joined(&[&[CMT, BATCH_UPDATE], &recency::PARAMETERS]);
 
 /// Entries of the cached mapping table that [`CMT`] asks for.
@@ -79,6 +79,7 @@ impl MappingCache {
         batches: bool,
     ) -> Self {
         let capacity = capacity.min(logical_pages as usize);
+        debug_assert!(capacity > 0, "a cache without entries, for {logical_pages} logical pages");
         Self {
             entries: long_array_of(capacity),
             capacity,
@@ -119,9 +120,10 @@ impl MappingCache {
         }
     }
 
-    /// The logical page of an entry.
+    /// Whose entry a slot holds.
     #[inline]
     fn lpn(&self, slot: Slot) -> Lpn {
+        debug_assert!((slot.0 as usize) < self.entries.len(), "there is no entry {} of {}", slot.0, self.entries.len());
         self.entries[slot.0 as usize].lpn
     }
 
@@ -148,17 +150,20 @@ impl MapCache for MappingCache {
 
     #[inline]
     fn is_full(&self) -> bool {
+        debug_assert!(self.entries.len() <= self.capacity, "{} of {} are cached", self.entries.len(), self.capacity);
         self.entries.len() == self.capacity
     }
 
     fn must_write(&mut self) -> Option<u32> {
         let victim = self.recency.victim()?;
         let lpn = self.lpn(Slot(victim));
+        debug_assert_eq!(self.find(lpn), Some(Slot(victim)), "the entry of {lpn} is to leave, and has left");
         self.newer.contains(lpn).then(|| self.page_of(lpn))
     }
 
     fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Slot {
         debug_assert!(self.find(lpn).is_none(), "{lpn} is cached already");
+        debug_assert!(!self.newer.contains(lpn), "{lpn} was not cached, and is newer than flash");
         let ppn = table.entry(lpn);
         let slot = if self.entries.len() < self.capacity {
             self.entries.push(Entry { lpn, ppn });
@@ -179,6 +184,7 @@ impl MapCache for MappingCache {
 
     #[inline]
     fn ppn(&self, slot: Slot, _table: &TranslationTable) -> Option<Ppn> {
+        debug_assert_eq!(self.find(self.lpn(slot)), Some(slot), "an entry is read that has left");
         self.entries[slot.0 as usize].ppn
     }
 
@@ -210,6 +216,11 @@ impl MapCache for MappingCache {
             }
             return;
         }
+        let is_cached = |lpn: Lpn| self.find(lpn).is_some();
+        debug_assert!(
+            self.newer_of(translation_page).all(is_cached),
+            "page {translation_page} has newer entries that left"
+        );
         for lpn in self.newer.of_page(translation_page) {
             if let Some(slot) = self.find(lpn) {
                 write(lpn, self.entries[slot.0 as usize].ppn);

@@ -36,11 +36,11 @@ pub const PARAMETERS: [Parameter; 2] = [
 pub enum Recency {
     /// Segmented LRU: items that are hit move to a protected list.
     Lists {
-        /// The probationary and the protected list.
+        /// Items used once, then items used more often; each list is oldest first.
         lists: LinkedLists,
         /// Items in the protected one.
         protected: usize,
-        /// The most items there.
+        /// The most items that may be protected: one less than all, so that one can leave.
         limit: usize,
     },
     /// The clock: a hand passes over items that were hit.
@@ -58,6 +58,7 @@ impl Recency {
     /// Segmented LRU of up to `capacity` items, of which up to `protected` are protected.
     pub fn segmented(capacity: usize, protected: usize) -> Self {
         let limit = protected.min(capacity.saturating_sub(1));
+        debug_assert!(limit < capacity.max(1), "{limit} of {capacity} items are protected, and none can leave");
         Self::Lists { lists: LinkedLists::new(capacity, 2), protected: 0, limit }
     }
 
@@ -109,6 +110,7 @@ impl Recency {
             Self::Lists { lists, protected, limit } => {
                 debug_assert!(lists.chain_of(item).is_some(), "item {item} is used, but not here");
                 if lists.chain_of(item) == Some(PROBATIONARY) {
+                    debug_assert!(*protected <= *limit, "{protected} items are protected, of at most {limit}");
                     if protected == limit {
                         if let Some(demoted) = lists.front(PROTECTED) {
                             lists.move_back(PROBATIONARY, demoted);
@@ -142,10 +144,16 @@ impl Recency {
     pub fn leave(&mut self, item: u32) {
         match self {
             Self::Lists { lists, protected, .. } => {
-                *protected -= usize::from(lists.chain_of(item) == Some(PROTECTED));
+                let is_protected = lists.chain_of(item) == Some(PROTECTED);
+                debug_assert!(lists.chain_of(item).is_some(), "item {item} leaves, and is in no list");
+                debug_assert!(!is_protected || *protected > 0, "item {item} is protected, and none is counted");
+                *protected -= usize::from(is_protected);
                 lists.remove(item);
             }
-            Self::Clock { items, hand, .. } => *hand = (item + 1) % *items,
+            Self::Clock { items, hand, .. } => {
+                debug_assert!(item < *items, "item {item} leaves a clock of {items} items");
+                *hand = (item + 1) % *items;
+            }
         }
     }
 

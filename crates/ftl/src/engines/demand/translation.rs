@@ -52,6 +52,8 @@ impl TranslationTable {
     /// Entries in a page, as many as [`MAPPING_BYTES`] leaves room for: a multiple of 64.
     pub fn entries_per_page(layout: &Layout, values: &Values) -> u32 {
         let mapping_bytes = if values.word(MAPPING_BYTES.name) == "8" { 8 } else { 4 };
+        let page_bytes = layout.geometry.page_size_bytes();
+        debug_assert!(page_bytes.is_multiple_of(64 * mapping_bytes), "{page_bytes} B are no multiple of 64 entries");
         layout.geometry.page_size_bytes() / mapping_bytes
     }
 
@@ -83,11 +85,12 @@ impl TranslationTable {
     /// all its entries are unmapped.
     #[inline]
     pub fn locations(&self, page: u32) -> &[Option<Ppn>] {
+        debug_assert!(page < self.pages_of_table(), "there is no translation page {page} of {}", self.pages_of_table());
         let first = (page * self.copies) as usize;
         &self.directory[first..first + self.copies as usize]
     }
 
-    /// Whether a translation page was ever written.
+    /// Whether any copy of a translation page lies on flash; if not, all its entries are unmapped.
     pub fn is_written(&self, page: u32) -> bool {
         self.locations(page).iter().any(Option::is_some)
     }
@@ -95,6 +98,10 @@ impl TranslationTable {
     /// A copy of a translation page has been programmed somewhere; returns where it lay before.
     pub fn relocate(&mut self, page: u32, copy: u32, to: Ppn) -> Option<Ppn> {
         debug_assert!(copy < self.copies, "translation page {page} has no copy {copy}");
+        debug_assert!(
+            !self.locations(page).contains(&Some(to)),
+            "translation page {page} is moved to {to}, where it lies"
+        );
         self.directory[(page * self.copies + copy) as usize].replace(to)
     }
 
@@ -107,6 +114,7 @@ impl TranslationTable {
     /// What the translation page on flash says of a logical page.
     #[inline]
     pub fn entry(&self, lpn: Lpn) -> Option<Ppn> {
+        debug_assert!(lpn.get() < self.logical_pages(), "there is no {lpn} of {}", self.logical_pages());
         self.content[lpn.index()]
     }
 
@@ -126,12 +134,15 @@ impl TranslationTable {
     /// An entry of a translation page that is being programmed.
     #[inline]
     pub fn write_entry(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        debug_assert!(lpn.get() < self.logical_pages(), "there is no {lpn} to map to {ppn:?}");
         self.content[lpn.index()] = ppn;
     }
 
     /// Translation pages of the table.
     pub fn pages_of_table(&self) -> u32 {
-        self.directory.len() as u32 / self.copies
+        let places = self.directory.len() as u32;
+        debug_assert!(places.is_multiple_of(self.copies), "{places} places are for {} copies each", self.copies);
+        places / self.copies
     }
 
     /// The translation page that lies at a place, found by searching the directory.
@@ -140,7 +151,7 @@ impl TranslationTable {
         page.map_or_else(|| unreachable!("{ppn} is valid, so the directory knows it"), |page| page as u32 / self.copies)
     }
 
-    /// Whether an entry of a translation page is mapped.
+    /// Whether a translation page maps anything, so that it has to be written after a power cut.
     pub fn maps_something(&self, page: u32) -> bool {
         self.entries_of(page).iter().any(Option::is_some)
     }
@@ -151,7 +162,7 @@ impl TranslationTable {
     }
 
     /// Copies of translation pages written so far: page and place.
-    pub fn written(&self) -> impl Iterator<Item = (u32, Ppn)> + '_ {
+    pub fn written_pages(&self) -> impl Iterator<Item = (u32, Ppn)> + '_ {
         self.directory.iter().enumerate().filter_map(|(entry, ppn)| ppn.map(|ppn| (entry as u32 / self.copies, ppn)))
     }
 
@@ -168,7 +179,7 @@ impl TranslationTable {
         name: &'static str,
         is_read_only: bool,
     ) -> Result<(), BrokenInvariant> {
-        for (page, ppn) in self.written() {
+        for (page, ppn) in self.written_pages() {
             let tag = flash.device().peek(ppn);
             BrokenInvariant::unless(tag == Some(page), name, || {
                 format!("translation page {page} should lie at {ppn}, which carries {tag:?}")
@@ -202,7 +213,7 @@ impl NewerEntries {
         }
     }
 
-    /// Whether an entry is newer.
+    /// Whether the entry in RAM is newer than that on flash.
     #[inline]
     pub fn contains(&self, lpn: Lpn) -> bool {
         self.words[lpn.index() / 64] >> (lpn.index() % 64) & 1 == 1
@@ -211,12 +222,14 @@ impl NewerEntries {
     /// An entry has been changed in RAM.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn) {
+        debug_assert!(lpn.index() / 64 < self.words.len(), "there is no {lpn} to be newer than flash");
         self.words[lpn.index() / 64] |= 1 << (lpn.index() % 64);
     }
 
     /// An entry has been written to flash.
     #[inline]
     pub fn remove(&mut self, lpn: Lpn) {
+        debug_assert!(self.contains(lpn), "the entry of {lpn} was written, and was not newer");
         self.words[lpn.index() / 64] &= !(1 << (lpn.index() % 64));
     }
 
@@ -231,6 +244,7 @@ impl NewerEntries {
     #[inline]
     pub fn remove_page(&mut self, translation_page: u32) {
         let first = translation_page as usize * self.words_per_page;
+        debug_assert!(first < self.words.len(), "there is no translation page {translation_page}");
         self.words[first..first + self.words_per_page].fill(0);
     }
 
@@ -255,6 +269,7 @@ pub struct Paging(StrengthReducedU32);
 impl Paging {
     /// With so many entries, at least one, in a translation page.
     pub fn new(entries_per_page: u32) -> Self {
+        debug_assert!(entries_per_page > 0, "a translation page without entries");
         Self(StrengthReducedU32::new(entries_per_page))
     }
 

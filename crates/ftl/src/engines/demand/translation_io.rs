@@ -1,9 +1,9 @@
 //! Translation pages of the demand-paged machine, read and written.
 //!
 //! A translation page may have copies on several channels (RFTL 3.2). They are written together;
-//! which one is read, [`CopyChoice`](crate::engines::demand::translation::CopyChoice) says, and among equals it is the first. A copy that cannot
-//! be read is written anew from another. When none can, the mirror replaces it, without the scan
-//! that a controller would need.
+//! which one is read, [`CopyChoice`](crate::engines::demand::translation::CopyChoice) says, and
+//! among equals it is the first. A copy that cannot be read is written anew from another. When none
+//! can, the mirror replaces it, without the scan that a controller would need.
 
 use flash::{Lpn, Ppn, Role};
 use host::Hint;
@@ -44,6 +44,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         flash: &mut FlashPort<D>,
         page: u32,
     ) -> Result<(Option<D::Data>, Vec<u32>), FtlError> {
+        debug_assert!(!self.cache.holds_page(page), "translation page {page} is in RAM, and is read");
         let locations = self.table.locations(page);
         if let [only] = locations {
             let content = only.map(|ppn| flash.read_to_move(ppn)).transpose()?.flatten();
@@ -90,6 +91,9 @@ impl<S: DemandScheme> DemandPaged<S> {
         for &(_, lpn, ppn) in updates {
             self.table.write_entry(lpn, Some(ppn));
         }
+        for &(_, lpn, ppn) in updates {
+            debug_assert!(!self.cache.is_newer(lpn), "{lpn} was moved to {ppn} on flash, and is newer in RAM");
+        }
         self.cache.clean(page, |lpn, ppn| self.table.write_entry(lpn, ppn));
         Ok(())
     }
@@ -106,6 +110,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     ) -> Result<Ppn, FtlError> {
         loop {
             let die = place(self, flash, channels)?;
+            debug_assert!(die < self.space.dies(), "copy {copy} of translation page {page} goes to die {die}");
             let label = Label::new(page, Role::Translation);
             let content = Content::New(content.clone());
             if let Some(to) =

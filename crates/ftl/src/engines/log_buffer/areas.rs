@@ -30,7 +30,7 @@ pub const SEQUENTIAL: Parameter = Parameter {
     source: "Wang 2013 3.2.2",
 };
 
-/// The two areas of a log.
+/// Where a log block belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Area {
     /// Blocks of one logical block each.
@@ -75,25 +75,25 @@ pub trait Sharing {
 
     /// A page comes to the log. Asked again when a block had to leave first.
     #[inline]
-    fn comes(&mut self, _log: &LogSpace, _page: LogPage) {}
+    fn on_page(&mut self, _log: &LogSpace, _page: LogPage) {}
 
     /// The logical block of a page was merged, and the log has no newest copy of the page now.
-    fn settled(&mut self, _lpn: Lpn) {}
+    fn on_settled(&mut self, _lpn: Lpn) {}
 
     /// A shared block was opened.
-    fn opened(&mut self, _log: &LogSpace, _slot: Slot) {}
+    fn on_opened(&mut self, _log: &LogSpace, _slot: Slot) {}
 
     /// A block of the sequential area was opened.
-    fn allocated(&mut self) {}
+    fn on_allocated(&mut self) {}
 
     /// A page was appended to some block.
-    fn appended(&mut self, _log: &LogSpace, _slot: Slot, _page: LogPage) {}
+    fn on_appended(&mut self, _log: &LogSpace, _slot: Slot, _page: LogPage) {}
 
     /// A block of an area leaves in this way.
-    fn merged(&mut self, _area: Area, _how: Merged) {}
+    fn on_merged(&mut self, _area: Area, _how: Merged) {}
 
     /// A shared block left.
-    fn left(&mut self, _slot: Slot) {}
+    fn on_left(&mut self, _slot: Slot) {}
 
     /// Numbers of its own, from the sequential area and the number of shared blocks.
     fn gauges(&self, _sequential: &SequentialArea, _shared: usize) -> Vec<Gauge> {
@@ -143,10 +143,13 @@ impl<S: Sharing> LogAreas<S> {
     /// How many shared blocks there may be.
     #[inline]
     fn limit(&self) -> usize {
-        (self.log_blocks - self.sequential.limit()) as usize
+        let (all, sequential) = (self.log_blocks, self.sequential.limit());
+        debug_assert!(sequential <= all, "{sequential} of {all} log blocks are sequential");
+        (all - sequential) as usize
     }
 
     fn area_of(&self, log: &LogSpace, slot: Slot) -> Area {
+        debug_assert!(log.block(slot).is_some(), "slot {slot} is free, and in no area");
         if self.is_sequential(log, slot) { Area::Sequential } else { Area::Shared }
     }
 
@@ -175,14 +178,16 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
             return self.sequential.cheapest(log);
         }
         let first = self.queue.front().copied().filter(|_| self.queue.len() > self.limit());
+        debug_assert!(first.is_none_or(|slot| log.block(slot).is_some()), "slot {first:?} is free, and is to leave");
         self.is_divided_anew = first.is_some();
         first
     }
 
     fn place(&mut self, log: &mut LogSpace, page: LogPage) -> LogTarget {
-        self.sharing.comes(log, page);
+        self.sharing.on_page(log, page);
         let sequential = self.sequential.place(log, page);
         let youngest = self.queue.back().copied();
+        debug_assert!(youngest.is_none_or(|slot| !self.is_sequential(log, slot)), "slot {youngest:?} is of both areas");
         sequential.unwrap_or_else(|| {
             self.sharing.place(log, youngest, page).map_or(LogTarget::New(self.shared), LogTarget::In)
         })
@@ -195,38 +200,40 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
             let is_full = self.sequential.len() as usize + self.queue.len() >= self.log_blocks as usize;
             return own.or_else(|| self.queue.front().copied().filter(|_| is_full));
         }
+        debug_assert_eq!(group, self.shared, "there is no group {group} of shared log blocks");
         if self.queue.len() >= self.limit() { self.sharing.victim(log, &mut self.queue) } else { None }
     }
 
-    fn opened(&mut self, log: &LogSpace, slot: Slot) {
+    fn on_opened(&mut self, log: &LogSpace, slot: Slot) {
         if self.is_sequential(log, slot) {
-            self.sequential.opened(log, slot);
-            self.sharing.allocated();
+            self.sequential.on_opened(log, slot);
+            self.sharing.on_allocated();
         } else {
             debug_assert!(!self.queue.contains(&slot), "slot {slot} is opened twice");
             self.queue.push_back(slot);
-            self.sharing.opened(log, slot);
+            self.sharing.on_opened(log, slot);
         }
     }
 
-    fn appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
+    fn on_appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
+        debug_assert!(log.block(slot).is_some(), "{} was appended to slot {slot}, which is free", page.lpn);
         if self.is_sequential(log, slot) {
-            self.sequential.appended(log, slot, page);
+            self.sequential.on_appended(log, slot, page);
         }
-        self.sharing.appended(log, slot, page);
+        self.sharing.on_appended(log, slot, page);
     }
 
-    fn merged(&mut self, log: &LogSpace, slot: Slot, how: Merged) {
-        self.sharing.merged(self.area_of(log, slot), how);
+    fn on_merged(&mut self, log: &LogSpace, slot: Slot, how: Merged) {
+        self.sharing.on_merged(self.area_of(log, slot), how);
     }
 
-    fn left(&mut self, log: &LogSpace, slot: Slot) {
+    fn on_left(&mut self, log: &LogSpace, slot: Slot) {
         if self.is_sequential(log, slot) {
-            self.sequential.left(log, slot);
+            self.sequential.on_left(log, slot);
         } else {
             debug_assert!(self.queue.contains(&slot), "slot {slot} leaves, but was never opened");
             self.queue.retain(|&other| other != slot);
-            self.sharing.left(slot);
+            self.sharing.on_left(slot);
         }
     }
 
@@ -242,8 +249,8 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
         self.sharing.goes_page_by_page()
     }
 
-    fn settled(&mut self, lpn: Lpn) {
-        self.sharing.settled(lpn);
+    fn on_settled(&mut self, lpn: Lpn) {
+        self.sharing.on_settled(lpn);
     }
 
     fn recovered_group(&self, _lbn: Option<Lbn>) -> u32 {
@@ -252,6 +259,7 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
 
     fn place_of_trims(&self, log: &LogSpace) -> Option<LogTarget> {
         let youngest = self.queue.back().copied().filter(|&slot| log.has_room(slot));
+        debug_assert!(youngest.is_none_or(|slot| !self.is_sequential(log, slot)), "slot {youngest:?} takes trims");
         Some(youngest.map_or(LogTarget::New(self.shared), LogTarget::In))
     }
 
@@ -260,7 +268,7 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
     }
 }
 
-/// The pages that have had a chance.
+/// One bit a logical page: whether it was moved within the log since the host wrote it last.
 #[derive(Clone, Debug)]
 pub struct SecondChanceBits {
     had: Vec<u64>,
@@ -276,19 +284,21 @@ impl SecondChanceBits {
     #[inline]
     pub fn had(&self, lpn: Lpn) -> bool {
         let (word, bit) = Self::of(lpn);
+        debug_assert!(word < self.had.len(), "there is no {lpn} to have a second chance");
         self.had[word] & bit != 0
     }
 
-    /// A page was moved.
-    pub fn moved(&mut self, lpn: Lpn) {
+    /// A page was moved to the end of the log, and leaves it next time.
+    pub fn on_moved(&mut self, lpn: Lpn) {
         let (word, bit) = Self::of(lpn);
+        debug_assert!(self.had[word] & bit == 0, "{lpn} is moved, and has had its chance");
         self.had[word] |= bit;
     }
 
     /// A page was written, or left the log: it has its chance anew. Tells whether it had been
     /// moved.
     #[inline]
-    pub fn renewed(&mut self, lpn: Lpn) -> bool {
+    pub fn renew(&mut self, lpn: Lpn) -> bool {
         let (word, bit) = Self::of(lpn);
         let had = self.had[word] & bit != 0;
         self.had[word] &= !bit;
@@ -308,11 +318,11 @@ mod second_chance_tests {
     fn a_page_has_one_chance_until_it_is_written() {
         let mut chances = SecondChanceBits::new(70);
         for lpn in [0, 63, 64, 69].map(Lpn::new) {
-            assert!(!chances.had(lpn) && !chances.renewed(lpn));
-            chances.moved(lpn);
+            assert!(!chances.had(lpn) && !chances.renew(lpn));
+            chances.on_moved(lpn);
             assert!(chances.had(lpn));
         }
-        assert!(chances.renewed(Lpn::new(64)) && !chances.had(Lpn::new(64)));
-        assert!(chances.had(Lpn::new(63)) && !chances.renewed(Lpn::new(65)));
+        assert!(chances.renew(Lpn::new(64)) && !chances.had(Lpn::new(64)));
+        assert!(chances.had(Lpn::new(63)) && !chances.renew(Lpn::new(65)));
     }
 }

@@ -29,6 +29,7 @@ impl LogGroups {
     /// Groups of `size` logical blocks, the last one perhaps of fewer.
     pub fn new(layout: &Layout, size: u32) -> Self {
         let blocks = layout.logical_blocks();
+        debug_assert!(size > 0, "groups of no logical block, of {blocks}");
         let first = |lbn: u32| lbn - lbn % size;
         let sizes = (0..blocks).map(|lbn| if first(lbn) == lbn { size.min(blocks - lbn) } else { 0 });
         Self {
@@ -41,14 +42,16 @@ impl LogGroups {
         }
     }
 
-    /// The group of a logical block.
+    /// The group of a logical block: the number of its first member.
     #[inline]
     pub fn of(&self, lbn: Lbn) -> u32 {
+        debug_assert!(lbn.index() < self.group_of.len(), "there is no {lbn} of {}", self.group_of.len());
         self.group_of[lbn.index()]
     }
 
-    /// The logical blocks of a group.
+    /// The logical blocks of a group; none of a number that names no group.
     pub fn members(&self, group: u32) -> Range<u32> {
+        debug_assert!((group as usize) < self.sizes.len(), "there is no group {group} of {}", self.sizes.len());
         group..group + self.sizes[group as usize]
     }
 
@@ -74,7 +77,9 @@ impl LogGroups {
 
     /// Log blocks of a group.
     pub fn count(&self, group: u32) -> u32 {
-        self.counts[group as usize]
+        let (count, total) = (self.counts[group as usize], self.total);
+        debug_assert!(count <= total, "group {group} has {count} of {total} log blocks");
+        count
     }
 
     /// The log blocks of a group, oldest first.
@@ -90,12 +95,15 @@ impl LogGroups {
     /// The log block of a group that was opened last.
     #[inline]
     pub fn youngest(&self, group: u32) -> Option<Slot> {
+        debug_assert!((group as usize) < self.counts.len(), "there is no group {group} of {}", self.counts.len());
         self.log_blocks.back(group)
     }
 
     /// Of the groups with log blocks, the one that has not been written for the longest time.
     pub fn least_recent(&self) -> Option<u32> {
-        self.recency.front(0)
+        let first = self.recency.front(0);
+        debug_assert_eq!(first.is_some(), self.total > 0, "{first:?} was written first, of {} log blocks", self.total);
+        first
     }
 
     /// The oldest log block of each group, the least recently written group first.
@@ -104,7 +112,7 @@ impl LogGroups {
     }
 
     /// A log block was opened for a group.
-    pub fn opened(&mut self, group: u32, slot: Slot) {
+    pub fn on_opened(&mut self, group: u32, slot: Slot) {
         debug_assert!(self.sizes[group as usize] > 0, "there is no group {group}, and slot {slot} is opened for it");
         self.log_blocks.push_back(group, slot);
         self.counts[group as usize] += 1;
@@ -112,13 +120,13 @@ impl LogGroups {
         if self.counts[group as usize] == 1 {
             self.recency.push_back(0, group);
         } else {
-            self.written(group);
+            self.on_written(group);
         }
     }
 
     /// A log block of a group was written.
     #[inline]
-    pub fn written(&mut self, group: u32) {
+    pub fn on_written(&mut self, group: u32) {
         debug_assert!(self.counts[group as usize] > 0, "group {group} has no log block, and is written");
         if self.recency.back(0) != Some(group) {
             self.recency.move_back(0, group);
@@ -126,8 +134,10 @@ impl LogGroups {
     }
 
     /// A log block of a group left.
-    pub fn left(&mut self, group: u32, slot: Slot) {
+    pub fn on_left(&mut self, group: u32, slot: Slot) {
         debug_assert!(self.counts[group as usize] > 0, "slot {slot} leaves group {group}, which has none");
+        let listed = self.log_blocks.chain_of(slot);
+        debug_assert_eq!(listed, Some(group), "slot {slot} leaves group {group}, and is listed elsewhere");
         self.log_blocks.remove(slot);
         self.counts[group as usize] -= 1;
         self.total -= 1;
@@ -142,6 +152,7 @@ impl LogGroups {
         if let Some(right) = self.right_of(group) {
             debug_assert!(self.sizes[group as usize] > 0, "there is no group {group} to join another");
             let members = self.members(right);
+            debug_assert_eq!(self.counts[right as usize], 0, "group {right} is joined, and has log blocks");
             self.sizes[right as usize] = 0;
             self.sizes[group as usize] += members.len() as u32;
             self.group_of[members.start as usize..members.end as usize].fill(group);
@@ -155,6 +166,7 @@ impl LogGroups {
             return None;
         }
         let right = members.start + members.len() as u32 / 2;
+        debug_assert_eq!(self.counts[right as usize], 0, "group {group} is split at {right}, which has log blocks");
         self.sizes[group as usize] = right - members.start;
         self.sizes[right as usize] = members.end - right;
         self.group_of[right as usize..members.end as usize].fill(right);
@@ -163,8 +175,9 @@ impl LogGroups {
 
     /// A log block becomes another group's youngest.
     pub fn reassign(&mut self, from: u32, to: u32, slot: Slot) {
-        self.left(from, slot);
-        self.opened(to, slot);
+        debug_assert!(self.sizes[to as usize] > 0, "there is no group {to}, and slot {slot} of {from} goes to it");
+        self.on_left(from, slot);
+        self.on_opened(to, slot);
     }
 
     /// RAM of the table of groups as a controller would keep it: for each log block its number and
@@ -202,14 +215,14 @@ mod tests {
     fn log_blocks_are_known_by_age_and_groups_by_use() {
         let mut groups = groups(4);
         for (group, slot) in [(4, 0), (0, 1), (4, 2)] {
-            groups.opened(group, slot);
+            groups.on_opened(group, slot);
         }
         assert_eq!((groups.oldest(4), groups.youngest(4), groups.least_recent()), (Some(0), Some(2), Some(0)));
-        groups.written(0);
+        groups.on_written(0);
         assert_eq!(groups.least_recent(), Some(4));
         groups.reassign(4, 0, 0);
         assert_eq!((groups.log_blocks(0).collect::<Vec<_>>(), groups.count(4), groups.total()), (vec![1, 0], 1, 3));
-        groups.left(4, 2);
+        groups.on_left(4, 2);
         assert_eq!((groups.least_recent(), groups.oldest(4)), (Some(0), None));
     }
 }

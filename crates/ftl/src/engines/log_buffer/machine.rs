@@ -36,7 +36,7 @@ use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;
 use crate::api::report::{Footprint, Gauge, Spares};
 use crate::api::request::Request;
-use crate::api::wear::{AllocRequest, Purpose, RelocateOutcome};
+use crate::api::wear::{AllocRequest, Purpose, RelocateOutcome, Use};
 use crate::blocks::data_blocks::{DataBlocks, data_label};
 use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::merge;
@@ -72,6 +72,7 @@ impl<S: LogScheme> Scheme for LogBuffer<S> {
             0 => format!("{log_blocks} log blocks and one to merge into"),
             _ => format!("{log_blocks} log blocks, {ahead} to move pages into and one to merge into"),
         };
+        debug_assert!(log_blocks > 0, "{} asks for a log of no block", S::ENTRY.name);
         let extra = log_blocks.saturating_add(ahead).saturating_add(1);
         let spares = DataBlocks::require(layout, S::ENTRY.name, extra, &needs)?;
         let log_pages = u64::from(log_blocks) * u64::from(layout.geometry.pages_per_block());
@@ -114,6 +115,7 @@ impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
         self.blocks.spares().admit()?;
         self.policy.request(request);
         while let Some(slot) = self.policy.leaves_now(&self.log) {
+            debug_assert!(self.log.block(slot).is_some(), "slot {slot} is free, and leaves before {}", request.lpn);
             flash.with_cause(Cause::Merge, |flash| self.evict(flash, slot))?;
         }
         for (i, lpn) in request.lpns() {
@@ -129,7 +131,7 @@ impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
                 if merge::newest(&self.data, &self.log, lpn).is_some() {
                     self.log.set_newest(lpn, None);
                     self.data.set_current(lpn, false);
-                    self.trims.trimmed(lpn);
+                    self.trims.on_trimmed(lpn);
                 }
             }
             flash.with_cause(Cause::Collection, |flash| self.retire_if_empty(flash, run.lbn))?;
@@ -191,6 +193,8 @@ impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
 
 impl<S: LogScheme> LogBuffer<S> {
     pub(super) fn retire<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+        let in_use = self.blocks.use_of(pbn);
+        debug_assert!(in_use != Use::Free, "{pbn} is free, and retires");
         self.data.retire(flash, &mut self.blocks, pbn)
     }
 
@@ -207,9 +211,10 @@ impl<S: LogScheme> LogBuffer<S> {
         } else {
             let page = LogPage { lpn, lbn, offset, moved: false, hint };
             let slot = self.slot_for(flash, page)?;
+            debug_assert!(self.log.has_room(slot), "{lpn} goes to slot {slot}, which is full or free");
             self.append(flash, slot, page, (Role::RandomLog, &content))?;
         }
-        self.trims.overwritten(lpn);
+        self.trims.on_overwritten(lpn);
         Ok(())
     }
 
@@ -222,6 +227,7 @@ impl<S: LogScheme> LogBuffer<S> {
         offset: u32,
     ) -> Result<Option<Pbn>, FtlError> {
         if let Some(pbn) = self.data.block(lbn) {
+            debug_assert!(self.log.slot_of(pbn).is_none(), "{pbn} is the data block of {lbn}, and in the log");
             return Ok(self.data.fits_in_place(flash, pbn, offset).then_some(pbn));
         }
         let home = self.data.begin(&mut self.blocks, lbn, hint)?;
@@ -246,6 +252,8 @@ impl<S: LogScheme> LogBuffer<S> {
         if block != home {
             self.data.remap(lbn, Some(block));
         }
+        let at = self.data.geometry().page(block, offset);
+        debug_assert_eq!(flash.device().peek(at), Some(lpn.get()), "{lpn} was programmed at {at}");
         self.data.set_current(lpn, true);
         self.log.set_newest(lpn, None);
         Ok(())
@@ -256,7 +264,10 @@ impl<S: LogScheme> LogBuffer<S> {
         loop {
             match self.policy.place(&mut self.log, page) {
                 LogTarget::In(slot) => return Ok(slot),
-                LogTarget::New(group) => self.make_room(flash, group, page.hint)?,
+                LogTarget::New(group) => {
+                    debug_assert!(!page.moved, "{} comes from a block that leaves, and has others leave", page.lpn);
+                    self.make_room(flash, group, page.hint)?;
+                }
             }
         }
     }
@@ -270,9 +281,10 @@ impl<S: LogScheme> LogBuffer<S> {
     ) -> Result<(), FtlError> {
         let spaces = (&mut self.data, &mut self.blocks);
         let at = self.log.append(flash, spaces, (slot, page.lpn), content)?;
+        debug_assert_eq!(flash.device().peek(at), Some(page.lpn.get()), "{} was appended at {at}", page.lpn);
         self.log.set_newest(page.lpn, Some(at));
         self.data.set_current(page.lpn, false);
-        self.policy.appended(&self.log, slot, page);
+        self.policy.on_appended(&self.log, slot, page);
         Ok(())
     }
 
@@ -291,8 +303,9 @@ impl<S: LogScheme> LogBuffer<S> {
 
     pub(super) fn open(&mut self, group: u32, hint: Hint) -> Result<(), FtlError> {
         let pbn = self.blocks.take_or_stop(AllocRequest::new(Purpose::Log).hinted(hint), "a log block")?;
+        debug_assert!(self.data.owner_of(pbn).is_none(), "{pbn} is opened in the log, and is a data block");
         let slot = self.log.open(pbn, group);
-        self.policy.opened(&self.log, slot);
+        self.policy.on_opened(&self.log, slot);
         Ok(())
     }
 }
@@ -302,10 +315,11 @@ impl<S: LogScheme> LogBuffer<S> {
         flash.note(Note::LogVictim);
         debug_assert!(self.log.block(victim).is_some(), "slot {victim} is free, and leaves");
         let Some(&LogBlock { pbn, filled, in_place, .. }) = self.log.block(victim) else { return Ok(()) };
+        debug_assert!(self.data.owner_of(pbn).is_none(), "{pbn} leaves the log, and is a data block");
         if let Some(lbn) = in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
             merge::in_place(flash, &mut self.blocks, &mut self.data, &mut self.log, (pbn, filled), lbn)?;
             self.tell_of_merge(lbn);
-            self.policy.merged(&self.log, victim, Merged::InPlace);
+            self.policy.on_merged(&self.log, victim, Merged::InPlace);
         } else {
             let pages = if self.policy.goes_page_by_page() {
                 self.move_or_merge(flash, victim)?
@@ -313,8 +327,8 @@ impl<S: LogScheme> LogBuffer<S> {
                 self.move_some(flash, victim)?;
                 self.merge_owners(flash, victim)?
             };
-            self.policy.merged(&self.log, victim, Merged::Fully(pages));
-            self.counts.left();
+            self.policy.on_merged(&self.log, victim, Merged::Fully(pages));
+            self.counts.on_left();
             debug_assert!(self.log.newest_in(flash, victim).is_empty(), "{pbn} is erased with newest pages in it");
             self.retire(flash, pbn)?;
         }
@@ -323,13 +337,15 @@ impl<S: LogScheme> LogBuffer<S> {
     }
 
     fn forget_slot(&mut self, slot: Slot) {
-        self.policy.left(&self.log, slot);
+        debug_assert!(self.log.block(slot).is_some(), "slot {slot} is free, and is forgotten");
+        self.policy.on_left(&self.log, slot);
         self.log.remove(slot);
     }
 
     /// Whether no page of a log block in place is older than what the data block holds.
     fn may_become_data(&self, pbn: Pbn, lbn: Lbn, filled: u32) -> bool {
         let geometry = self.data.geometry();
+        debug_assert!(filled <= geometry.pages_per_block(), "{pbn} holds the first {filled} pages of {lbn}");
         (0..filled).all(|offset| {
             let lpn = geometry.logical_page(lbn, offset);
             !self.data.is_current(lpn) || self.log.newest(lpn) == Some(geometry.page(pbn, offset))
@@ -340,6 +356,7 @@ impl<S: LogScheme> LogBuffer<S> {
     fn move_some<D: Device>(&mut self, flash: &mut FlashPort<D>, victim: Slot) -> Result<(), FtlError> {
         for lpn in self.log.newest_in(flash, victim) {
             if self.policy.moves(&self.log, victim, lpn) {
+                debug_assert!(self.log.block(victim).is_some(), "slot {victim} left before {lpn} was moved out of it");
                 self.move_page(flash, lpn)?;
             }
         }
@@ -361,6 +378,7 @@ impl<S: LogScheme> LogBuffer<S> {
                 merged += 1;
                 let (lbn, _) = self.data.geometry().split_logical(lpn);
                 self.merge_block(flash, lbn, Some(victim))?;
+                debug_assert!(!self.is_newest_in(lpn, pbn), "{lbn} was merged, and {lpn} is newest in {pbn}");
             }
         }
         Ok(merged)
@@ -368,6 +386,7 @@ impl<S: LogScheme> LogBuffer<S> {
 
     /// Whether the newest copy of a page lies in this block of the log.
     fn is_newest_in(&self, lpn: Lpn, pbn: Pbn) -> bool {
+        debug_assert!(pbn.get() < self.data.geometry().blocks(), "{lpn} is looked for in {pbn}, which there is not");
         self.log.newest(lpn).is_some_and(|ppn| self.data.geometry().block_of(ppn) == pbn)
     }
 
@@ -384,6 +403,7 @@ impl<S: LogScheme> LogBuffer<S> {
             }
         };
         self.append(flash, slot, page, (role, &content))?;
+        debug_assert_ne!(self.log.newest(lpn), Some(from), "{lpn} was moved from {from}, and is newest there");
         flash.note(Note::MovedLogPage);
         Ok(())
     }
@@ -409,6 +429,7 @@ impl<S: LogScheme> LogBuffer<S> {
             if self.is_newest_in(lpn, pbn) {
                 let (lbn, _) = self.data.geometry().split_logical(lpn);
                 self.merge_block(flash, lbn, Some(slot))?;
+                debug_assert!(!self.is_newest_in(lpn, pbn), "{lbn} was merged, and {lpn} is newest in {pbn}");
             }
         }
         Ok(newest.len() as u32)
@@ -423,15 +444,17 @@ impl<S: LogScheme> LogBuffer<S> {
         except: Option<Slot>,
     ) -> Result<(), FtlError> {
         merge::full(flash, &mut self.blocks, &mut self.data, &mut self.log, lbn)?;
+        let is_merged = |lpn: Lpn| self.log.newest(lpn).is_none();
+        debug_assert!(self.data.pages_of(lbn).all(|(_, lpn)| is_merged(lpn)), "{lbn} was merged, and is in the log");
         self.tell_of_merge(lbn);
-        self.counts.merged(lbn, except.is_some());
+        self.counts.on_merged(lbn, except.is_some());
         self.drop_dedicated(flash, lbn, except)
     }
 
     fn tell_of_merge(&mut self, lbn: Lbn) {
         for (_, lpn) in self.data.pages_of(lbn) {
             if self.log.newest(lpn).is_none() {
-                self.policy.settled(lpn);
+                self.policy.on_settled(lpn);
             }
         }
     }
@@ -446,6 +469,7 @@ impl<S: LogScheme> LogBuffer<S> {
     ) -> Result<(), FtlError> {
         while let Some(slot) = self.policy.dedicated(lbn, except) {
             debug_assert!(self.log.newest_in(flash, slot).is_empty(), "slot {slot} leaves with newest pages in it");
+            debug_assert_ne!(Some(slot), except, "slot {slot} serves {lbn} alone, and was to be left");
             let pbn = self.log.block(slot).map(|block| block.pbn);
             self.forget_slot(slot);
             pbn.map_or(Ok(()), |pbn| self.retire(flash, pbn))?;
@@ -471,6 +495,9 @@ impl<S: LogScheme> LogBuffer<S> {
     /// are merged, too.
     pub(super) fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let runs = self.trims.pending_runs();
+        let is_trimmed = |lpn: Lpn| merge::newest(&self.data, &self.log, lpn).is_none();
+        let lpns = || runs.iter().flat_map(|&(first, extent)| (first..first + extent).map(Lpn::new));
+        debug_assert!(lpns().all(is_trimmed), "a trim is pending of pages that are mapped: {runs:?}");
         let in_log = self.policy.place_of_trims(&self.log).is_some();
         for &(first, extent) in &runs {
             for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
@@ -481,7 +508,7 @@ impl<S: LogScheme> LogBuffer<S> {
             }
             if in_log {
                 self.append_trim(flash, first, extent)?;
-                self.trims.settled(first, extent);
+                self.trims.on_settled(first, extent);
             }
         }
         if in_log {
@@ -495,7 +522,7 @@ impl<S: LogScheme> LogBuffer<S> {
             self.merge_away(flash, slot)?;
         }
         for (first, extent) in runs {
-            self.trims.settled(first, extent);
+            self.trims.on_settled(first, extent);
         }
         Ok(())
     }
@@ -507,7 +534,11 @@ impl<S: LogScheme> LogBuffer<S> {
                 LogTarget::In(slot) => {
                     let (label, content) = (Trims::label(first, extent), Content::New(D::Data::default()));
                     let spaces = (&mut self.data, &mut self.blocks);
-                    self.log.program(flash, spaces, slot, label, &content, None)?;
+                    let at = self.log.program(flash, spaces, slot, label, &content, None)?;
+                    debug_assert!(
+                        flash.device().peek(at) == Some(first),
+                        "a trim of {extent} pages was programmed at {at}"
+                    );
                     self.log.holds_trim(slot, first, extent);
                     break;
                 }
@@ -523,8 +554,10 @@ impl<S: LogScheme> LogBuffer<S> {
         if let Some(known) = self.blocks.needs_no_emptying(pbn) {
             return Ok(known);
         }
+        let (owner, slot) = (self.data.owner_of(pbn), self.log.slot_of(pbn));
+        debug_assert!(owner.is_none() || slot.is_none(), "{pbn} is the block of {owner:?}, and in slot {slot:?}");
         flash.note(Note::RelocatedBlock);
-        flash.with_cause(Cause::WearLevelling, |flash| match (self.data.owner_of(pbn), self.log.slot_of(pbn)) {
+        flash.with_cause(Cause::WearLevelling, |flash| match (owner, slot) {
             (Some(lbn), _) => self.merge_block(flash, lbn, None),
             (None, Some(slot)) => self.make_leave(flash, slot),
             (None, None) => unreachable!("I4: {pbn} is in use, so it is a data block or a log block"),
@@ -534,12 +567,14 @@ impl<S: LogScheme> LogBuffer<S> {
 
     /// Has a log block leave, and before it those that must.
     fn make_leave<D: Device>(&mut self, flash: &mut FlashPort<D>, slot: Slot) -> Result<(), FtlError> {
+        debug_assert!(self.log.block(slot).is_some(), "slot {slot} is free, and is made to leave");
         leaving_with(&self.log, flash, slot).into_iter().try_for_each(|slot| self.merge_away(flash, slot))
     }
 }
 
 /// The log blocks that leave when one does, oldest first.
 fn leaving_with<D: Device>(log: &LogSpace, flash: &FlashPort<D>, slot: Slot) -> Vec<Slot> {
+    debug_assert!(log.block(slot).is_some(), "slot {slot} is free, and has none leave before it");
     let age = |slot: Slot| log.block(slot).map_or(0, |block| block.opened);
     let mut leaving = BTreeMap::from([(age(slot), slot)]);
     let mut before = u64::MAX;

@@ -47,6 +47,7 @@ impl Homes for Known<'_> {
     }
 
     fn is_in_log(&self, lbn: Lbn) -> bool {
+        debug_assert!(lbn.get() < self.logical_blocks(), "there is no {lbn} of {}", self.logical_blocks());
         self.data.pages_of(lbn).any(|(_, lpn)| self.log.newest(lpn).is_some())
     }
 }
@@ -66,6 +67,8 @@ pub fn full<D: Device>(
     let mut copied = Vec::new();
     for (offset, lpn) in data.pages_of(lbn) {
         let Some(from) = newest(data, log, lpn) else { continue };
+        let held = flash.device().peek(from);
+        debug_assert!(held.is_none_or(|held| held == lpn.get()), "{lpn} is newest at {from}, which carries {held:?}");
         let page = flash.read_for_copy(from, Role::Data)?;
         let block = blocks.merge_into(to, lbn, &page.1, "a full merge")?;
         to = Some(put_page(flash, blocks, data, (lpn, lbn), page, (block, offset), &[])?);
@@ -129,6 +132,7 @@ fn put_page<D: Device>(
 /// These pages' newest copies are in the data block now.
 fn settle(data: &mut DataBlocks, log: &mut LogSpace, pages: &[Lpn]) {
     for &lpn in pages {
+        debug_assert!(newest(data, log, lpn).is_some(), "{lpn} was merged, and had no newest copy");
         log.set_newest(lpn, None);
         data.set_current(lpn, true);
     }
@@ -187,7 +191,7 @@ impl MergeCounts {
     }
 
     /// A logical block was fully merged, perhaps because a log block leaves.
-    pub fn merged(&mut self, lbn: Lbn, leaving: bool) {
+    pub fn on_merged(&mut self, lbn: Lbn, leaving: bool) {
         debug_assert!(lbn.get() < self.logical_blocks, "there is no {lbn}");
         let region = u64::from(lbn.get()) * REGIONS.len() as u64 / u64::from(self.logical_blocks);
         self.by_region[region as usize] += 1;
@@ -195,7 +199,7 @@ impl MergeCounts {
     }
 
     /// A log block left that could not become a data block.
-    pub fn left(&mut self) {
+    pub fn on_left(&mut self) {
         self.left += 1;
     }
 

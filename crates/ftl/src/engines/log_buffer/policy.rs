@@ -6,10 +6,10 @@
 //! Every block that is opened or leaves is told to the policy, so that it can keep its queues.
 //!
 //! ```text
-//!   place ─▶ In(slot) ───────────────▶ append ─▶ appended
-//!     ▲ └──▶ New(group) ─▶ victim? ─▶ merge ─▶ left ─┐
-//!     │                       └ none ─▶ opened ──────┤
-//!     └──────────────────────────────────────────────┘
+//!   place ─▶ In(slot) ───────────────▶ append ─▶ on_appended
+//!     ▲ └──▶ New(group) ─▶ victim? ─▶ merge ─▶ on_left ─┐
+//!     │                       └ none ─▶ on_opened ──────┤
+//!     └─────────────────────────────────────────────────┘
 //! ```
 //!
 //! A trimmed page must not come back from an older copy in the log (`docs/recovery.md`). Where log
@@ -44,7 +44,7 @@ pub trait LogScheme {
     fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy;
 }
 
-/// A page on its way into the log.
+/// A page on its way into the log, as a policy is asked about it.
 #[derive(Clone, Copy, Debug)]
 pub struct LogPage {
     /// The logical page.
@@ -110,17 +110,17 @@ pub trait LogPolicy {
     fn victim(&mut self, log: &mut LogSpace, group: u32) -> Option<Slot>;
 
     /// A block was opened for its group, or recovery found it.
-    fn opened(&mut self, log: &LogSpace, slot: Slot);
+    fn on_opened(&mut self, log: &LogSpace, slot: Slot);
 
     /// A page of a logical block was appended to a block.
-    fn appended(&mut self, _log: &LogSpace, _slot: Slot, _page: LogPage) {}
+    fn on_appended(&mut self, _log: &LogSpace, _slot: Slot, _page: LogPage) {}
 
     /// A victim is about to leave in this way. Of a block that leaves because trims are written
-    /// down or a block is emptied, only [`left`](Self::left) tells.
-    fn merged(&mut self, _log: &LogSpace, _slot: Slot, _how: Merged) {}
+    /// down or a block is emptied, only [`on_left`](Self::on_left) tells.
+    fn on_merged(&mut self, _log: &LogSpace, _slot: Slot, _how: Merged) {}
 
     /// A block is about to leave: all its pages have been merged or moved.
-    fn left(&mut self, log: &LogSpace, slot: Slot);
+    fn on_left(&mut self, log: &LogSpace, slot: Slot);
 
     /// A log block other than `except` that can hold pages of this logical block only.
     fn dedicated(&self, _lbn: Lbn, _except: Option<Slot>) -> Option<Slot> {
@@ -140,7 +140,7 @@ pub trait LogPolicy {
     }
 
     /// The logical block of a page was merged, and the log has no newest copy of the page now.
-    fn settled(&mut self, _lpn: Lpn) {}
+    fn on_settled(&mut self, _lpn: Lpn) {}
 
     /// The group of a log block that recovery found, with pages of this logical block, if any can
     /// be told.

@@ -22,6 +22,7 @@ use crate::recovery::scan::{Newest, Scanned};
 impl<S: LogScheme> LogBuffer<S> {
     /// Takes over what the flash of a device holds. Only for one that is empty so far.
     pub(super) fn bring_back<D: Device>(&mut self, layout: &Layout, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        debug_assert!(self.log.is_empty(), "a device is brought back with {} log blocks in RAM", self.log.len());
         let scanned = Scanned::of(flash, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let Claims { by_block, log } = Claims::of(&scanned, layout);
@@ -66,7 +67,7 @@ impl<S: LogScheme> LogBuffer<S> {
             for (_, tag) in pages.iter().filter(|(_, tag)| tag.role == Role::Trimmed) {
                 self.log.holds_trim(slot, tag.logical, tag.extent);
             }
-            self.policy.opened(&self.log, slot);
+            self.policy.on_opened(&self.log, slot);
         }
         in_log
     }
@@ -83,6 +84,7 @@ impl<S: LogScheme> LogBuffer<S> {
     ) -> Result<(), FtlError> {
         let newest_at = |lpn: u32, version: u64| newest[lpn as usize].is_some_and(|found| found.version == version);
         let Some((home, others)) = claims.split_first() else { return Ok(()) };
+        debug_assert!(self.data.block(lbn).is_none(), "{lbn} lies in {:?}, and is claimed", self.data.block(lbn));
         let current =
             home.pages.iter().filter(|&(&lpn, &(_, version))| newest_at(lpn, version)).map(|(&lpn, _)| Lpn::new(lpn));
         let current: Vec<_> = current.filter(|&lpn| self.log.newest(lpn).is_none()).collect();

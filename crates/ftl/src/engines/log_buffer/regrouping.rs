@@ -6,7 +6,7 @@
 use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::space::LogSpace;
 
-/// The thresholds.
+/// When a group is split, and when two are joined.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Neighbours are joined if both use less than this share of their pages,
@@ -22,6 +22,7 @@ pub struct Rules {
 impl Rules {
     /// Splits a group whose last written log block has many owners. Tells whether it did.
     pub fn split_if_random(&self, groups: &mut LogGroups, log: &mut LogSpace, group: u32) -> bool {
+        debug_assert!(!groups.members(group).is_empty(), "there is no group {group} to be split");
         let last_written = groups.youngest(group);
         if last_written.is_none_or(|slot| log.associativity(slot) <= self.gamma) {
             return false;
@@ -49,6 +50,11 @@ impl Rules {
         let left = groups.left_of(group).map(|left| (left, group));
         let idle = |&(one, other): &(u32, u32)| self.is_idle(groups, log, if one == group { other } else { one });
         let Some((left, right)) = right.filter(idle).or_else(|| left.filter(idle)) else { return false };
+        debug_assert_eq!(
+            groups.members(left).end,
+            right,
+            "groups {left} and {right} are joined, and are no neighbours"
+        );
         let own_youngest = groups.youngest(left);
         for slot in groups.log_blocks(right).collect::<Vec<_>>() {
             groups.reassign(right, left, slot);
@@ -65,6 +71,7 @@ impl Rules {
     /// A-SAST III.C: little of its log is used, and no log block has many owners.
     fn is_idle(&self, groups: &LogGroups, log: &LogSpace, group: u32) -> bool {
         let blocks = || groups.log_blocks(group).filter_map(|slot| log.block(slot));
+        debug_assert!(blocks().all(|block| block.group == group), "a log block of group {group} serves another");
         let used: u32 = blocks().map(|block| block.filled).sum();
         let allocated = if self.by_data_pages { groups.members(group).len() as u32 } else { groups.count(group) };
         let pages = f64::from(allocated) * f64::from(log.geometry().pages_per_block());

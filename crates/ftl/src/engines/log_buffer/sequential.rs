@@ -43,6 +43,7 @@ impl SequentialArea {
     /// A write request of so many pages begins.
     #[inline]
     pub fn request(&mut self, pages: u32) {
+        debug_assert!(pages > 0, "a write request of no page begins");
         self.is_sequential = pages > self.threshold_pages && self.sets.limit() > 0;
     }
 
@@ -83,6 +84,7 @@ impl SequentialArea {
         if !self.is_sequential || page.moved {
             return None;
         }
+        debug_assert_eq!(log.geometry().split_logical(page.lpn), (page.lbn, page.offset), "{} is misplaced", page.lpn);
         match (self.admits, self.sets.place(log, page)) {
             (Admits::AnyPage, place) => Some(place),
             (Admits::InPlace, LogTarget::In(slot)) if continues(log, slot, page) => Some(LogTarget::In(slot)),
@@ -92,13 +94,16 @@ impl SequentialArea {
 
     /// The block that leaves before one may be opened for a logical block.
     pub fn victim(&mut self, log: &mut LogSpace, group: u32) -> Option<Slot> {
-        self.sets.victim(log, group)
+        let victim = self.sets.victim(log, group);
+        debug_assert!(victim.is_none_or(|slot| log.block(slot).is_some()), "slot {victim:?} is free, and is to leave");
+        victim
     }
 
     /// The block that is the cheapest to give up: one that can be switched, else one that can be
     /// completed; of several the one that has not been written for the longest time.
     pub fn cheapest(&self, log: &LogSpace) -> Option<Slot> {
         let cost = |slot: &Slot| {
+            debug_assert!(log.block(*slot).is_some(), "slot {slot} is free, and in the sequential area");
             let in_place = log.block(*slot).is_some_and(|block| block.in_place.is_some());
             (!in_place, log.has_room(*slot))
         };
@@ -106,19 +111,21 @@ impl SequentialArea {
     }
 
     /// A block was opened for a logical block.
-    pub fn opened(&mut self, log: &LogSpace, slot: Slot) {
-        self.sets.opened(log, slot);
+    pub fn on_opened(&mut self, log: &LogSpace, slot: Slot) {
+        debug_assert!(log.block(slot).is_some(), "slot {slot} is free, and was opened for a stream");
+        self.sets.on_opened(log, slot);
     }
 
     /// A page was appended to a block of the area.
     #[inline]
-    pub fn appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
-        self.sets.appended(log, slot, page);
+    pub fn on_appended(&mut self, log: &LogSpace, slot: Slot, page: LogPage) {
+        debug_assert_eq!(log.block(slot).map(|block| block.group), Some(self.sets.groups.of(page.lbn)), "slot {slot}");
+        self.sets.on_appended(log, slot, page);
     }
 
     /// A block of the area left.
-    pub fn left(&mut self, log: &LogSpace, slot: Slot) {
-        self.sets.left(log, slot);
+    pub fn on_left(&mut self, log: &LogSpace, slot: Slot) {
+        self.sets.on_left(log, slot);
     }
 
     /// The block of a logical block, if it is another than `except`.
@@ -130,6 +137,7 @@ impl SequentialArea {
 /// Whether a page comes next in a block that is in place.
 fn continues(log: &LogSpace, slot: Slot, page: LogPage) -> bool {
     let comes_next = |offset: u32, in_place| offset == page.offset && (offset == 0 || in_place == Some(page.lbn));
+    debug_assert!(log.has_room(slot), "{} continues slot {slot}, which is full or free", page.lpn);
     log.block(slot).is_some_and(|block| comes_next(block.filled, block.in_place))
 }
 

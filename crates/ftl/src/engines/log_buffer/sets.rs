@@ -37,6 +37,7 @@ pub struct LogSets {
 impl LogSets {
     /// At most `group_limit` log blocks for each group, and `limit` for all together.
     pub fn new(groups: LogGroups, group_limit: u32, limit: u32) -> Self {
+        debug_assert!(group_limit > 0, "groups share {group_limit} log blocks each, of {limit}");
         Self { groups, group_limit, limit }
     }
 
@@ -66,35 +67,40 @@ impl LogSets {
 impl LogPolicy for LogSets {
     fn place(&mut self, log: &mut LogSpace, page: LogPage) -> LogTarget {
         let group = self.groups.of(page.lbn);
-        self.groups.youngest(group).filter(|&slot| log.has_room(slot)).map_or(LogTarget::New(group), LogTarget::In)
+        let youngest = self.groups.youngest(group);
+        let serves = youngest.and_then(|slot| log.block(slot)).is_none_or(|block| block.group == group);
+        debug_assert!(serves, "slot {youngest:?} takes pages of group {group}, and serves another");
+        youngest.filter(|&slot| log.has_room(slot)).map_or(LogTarget::New(group), LogTarget::In)
     }
 
     fn victim(&mut self, _log: &mut LogSpace, group: u32) -> Option<Slot> {
+        debug_assert!(!self.groups.members(group).is_empty(), "there is no group {group} to make room for");
         let of_the_least_recent = || self.groups.oldest(self.groups.least_recent()?);
         self.over_group_limit(group).or_else(|| if self.is_full() { of_the_least_recent() } else { None })
     }
 
-    fn opened(&mut self, log: &LogSpace, slot: Slot) {
+    fn on_opened(&mut self, log: &LogSpace, slot: Slot) {
         debug_assert!(log.block(slot).is_some(), "slot {slot} is free, and was opened");
         if let Some(block) = log.block(slot) {
-            self.groups.opened(block.group, slot);
+            self.groups.on_opened(block.group, slot);
         }
     }
 
-    fn appended(&mut self, _log: &LogSpace, _slot: Slot, page: LogPage) {
-        self.groups.written(self.groups.of(page.lbn));
+    fn on_appended(&mut self, _log: &LogSpace, _slot: Slot, page: LogPage) {
+        self.groups.on_written(self.groups.of(page.lbn));
     }
 
-    fn left(&mut self, log: &LogSpace, slot: Slot) {
+    fn on_left(&mut self, log: &LogSpace, slot: Slot) {
         debug_assert!(log.block(slot).is_some(), "slot {slot} is free, and leaves");
         if let Some(block) = log.block(slot) {
-            self.groups.left(block.group, slot);
+            self.groups.on_left(block.group, slot);
         }
     }
 
     fn dedicated(&self, lbn: Lbn, except: Option<Slot>) -> Option<Slot> {
         let group = self.groups.of(lbn);
         let alone = self.groups.members(group).len() == 1;
+        debug_assert!(self.groups.members(group).contains(&lbn.get()), "{lbn} is of group {group}, which has it not");
         self.groups.log_blocks(group).find(|&slot| alone && except != Some(slot))
     }
 

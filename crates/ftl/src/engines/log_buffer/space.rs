@@ -43,7 +43,7 @@ pub enum Tracked {
 /// A log block in use: where it lies, whom it serves, and how far it is filled.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBlock {
-    /// The physical block.
+    /// The erase block; another one takes its place if a program fails in it.
     pub pbn: Pbn,
     /// Whom it serves, in the policy's numbering.
     pub group: u32,
@@ -56,7 +56,7 @@ pub struct LogBlock {
     pub opened: u64,
 }
 
-/// The log map and the log blocks.
+/// Where the log has the newest copy of each logical page, and its blocks, found by slot.
 #[derive(Clone, Debug)]
 pub struct LogSpace {
     geometry: Geometry,
@@ -95,6 +95,7 @@ impl LogSpace {
     /// The log page that holds the newest copy of a logical page.
     #[inline]
     pub fn newest(&self, lpn: Lpn) -> Option<Ppn> {
+        debug_assert!(lpn.index() < self.map.len(), "there is no {lpn} of {} logical pages", self.map.len());
         self.map[lpn.index()]
     }
 
@@ -102,17 +103,23 @@ impl LogSpace {
     #[inline]
     pub fn set_newest(&mut self, lpn: Lpn, at: Option<Ppn>) {
         let before = std::mem::replace(&mut self.map[lpn.index()], at);
+        debug_assert!(before.is_none() || before != at, "{lpn} is newest at {at:?} twice");
+        debug_assert!(self.newest_pages > 0 || before.is_none(), "{lpn} leaves {before:?}, and no page is newest");
         self.newest_pages += u64::from(at.is_some());
         self.newest_pages -= u64::from(before.is_some());
         if let Some(associativity) = &mut self.associativity {
-            associativity.moved(lpn, before, at);
+            associativity.on_moved(lpn, before, at);
         }
         if let Some(counts) = &mut self.newest_in_block {
             if let Some(ppn) = before {
-                counts[self.geometry.block_of(ppn).index()] -= 1;
+                let pbn = self.geometry.block_of(ppn);
+                debug_assert!(counts[pbn.index()] > 0, "{lpn} leaves {ppn}, and {pbn} counts no newest page");
+                counts[pbn.index()] -= 1;
             }
             if let Some(ppn) = at {
-                counts[self.geometry.block_of(ppn).index()] += 1;
+                let (pbn, pages) = (self.geometry.block_of(ppn), self.geometry.pages_per_block());
+                counts[pbn.index()] += 1;
+                debug_assert!(counts[pbn.index()] <= pages, "{pbn} counts more newest pages than its {pages}");
             }
         }
     }
@@ -132,17 +139,20 @@ impl LogSpace {
     /// The slot of a physical block, if it is in the log.
     pub fn slot_of(&self, pbn: Pbn) -> Option<Slot> {
         let is_it = |block: &Option<LogBlock>| block.is_some_and(|block| block.pbn == pbn);
+        debug_assert!(pbn.get() < self.geometry.blocks(), "there is no {pbn} of {} blocks", self.geometry.blocks());
         self.slots.iter().position(is_it).map(|slot| slot as Slot)
     }
 
     /// A page of a log block says that this run was trimmed.
     pub fn holds_trim(&mut self, slot: Slot, first: u32, extent: u32) {
         debug_assert!(self.block(slot).is_some(), "slot {slot} is free, and holds a trim");
+        debug_assert!(extent > 0, "slot {slot} holds a trim of no page at logical page {first}");
         self.trims.entry(slot).or_default().push((first, extent));
     }
 
     /// The runs that pages of a log block say were trimmed, as first logical page and extent.
     pub fn trims_in(&self, slot: Slot) -> &[(u32, u32)] {
+        debug_assert!(self.block(slot).is_some() || !self.trims.contains_key(&slot), "slot {slot} is free, with trims");
         self.trims.get(&slot).map_or(&[], Vec::as_slice)
     }
 
@@ -154,17 +164,22 @@ impl LogSpace {
     /// Whether a log block has an erased page left.
     #[inline]
     pub fn has_room(&self, slot: Slot) -> bool {
-        self.block(slot).is_some_and(|block| block.filled < self.geometry.pages_per_block())
+        let pages = self.geometry.pages_per_block();
+        let filled = self.block(slot).map_or(pages, |block| block.filled);
+        debug_assert!(filled <= pages, "slot {slot} has {filled} of {pages} pages filled");
+        filled < pages
     }
 
     /// Newest pages in a log block. Zero unless the log counts them.
     pub fn newest_pages(&self, slot: Slot) -> u32 {
+        debug_assert!(self.block(slot).is_some(), "slot {slot} is free, and its newest pages are counted");
         let known = self.newest_in_block.as_ref().zip(self.block(slot));
         known.map_or(0, |(counts, block)| counts[block.pbn.index()])
     }
 
     /// A(L): logical blocks with a newest page in a log block. Zero unless the log keeps track.
     pub fn associativity(&self, slot: Slot) -> u32 {
+        debug_assert!(self.block(slot).is_some(), "slot {slot} is free, and its owners are counted");
         let known = self.associativity.as_ref().zip(self.block(slot));
         known.map_or(0, |(associativity, block)| associativity.of(block.pbn))
     }
@@ -172,6 +187,7 @@ impl LogSpace {
     /// For each logical block with a newest page in a log block, how many. Empty unless the log
     /// keeps track.
     pub fn owners(&self, slot: Slot) -> &[(Lbn, u32)] {
+        debug_assert!(self.block(slot).is_some(), "slot {slot} is free, and its owners are named");
         let known = self.associativity.as_ref().zip(self.block(slot));
         known.map_or(&[], |(associativity, block)| associativity.owners(block.pbn))
     }
@@ -193,6 +209,7 @@ impl LogSpace {
         self.opened += 1;
         let block = LogBlock { pbn, group, filled, in_place: None, opened: self.opened };
         if let Some(slot) = self.vacant.pop() {
+            debug_assert!(self.block(slot).is_none(), "slot {slot} is vacant, and holds {:?}", self.block(slot));
             self.slots[slot as usize] = Some(block);
             return slot;
         }
@@ -200,9 +217,15 @@ impl LogSpace {
         self.slots.len() as Slot - 1
     }
 
-    /// A log block leaves the log.
+    /// A log block leaves the log: its slot is vacant, and what it said of trims is forgotten.
     pub fn remove(&mut self, slot: Slot) -> Option<LogBlock> {
         let block = self.slots.get_mut(slot as usize)?.take()?;
+        debug_assert!(!self.vacant.contains(&slot), "slot {slot} with {} is vacant already", block.pbn);
+        debug_assert!(
+            self.programmed_pages >= u64::from(block.filled),
+            "{} has pages that were not counted",
+            block.pbn
+        );
         self.vacant.push(slot);
         self.trims.remove(&slot);
         self.programmed_pages -= u64::from(block.filled);
@@ -235,6 +258,7 @@ impl LogSpace {
     ) -> Result<Ppn, FtlError> {
         let (lbn, offset) = self.geometry.split_logical(lpn);
         let starts = |block: &LogBlock| block.filled == 0 || block.in_place == Some(lbn);
+        debug_assert!(self.has_room(slot), "{lpn} is appended to slot {slot}, which is full or free");
         let in_place = self.block(slot).is_some_and(|block| block.filled == offset && starts(block));
         let label = match (role, in_place) {
             (Role::Lost, true) => Label::of(lpn.get(), role, lbn),
@@ -261,6 +285,12 @@ impl LogSpace {
             return Err(FtlError::OutOfSpace { wanted: "a log page" });
         };
         debug_assert!(self.has_room(slot), "{pbn} is full, and another page is appended");
+        let at = self.geometry.page(pbn, offset);
+        debug_assert!(
+            flash.device().peek(at).is_none(),
+            "{at} is next in {pbn}, and holds {:?}",
+            flash.device().peek(at)
+        );
         let held = |_: &DataBlocks, offset: u32| self.lpn_at(self.geometry.page(pbn, offset));
         let to = data.program(flash, blocks, (pbn, offset), label, content, &held)?;
         if to != pbn {
@@ -280,6 +310,7 @@ impl LogSpace {
 
     /// What one block held, another one holds now, at the same offsets.
     fn move_block(&mut self, from: Pbn, to: Pbn) {
+        debug_assert!(self.slot_of(to).is_none(), "{to} is in the log, and takes the place of {from}");
         for lpn in (0..self.map.len()).map(Lpn::at) {
             if let Some((block, offset)) = self.newest(lpn).map(|at| self.geometry.split(at))
                 && block == from
@@ -292,6 +323,7 @@ impl LogSpace {
     /// The logical pages whose newest copy lies in a log block, in page order. Read from the page
     /// table of the log in RAM.
     pub fn newest_in<D: Device>(&self, flash: &FlashPort<D>, slot: Slot) -> Vec<Lpn> {
+        debug_assert!(self.block(slot).is_some(), "slot {slot} is free, and its newest pages are listed");
         let tags = self.tags(flash, slot);
         tags.filter(|&(ppn, lpn)| self.map.get(lpn.index()) == Some(&Some(ppn))).map(|(_, lpn)| lpn).collect()
     }
@@ -313,6 +345,12 @@ impl LogSpace {
 
     /// How many log blocks are in use.
     pub fn len(&self) -> usize {
+        debug_assert!(
+            self.vacant.len() <= self.slots.len(),
+            "{} of {} are vacant",
+            self.vacant.len(),
+            self.slots.len()
+        );
         self.slots.len() - self.vacant.len()
     }
 
@@ -323,6 +361,8 @@ impl LogSpace {
 
     /// Share of the programmed log pages that hold a newest copy, 0 to 1; 1 for an empty log.
     pub fn utilisation(&self) -> f64 {
+        let (newest, programmed) = (self.newest_pages, self.programmed_pages);
+        debug_assert!(newest <= programmed, "{newest} pages are newest of {programmed} in the log");
         if self.programmed_pages == 0 { 1.0 } else { self.newest_pages as f64 / self.programmed_pages as f64 }
     }
 
@@ -353,7 +393,8 @@ impl Associativity {
 
     /// The newest log page of a logical page was one and is another.
     #[inline]
-    pub fn moved(&mut self, lpn: Lpn, from: Option<Ppn>, to: Option<Ppn>) {
+    pub fn on_moved(&mut self, lpn: Lpn, from: Option<Ppn>, to: Option<Ppn>) {
+        debug_assert!(from.is_none() || from != to, "{lpn} is moved from {from:?} to {to:?}");
         let (lbn, _) = self.geometry.split_logical(lpn);
         if let Some(ppn) = from {
             self.removed(self.geometry.block_of(ppn), lbn);
@@ -366,7 +407,10 @@ impl Associativity {
     fn added(&mut self, pbn: Pbn, lbn: Lbn) {
         let owners = &mut self.owners[pbn.index()];
         match owners.iter_mut().rfind(|(owner, _)| *owner == lbn) {
-            Some((_, pages)) => *pages += 1,
+            Some((_, pages)) => {
+                debug_assert!(*pages < self.geometry.pages_per_block(), "{pbn} has {pages} pages of {lbn} already");
+                *pages += 1;
+            }
             None => owners.push((lbn, 1)),
         }
     }
@@ -376,6 +420,7 @@ impl Associativity {
         let at = owners.iter().position(|&(owner, _)| owner == lbn);
         debug_assert!(at.is_some(), "{pbn} loses a page of {lbn}, of which it has none");
         let Some(at) = at else { return };
+        debug_assert!(owners[at].1 > 0, "{pbn} is listed with no page of {lbn}");
         owners[at].1 -= 1;
         if owners[at].1 == 0 {
             owners.remove(at);
@@ -385,7 +430,9 @@ impl Associativity {
     /// How many logical blocks have a newest page in a block.
     #[inline]
     pub fn of(&self, pbn: Pbn) -> u32 {
-        self.owners[pbn.index()].len() as u32
+        let (owners, pages) = (self.owners[pbn.index()].len() as u32, self.geometry.pages_per_block());
+        debug_assert!(owners <= pages, "{pbn} has {pages} pages, of {owners} logical blocks");
+        owners
     }
 
     /// Which ones, each with its pages.
@@ -414,7 +461,7 @@ mod associativity_tests {
         for _ in 0..500 {
             let (lpn, place) = (rng.below_u32(16), rng.below_u32(20));
             let to = (place < 16).then(|| Ppn::new(place)).filter(|to| !map.contains(&Some(*to)));
-            associativity.moved(Lpn::new(lpn), map[lpn as usize], to);
+            associativity.on_moved(Lpn::new(lpn), map[lpn as usize], to);
             map[lpn as usize] = to;
             for pbn in (0..4).map(Pbn::new) {
                 let here = |at: &Option<Ppn>| at.is_some_and(|at| geometry.block_of(at) == pbn);

@@ -63,13 +63,17 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
         let (space, blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
         let gc_idle = values.integer("gc_idle") as usize;
         let map = long_array(None, layout.logical_pages as usize);
-        let moving_to = policy.collected(HOST);
+        let moving_to = policy.collected_stream(HOST);
         Ok(Self { map, trims: Trims::default(), space, blocks, policy, gc_idle, moving: Vec::new(), moving_to })
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
-        for lpn in scheme.take_over(layout, flash, |scheme, tag, ppn| scheme.map[tag.logical as usize] = Some(ppn))? {
+        let outdated = scheme.take_over(layout, flash, |scheme, tag, ppn| {
+            let before = scheme.map[tag.logical as usize].replace(ppn);
+            debug_assert!(before.is_none(), "logical page {} is recovered at {ppn}, and at {before:?}", tag.logical);
+        })?;
+        for lpn in outdated {
             scheme.trims.guard(lpn);
         }
         Ok(scheme)
@@ -89,7 +93,8 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
-            let stream = self.policy.written(request, lpn);
+            let stream = self.policy.write_stream(request, lpn);
+            debug_assert!(stream < self.space.streams(), "{lpn} is written to stream {stream}, which there is not");
             let stored_hint = self.policy.stored_hint(request).unwrap_or_else(|| self.blocks.stored_hint(request.hint));
             let page = (Label::new(lpn.get(), Role::Data), stored_hint);
             let to = (stream, request.hint);
@@ -169,15 +174,16 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 impl<S: PageMapScheme> PageMap<S> {
     fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
         debug_assert!(to.is_none_or(|to| self.space.is_valid(to)), "{lpn} is mapped to {to:?}, which is not valid");
+        debug_assert!(to.is_none() || to != self.map[lpn.index()], "{lpn} is mapped to {to:?}, where it lies already");
         match std::mem::replace(&mut self.map[lpn.index()], to) {
             Some(old) => {
                 self.space.release(old);
                 if to.is_none() {
-                    self.trims.trimmed_at(lpn, old);
+                    self.trims.on_trimmed_at(lpn, old);
                 }
             }
             None if to.is_some() => {
-                if let Some(page) = self.trims.overwritten(lpn) {
+                if let Some(page) = self.trims.on_overwritten(lpn) {
                     self.space.release(page);
                 }
             }
@@ -194,6 +200,7 @@ impl<S: PageMapScheme> PageMap<S> {
         mut die: u32,
         stream: Stream,
     ) -> Result<u32, FtlError> {
+        debug_assert!(!self.space.has_room(die, stream), "die {die} has room for stream {stream}, and makes a place");
         for turn in 0..self.space.dies() {
             if turn > 0 {
                 die = self.space.take_turn(stream);
@@ -214,6 +221,7 @@ impl<S: PageMapScheme> PageMap<S> {
     /// one) nor a free block to open.
     #[inline]
     fn is_starved(&self, die: u32, stream: Stream) -> bool {
+        debug_assert!(die < self.space.dies(), "there is no die {die} of {}", self.space.dies());
         !self.space.has_room(die, stream) && self.space.is_short(&self.blocks, die)
     }
 }
@@ -235,12 +243,12 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     }
 
     #[inline]
-    fn collected(&self) -> Stream {
+    fn collected_stream(&self) -> Stream {
         self.moving_to
     }
 
-    fn recovered(&self, tag: &Tag) -> Stream {
-        self.policy.recovered(tag)
+    fn recovered_stream(&self, tag: &Tag) -> Stream {
+        self.policy.recovered_stream(tag)
     }
 
     #[inline]
@@ -250,7 +258,8 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
 
     #[inline]
     fn destination(&self, from: Stream) -> Stream {
-        self.space.destination(from, Cause::Collection, self.policy.collected(from))
+        debug_assert!(from < self.space.streams(), "there is no stream {from} of {}", self.space.streams());
+        self.space.destination(from, Cause::Collection, self.policy.collected_stream(from))
     }
 
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
@@ -265,8 +274,9 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     }
 
     #[inline]
-    fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+    fn on_moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
         debug_assert_eq!(self.map[lpn.index()], Some(from), "{lpn} was moved from where it does not lie");
+        debug_assert!(self.space.is_valid(to), "{lpn} was moved from {from} to {to}, which is not valid");
         self.map[lpn.index()] = Some(to);
     }
 
@@ -288,8 +298,9 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
         debug_assert_eq!(self.space.die_of(victim), die, "{victim} is collected on another die");
         flash.note(if why == Cause::WearLevelling { Note::RelocatedBlock } else { Note::Collection });
         let from = self.space.stream_of(victim);
-        self.moving_to = self.space.destination(from, why, self.policy.collected(from));
+        self.moving_to = self.space.destination(from, why, self.policy.collected_stream(from));
         let mut moving = std::mem::take(&mut self.moving);
+        debug_assert!(!self.space.is_collectable(victim), "{victim} is collected, but was not taken as a victim");
         self.space.list_valid(victim, &mut moving);
         flash.with_cause(why, |flash| {
             let (moved, result) = self.move_pages(flash, die, &moving);

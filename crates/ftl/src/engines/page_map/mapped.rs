@@ -37,10 +37,10 @@ pub const HOST: Stream = 0;
 
 /// A scheme whose pages lie in a [`PageSpace`].
 pub trait PageMapped {
-    /// The blocks in which the pages lie.
+    /// The space, to place pages, release them and choose victims.
     fn space(&mut self) -> &mut PageSpace;
 
-    /// The owner of its blocks.
+    /// The block manager: free blocks, spares, and what failures have cost.
     fn blocks(&mut self) -> &mut BlockManager;
 
     /// The space, the owner of its blocks, and the trims whose pages lie in it.
@@ -75,17 +75,17 @@ pub trait PageMapped {
 
     /// The stream of collected pages: of those of the block in hand, where streams are collected
     /// apart or wear is levelled.
-    fn collected(&self) -> Stream;
+    fn collected_stream(&self) -> Stream;
 
     /// The stream of the pages in the block in hand that say what was trimmed, and of those that
     /// take the place of last copies there.
-    fn collected_trims(&self) -> Stream {
-        self.collected()
+    fn collected_trim_stream(&self) -> Stream {
+        self.collected_stream()
     }
 
     /// The stream of pages collected out of a block of this stream.
     fn destination(&self, _from: Stream) -> Stream {
-        self.collected()
+        self.collected_stream()
     }
 
     /// Free blocks of its die that emptying a block may open before it gives back its own: one,
@@ -95,8 +95,8 @@ pub trait PageMapped {
     }
 
     /// The stream of a block in which recovery finds a page with this tag.
-    fn recovered(&self, tag: &Tag) -> Stream {
-        if tag.role == Role::Collected { self.collected() } else { HOST }
+    fn recovered_stream(&self, tag: &Tag) -> Stream {
+        if tag.role == Role::Collected { self.collected_stream() } else { HOST }
     }
 
     /// What the host said of a page, as far as its tag keeps it.
@@ -120,7 +120,7 @@ pub trait PageMapped {
 
     /// The role that a data page of the block in hand has where it is moved to.
     #[inline]
-    fn role_moved(&self) -> Role {
+    fn moved_role(&self) -> Role {
         Role::Collected
     }
 
@@ -131,7 +131,7 @@ pub trait PageMapped {
     }
 
     /// A data page was moved: changes the map.
-    fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn);
+    fn on_moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn);
 
     /// Moves what is valid in a block, then gives the block back to the owner. `why` is
     /// [`Cause::Collection`], [`Cause::Relocation`] for a block that fails, or
@@ -233,6 +233,11 @@ pub trait PageMapped {
             let destinations: Vec<_> = (0..self.space().streams()).map(|stream| self.destination(stream)).collect();
             let (space, blocks, trims) = self.parts();
             let Some((die, victim)) = space.take_victim_for_reserve(blocks, &destinations, cost, trims) else { break };
+            debug_assert_eq!(
+                blocks.free_on(die),
+                0,
+                "{victim} is collected for the reserve of die {die}, which has one"
+            );
             self.collect_apart(flash, die, victim, Cause::Collection)?;
         }
         Ok(())
@@ -246,6 +251,7 @@ pub trait PageMapped {
         for pbn in self.space().failing() {
             let die = self.space().die_of(pbn);
             self.refill(flash, die)?;
+            debug_assert!(self.blocks().is_failed(pbn), "{pbn} waits to be emptied, but has not failed");
             let opened = self.blocks_to_empty(pbn);
             if !self.is_short_of(die, opened) && self.space().take_failing(pbn) {
                 self.collect_apart(flash, die, pbn, Cause::Relocation)?;
@@ -276,6 +282,11 @@ pub trait PageMapped {
         loop {
             let die = next_die(self, flash)?;
             let (space, blocks, _) = self.parts();
+            debug_assert!(
+                space.has_room(die, to.0) || blocks.free_on(die) > 0,
+                "die {die} was found for stream {}, and has neither room nor a free block",
+                to.0
+            );
             let content = Content::Hinted(data.clone(), stored_hint);
             if let Some(to) = space.program(flash, blocks, die, to, label, content)? {
                 return Ok(to);
@@ -291,6 +302,7 @@ pub trait PageMapped {
         die: u32,
         pages: &'a [Ppn],
     ) -> (&'a [Ppn], Result<(), FtlError>) {
+        debug_assert!(die < self.space().dies(), "pages are moved off die {die} of {}", self.space().dies());
         up_to_error(pages, |at, from| {
             announce(pages, at, |&from, stage| {
                 if let Some(lpn) = flash.device().peek(from) {
@@ -309,21 +321,23 @@ pub trait PageMapped {
             return Ok(());
         }
         let (lpn, role, hint, content) = match flash.read_to_move(from)? {
-            Some(page) => (Lpn::new(page.logical), self.role_moved(), self.hint_of(page.hint), Content::Copy(page)),
+            Some(page) => (Lpn::new(page.logical), self.moved_role(), self.hint_of(page.hint), Content::Copy(page)),
             None if self.drop_duplicate(from) => return Ok(()),
             None => (self.lose(flash, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
         };
         let label = Label::new(lpn.get(), role);
-        let stream = self.collected();
+        let stream = self.collected_stream();
         let (space, blocks, trims) = self.parts();
         let to = space.program_moved(flash, blocks, die, (stream, hint), (label, &content), trims)?;
-        self.moved(lpn, from, to);
+        debug_assert_ne!(from, to, "{lpn} is moved to where it lies");
+        self.on_moved(lpn, from, to);
         Ok(())
     }
 
     /// The logical page that an unreadable page held.
     #[cold]
     fn lose<D: Device>(&self, flash: &mut FlashPort<D>, ppn: Ppn) -> Lpn {
+        debug_assert!(flash.device().peek(ppn).is_none(), "{ppn} is lost, but carries {:?}", flash.device().peek(ppn));
         flash.note(Note::LostPage);
         self.owner_of(ppn).unwrap_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"))
     }
@@ -331,12 +345,13 @@ pub trait PageMapped {
     /// Moves a page off a die if it is a trim page; tells whether it was.
     #[inline]
     fn move_trim_page<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, from: Ppn) -> Result<bool, FtlError> {
-        let stream = self.collected_trims();
+        let stream = self.collected_trim_stream();
         let (space, blocks, trims) = self.parts();
         let Some((label, version)) = trims.at(from) else { return Ok(false) };
         let content = Content::empty(label.logical, version);
         let to = space.program_moved(flash, blocks, die, (stream, Hint::NONE), (label, &content), trims)?;
-        trims.moved(from, to);
+        debug_assert_ne!(from, to, "the trim page of {} is moved to where it lies", label.logical);
+        trims.on_moved(from, to);
         Ok(true)
     }
 
@@ -348,14 +363,15 @@ pub trait PageMapped {
         die: u32,
         victim: Pbn,
     ) -> Result<(), FtlError> {
-        let to = (self.collected_trims(), Hint::NONE);
+        let to = (self.collected_trim_stream(), Hint::NONE);
         let (space, blocks, trims) = self.parts();
+        debug_assert!(!space.is_collectable(victim), "{victim} is about to be erased, and can be collected");
         for (copy, lpn) in trims.about_to_vanish(space.page_indices(victim)) {
             let version = flash.read_to_move(copy)?.map(|page| page.version);
             let content =
                 version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
             let to = space.program_moved(flash, blocks, die, to, (Trims::label(lpn.get(), 1), &content), trims)?;
-            trims.replaced(lpn, to, version.unwrap_or(flash.last_version()));
+            trims.on_replaced(lpn, to, version.unwrap_or(flash.last_version()));
         }
         Ok(())
     }
@@ -363,9 +379,10 @@ pub trait PageMapped {
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
     fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         for (first, extent) in self.parts().2.pending_runs() {
+            debug_assert!(extent > 0, "a run of no pages from logical page {first} on was trimmed");
             let to = self.append(flash, Trims::label(first, extent), &D::Data::default())?;
             let (space, _, trims) = self.parts();
-            for page in trims.wrote(first, extent, to, flash.last_version()) {
+            for page in trims.on_write(first, extent, to, flash.last_version()) {
                 space.release(page);
             }
         }
@@ -381,16 +398,18 @@ pub trait PageMapped {
         flash: &mut FlashPort<D>,
         mut map: impl FnMut(&mut Self, Tag, Ppn),
     ) -> Result<Vec<Lpn>, RecoverError> {
+        debug_assert_eq!(self.space().valid_pages(), 0, "a device is taken over by a space that is in use");
         let scanned = self.space().scan(flash, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
-        let valid: Vec<_> = kept.pages.iter().map(|(ppn, tag)| (*ppn, self.recovered(tag))).collect();
+        let valid: Vec<_> = kept.pages.iter().map(|(ppn, tag)| (*ppn, self.recovered_stream(tag))).collect();
         let (space, blocks, _) = self.parts();
         space.take_over(flash, blocks, layout, valid)?;
         for &(ppn, tag) in &kept.pages {
             if tag.role == Role::Trimmed {
-                self.parts().2.found(&tag, ppn, &newest);
+                self.parts().2.on_found(&tag, ppn, &newest);
             } else {
+                debug_assert!(tag.logical < layout.logical_pages, "{ppn} holds logical page {}", tag.logical);
                 map(self, tag, ppn);
             }
         }
@@ -444,6 +463,7 @@ pub fn collect_in_idle<S: PageMapped, D: Device>(
             && let Some(victim) = scheme.take_victim(die)
         {
             choices -= 1;
+            debug_assert_eq!(scheme.space().die_of(victim), die, "{victim} is collected for another die");
             if flash.earliest() + at_most(scheme, flash, victim) > end {
                 scheme.space().leave(victim);
                 break;
@@ -458,6 +478,7 @@ pub fn collect_in_idle<S: PageMapped, D: Device>(
 fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, victim: Pbn) -> Nanos {
     let programs_per_move = u64::from(scheme.programs_per_move());
     let (space, _, trims) = scheme.parts();
+    debug_assert!(!space.is_collectable(victim), "{victim} is priced, but was not taken as a victim");
     let moves = u64::from(space.valid_in(victim)) + trims.about_to_vanish(space.page_indices(victim)).len() as u64;
     let reads = moves * programs_per_move.min(2);
     let programs = moves * programs_per_move + u64::from(space.summary_pages());

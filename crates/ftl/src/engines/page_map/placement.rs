@@ -34,12 +34,14 @@ impl Placement {
     /// The die of the block that a stream fills, if it fills one at a time.
     #[inline]
     pub fn die(&self, stream: Stream) -> Option<u32> {
+        let found = self.single.iter().filter(|(single, _)| *single == stream).count();
+        debug_assert!(found <= 1, "stream {stream} is listed {found} times as one that fills one block");
         self.single.iter().find(|(single, _)| *single == stream).and_then(|(_, die)| *die)
     }
 
     /// Notes the die on which a stream that fills one block at a time goes on.
     #[inline]
-    pub fn goes_on(&mut self, stream: Stream, die: u32) {
+    pub fn set_die(&mut self, stream: Stream, die: u32) {
         if let Some((_, current)) = self.single.iter_mut().find(|(single, _)| *single == stream) {
             *current = Some(die);
         }
@@ -54,8 +56,8 @@ mod tests {
     fn only_a_single_stream_stays_where_it_is() {
         let mut placement = Placement::single(&[2]);
         assert_eq!((placement.die(2), placement.die(0)), (None, None));
-        placement.goes_on(2, 5);
-        placement.goes_on(0, 7);
+        placement.set_die(2, 5);
+        placement.set_die(0, 7);
         assert_eq!((placement.die(2), placement.die(0)), (Some(5), None));
     }
 }

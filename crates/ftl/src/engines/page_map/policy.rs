@@ -38,7 +38,7 @@ pub trait StreamPolicy {
     fn streams(&self) -> &'static [Purpose];
 
     /// The stream of a page that the host writes with a request.
-    fn written(&mut self, request: &Request, lpn: Lpn) -> Stream;
+    fn write_stream(&mut self, request: &Request, lpn: Lpn) -> Stream;
 
     /// What is kept of a request's hint in the tags of its pages, from 1 on, or 0 for nothing;
     /// every copy keeps it. None leaves it to the wear policy what tags keep.
@@ -61,11 +61,11 @@ pub trait StreamPolicy {
 
     /// The stream of what a collection moves out of a block of this stream. What is moved to level
     /// wear has a stream beside these.
-    fn collected(&self, from: Stream) -> Stream;
+    fn collected_stream(&self, from: Stream) -> Stream;
 
     /// The stream of a block in which recovery finds a page with this tag.
-    fn recovered(&self, tag: &Tag) -> Stream {
-        if tag.role == Role::Collected { self.collected(HOST) } else { HOST }
+    fn recovered_stream(&self, tag: &Tag) -> Stream {
+        if tag.role == Role::Collected { self.collected_stream(HOST) } else { HOST }
     }
 
     /// RAM beside the map, in bytes: name and size.

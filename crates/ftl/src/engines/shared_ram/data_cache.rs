@@ -44,11 +44,13 @@ impl DataCache {
 
     /// How many data pages RAM holds.
     pub fn pages(&self) -> usize {
+        debug_assert!(self.free.len() <= self.places.len(), "{} of {} are free", self.free.len(), self.places.len());
         self.places.len() - self.free.len()
     }
 
     /// Pages held that are newer than flash.
     pub fn newer(&self) -> u32 {
+        debug_assert!(self.newer as usize <= self.pages(), "{} of {} pages are newer", self.newer, self.pages());
         self.newer
     }
 
@@ -60,6 +62,7 @@ impl DataCache {
     /// The place of a logical page's content.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
+        debug_assert!(self.knows(lpn), "there is no {lpn} of {} logical pages", self.place_of.len());
         self.place_of[lpn.index()].map(|place| place.get() - 1)
     }
 
@@ -92,13 +95,16 @@ impl DataCache {
     pub fn replace(&mut self, place: u32, page: RamPage, hint: Hint) -> CachedPage {
         let before = *self.at(place);
         self.newer += u32::from(!before.is_newer);
+        debug_assert_ne!(before.page, page, "{} is written again with the content that it has", before.lpn);
         self.put(place, CachedPage { page, hint, is_newer: true, ..before });
         before
     }
 
     /// Flash has what is held at a place.
     pub fn is_written(&mut self, place: u32) {
-        self.newer -= u32::from(self.at(place).is_newer);
+        let held = *self.at(place);
+        debug_assert!(self.newer > 0 || !held.is_newer, "{} is newer than flash, and no page is counted", held.lpn);
+        self.newer -= u32::from(held.is_newer);
         self.places[place as usize].is_newer = false;
     }
 
@@ -106,6 +112,7 @@ impl DataCache {
     /// processor wait until all writes before them have arrived in its cache (docs/performance.md).
     #[inline]
     fn put(&mut self, place: u32, CachedPage { lpn, page, hint, is_newer }: CachedPage) {
+        debug_assert!((place as usize) < self.places.len(), "there is no place {place} for {lpn}");
         let at = &mut self.places[place as usize];
         at.lpn = lpn;
         at.page = page;
@@ -120,6 +127,7 @@ impl DataCache {
         self.free.push(place);
         let held = self.places[place as usize];
         debug_assert_eq!(held.lpn, lpn, "another page is held at the place of {lpn}");
+        debug_assert!(self.newer > 0 || !held.is_newer, "{lpn} is newer than flash, and no page is counted");
         self.newer -= u32::from(held.is_newer);
         Some(held)
     }

@@ -76,12 +76,14 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         flash: &mut FlashPort<D>,
         work: impl FnOnce(&mut Self, &mut FlashPort<D>) -> Result<(), FtlError>,
     ) -> Result<(), FtlError> {
+        debug_assert_eq!(self.owed, Nanos::ZERO, "a request begins with time that another one took");
         let served = work(self, flash);
         flash.spend(std::mem::take(&mut self.owed));
         served
     }
 
     fn goes_around(&self, request: &Request) -> bool {
+        debug_assert!(request.pages > 0, "a request for no page at {}", request.lpn);
         request.pages > self.most_at_once
     }
 
@@ -113,15 +115,27 @@ impl<P: SharedRamPolicy> SharedRam<P> {
                 debug_assert!(self.held.find(lpn).is_some(), "{lpn} leaves RAM, where it is not");
                 self.prefetch_evictions(lpn);
                 self.write_down(flash, lpn)?;
-                self.drop_page(flash, lpn);
+                let was_newer = self.drop_page(flash, lpn);
+                debug_assert!(!was_newer, "{lpn} leaves RAM, and flash has something older");
                 flash.note(Note::BufferEviction);
                 return Ok(());
             }
             Evict::Translation(page) => self.paged.write_back(flash, page)?,
             Evict::Entry(lpn) => self.paged.write_back_entry(flash, lpn)?,
         }
+        debug_assert!(!self.is_newer_than_flash(what), "{what:?} leaves RAM, and flash says something older");
         self.policy.evict(self.paged.cache_mut(), what);
         Ok(())
+    }
+
+    /// Whether something of the map in RAM is newer than flash.
+    fn is_newer_than_flash(&self, what: Evict) -> bool {
+        let cache = self.paged.cache();
+        match what {
+            Evict::Data(_) => false,
+            Evict::Translation(page) => cache.newer_of(page).next().is_some(),
+            Evict::Entry(lpn) => cache.is_newer(lpn),
+        }
     }
 
     /// Writes a page that is held, if it is newer than flash.
@@ -132,8 +146,9 @@ impl<P: SharedRamPolicy> SharedRam<P> {
             self.and_look_up(flash, lpn, |paged, flash| paged.find(flash, lpn))?;
         } else {
             let (policy, mut ram) = self.in_ram();
-            policy.entry_was_there(&mut ram, lpn);
+            policy.on_entry_present(&mut ram, lpn);
         }
+        debug_assert_eq!(self.held.find(lpn), Some(place), "{lpn} left its place while room was made for its entry");
         let CachedPage { page, hint, .. } = *self.held.at(place);
         let data = flash.ram().get(page).clone();
         self.owed += self.page_delay;
@@ -146,7 +161,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
     fn drop_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> bool {
         let Some(place) = self.held.find(lpn) else { return false };
         let (policy, mut ram) = self.in_ram();
-        policy.leaves(&mut ram, place);
+        policy.on_evict(&mut ram, place);
         let Some(held) = self.held.remove(lpn) else { return false };
         flash.ram_mut().take(held.page);
         held.is_newer
@@ -154,7 +169,8 @@ impl<P: SharedRamPolicy> SharedRam<P> {
 
     /// A page that was held is superseded on flash, or trimmed.
     fn supersede<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {
-        self.policy.superseded(lpn);
+        debug_assert!(self.held.knows(lpn), "there is no {lpn} to be superseded");
+        self.policy.on_superseded(lpn);
         if self.drop_page(flash, lpn) {
             flash.note(Note::AbsorbedPage);
         }
@@ -167,6 +183,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         lpn: Lpn,
         work: impl FnOnce(&mut DemandPaged<P::Map>, &mut FlashPort<D>) -> Result<R, FtlError>,
     ) -> Result<R, FtlError> {
+        debug_assert!(self.held.knows(lpn), "there is no {lpn} to look up");
         self.make_room(flash, EvictionReason::Entry(lpn))?;
         self.and_look_up(flash, lpn, work)
     }
@@ -181,8 +198,9 @@ impl<P: SharedRamPolicy> SharedRam<P> {
     ) -> Result<R, FtlError> {
         let result = work(&mut self.paged, flash);
         if result.is_ok() || self.paged.cache().find(lpn).is_some() {
+            debug_assert!(self.paged.cache().find(lpn).is_some(), "{lpn} was looked up, and its entry is not in RAM");
             let (policy, mut ram) = self.in_ram();
-            policy.looked_up(&mut ram, lpn);
+            policy.on_lookup(&mut ram, lpn);
         }
         result
     }
@@ -209,7 +227,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         }
         let Some(place) = self.held.find(lpn) else { return Ok(None) };
         let (policy, mut ram) = self.in_ram();
-        policy.used(&mut ram, place, op);
+        policy.on_used(&mut ram, place, op);
         self.owed += self.page_delay;
         Ok(Some(place))
     }
@@ -223,11 +241,12 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         is_newer: bool,
     ) -> Result<(), FtlError> {
         self.make_room(flash, EvictionReason::Data(lpn))?;
+        debug_assert!(self.held.find(lpn).is_none(), "{lpn} came into RAM while room was made for it");
         let page = flash.ram_mut().put(data);
         let place = self.held.insert(CachedPage { lpn, page, hint: request.hint, is_newer });
         debug_assert!(self.held.pages() <= self.policy.most_pages() as usize, "RAM has no room for {lpn}");
         let (policy, mut ram) = self.in_ram();
-        policy.came(&mut ram, place);
+        policy.on_inserted(&mut ram, place);
         self.owed += self.page_delay;
         Ok(())
     }
@@ -244,8 +263,9 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         }
         let goes_around = self.goes_around(request);
         flash.note(if goes_around { Note::BypassedPage } else { Note::BufferReadMiss });
-        self.policy.read_missed(lpn);
+        self.policy.on_read_miss(lpn);
         let Some(at) = self.locate(flash, lpn)? else { return Ok(D::Data::default()) };
+        debug_assert!(self.held.find(lpn).is_none(), "{lpn} is read at {at}, and is in RAM");
         let data = flash.read(at)?.data;
         // On a read-only device the entry may not be where that of a held page has to be.
         if P::HOLDS_READS && !goes_around && self.paged.blocks().spares().admit().is_ok() {

@@ -150,27 +150,27 @@ pub trait SharedRamPolicy: Send + Sized {
     fn next_victim(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, why: EvictionReason) -> Option<Victim>;
 
     /// A page that is read is not in RAM.
-    fn read_missed(&mut self, _lpn: Lpn) {}
+    fn on_read_miss(&mut self, _lpn: Lpn) {}
 
     /// The entry of a page was used; it is in RAM now, unless the device is read-only.
-    fn looked_up(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, lpn: Lpn);
+    fn on_lookup(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, lpn: Lpn);
 
     /// A data page that leaves is written, and the entry of it is in RAM, which spares a look-up
     /// and is no use of the entry.
-    fn entry_was_there(&mut self, _ram: &mut RamView<'_, CacheOf<Self>>, _lpn: Lpn) {}
+    fn on_entry_present(&mut self, _ram: &mut RamView<'_, CacheOf<Self>>, _lpn: Lpn) {}
 
     /// A data page came, and is held at a place.
-    fn came(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
+    fn on_inserted(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
 
     /// The data page held at a place was read, or is written.
-    fn used(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32, op: HostOp);
+    fn on_used(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32, op: HostOp);
 
     /// The data page at a place is about to leave.
-    fn leaves(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
+    fn on_evict(&mut self, ram: &mut RamView<'_, CacheOf<Self>>, place: u32);
 
     /// A page was trimmed, or written around RAM: whether it was held or not, what RAM had of it is
     /// of no use.
-    fn superseded(&mut self, _lpn: Lpn) {}
+    fn on_superseded(&mut self, _lpn: Lpn) {}
 
     /// Asks for the memory that using the data page at a place will touch.
     fn prefetch(&self, _place: u32, _foresight: PrefetchStage) {}

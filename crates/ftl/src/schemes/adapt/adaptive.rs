@@ -76,7 +76,7 @@ impl Sharing for Adaptive {
         if let Transfer::Predicted(history) = &mut self.transfer
             && let Some(served) = self.served.replace(*request)
         {
-            history.wrote(&served);
+            history.on_write(&served);
         }
         if let Some(partition) = &mut self.partition {
             partition.request(sequential);
@@ -98,7 +98,7 @@ impl Sharing for Adaptive {
     }
 
     fn moves(&mut self, area: Area, lpn: Lpn) -> bool {
-        let had = self.chances.renewed(lpn);
+        let had = self.chances.renew(lpn);
         self.misses += u64::from(had);
         match &self.transfer {
             // The table may cover more than the log has pages, and then moves alone would never
@@ -116,37 +116,37 @@ impl Sharing for Adaptive {
     }
 
     #[inline]
-    fn comes(&mut self, log: &LogSpace, page: LogPage) {
+    fn on_page(&mut self, log: &LogSpace, page: LogPage) {
         // A copy that was trimmed, or replaced in place, is in the log no more.
         if !page.moved && log.newest(page.lpn).is_none() {
-            self.chances.renewed(page.lpn);
+            self.chances.renew(page.lpn);
         }
     }
 
-    fn settled(&mut self, lpn: Lpn) {
-        self.misses += u64::from(self.chances.renewed(lpn));
+    fn on_settled(&mut self, lpn: Lpn) {
+        self.misses += u64::from(self.chances.renew(lpn));
     }
 
-    fn allocated(&mut self) {
+    fn on_allocated(&mut self) {
         if let Some(partition) = &mut self.partition {
-            partition.allocated();
+            partition.on_allocated();
         }
     }
 
     #[inline]
-    fn appended(&mut self, _log: &LogSpace, _slot: Slot, page: LogPage) {
+    fn on_appended(&mut self, _log: &LogSpace, _slot: Slot, page: LogPage) {
         if page.moved {
             self.moved_in_a_row += 1;
-            self.chances.moved(page.lpn);
+            self.chances.on_moved(page.lpn);
         } else {
             self.moved_in_a_row = 0;
-            self.hits += u64::from(self.chances.renewed(page.lpn));
+            self.hits += u64::from(self.chances.renew(page.lpn));
         }
     }
 
-    fn merged(&mut self, area: Area, how: Merged) {
+    fn on_merged(&mut self, area: Area, how: Merged) {
         if let Some(partition) = &mut self.partition {
-            partition.merged(area, how);
+            partition.on_merged(area, how);
         }
     }
 

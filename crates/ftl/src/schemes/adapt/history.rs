@@ -52,7 +52,7 @@ impl History {
 
     /// A write request comes. Of one of more pages than two bytes count, the first of them are
     /// recorded.
-    pub fn wrote(&mut self, request: &Request) {
+    pub fn on_write(&mut self, request: &Request) {
         let record = (request.lpn.get(), request.pages.min(u32::from(u16::MAX)) as u16);
         let bucket = self.bucket(record.0);
         // A page that no record covers is no record's first one.
@@ -128,7 +128,7 @@ mod tests {
             let mut again = 0;
             for _ in 0..3000 {
                 let request = (if below(2) == 0 { below(4) } else { below(59) }, 1 + below(3));
-                history.wrote(&Request::new(Lpn::new(request.0), request.1));
+                history.on_write(&Request::new(Lpn::new(request.0), request.1));
                 let known = model.iter().position(|&other| other == request);
                 again += u32::from(known.is_some());
                 match known {
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_request_is_recorded_by_as_many_pages_as_two_bytes_count() {
         let mut history = History::new(12, 70_000, 1);
-        history.wrote(&Request::new(Lpn::new(100), 69_000));
+        history.on_write(&Request::new(Lpn::new(100), 69_000));
         assert!(history.covers(Lpn::new(100 + 65_534)) && !history.covers(Lpn::new(100 + 65_535)));
     }
 }

@@ -64,7 +64,7 @@
 //! 1. The log page that holds the newest copy, else the page in the data block if it is current.
 //!
 //! ## Write
-//! 1. `History::wrote`: the request is recorded. `Partition::request`: at the end of an interval
+//! 1. `History::on_write`: the request is recorded. `Partition::request`: at the end of an interval
 //!    the areas get other shares, and a block leaves the one that lost.
 //! 2. In place if possible;
 //! 3. a request above the threshold: to the log block of its logical block in the sequential area

@@ -65,13 +65,13 @@ impl Partition {
     }
 
     /// A block was opened in the sequential area.
-    pub fn allocated(&mut self) {
+    pub fn on_allocated(&mut self) {
         self.allocations += 1;
     }
 
     /// A block of an area leaves in this way. A shared block that happens to become a data block
     /// counts for neither figure, and neither does a full merge of a sequential one.
-    pub fn merged(&mut self, area: Area, how: Merged) {
+    pub fn on_merged(&mut self, area: Area, how: Merged) {
         match (area, how) {
             (Area::Sequential, Merged::InPlace) => self.in_place += 1,
             (Area::Shared, Merged::Fully(pages)) => {

@@ -298,7 +298,7 @@ impl SharedRamPolicy for Aps {
         self.first(ram, (which == DATA) == from_itself)
     }
 
-    fn looked_up(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
+    fn on_lookup(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
         // On a read-only device it may not have come.
         let Some(EntrySlot(place)) = ram.cache.find(lpn) else { return };
         if self.entries.contains(place) {
@@ -315,7 +315,7 @@ impl SharedRamPolicy for Aps {
         self.left_newer = false;
     }
 
-    fn entry_was_there(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
+    fn on_entry_present(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
         if let Some(EntrySlot(place)) = ram.cache.find(lpn)
             && self.entries.is_in_tail(place)
         {
@@ -323,13 +323,13 @@ impl SharedRamPolicy for Aps {
         }
     }
 
-    fn read_missed(&mut self, lpn: Lpn) {
+    fn on_read_miss(&mut self, lpn: Lpn) {
         if self.page_ghosts.contains(lpn) {
             self.ghost_came(DATA, self.read_cost);
         }
     }
 
-    fn came(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
+    fn on_inserted(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
         self.pages.enter(place);
         self.used[DATA] += self.sizes.page;
         if self.page_ghosts.take(ram.held.at(place).lpn) {
@@ -337,14 +337,14 @@ impl SharedRamPolicy for Aps {
         }
     }
 
-    fn used(&mut self, _ram: &mut RamView<'_, EntryCache>, place: u32, op: HostOp) {
+    fn on_used(&mut self, _ram: &mut RamView<'_, EntryCache>, place: u32, op: HostOp) {
         if self.pages.touch(place) {
             let saved = if op == HostOp::Read { self.read_cost } else { self.write_cost() };
             self.tail_was_hit(DATA, saved);
         }
     }
 
-    fn leaves(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
+    fn on_evict(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
         self.pages.leave(place);
         self.used[DATA] -= self.sizes.page;
         let lpn = ram.held.at(place).lpn;
@@ -353,7 +353,7 @@ impl SharedRamPolicy for Aps {
         }
     }
 
-    fn superseded(&mut self, lpn: Lpn) {
+    fn on_superseded(&mut self, lpn: Lpn) {
         self.page_ghosts.take(lpn);
     }
 

@@ -42,7 +42,7 @@ impl Bench {
                 Evict::Data(lpn) => {
                     assert_eq!((lpn, among), (self.data.remove(0), held.pages() as u64), "the page used longest ago");
                     let place = held.find(lpn).expect("it is held");
-                    aps.leaves(&mut RamView { cache, held }, place);
+                    aps.on_evict(&mut RamView { cache, held }, place);
                     held.remove(lpn);
                 }
                 Evict::Entry(lpn) => {
@@ -60,7 +60,7 @@ impl Bench {
             self.cache.insert(lpn, &self.table);
         }
         let Self { aps, cache, held, .. } = self;
-        aps.looked_up(&mut RamView { cache, held }, lpn);
+        aps.on_lookup(&mut RamView { cache, held }, lpn);
         self.entries.retain(|&other| other != lpn);
         self.entries.push(lpn);
         self.check();
@@ -70,13 +70,13 @@ impl Bench {
         self.aps.begins(&Request::new(lpn, 1));
         if let Some(place) = self.held.find(lpn) {
             let Self { aps, cache, held, .. } = self;
-            aps.used(&mut RamView { cache, held }, place, HostOp::Write);
+            aps.on_used(&mut RamView { cache, held }, place, HostOp::Write);
         } else {
             self.make_room(EvictionReason::Data(lpn));
             let held = CachedPage { lpn, page: self.pages.put(()), hint: Hint::NONE, is_newer: true };
             let place = self.held.insert(held);
             let Self { aps, cache, held, .. } = self;
-            aps.came(&mut RamView { cache, held }, place);
+            aps.on_inserted(&mut RamView { cache, held }, place);
         }
         self.data.retain(|&other| other != lpn);
         self.data.push(lpn);
@@ -169,7 +169,7 @@ fn the_entry_of_a_page_that_leaves_counts_for_the_map() {
     let mut bench = full();
     for (lpn, loss) in [(100, 25_000), (300, 25_000)] {
         let Bench { aps, cache, held, .. } = &mut bench;
-        aps.entry_was_there(&mut RamView { cache, held }, Lpn::new(lpn));
+        aps.on_entry_present(&mut RamView { cache, held }, Lpn::new(lpn));
         assert_eq!((aps.losses, aps.entries.first()), ([loss, 0], Some(0)), "{lpn}: 64 of 256 are the tail");
     }
 }
@@ -190,7 +190,7 @@ fn a_ghost_of_a_part_that_has_room_since_counts_nothing() {
 fn what_was_trimmed_comes_back_as_no_ghost() {
     let mut bench = full();
     for i in 0..100 {
-        bench.aps.superseded(Lpn::new(i % 5));
+        bench.aps.on_superseded(Lpn::new(i % 5));
         bench.write(Lpn::new(i % 5));
     }
     assert_eq!(bench.aps.data_bytes, 2048, "no larger part would have held one of them");

@@ -49,7 +49,7 @@ impl Bench {
             self.cache.insert(lpn, &self.table);
         }
         let Self { jtl, cache, held, .. } = self;
-        jtl.looked_up(&mut RamView { cache, held }, lpn);
+        jtl.on_lookup(&mut RamView { cache, held }, lpn);
         assert_eq!(jtl.fault(cache, held), None);
     }
 }

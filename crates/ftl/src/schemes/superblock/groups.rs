@@ -274,7 +274,7 @@ impl Superblocks {
 
     /// A superblock was written by the host.
     #[inline]
-    pub(super) fn written(&mut self, superblock: u32) {
+    pub(super) fn on_written(&mut self, superblock: u32) {
         if self.recency.chain_of(superblock).is_some() {
             self.recency.move_back(0, superblock);
         }

@@ -262,7 +262,7 @@ impl Superblock {
                 break to;
             }
         };
-        self.superblocks.written(superblock);
+        self.superblocks.on_written(superblock);
         self.programmed(lpn, to);
         Ok(to)
     }
@@ -281,17 +281,17 @@ impl Superblock {
         for from in self.superblocks.begin_emptying(victim) {
             let (label, content) = self.table.read_for_copy(flash, from)?;
             let to = self.place_moved(flash, victim, label, &content)?;
-            self.table.landed(label, from, to);
+            self.table.on_moved(label, from, to);
             self.superblocks.release(from);
         }
         for (lpn, version) in self.table.replacements(flash, self.geometry.page_indices(victim))? {
             let content =
                 version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
             let to = self.place_moved(flash, victim, Trims::label(lpn.get(), 1), &content)?;
-            self.table.trims.replaced(lpn, to, version.unwrap_or(flash.last_version()));
+            self.table.trims.on_replaced(lpn, to, version.unwrap_or(flash.last_version()));
         }
         let superblock = self.superblocks.owner(victim);
-        self.map.erased(&self.geometry, superblock, self.superblocks.members(superblock), victim);
+        self.map.on_erased(&self.geometry, superblock, self.superblocks.members(superblock), victim);
         self.superblocks.reclaim(flash, &mut self.blocks, victim)
     }
 
@@ -318,7 +318,7 @@ impl Superblock {
     fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         for (first, extent) in self.table.pending_runs_within(|lpn| self.superblocks.of_page(lpn).0) {
             let to = self.place(flash, Hint::NONE, (Trims::label(first, extent), &Content::New(D::Data::default())))?;
-            for page in self.table.trims.wrote(first, extent, to, flash.last_version()) {
+            for page in self.table.trims.on_write(first, extent, to, flash.last_version()) {
                 self.superblocks.release(page);
             }
         }

@@ -34,7 +34,7 @@ impl PageTable {
     pub(super) fn adopt(&mut self, kept: &Kept, newest: &[Option<Newest>]) {
         for &(ppn, tag) in &kept.pages {
             match tag.role {
-                Role::Trimmed => self.trims.found(&tag, ppn, newest),
+                Role::Trimmed => self.trims.on_found(&tag, ppn, newest),
                 _ => self.map[tag.logical as usize] = Some(ppn),
             }
         }
@@ -52,8 +52,8 @@ impl PageTable {
     pub(super) fn set(&mut self, lpn: Lpn, to: Option<Ppn>) -> Option<Ppn> {
         let old = std::mem::replace(&mut self.map[lpn.index()], to);
         match (old, to) {
-            (Some(old), None) => self.trims.trimmed_at(lpn, old),
-            (None, Some(_)) => return self.trims.overwritten(lpn),
+            (Some(old), None) => self.trims.on_trimmed_at(lpn, old),
+            (None, Some(_)) => return self.trims.on_overwritten(lpn),
             _ => {}
         }
         old
@@ -99,9 +99,9 @@ impl PageTable {
     }
 
     /// A page that [`read_for_copy`](Self::read_for_copy) read is somewhere else now.
-    pub(super) fn landed(&mut self, label: Label, from: Ppn, to: Ppn) {
+    pub(super) fn on_moved(&mut self, label: Label, from: Ppn, to: Ppn) {
         if label.role == Role::Trimmed {
-            self.trims.moved(from, to);
+            self.trims.on_moved(from, to);
         } else {
             self.map[label.logical as usize] = Some(to);
         }

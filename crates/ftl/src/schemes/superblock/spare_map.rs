@@ -88,7 +88,7 @@ impl SpareMap {
     }
 
     /// A block of a superblock, which has these logical blocks, is about to be erased.
-    pub(super) fn erased(&mut self, geometry: &Geometry, superblock: u32, members: Range<u32>, pbn: Pbn) {
+    pub(super) fn on_erased(&mut self, geometry: &Geometry, superblock: u32, members: Range<u32>, pbn: Pbn) {
         let blocks = self.last_of_block[members.start as usize..members.end as usize].iter_mut();
         for last in blocks.chain(&mut self.last_of_superblock[superblock as usize..=superblock as usize]) {
             *last = last.filter(|&ppn| geometry.block_of(ppn) != pbn);

@@ -223,23 +223,23 @@ impl SharedRamPolicy for Tree {
         self.order.next(ram.held, in_use)
     }
 
-    fn looked_up(&mut self, ram: &mut RamView<'_, PageCache>, lpn: Lpn) {
-        self.order.looked_up(ram.cache.page_of(lpn), lpn);
+    fn on_lookup(&mut self, ram: &mut RamView<'_, PageCache>, lpn: Lpn) {
+        self.order.on_lookup(ram.cache.page_of(lpn), lpn);
     }
 
-    fn came(&mut self, ram: &mut RamView<'_, PageCache>, place: u32) {
+    fn on_inserted(&mut self, ram: &mut RamView<'_, PageCache>, place: u32) {
         let lpn = ram.held.at(place).lpn;
-        self.order.came(ram.cache.page_of(lpn), place, lpn);
+        self.order.on_inserted(ram.cache.page_of(lpn), place, lpn);
     }
 
-    fn used(&mut self, ram: &mut RamView<'_, PageCache>, place: u32, _op: HostOp) {
+    fn on_used(&mut self, ram: &mut RamView<'_, PageCache>, place: u32, _op: HostOp) {
         let lpn = ram.held.at(place).lpn;
-        self.order.used(ram.cache.page_of(lpn), place, lpn);
+        self.order.on_used(ram.cache.page_of(lpn), place, lpn);
     }
 
-    fn leaves(&mut self, ram: &mut RamView<'_, PageCache>, place: u32) {
+    fn on_evict(&mut self, ram: &mut RamView<'_, PageCache>, place: u32) {
         let lpn = ram.held.at(place).lpn;
-        self.order.left(ram.cache.page_of(lpn), place, lpn);
+        self.order.on_left(ram.cache.page_of(lpn), place, lpn);
     }
 
     fn prefetch(&self, place: u32, stage: PrefetchStage) {

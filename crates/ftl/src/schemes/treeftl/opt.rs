@@ -148,7 +148,7 @@ impl Order for Opt {
         self.request = *request;
     }
 
-    fn looked_up(&mut self, group: u32, lpn: Lpn) {
+    fn on_lookup(&mut self, group: u32, lpn: Lpn) {
         let next = (self.next_use(group, lpn), NEVER);
         if let Some(before) = self.next_of_group[group as usize].replace(next) {
             self.order.remove(&(before, false, group));
@@ -156,17 +156,17 @@ impl Order for Opt {
         self.order.insert((next, false, group));
     }
 
-    fn came(&mut self, group: u32, place: u32, lpn: Lpn) {
+    fn on_inserted(&mut self, group: u32, place: u32, lpn: Lpn) {
         self.members[group as usize] += 1;
         self.place_at(place, self.next_of_page(lpn, self.now(lpn)));
     }
 
-    fn used(&mut self, _group: u32, place: u32, lpn: Lpn) {
+    fn on_used(&mut self, _group: u32, place: u32, lpn: Lpn) {
         self.order.remove(&(self.next_of_place[place as usize], true, place));
         self.place_at(place, self.next_of_page(lpn, self.now(lpn)));
     }
 
-    fn left(&mut self, group: u32, place: u32, _lpn: Lpn) {
+    fn on_left(&mut self, group: u32, place: u32, _lpn: Lpn) {
         self.members[group as usize] -= 1;
         self.order.remove(&(self.next_of_place[place as usize], true, place));
     }

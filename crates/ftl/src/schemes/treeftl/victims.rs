@@ -25,16 +25,16 @@ pub(super) trait Order: fmt::Debug + Send {
     fn begins(&mut self, _request: &Request) {}
 
     /// A group's translation page was used for a page; it comes if it was not there.
-    fn looked_up(&mut self, group: u32, lpn: Lpn);
+    fn on_lookup(&mut self, group: u32, lpn: Lpn);
 
     /// A data page came to a place.
-    fn came(&mut self, group: u32, place: u32, lpn: Lpn);
+    fn on_inserted(&mut self, group: u32, place: u32, lpn: Lpn);
 
     /// A data page was used.
-    fn used(&mut self, group: u32, place: u32, lpn: Lpn);
+    fn on_used(&mut self, group: u32, place: u32, lpn: Lpn);
 
     /// A data page leaves.
-    fn left(&mut self, group: u32, place: u32, lpn: Lpn);
+    fn on_left(&mut self, group: u32, place: u32, lpn: Lpn);
 
     /// A translation page leaves, which has no data pages.
     fn evict(&mut self, group: u32);
@@ -91,7 +91,7 @@ impl Groups {
         Self { order: LinkedLists::new(groups as usize, 1), members: vec![0; groups as usize], count: 0 }
     }
 
-    fn looked_up(&mut self, group: u32) {
+    fn on_lookup(&mut self, group: u32) {
         if self.order.chain_of(group).is_none() {
             self.order.push_back(0, group);
             self.count += 1;
@@ -128,20 +128,20 @@ impl ByGroup {
 }
 
 impl Order for ByGroup {
-    fn looked_up(&mut self, group: u32, _lpn: Lpn) {
-        self.groups.looked_up(group);
+    fn on_lookup(&mut self, group: u32, _lpn: Lpn) {
+        self.groups.on_lookup(group);
     }
 
-    fn came(&mut self, group: u32, place: u32, _lpn: Lpn) {
+    fn on_inserted(&mut self, group: u32, place: u32, _lpn: Lpn) {
         self.pages.push_back(group, place);
         self.groups.members[group as usize] += 1;
     }
 
-    fn used(&mut self, group: u32, place: u32, _lpn: Lpn) {
+    fn on_used(&mut self, group: u32, place: u32, _lpn: Lpn) {
         self.pages.move_back(group, place);
     }
 
-    fn left(&mut self, group: u32, place: u32, _lpn: Lpn) {
+    fn on_left(&mut self, group: u32, place: u32, _lpn: Lpn) {
         self.pages.remove(place);
         self.groups.members[group as usize] -= 1;
     }
@@ -200,21 +200,21 @@ impl Latte {
 }
 
 impl Order for Latte {
-    fn looked_up(&mut self, group: u32, _lpn: Lpn) {
-        self.groups.looked_up(group);
+    fn on_lookup(&mut self, group: u32, _lpn: Lpn) {
+        self.groups.on_lookup(group);
     }
 
-    fn came(&mut self, group: u32, place: u32, lpn: Lpn) {
+    fn on_inserted(&mut self, group: u32, place: u32, lpn: Lpn) {
         self.pages.insert(lpn);
         self.groups.members[group as usize] += 1;
-        self.used(group, place, lpn);
+        self.on_used(group, place, lpn);
     }
 
-    fn used(&mut self, group: u32, _place: u32, lpn: Lpn) {
+    fn on_used(&mut self, group: u32, _place: u32, lpn: Lpn) {
         self.last_used[group as usize] = Some(lpn);
     }
 
-    fn left(&mut self, group: u32, _place: u32, lpn: Lpn) {
+    fn on_left(&mut self, group: u32, _place: u32, lpn: Lpn) {
         self.pages.remove(&lpn);
         self.groups.members[group as usize] -= 1;
     }
@@ -250,7 +250,7 @@ impl ByPage {
 }
 
 impl Order for ByPage {
-    fn looked_up(&mut self, group: u32, _lpn: Lpn) {
+    fn on_lookup(&mut self, group: u32, _lpn: Lpn) {
         if self.pages.chain_of(group).is_none() {
             self.pages.push_back(0, group);
             self.count += 1;
@@ -259,18 +259,18 @@ impl Order for ByPage {
         }
     }
 
-    fn came(&mut self, group: u32, place: u32, _lpn: Lpn) {
+    fn on_inserted(&mut self, group: u32, place: u32, _lpn: Lpn) {
         self.pages.push_back(0, self.groups + place);
         self.pages.move_back(0, group);
         self.count += 1;
     }
 
-    fn used(&mut self, group: u32, place: u32, _lpn: Lpn) {
+    fn on_used(&mut self, group: u32, place: u32, _lpn: Lpn) {
         self.pages.move_back(0, self.groups + place);
         self.pages.move_back(0, group);
     }
 
-    fn left(&mut self, _group: u32, place: u32, _lpn: Lpn) {
+    fn on_left(&mut self, _group: u32, place: u32, _lpn: Lpn) {
         self.pages.remove(self.groups + place);
         self.count -= 1;
     }

@@ -115,7 +115,7 @@ impl BufferZone {
 
     /// A page was moved; tells whether it was the zone's.
     #[inline]
-    pub fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) -> bool {
+    pub fn on_moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) -> bool {
         let is_here = self.at[lpn.index()] == Some(from);
         if is_here {
             self.at[lpn.index()] = Some(to);
@@ -129,7 +129,7 @@ impl BufferZone {
     }
 
     /// The host accessed neighbouring pages of a logical block.
-    pub fn accessed(&mut self, run: &BlockRun) {
+    pub fn on_accessed(&mut self, run: &BlockRun) {
         let node = &mut self.nodes[run.lbn.index()];
         let goes_on = run.first > 0 && node.next == run.first;
         node.popularity += u32::from(!goes_on);

@@ -180,8 +180,8 @@ impl ForeignPages for HybridMap {
         Some(format!("or make the buffer zone smaller: {given} makes it {blocks} blocks, {pages} of the pages needed"))
     }
 
-    fn moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) -> bool {
-        self.zone.moved(lpn, from, to)
+    fn on_moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) -> bool {
+        self.zone.on_moved(lpn, from, to)
     }
 
     fn drop_duplicate(&mut self, from: Ppn) -> bool {
@@ -193,7 +193,7 @@ impl ForeignPages for HybridMap {
         self.zone.owner_of(ppn)
     }
 
-    fn found(&mut self, tag: Tag, ppn: Ppn) -> bool {
+    fn on_found(&mut self, tag: Tag, ppn: Ppn) -> bool {
         let lpn = Lpn::new(tag.logical);
         if tag.role == Self::ROLE {
             self.zone.adopt(lpn, ppn);

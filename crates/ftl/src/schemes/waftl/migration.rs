@@ -71,10 +71,10 @@ impl Waftl {
 
 impl Waftl {
     /// The host accesses pages.
-    pub(super) fn accessed(&mut self, request: &Request) {
+    pub(super) fn on_accessed(&mut self, request: &Request) {
         let map = &mut self.pages.foreign_pages;
         let geometry = *map.geometry();
-        request.block_runs(&geometry).for_each(|run| map.zone.accessed(&run));
+        request.block_runs(&geometry).for_each(|run| map.zone.on_accessed(&run));
     }
 
     /// Has room in the zone for a page.
@@ -111,7 +111,7 @@ impl Waftl {
         })?;
         self.pages.foreign_pages.zone.begin_anew();
         self.spent.add(self.pages.unpin_zone());
-        self.threshold.migrated();
+        self.threshold.on_migrated();
         self.collect_online(flash)
     }
 
@@ -176,7 +176,7 @@ impl Waftl {
             Home::PageMapped => self.pages.unmap(flash, lpn)?,
         };
         if let Some(last) = self.pages.leave_zone(lpn).or(outside) {
-            self.pages.trims.trimmed_at(lpn, last);
+            self.pages.trims.on_trimmed_at(lpn, last);
         }
         Ok(())
     }

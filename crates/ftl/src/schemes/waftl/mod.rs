@@ -220,7 +220,7 @@ impl<D: Device> Mapping<D> for Waftl {
         if !missed.is_empty() && self.pages.blocks.spares().admit().is_ok() {
             FtlError::unless_read_only(flash.in_background(|flash| self.cache(flash, missed)))?;
         }
-        self.accessed(request);
+        self.on_accessed(request);
         Ok(())
     }
 
@@ -230,10 +230,10 @@ impl<D: Device> Mapping<D> for Waftl {
             self.make_room(flash)?;
             let content = self.pages.blocks.content(request.hint, data[i].clone());
             self.pages.append_to_zone(flash, (lpn, request.hint), &content, true)?;
-            self.pages.trims.overwritten(lpn).into_iter().for_each(|ppn| self.pages.space.release(ppn));
+            self.pages.trims.on_overwritten(lpn).into_iter().for_each(|ppn| self.pages.space.release(ppn));
             Ok::<_, FtlError>(())
         })?;
-        self.accessed(request);
+        self.on_accessed(request);
         self.pages.repair_after_write(flash)?;
         FtlError::unless_read_only(self.collect_online(flash))
     }

@@ -154,7 +154,7 @@ impl Threshold {
     }
 
     /// A migration is over.
-    pub(super) fn migrated(&mut self) {
+    pub(super) fn on_migrated(&mut self) {
         let (full, now) = (self.full, self.now);
         if let Some(rule) = &mut self.rule {
             self.now = rule.adjusted(now, full);
@@ -213,7 +213,7 @@ mod tests {
     /// A migration with requests of one page that take so long each, and the threshold after it.
     fn epoch(threshold: &mut Threshold, us: u64) -> u32 {
         (0..10).for_each(|_| threshold.answered(&Request::new(Lpn::new(0), 1), Nanos(us * 1000)));
-        threshold.migrated();
+        threshold.on_migrated();
         threshold.pages()
     }
 
@@ -262,7 +262,7 @@ mod tests {
             (0..100).for_each(|_| threshold.placed(3));
             for us in [100, 50, 10] {
                 threshold.answered(&Request::new(Lpn::new(0), mean_request), Nanos(us * 1000));
-                threshold.migrated();
+                threshold.on_migrated();
                 assert_eq!(threshold.pages(), 64, "{smaller_value}");
             }
         }

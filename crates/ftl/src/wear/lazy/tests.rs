@@ -50,8 +50,8 @@ fn facts() -> Facts {
 
 /// Lets a block be given back that was used for this.
 fn erase(lazy: &mut Lazy, pbn: u32, purpose: Purpose, erases: u32) {
-    lazy.used(Pbn::new(pbn), AllocRequest::new(purpose));
-    lazy.erased(Pbn::new(pbn), erases);
+    lazy.on_used(Pbn::new(pbn), AllocRequest::new(purpose));
+    lazy.on_erased(Pbn::new(pbn), erases);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_worn_data_block_gets_the_cold_logical_blocks_in_turn() {
         let wants = |lazy: &mut Lazy, purpose, lbn| lazy.wants(AllocRequest::of(purpose, Lbn::new(lbn)));
         assert_eq!(wants(&mut lazy, Purpose::Merge, cold), Some(Pbn::new(4)));
         assert_eq!((wants(&mut lazy, Purpose::Merge, other), wants(&mut lazy, Purpose::Relocated, cold)), (None, None));
-        lazy.moved(Pbn::new(cold), RelocateOutcome::Done);
+        lazy.on_moved(Pbn::new(cold), RelocateOutcome::Done);
         assert_eq!(wants(&mut lazy, Purpose::Merge, cold), None);
     }
 }
@@ -101,9 +101,9 @@ fn a_block_whose_rests_are_short_waits_longer_each_time() {
             (erases, facts.erases[4]) = (erases + 1, erases + 1);
             erase(lazy, 4, Purpose::Merge, erases);
             if let Some(home) = lazy.next_move(&facts) {
-                lazy.used(Pbn::new(4), AllocRequest::of(Purpose::Merge, Lbn::new(home.get())));
-                lazy.moved(home, RelocateOutcome::Done);
-                (1..rest).for_each(|_| lazy.erased(Pbn::new(7), 3));
+                lazy.on_used(Pbn::new(4), AllocRequest::of(Purpose::Merge, Lbn::new(home.get())));
+                lazy.on_moved(home, RelocateOutcome::Done);
+                (1..rest).for_each(|_| lazy.on_erased(Pbn::new(7), 3));
                 return passes;
             }
         }
@@ -120,9 +120,9 @@ fn after_a_session_the_next_unit_of_the_threshold_would_save_the_slope() {
     let mut lazy = lazy(&[("session", "100"), ("slope", "0.01"), ("delta", "4")]);
     lazy.total = Some(0);
     let mut session = |moves: u32| {
-        (0..moves).for_each(|_| lazy.moved(Pbn::new(0), RelocateOutcome::Done));
-        lazy.moved(Pbn::new(0), RelocateOutcome::Deferred(Deferred::NoRoom));
-        (0..100).for_each(|_| lazy.erased(Pbn::new(0), 0));
+        (0..moves).for_each(|_| lazy.on_moved(Pbn::new(0), RelocateOutcome::Done));
+        lazy.on_moved(Pbn::new(0), RelocateOutcome::Deferred(Deferred::NoRoom));
+        (0..100).for_each(|_| lazy.on_erased(Pbn::new(0), 0));
         lazy.threshold.delta
     };
     assert!((session(9) - 6.0).abs() < 1e-9, "√(4 × 9 % ÷ 1 %) = 6");
@@ -134,6 +134,6 @@ fn after_a_session_the_next_unit_of_the_threshold_would_save_the_slope() {
     assert!((session(0) - 1.0).abs() < 1e-9, "never below 1");
     let mut fixed = self::lazy(&[("tune", "false")]);
     fixed.total = Some(0);
-    (0..5_000).for_each(|_| fixed.erased(Pbn::new(0), 0));
+    (0..5_000).for_each(|_| fixed.on_erased(Pbn::new(0), 0));
     assert!((fixed.threshold.delta - 2.0).abs() < 1e-9);
 }

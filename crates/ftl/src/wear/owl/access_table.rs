@@ -47,7 +47,7 @@ impl AccessTable {
     }
 
     /// A logical block is written once.
-    pub fn wrote(&mut self, lbn: Lbn) {
+    pub fn on_write(&mut self, lbn: Lbn) {
         if let Some(&record) = self.places.get(&lbn) {
             let frequency = &mut self.records[record as usize].frequency;
             *frequency = frequency.saturating_add(1);

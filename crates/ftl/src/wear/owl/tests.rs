@@ -13,7 +13,7 @@ use crate::testing::layout;
 fn table(size: u32, writes: &[u32]) -> AccessTable {
     let mut table = AccessTable::new(size);
     for &lbn in writes {
-        table.wrote(Lbn::new(lbn));
+        table.on_write(Lbn::new(lbn));
     }
     table
 }
@@ -44,7 +44,7 @@ proptest! {
         let mut table = AccessTable::new(size);
         let (mut last, mut frequencies) = (Vec::new(), BTreeMap::new());
         for lbn in writes {
-            table.wrote(Lbn::new(lbn));
+            table.on_write(Lbn::new(lbn));
             last.retain(|&other| other != lbn);
             last.push(lbn);
             *frequencies.entry(lbn).or_insert(0_u32) += 1;
@@ -164,7 +164,7 @@ fn only_merges_ask_the_table_and_only_a_move_takes_the_eldest() {
     let settings = crate::api::parameter::Settings::new();
     let values = Values::check("owl", Owl::ENTRY.parameters, &settings).expect("defaults");
     let mut owl = Owl::new(&layout(16, 8, 64), &values);
-    owl.wrote(&Request::new(flash::Lpn::new(6), 4));
+    owl.on_write(&Request::new(flash::Lpn::new(6), 4));
     let merge = |lbn| AllocRequest::of(Purpose::Merge, Lbn::new(lbn));
     let places: Vec<_> = [merge(0), merge(1), merge(5)].into_iter().map(|alloc| owl.place(alloc, 512)).collect();
     assert_eq!(places, [510, 512, 512], "0 came first, so 1 stands before it");

@@ -49,7 +49,7 @@ fn hot_data_goes_to_young_blocks_and_cold_data_to_worn_ones_that_are_not_kept_fo
     let mut policy = policy(&[("tau", "8"), ("window", "4")]);
     let write = |policy: &mut Rejuvenator, lbns: &[u32]| {
         for lbn in lbns {
-            policy.wrote(&Request::new(Lpn::new(4 * lbn), 1));
+            policy.on_write(&Request::new(Lpn::new(4 * lbn), 1));
         }
     };
     write(&mut policy, &[1, 1, 1, 2]);

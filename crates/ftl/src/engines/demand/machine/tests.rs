@@ -55,7 +55,7 @@ impl Model {
     }
 
     /// A page is looked up: from the list to its end, or in front of it in place of the first.
-    fn looked_up(&mut self, lpn: Lpn) {
+    fn on_lookup(&mut self, lpn: Lpn) {
         if let Some(place) = self.cached.iter().position(|&cached| cached == lpn) {
             self.cached.remove(place);
             self.hits += 1;
@@ -81,18 +81,18 @@ impl Model {
             0..=5 => {
                 self.scheme.write(&mut self.flash, &request, &[stamp]).expect("written");
                 self.held.insert(lpn, stamp);
-                self.looked_up(lpn);
+                self.on_lookup(lpn);
             }
             6 | 7 => {
                 let mut out = [u64::MAX];
                 self.scheme.read(&mut self.flash, &request, &mut out).expect("read");
                 assert_eq!(out[0], self.held.get(&lpn).copied().unwrap_or_default(), "{lpn}");
-                self.looked_up(lpn);
+                self.on_lookup(lpn);
             }
             8 => {
                 self.scheme.trim(&mut self.flash, &request).expect("trimmed");
                 self.held.remove(&lpn);
-                self.looked_up(lpn);
+                self.on_lookup(lpn);
             }
             _ => {
                 // Neither looks an entry up.

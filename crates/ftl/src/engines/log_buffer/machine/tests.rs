@@ -47,11 +47,11 @@ impl LogPolicy for AtRandom {
         if all.len() < LOG_BLOCKS as usize { None } else { self.any(&all) }
     }
 
-    fn opened(&mut self, _log: &LogSpace, slot: Slot) {
+    fn on_opened(&mut self, _log: &LogSpace, slot: Slot) {
         self.slots.push(slot);
     }
 
-    fn left(&mut self, _log: &LogSpace, slot: Slot) {
+    fn on_left(&mut self, _log: &LogSpace, slot: Slot) {
         self.slots.retain(|&other| other != slot);
     }
 

@@ -75,10 +75,10 @@ impl Model {
         }
     }
 
-    fn leaves(&mut self, slot: Slot, why: usize) {
+    fn on_evict(&mut self, slot: Slot, why: usize) {
         let at = self.known.iter().position(|known| known.slot == slot).expect("a block of the area");
         self.known.remove(at);
-        self.area.left(&self.log, slot);
+        self.area.on_left(&self.log, slot);
         let pbn = self.log.remove(slot).expect("in the log").pbn;
         self.blocks.give_back(&mut self.flash, pbn).expect("erased");
         self.left[why] += 1;
@@ -112,12 +112,12 @@ impl Model {
         while let Some(victim) = self.area.victim(&mut self.log, group) {
             let expected = self.of(lbn).unwrap_or(0);
             assert_eq!(victim, self.known[expected].slot, "its own block, else the least recently written one");
-            self.leaves(victim, 0);
+            self.on_evict(victim, 0);
         }
         assert!(self.area.len() < self.limit);
         let pbn = self.blocks.take(AllocRequest::new(Purpose::Log)).expect("a free block");
         let slot = self.log.open(pbn, group);
-        self.area.opened(&self.log, slot);
+        self.area.on_opened(&self.log, slot);
         self.known.push(Known { slot, lbn, filled: 0, in_place: true });
         slot
     }
@@ -126,7 +126,7 @@ impl Model {
         let spaces = (&mut self.data, &mut self.blocks);
         let content = Content::New(());
         self.log.append(&mut self.flash, spaces, (slot, page.lpn), (Role::RandomLog, &content)).expect("appended");
-        self.area.appended(&self.log, slot, page);
+        self.area.on_appended(&self.log, slot, page);
         let at = self.known.iter().position(|known| known.slot == slot).expect("a block of the area");
         let mut known = self.known.remove(at);
         known.in_place &= known.filled == page.offset;
@@ -141,7 +141,7 @@ impl Model {
             let cost = |known: &&Known| (!known.in_place, known.filled < PAGES);
             let expected = *self.known.iter().min_by_key(cost).expect("a block");
             assert_eq!(self.area.cheapest(&self.log), Some(expected.slot));
-            self.leaves(expected.slot, if expected.in_place { 2 } else { 1 });
+            self.on_evict(expected.slot, if expected.in_place { 2 } else { 1 });
         }
     }
 

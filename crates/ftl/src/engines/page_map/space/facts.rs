@@ -41,10 +41,11 @@ impl PageSpace {
 
     /// The channel that a die's transfers use.
     pub fn channel_of_die(&self, die: u32) -> u32 {
+        debug_assert!(die < self.dies(), "there is no die {die} of {}", self.dies());
         self.geometry.channel_of(die)
     }
 
-    /// The channel of a page.
+    /// The channel over which a page is transferred.
     pub fn channel_of(&self, ppn: Ppn) -> u32 {
         self.channel_of_block(self.geometry.block_of(ppn))
     }
@@ -54,8 +55,9 @@ impl PageSpace {
         self.geometry.channel_of(self.geometry.die_of(pbn))
     }
 
-    /// The die of a block.
+    /// The die of a block: what is valid in it is moved to blocks of that die.
     pub fn die_of(&self, pbn: Pbn) -> u32 {
+        debug_assert!(pbn.get() < self.geometry.blocks(), "there is no {pbn} of {} blocks", self.geometry.blocks());
         self.geometry.die_of(pbn)
     }
 
@@ -72,6 +74,7 @@ impl PageSpace {
 
     /// The stream whose content a block holds.
     pub fn stream_of(&self, pbn: Pbn) -> Stream {
+        debug_assert!(pbn.index() < self.stream_of.len(), "there is no {pbn} of {} blocks", self.stream_of.len());
         self.stream_of[pbn.index()] as usize
     }
 
@@ -82,11 +85,15 @@ impl PageSpace {
 
     /// Valid pages of a block.
     pub fn valid_in(&self, pbn: Pbn) -> u32 {
-        self.ledger.valid_pages(pbn)
+        let (valid, most) = (self.ledger.valid_pages(pbn), self.geometry.pages_per_block());
+        debug_assert!(valid <= most, "{pbn} counts {valid} valid pages of {most}");
+        valid
     }
 
     /// Pages of a block that take content.
     pub fn content_pages(&self) -> u32 {
+        let (summary, pages) = (self.summaries.pages(), self.geometry.pages_per_block());
+        debug_assert!(summary < pages, "summaries of {summary} pages fill blocks of {pages}");
         self.summaries.content_pages()
     }
 

@@ -41,6 +41,7 @@ impl PageSpace {
         let mut dies = (0..self.dies()).filter(|&die| blocks.free_on(die) == 0);
         dies.find_map(|die| {
             let victim = self.take_fewest(|space, pbn| space.die_of(pbn) == die && fits(space, pbn))?;
+            debug_assert!(!blocks.is_failed(victim), "{victim} has failed, and gives no reserve back");
             Some((die, victim))
         })
     }
@@ -67,6 +68,7 @@ impl PageSpace {
         (label, content): (Label, &Content<D::Data>),
         trims: &Trims,
     ) -> Result<Ppn, FtlError> {
+        debug_assert!(stream < self.streams.len(), "a page is moved to stream {stream}, which there is not");
         loop {
             let refuge = match self.refuge(blocks, die, stream) {
                 Some(refuge) => refuge,
@@ -85,6 +87,7 @@ impl PageSpace {
     /// one whose open block has room, else the one with the most free blocks, so that none gives
     /// its last while another has more.
     fn refuge(&self, blocks: &BlockManager, die: u32, stream: Stream) -> Option<u32> {
+        debug_assert!(die < self.dies(), "a page is moved off die {die} of {}", self.dies());
         let has_room = |die: &u32| self.has_room(*die, stream);
         if has_room(&die) || blocks.free_on(die) > 0 {
             return Some(die);
@@ -110,6 +113,7 @@ impl PageSpace {
             let mut all = (0..self.geometry.blocks()).map(Pbn::new);
             let Some(pbn) = all.find(|pbn| is_empty(pbn) && is_safe(pbn)) else { break };
             flash.note(Note::Collection);
+            debug_assert!(!blocks.is_failed(pbn) && !self.is_open(pbn), "{pbn} is reclaimed while it is in use");
             self.victims.remove(pbn, 0);
             blocks.give_back(flash, pbn)?;
             if blocks.free_on(self.die_of(pbn)) > 0 {
@@ -131,6 +135,7 @@ impl PageSpace {
         for (pbn, open) in &mut self.failing {
             while open.next < open.end && self.stream_of[pbn.index()] as usize == stream {
                 let to = Ppn::new(open.next);
+                debug_assert_eq!(self.geometry.block_of(to), *pbn, "{to} is programmed for another block");
                 open.next += 1;
                 match flash.put(to, label, content.clone()) {
                     Ok(()) => {
@@ -161,6 +166,7 @@ impl PageSpace {
         let pbn = self.ledger.invalidate(ppn);
         debug_assert!(!blocks.is_failed(pbn), "{pbn} took a page after it had failed");
         let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
+        debug_assert!(open.next == ppn.get() + 1, "{ppn} failed, and its stream goes on at page {}", open.next);
         self.failing.push((pbn, std::mem::take(open)));
         blocks.has_failed(pbn);
         Ok(())
@@ -180,6 +186,8 @@ impl PageSpace {
     /// Takes a block that waits to be emptied; tells whether it did. Emptying it takes free blocks
     /// beyond those that the die's collection needs, since it gives none back.
     pub fn take_failing(&mut self, pbn: Pbn) -> bool {
+        let waits = || self.failing.iter().filter(|&&(failing, _)| failing == pbn).count();
+        debug_assert!(waits() <= 1, "{pbn} waits {} times to be emptied", waits());
         let at = self.failing.iter().position(|&(failing, _)| failing == pbn);
         at.map(|at| self.failing.swap_remove(at)).is_some()
     }

@@ -98,7 +98,7 @@ pub struct PageSpace {
     /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with
     /// what of it is still erased.
     failing: Vec<(Pbn, Open)>,
-    /// The stream whose filled blocks are pinned.
+    /// The stream whose blocks are pinned as soon as they are filled.
     pinned_stream: Option<Stream>,
     /// Blocks in use that nobody collects: the pinned ones.
     pinned: BTreeSet<Pbn>,
@@ -111,6 +111,7 @@ impl PageSpace {
     /// which the pages might not fit is refused, saying how much to spare.
     pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<(Self, BlockManager), ConfigError> {
         let Needs { policy, threshold, summaries, .. } = needs;
+        debug_assert!(!needs.streams.is_empty(), "{scheme} has no stream, and so no block for any page");
         let levelled = layout.wear_policy().moves_blocks().then_some(Purpose::Levelled);
         let streams: Vec<_> = needs.streams.iter().copied().chain(levelled).collect();
         let spares = Self::require(layout, &needs, streams.len(), scheme)?;
@@ -205,9 +206,10 @@ impl PageSpace {
         )))
     }
 
-    /// The next die in turn for a stream.
+    /// The next die in turn for a stream, channels first, so that pages in a row overlap.
     #[inline]
     pub fn take_turn(&mut self, stream: Stream) -> u32 {
+        debug_assert!(stream < self.turns.len(), "there is no stream {stream} of {}", self.turns.len());
         let turn = &mut self.turns[stream];
         let die = self.order[*turn];
         *turn += 1;
@@ -220,6 +222,8 @@ impl PageSpace {
     /// Whether a die has an open block with room for a stream.
     #[inline]
     pub fn has_room(&self, die: u32, stream: Stream) -> bool {
+        debug_assert!(stream < self.streams.len(), "there is no stream {stream} of {}", self.streams.len());
+        debug_assert!((die as usize) < self.order.len(), "there is no die {die} of {}", self.order.len());
         let open = self.open[stream * self.order.len() + die as usize];
         open.next < open.end
     }
@@ -227,6 +231,7 @@ impl PageSpace {
     /// Pages for which a die's open block of a stream has room.
     pub(super) fn open_pages(&self, die: u32, stream: Stream) -> u32 {
         let open = self.open[stream * self.order.len() + die as usize];
+        debug_assert!(open.next <= open.end, "stream {stream} on die {die} goes on at {} of {}", open.next, open.end);
         open.end - open.next
     }
 
@@ -234,6 +239,7 @@ impl PageSpace {
     /// block itself takes none, should it be open.
     pub fn opens_a_block(&self, out_of: Pbn, stream: Stream, pages: u32) -> bool {
         let die = self.die_of(out_of);
+        debug_assert!(pages <= self.content_pages(), "{out_of} has {pages} pages for stream {stream}");
         let next = self.open[stream * self.order.len() + die as usize].next as usize;
         let is_itself = self.page_indices(out_of).contains(&next);
         pages > if is_itself { 0 } else { self.open_pages(die, stream) }
@@ -261,6 +267,7 @@ impl PageSpace {
         let ppn = Ppn::new(open.next);
         open.next += 1;
         let filled = open.next == open.end;
+        debug_assert_eq!(self.geometry.die_of(self.geometry.block_of(ppn)), die, "{ppn} is placed on another die");
         self.ledger.validate(ppn, self.geometry.block_of(ppn));
         Some((ppn, filled))
     }
@@ -269,6 +276,7 @@ impl PageSpace {
     #[inline(never)]
     fn open_free(&mut self, blocks: &mut BlockManager, die: u32, stream: Stream, hint: Hint) -> Option<()> {
         let pbn = blocks.take_on(die, AllocRequest::new(self.streams[stream]).hinted(hint))?;
+        debug_assert_eq!(self.die_of(pbn), die, "{pbn} is opened on another die");
         self.open_block(pbn, stream);
         Some(())
     }
@@ -282,6 +290,7 @@ impl PageSpace {
         pbn: Pbn,
     ) -> Result<(), FtlError> {
         debug_assert!(!self.victims.contains(pbn) && !self.is_pinned(pbn), "{pbn} is closed twice");
+        debug_assert!(!self.is_open(pbn), "{pbn} is closed, and takes pages of stream {}", self.stream_of(pbn));
         match self.summaries.write(flash, pbn) {
             Ok(()) if self.pinned_stream == Some(self.stream_of(pbn)) => self.pin(pbn),
             Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
@@ -319,7 +328,8 @@ impl PageSpace {
     #[inline]
     pub fn release(&mut self, ppn: Ppn) {
         let pbn = self.ledger.invalidate(ppn);
-        self.victims.page_invalidated(pbn, self.ledger.valid_pages(pbn));
+        debug_assert!(self.stream_of(pbn) < self.streams.len(), "{ppn} is released in a block of no stream");
+        self.victims.on_page_invalidated(pbn, self.ledger.valid_pages(pbn));
     }
 
     /// Programs a page of a stream, of which the host says this, on a die, opening any free block
@@ -339,6 +349,7 @@ impl PageSpace {
         let Some((to, filled)) = self.place_on(blocks, die, to) else {
             return Err(FtlError::OutOfSpace { wanted: "a page" });
         };
+        debug_assert!(flash.device().peek(to).is_none(), "{to} is programmed, and holds {:?}", flash.device().peek(to));
         match flash.put(to, label, content) {
             Ok(()) => {
                 if filled {
@@ -364,6 +375,7 @@ impl PageSpace {
 
     /// A victim that was taken is not collected after all.
     pub fn leave(&mut self, victim: Pbn) {
+        debug_assert!(!self.is_open(victim) && !self.is_pinned(victim), "{victim} is left, but was no victim");
         self.victims.close(victim, self.ledger.valid_pages(victim));
     }
 
@@ -390,6 +402,7 @@ impl PageSpace {
             .map(Pbn::new)
             .filter(|&pbn| self.victims.contains(pbn) && among(self, pbn))
             .min_by_key(|&pbn| self.ledger.valid_pages(pbn))?;
+        debug_assert!(!self.is_open(block) && !self.is_pinned(block), "{block} is a victim, and is in use");
         if self.ledger.valid_pages(block) == self.summaries.content_pages() {
             return None;
         }
@@ -413,6 +426,8 @@ impl PageSpace {
         let is_here = |open: &&mut Open| open.next < open.end && pages.contains(&(open.next as usize));
         *self.open.iter_mut().find(is_here)? = Open::default();
         let is_used = flash.device().next_page(pbn) > 0;
+        let valid = self.ledger.valid_pages(pbn);
+        debug_assert!(is_used || valid == 0, "{pbn} was never programmed, and has {valid} valid pages");
         if !is_used {
             blocks.put(pbn);
         }
@@ -435,6 +450,7 @@ impl PageSpace {
                 debug_assert!(!self.victims.contains(pbn), "{pbn} is erased while it can be collected");
                 let is_empty = || moved.into_iter().count() == self.ledger.valid_pages(pbn) as usize;
                 debug_assert!(is_empty(), "{pbn} is erased with valid pages in it");
+                debug_assert!(!self.is_open(pbn) && !self.is_pinned(pbn), "{pbn} is erased while it is in use");
                 self.ledger.clear_block(pbn);
                 blocks.give_back(flash, pbn)
             }
@@ -451,6 +467,7 @@ impl PageSpace {
         for ppn in moved {
             self.ledger.invalidate(ppn);
         }
+        debug_assert!(self.failing.iter().all(|&(failing, _)| failing != pbn), "{pbn} waits to be emptied twice");
         if fails {
             self.failing.push((pbn, Open::default()));
         } else {
@@ -462,6 +479,8 @@ impl PageSpace {
 impl PageSpace {
     /// From now on the filled blocks of a stream are pinned.
     pub fn pin_stream(&mut self, stream: Stream) {
+        debug_assert!(stream < self.streams.len(), "there is no stream {stream} of {} to pin", self.streams.len());
+        debug_assert!(self.pinned_stream.is_none(), "streams {:?} and {stream} are pinned", self.pinned_stream);
         self.pinned_stream = Some(stream);
     }
 
@@ -470,24 +489,39 @@ impl PageSpace {
         if self.victims.contains(pbn) {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
         }
+        debug_assert!(!self.is_open(pbn), "{pbn} is pinned, and takes pages of stream {}", self.stream_of(pbn));
         self.pinned.insert(pbn);
     }
 
     /// A pinned block may be collected like any other from now on.
     pub fn unpin(&mut self, pbn: Pbn) {
+        debug_assert!(!self.is_open(pbn), "{pbn} is unpinned, and takes pages of stream {}", self.stream_of(pbn));
         if self.pinned.remove(&pbn) {
             self.victims.close(pbn, self.ledger.valid_pages(pbn));
         }
     }
 
-    /// Whether a block is pinned.
+    /// Whether a block is pinned: in use, and no victim of any collection.
     pub fn is_pinned(&self, pbn: Pbn) -> bool {
+        debug_assert!(pbn.get() < self.geometry.blocks(), "there is no {pbn} of {} blocks", self.geometry.blocks());
         self.pinned.contains(&pbn)
     }
 
     /// The pinned blocks of a stream.
     pub fn pinned_of(&self, stream: Stream) -> Vec<Pbn> {
         self.pinned.iter().copied().filter(|&pbn| self.stream_of(pbn) == stream).collect()
+    }
+
+    /// Whether a block is closed and nobody's victim yet.
+    #[inline]
+    pub fn is_collectable(&self, pbn: Pbn) -> bool {
+        self.victims.contains(pbn)
+    }
+
+    /// Whether a block is the open one of a stream, with room.
+    fn is_open(&self, pbn: Pbn) -> bool {
+        let pages = self.geometry.page_indices(pbn);
+        self.open.iter().any(|open| open.next < open.end && pages.contains(&(open.next as usize)))
     }
 
     /// Whether a block may be collected and has nothing valid in it.
@@ -507,14 +541,15 @@ impl PageSpace {
         let pbn = blocks.take_on(die, alloc)?;
         debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is taken with valid pages in it");
         debug_assert!(stream < self.streams.len(), "there is no stream {stream}");
+        debug_assert!(!self.is_collectable(pbn) && !self.is_pinned(pbn), "{pbn} is taken while it is in use");
         self.stream_of[pbn.index()] = stream as u8;
         self.pinned.insert(pbn);
         Some(pbn)
     }
 
     /// Programs a page at its offset of a block that was taken so. Nothing is valid there before
-    /// [`validate`](Self::validate) says so. Tells whether that went well; if the page failed, the block is marked
-    /// bad, since what it holds is elsewhere, too.
+    /// [`validate`](Self::validate) says so. Tells whether that went well; if the page failed, the
+    /// block is marked bad, since what it holds is elsewhere, too.
     pub fn program_at<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
@@ -541,7 +576,9 @@ impl PageSpace {
     /// These pages of a pinned block are the newest copies from now on.
     pub fn validate(&mut self, pages: impl IntoIterator<Item = Ppn>) {
         for ppn in pages {
-            self.ledger.validate(ppn, self.geometry.block_of(ppn));
+            let pbn = self.geometry.block_of(ppn);
+            debug_assert!(self.is_pinned(pbn), "{ppn} becomes valid in {pbn}, which is not pinned");
+            self.ledger.validate(ppn, pbn);
         }
     }
 

@@ -1,6 +1,8 @@
 //! The space against a model: where the newest copy of each page must lie, however it was moved.
 
 use std::collections::BTreeMap;
+#[cfg(debug_assertions)]
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::{Flash, Lpn, Role};
 use random::SeededRng;
@@ -138,9 +140,9 @@ fn an_empty_block_is_had_without_room_unless_it_holds_a_last_copy_of_a_pending_t
     assert_eq!(model.reclaim_empty(&trims), None, "nothing has failed");
     model.blocks.has_failed(Pbn::new(5));
     trims.guard(Lpn::new(0));
-    trims.trimmed_at(Lpn::new(0), copy);
+    trims.on_trimmed_at(Lpn::new(0), copy);
     assert_eq!(model.reclaim_empty(&trims), None, "{copy} must last");
-    trims.overwritten(Lpn::new(0));
+    trims.on_overwritten(Lpn::new(0));
     let free = model.blocks.free();
     assert_eq!(model.reclaim_empty(&trims), Some(0));
     assert_eq!(model.blocks.free(), free + 1);
@@ -158,7 +160,7 @@ fn a_reserve_is_restored_by_a_block_whose_valid_pages_and_last_copies_fit() {
     let mut trims = Trims::default();
     for offset in 0..3 {
         trims.guard(Lpn::new(100 + offset));
-        trims.trimmed_at(Lpn::new(100 + offset), Ppn::new(first.get() + offset));
+        trims.on_trimmed_at(Lpn::new(100 + offset), Ppn::new(first.get() + offset));
     }
     let (space, blocks, flash) = (&mut model.space, &mut model.blocks, &mut model.flash);
     for lpn in [200, 201] {
@@ -170,8 +172,70 @@ fn a_reserve_is_restored_by_a_block_whose_valid_pages_and_last_copies_fit() {
     let [first, second] = [first, second].map(|ppn| (0, Pbn::new(ppn.get() / PAGES)));
     assert_eq!(take(&trims), Some(second), "two pages are left in the open block");
     assert_eq!(take(&trims), None);
-    trims.settled(100, 1);
+    trims.on_settled(100, 1);
     assert_eq!(take(&trims), Some(first));
+}
+
+/// Bugs of the canary's kinds (`crates/check/src/canary/bug.rs`). Under the suite such a bug shows
+/// when the host reads, or when the flash refuses an operation, many operations later. Here the
+/// call that makes it is stopped.
+#[test]
+#[cfg(debug_assertions)]
+fn planted_bugs_are_named_by_the_call_that_makes_them() {
+    type Bug = fn(&mut Model, Pbn, Vec<Ppn>);
+    let forgets_last_page: Bug = |model, victim, mut pages| {
+        pages.pop();
+        let _ = model.space.finish(&mut model.flash, &mut model.blocks, victim, pages, Ok(()));
+    };
+    let erases_first: Bug = |model, victim, _| {
+        let _ = model.space.finish(&mut model.flash, &mut model.blocks, victim, [], Ok(()));
+    };
+    let moves_open_block: Bug = |model, _, _| {
+        model.write(0);
+        let open = model.space.geometry.block_of(model.at[&0]);
+        let mut pages = Vec::new();
+        model.space.list_valid(open, &mut pages);
+        let _ = model.space.finish(&mut model.flash, &mut model.blocks, open, pages, Ok(()));
+    };
+    let maps_two_to_one: Bug =
+        |model, _, pages| model.space.ledger.validate(pages[0], Pbn::new(pages[0].get() / PAGES));
+    let releases_twice: Bug = |model, _, pages| {
+        model.space.release(pages[0]);
+        model.space.release(pages[0]);
+    };
+    let collects_twice: Bug = |model, victim, _| {
+        model.space.leave(victim);
+        model.space.leave(victim);
+    };
+    let frees_a_block_that_is_free: Bug = |model, victim, _| {
+        for _ in 0..2 {
+            let _ = model.blocks.give_back(&mut model.flash, victim);
+        }
+    };
+    let bugs: [(Bug, &str); 7] = [
+        (forgets_last_page, "is erased with valid pages in it"),
+        (erases_first, "is erased with valid pages in it"),
+        (moves_open_block, "is erased while it is in use"),
+        (maps_two_to_one, "is valid already"),
+        (releases_twice, "is invalid already"),
+        (collects_twice, "is closed already"),
+        (frees_a_block_that_is_free, "is free, and given back"),
+    ];
+    for (bug, expected) in bugs {
+        let mut model = Model::new(8, 4 * PAGES, 1, Policy::Greedy);
+        (0..4 * PAGES).for_each(|lpn| model.write(lpn));
+        (0..3 * PAGES).step_by(2).for_each(|lpn| model.write(lpn));
+        let victim = model.space.take_victim(&model.blocks, 0).expect("a closed block with an invalid page");
+        let mut pages = Vec::new();
+        model.space.list_valid(victim, &mut pages);
+        assert!(pages.len() > 1, "{victim} has {pages:?}");
+        let stopped = catch_unwind(AssertUnwindSafe(|| bug(&mut model, victim, pages)));
+        let message = stopped.expect_err(expected).downcast::<String>().expect("a text with values");
+        assert!(
+            message.contains(expected) && (message.contains("PBN ") || message.contains("PPN ")),
+            "{expected}: {message}"
+        );
+    }
 }
 
 #[test]

@@ -22,14 +22,14 @@ impl Intervals {
     /// threshold for requests.
     fn pass(&mut self, allocated: u32, in_place: u32, full: &[u32]) -> (u32, u32) {
         let before = (self.area.limit(), self.area.threshold_pages());
-        (0..allocated).for_each(|_| self.partition.allocated());
-        (0..in_place).for_each(|_| self.partition.merged(Area::Sequential, Merged::InPlace));
+        (0..allocated).for_each(|_| self.partition.on_allocated());
+        (0..in_place).for_each(|_| self.partition.on_merged(Area::Sequential, Merged::InPlace));
         for &pages in full {
-            self.partition.merged(Area::Shared, Merged::Fully(pages));
+            self.partition.on_merged(Area::Shared, Merged::Fully(pages));
         }
         // Neither counts.
-        self.partition.merged(Area::Sequential, Merged::Fully(3));
-        self.partition.merged(Area::Shared, Merged::InPlace);
+        self.partition.on_merged(Area::Sequential, Merged::Fully(3));
+        self.partition.on_merged(Area::Shared, Merged::InPlace);
         for _ in 1..10 {
             self.partition.request(&mut self.area);
             assert_eq!((self.area.limit(), self.area.threshold_pages()), before, "an interval has ten requests");

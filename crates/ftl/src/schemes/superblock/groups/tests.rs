@@ -51,7 +51,7 @@ impl Model {
             self.superblocks.reclaim(&mut self.flash, &mut self.blocks, victim).expect("erased");
         }
         self.put(superblock, Stream::Hot, lpn);
-        self.superblocks.written(superblock);
+        self.superblocks.on_written(superblock);
     }
 
     fn holds(&self) {

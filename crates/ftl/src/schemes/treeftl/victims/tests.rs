@@ -104,7 +104,7 @@ impl Pair {
         match what {
             Evict::Data(lpn) => {
                 let place = self.held.find(lpn).expect("it is held");
-                self.order.left(lpn.get() / GROUP_PAGES, place, lpn);
+                self.order.on_left(lpn.get() / GROUP_PAGES, place, lpn);
                 self.held.remove(lpn);
             }
             Evict::Translation(group) => self.order.evict(group),
@@ -129,16 +129,16 @@ impl Pair {
         if self.model.groups.iter().all(|&(other, _)| other != group) {
             self.make_room();
         }
-        self.order.looked_up(group, lpn);
+        self.order.on_lookup(group, lpn);
         self.model.use_group(group);
         if let Some(place) = self.held.find(lpn) {
-            self.order.used(group, place, lpn);
+            self.order.on_used(group, place, lpn);
             self.model.use_page(lpn);
         } else if is_write {
             self.make_room();
             let held = CachedPage { lpn, page: self.ram.put(()), hint: Hint::NONE, is_newer: true };
             let place = self.held.insert(held);
-            self.order.came(group, place, lpn);
+            self.order.on_inserted(group, place, lpn);
             self.model.use_page(lpn);
         } else {
             return;

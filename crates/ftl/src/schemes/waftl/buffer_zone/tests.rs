@@ -27,7 +27,7 @@ fn it_knows_what_was_appended_moved_and_removed() {
             0 => assert_eq!(zone.remove(lpn), model.remove(&lpn).map(|(at, _)| at)),
             1 => {
                 let from = model.get(&lpn).map_or(Ppn::new(step + 1), |&(at, _)| at);
-                assert_eq!(zone.moved(lpn, from, place), model.contains_key(&lpn));
+                assert_eq!(zone.on_moved(lpn, from, place), model.contains_key(&lpn));
                 model.entry(lpn).and_modify(|(at, _)| *at = place);
             }
             _ => assert_eq!(zone.append(lpn, place, dirty), model.insert(lpn, (place, dirty)).map(|(at, _)| at)),
@@ -69,13 +69,13 @@ fn a_run_over_a_block_is_one_access_and_so_is_its_continuation() {
     let geometry = zone.geometry;
     // Pages 2 to 5, then 6 and 7 go on in block 1; then 4 again, and 1 twice.
     for (first, pages) in [(2, 4), (6, 2), (4, 1), (1, 1), (1, 1)] {
-        Request::new(Lpn::new(first), pages).block_runs(&geometry).for_each(|run| zone.accessed(&run));
+        Request::new(Lpn::new(first), pages).block_runs(&geometry).for_each(|run| zone.on_accessed(&run));
     }
     assert_eq!([0, 1, 2].map(|lbn| zone.node(Lbn::new(lbn)).popularity), [3, 2, 0]);
     for lpn in [1, 4, 8] {
         zone.append(Lpn::new(lpn), Ppn::new(lpn), true);
     }
     assert_eq!(zone.most_popular(2), [Lbn::new(0), Lbn::new(1)]);
-    zone.accessed(&Request::new(Lpn::new(7), 1).block_runs(&geometry).next().expect("a run"));
+    zone.on_accessed(&Request::new(Lpn::new(7), 1).block_runs(&geometry).next().expect("a run"));
     assert_eq!(zone.most_popular(1), [Lbn::new(0)], "of equally popular blocks the lower");
 }

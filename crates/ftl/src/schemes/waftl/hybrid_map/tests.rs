@@ -62,12 +62,14 @@ fn settled(pages: &[Found], trimmed: bool) -> Home {
         let ppn = map.geometry.page(Pbn::new(block), offset);
         let owner = is_owned.then_some(Lbn::new(1));
         let tag = Tag { logical: lpn, extent: 1, role: Role::Data, owner, seq: 9, version: 9, hint: 0 };
-        assert!(map.found(tag, ppn));
+        assert!(map.on_found(tag, ppn));
+        space.pin(Pbn::new(block));
         space.validate([ppn]);
+        space.unpin(Pbn::new(block));
     }
     let mut trims = Trims::default();
     if trimmed {
-        trims.wrote(7, 1, Ppn::new(60), 30);
+        trims.on_write(7, 1, Ppn::new(60), 30);
     }
     let by_page = map.settle(&mut space, &trims);
     match map.home(Lbn::new(1)) {
@@ -93,7 +95,7 @@ fn recovery_leaves_what_lies_in_the_zone_there() {
     let (mut map, mut space) = map();
     let ppn = map.geometry.page(Pbn::new(2), 3);
     let tag = Tag { logical: 9, extent: 1, role: ZONE_ROLE, owner: None, seq: 9, version: 9, hint: 0 };
-    assert!(map.found(tag, ppn) && map.settle(&mut space, &Trims::default()).is_empty());
+    assert!(map.on_found(tag, ppn) && map.settle(&mut space, &Trims::default()).is_empty());
     assert_eq!((map.zone.at(Lpn::new(9)), map.home(Lbn::new(2))), (Some(ppn), Home::Absent));
     assert!(map.zone.is_dirty(Lpn::new(9)), "nobody knows whether it lies outside as well");
 }
