@@ -17,7 +17,7 @@ fn file(id: u64, name: &str) -> File<'_> {
 /// A type's figures of the interval that ended last.
 fn of<'a>(analyzer: &'a Analyzer, name: &str) -> &'a TypeReport {
     let types = &analyzer.last().expect("an interval has ended").types;
-    types.iter().find(|found| found.file_type.to_string() == name).expect("a type that was seen")
+    types.iter().find(|report| report.file_type.to_string() == name).expect("a type that was seen")
 }
 
 fn rewrite(analyzer: &mut Analyzer, file: &File<'_>, times: u64) {
@@ -103,8 +103,8 @@ fn a_type_that_grows_or_shrinks_by_more_than_beta_is_an_outlier_of_degree_t() {
             analyzer.tell(event, &object(id));
         });
         analyzer.end_interval();
-        let found = of(&analyzer, ".o");
-        (found.s, found.outlier, found.degree)
+        let report = of(&analyzer, ".o");
+        (report.s, report.outlier, report.degree)
     };
     assert_eq!(grow(20, 22, Event::Create), (0.1, false, 0), "β itself is no outlier");
     assert_eq!(grow(22, 25, Event::Create), (3.0 / 22.0, true, 10));
@@ -144,8 +144,8 @@ fn a_file_that_is_renamed_leaves_its_type_and_one_deleted_unseen_counts_as_acces
     analyzer.tell(Event::Delete, &file(2, "unseen.iso"));
     analyzer.end_interval();
     let counts = |name: &str| {
-        let found = of(&analyzer, name);
-        (found.accessed, found.deleted, found.active_next)
+        let report = of(&analyzer, name);
+        (report.accessed, report.deleted, report.active_next)
     };
     assert_eq!((counts(".part"), counts(".iso")), ((1, 1, 0), (2, 1, 1)));
 }
@@ -154,8 +154,8 @@ fn a_file_that_is_renamed_leaves_its_type_and_one_deleted_unseen_counts_as_acces
 fn an_interval_ends_with_its_last_write_request_and_other_events_are_none() {
     let mut analyzer = analyzer(Parameters { interval: 3, ..Parameters::default() });
     let a = file(1, "a.c");
-    let told = [Event::Create, Event::Append, Event::Open, Event::Rewrite, Event::Open, Event::Append];
-    let ends: Vec<_> = told.iter().map(|&event| analyzer.tell(event, &a).map(|ended| ended.n)).collect();
+    let events = [Event::Create, Event::Append, Event::Open, Event::Rewrite, Event::Open, Event::Append];
+    let ends: Vec<_> = events.iter().map(|&event| analyzer.tell(event, &a).map(|ended| ended.n)).collect();
     assert_eq!(ends, [None, None, None, None, None, Some(0)]);
 }
 
@@ -226,7 +226,7 @@ proptest! {
             }
         }
         for interval in &intervals {
-            let sorted: Vec<_> = interval.types[1..].iter().filter(|found| found.active_next > 0).collect();
+            let sorted: Vec<_> = interval.types[1..].iter().filter(|report| report.active_next > 0).collect();
             prop_assert_eq!(interval.theta, sorted.len());
             for found in &interval.types {
                 // 7.2 and 7.3, 7.7, 7.4, 7.8, 7.5
@@ -249,7 +249,7 @@ proptest! {
                 }
             }
             // 7.11: degrees follow f, and P of Θ is never above what stands below.
-            let calm = sorted.iter().filter(|found| !found.outlier && interval.n > 0);
+            let calm = sorted.iter().filter(|report| !report.outlier && interval.n > 0);
             for found in calm.clone() {
                 let below = sorted.iter().filter(|other| other.f_next < found.f_next).count();
                 prop_assert_eq!(usize::from(found.degree), below * usize::from(parameters.degrees) / sorted.len());

@@ -222,8 +222,8 @@ mod tests {
             ("...x", "X~1        "),
             ("long extension.json", "LONGEX~1JSO"),
         ] {
-            let found = short(name, CodePage::Cp437, |_| false);
-            assert_eq!(std::str::from_utf8(&found), Ok(expected), "{name}");
+            let short_name = short(name, CodePage::Cp437, |_| false);
+            assert_eq!(std::str::from_utf8(&short_name), Ok(expected), "{name}");
         }
         for (name, code_page, expected) in [
             ("ä.txt", CodePage::Cp437, *b"\x8E       TXT"),
@@ -237,9 +237,9 @@ mod tests {
         }
         let mut taken = std::collections::BTreeSet::new();
         for i in 0..3_000 {
-            let found = short(&format!("a file {i}.text"), CodePage::Cp437, |short| taken.contains(short));
-            assert!(found.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ') && found[0] != b' ');
-            assert!(taken.insert(found), "{i}");
+            let short_name = short(&format!("a file {i}.text"), CodePage::Cp437, |short| taken.contains(short));
+            assert!(short_name.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ') && short_name[0] != b' ');
+            assert!(taken.insert(short_name), "{i}");
         }
     }
 

@@ -146,10 +146,10 @@ fn what_is_written_the_other_implementation_reads() {
             let (path, folder) = folders[below(folders.len())].clone();
             let name = format!("{}{}", NAMES[below(NAMES.len())], below(12));
             let full = format!("{path}/{name}");
-            let found = volume.find(folder, &name.to_uppercase()).expect("readable");
-            assert_eq!(found.is_some(), model.contains_key(&full), "{full}");
+            let entry = volume.find(folder, &name.to_uppercase()).expect("readable");
+            assert_eq!(entry.is_some(), model.contains_key(&full), "{full}");
             let now = Stamp::of_unix(1_700_000_000 + step);
-            match (found, below(5)) {
+            match (entry, below(5)) {
                 (None, 0) if folders.len() < 12 => {
                     let made = volume.create_folder(folder, &name, now).expect("room");
                     folders.push((full.clone(), made.folder().expect("a folder")));

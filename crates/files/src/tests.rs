@@ -152,8 +152,8 @@ fn types_that_are_rewritten_more_are_hotter_and_said_so_with_their_data() {
     let (workload, records) = run(&spec);
     let last = workload.intervals().last().expect("many intervals");
     let frequency = |name: &str| {
-        let of = last.types.iter().find(|found| found.file_type.to_string() == name);
-        of.unwrap_or_else(|| panic!("{name} was seen")).f_next
+        let report = last.types.iter().find(|report| report.file_type.to_string() == name);
+        report.unwrap_or_else(|| panic!("{name} was seen")).f_next
     };
     for (hot, cold) in [(".log", ".txt"), (".db", ".txt"), (".txt", ".jpg"), (".txt", ".so")] {
         assert!(frequency(hot) > 2.0 * frequency(cold), "{hot} {} {cold} {}", frequency(hot), frequency(cold));
@@ -191,8 +191,9 @@ fn after_the_start_f_predicts_phi() {
     spec.analyzer.interval = 2_000;
     let (workload, _) = run(&spec);
     let ended = &workload.intervals()[4..];
-    let active = ended.iter().flat_map(|interval| &interval.types).filter(|found| found.active > 15 && found.phi > 0.0);
-    let ratios: Vec<f64> = active.map(|found| found.f / found.phi).collect();
+    let active =
+        ended.iter().flat_map(|interval| &interval.types).filter(|report| report.active > 15 && report.phi > 0.0);
+    let ratios: Vec<f64> = active.map(|report| report.f / report.phi).collect();
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     println!("{} intervals, {} ratios, mean {mean}", ended.len(), ratios.len());
     assert!(ratios.len() > 100 && (0.9..1.15).contains(&mean), "{mean} over {}", ratios.len());

@@ -50,7 +50,12 @@ fn table(results: &Results) -> String {
         rows.push([
             run.label.clone(),
             run.write_amplification.map_or_else(|| "none".to_owned(), |factor| format!("{factor:.3}")),
-            run.operations.iter().filter(|each| each.op == "erase").map(|each| each.count).sum::<u64>().to_string(),
+            run.operations
+                .iter()
+                .filter(|operation| operation.op == "erase")
+                .map(|operation| operation.count)
+                .sum::<u64>()
+                .to_string(),
             mean(read.mean),
             tail(read.p99),
             mean(write.mean),

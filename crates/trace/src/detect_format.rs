@@ -322,8 +322,8 @@ mod tests {
         ] {
             assert!(error.contains(part), "{part}: {error}");
         }
-        let said = OpenOptions { time_unit: Some(TimeUnit::Us), ..OpenOptions::default() };
-        assert_eq!(guess("x", text.as_bytes(), &said).unwrap(), Format::Alibaba);
+        let options = OpenOptions { time_unit: Some(TimeUnit::Us), ..OpenOptions::default() };
+        assert_eq!(guess("x", text.as_bytes(), &options).unwrap(), Format::Alibaba);
     }
 
     #[test]

@@ -159,10 +159,10 @@ mod tests {
 
     #[test]
     fn sectors_read_as_bytes_are_doubted() {
-        let found = doubt(Format::Msr, TimeUnit::HundredNs, &requests(3, 8, 8), 0).unwrap();
-        assert!(found.why.contains("less than a sector"));
+        let reason = doubt(Format::Msr, TimeUnit::HundredNs, &requests(3, 8, 8), 0).unwrap();
+        assert!(reason.why.contains("less than a sector"));
         let columns = "time:100ns, -, device, op, offset:sector, size:sector, ...";
-        assert_eq!(found.other, Other::Columns(columns.to_owned()));
+        assert_eq!(reason.other, Other::Columns(columns.to_owned()));
         assert_eq!(why(Format::Msr, &requests(3, 512, 512)), None);
         assert_eq!(why(Format::Vscsi, &requests(3, 8, 8)), None);
     }

@@ -24,8 +24,8 @@ fn short_names_beyond_ascii_are_read_in_a_code_page() {
     assert_eq!(names(&mut volume), ["Ä.TXT", "Ü.TXT", "Sß.Ç", "σ¢"]);
     for (name, offset) in [("ä.txt", 0), ("ü.TXT", 32), ("sß.ç", 64), ("Σ¢", 96)] {
         let Root::Fixed { offset: root, .. } = volume.shape().root else { unreachable!("of 17 MiB") };
-        let found = volume.find(Folder::ROOT, name).expect("readable").expect(name);
-        assert_eq!(found.id(), root + offset, "{name}");
+        let entry = volume.find(Folder::ROOT, name).expect("readable").expect(name);
+        assert_eq!(entry.id(), root + offset, "{name}");
         let made = volume.create_file(Folder::ROOT, name, Stamp::default());
         assert!(matches!(made, Err(FatError::Exists)), "{name}");
     }
@@ -54,9 +54,9 @@ fn names_that_are_alike_are_told_apart_and_each_is_found() {
     }
     // Names that were listed are removed one by one, in whatever order.
     for at in [0, 1, 3, 2] {
-        let found = volume.find(Folder::ROOT, &shown[at]).expect("readable").expect("there");
-        assert_eq!(found.id(), all[at].id(), "{}", shown[at]);
-        volume.remove(&found).expect("a file");
+        let entry = volume.find(Folder::ROOT, &shown[at]).expect("readable").expect("there");
+        assert_eq!(entry.id(), all[at].id(), "{}", shown[at]);
+        volume.remove(&entry).expect("a file");
     }
     assert!(names(&mut volume).is_empty());
     let mut volume = with_short_names(&[b"\x82          ", b"\x90          "]);

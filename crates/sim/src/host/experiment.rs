@@ -118,10 +118,10 @@ impl Experiment {
                  one of them must give a size. Set capacity, or leave addresses out",
             )));
         }
-        let asked = study.run.precondition.unwrap_or_default();
+        let requested = study.run.precondition.unwrap_or_default();
         let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
-        let survey = workload.survey(draft.page_size_bytes(), asked == Precondition::Auto, limit, &reporter)?;
-        let (precondition, precondition_chosen) = choose(asked, survey.unwritten);
+        let survey = workload.survey(draft.page_size_bytes(), requested == Precondition::Auto, limit, &reporter)?;
+        let (precondition, precondition_chosen) = choose(requested, survey.unwritten);
         let span_pages = (!wraps).then_some(survey.span_pages);
         let device = draft.resolve(span_pages, seed)?;
         let (verify, requests) = (study.run.verify.unwrap_or(false), survey.facts.requests);
@@ -137,7 +137,7 @@ impl Experiment {
             survey,
             queue_depth,
             precondition,
-            asked_precondition: asked,
+            asked_precondition: requested,
             precondition_chosen,
             samples,
             warranty_years: warranty_years(&study.run)?,

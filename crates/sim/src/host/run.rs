@@ -402,12 +402,12 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     ) -> RunResult {
         let Self { experiment, plan, host, metrics, load, .. } = self;
         let tally = host.flash().tally().since(&before.tally);
-        let asked = metrics.asked;
+        let requests = metrics.asked;
         let seconds = metrics.elapsed().0 as f64 / 1e9;
         let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
         let all = metrics.reads.with(&metrics.writes);
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
-        let [read, write, trim, flush] = asked.requests;
+        let [read, write, trim, flush] = requests.requests;
         let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());
         let timing = &host.flash().device().timing;
         let probe = timing.probe();
@@ -431,13 +431,13 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             classes: probe.and_then(Probe::classes),
             timeline: probe.and_then(Probe::timeline),
             iops: per_second(read + write),
-            throughput_bytes_per_s: per_second(asked.bytes),
-            host_pages_read: asked.pages_read,
-            host_pages_written: asked.pages_written,
-            host_written_bytes: asked.bytes_written,
+            throughput_bytes_per_s: per_second(requests.bytes),
+            host_pages_read: requests.pages_read,
+            host_pages_written: requests.pages_written,
+            host_written_bytes: requests.bytes_written,
             reads_without_flash: self.reads_without_flash(),
-            write_amplification: write_amplification(programs, page_bytes, asked.bytes_written),
-            page_write_amplification: page_write_amplification(programs, asked.pages_written),
+            write_amplification: write_amplification(programs, page_bytes, requests.bytes_written),
+            page_write_amplification: page_write_amplification(programs, requests.pages_written),
             operations: operations(&tally, timing),
             controller_ns: tally.controller_ns(),
             notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).collect(),

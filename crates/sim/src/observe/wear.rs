@@ -158,10 +158,10 @@ mod tests {
     #[test]
     fn a_lifetime_is_told_in_drive_writes_a_day_and_in_years() {
         let usage = Usage { logical_bytes: 1_000, warranty_years: 2.0, bytes_a_day: Some(500.0) };
-        let found = usage.lifetime([365_000.0, 730_000.0, 1_460_000.0], false);
-        assert_eq!((found.low_bytes, found.written_bytes, found.high_bytes), (365_000, 730_000, 1_460_000));
-        assert!((found.drive_writes_per_day - 1.0).abs() < 1e-12, "{found:?}");
-        assert!((found.years.expect("a rate") - 4.0).abs() < 1e-12, "{found:?}");
+        let lifetime = usage.lifetime([365_000.0, 730_000.0, 1_460_000.0], false);
+        assert_eq!((lifetime.low_bytes, lifetime.written_bytes, lifetime.high_bytes), (365_000, 730_000, 1_460_000));
+        assert!((lifetime.drive_writes_per_day - 1.0).abs() < 1e-12, "{lifetime:?}");
+        assert!((lifetime.years.expect("a rate") - 4.0).abs() < 1e-12, "{lifetime:?}");
         let endless = usage.lifetime([1e9, 1e20, f64::INFINITY], false);
         assert_eq!([endless.low_bytes, endless.written_bytes, endless.high_bytes], [1_000_000_000, 1 << 62, 1 << 62]);
         assert_eq!(Usage { bytes_a_day: None, ..usage }.lifetime([1.0; 3], true).years, None);

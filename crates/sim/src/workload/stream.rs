@@ -185,10 +185,10 @@ impl Workload {
 
     /// That the workload ends before the number of requests that was asked for, if it does.
     fn fewer(&self, requests: u64) -> Option<String> {
-        let asked = self.limit.filter(|&asked| asked > requests)?;
+        let wanted = self.limit.filter(|&wanted| wanted > requests)?;
         let again = if self.rounds > 1 { "" } else { ", once (workload.repeat serves a trace again)" };
         Some(format!(
-            "{asked} requests were asked for, but the workload ends after {requests}; all of them are served{again}"
+            "{wanted} requests were asked for, but the workload ends after {requests}; all of them are served{again}"
         ))
     }
 

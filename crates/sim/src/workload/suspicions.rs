@@ -92,8 +92,11 @@ mod tests {
     #[test]
     fn an_old_partition_offset_is_found() {
         let off = suspicions((0..100).map(|page| write(page * 2_000_000, page * 4096 + 7 * 512, 8192)));
-        let found = off.misalignment(0).unwrap();
-        assert_eq!((found.aligned, found.align_offset_bytes, found.aligned_with_offset), (0.0, 512, 1.0));
+        let misalignment = off.misalignment(0).unwrap();
+        assert_eq!(
+            (misalignment.aligned, misalignment.align_offset_bytes, misalignment.aligned_with_offset),
+            (0.0, 512, 1.0)
+        );
         // An offset that was given is part of the one that is advised.
         assert_eq!(off.misalignment(1024).unwrap().align_offset_bytes, 1536);
         assert!(off.repeats().is_none());

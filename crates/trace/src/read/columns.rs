@@ -70,12 +70,12 @@ impl Layout for Named {
         }
         let separator = *self.separator.get_or_insert_with(|| separator(line));
         let fields = fields(line, separator);
-        let found = self.request(&fields, devices);
-        if !self.begun && found.is_err() && names_columns(&fields) {
+        let request = self.request(&fields, devices);
+        if !self.begun && request.is_err() && names_columns(&fields) {
             return Ok(Parsed::Other("header line"));
         }
-        self.begun |= found.is_ok();
-        found.map(Parsed::Request)
+        self.begun |= request.is_ok();
+        request.map(Parsed::Request)
     }
 
     fn names(&self) -> Option<Vec<String>> {

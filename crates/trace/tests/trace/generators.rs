@@ -160,11 +160,11 @@ fn popular_places_drift_one_by_one() {
 #[test]
 fn aligned_requests_start_at_multiples_of_their_length() {
     let toml = "requests = 20000\nspan = '400KiB'\nstart = '8KiB'\nunit = '1KiB'\naligned = true\nsizes = { choice = [{ size = '3KiB', weight = 1 }, { size = '16KiB', weight = 1 }] }";
-    let found = records(toml, 3);
-    assert!(found.iter().all(|record| (record.offset - 8192).is_multiple_of(u64::from(record.length))));
-    assert!(found.iter().all(|record| record.end() <= (8 + 400) << 10));
+    let generated = records(toml, 3);
+    assert!(generated.iter().all(|record| (record.offset - 8192).is_multiple_of(u64::from(record.length))));
+    assert!(generated.iter().all(|record| record.end() <= (8 + 400) << 10));
     for (kib, records_that_fit) in [(3, 133), (16, 25)] {
-        let of_size = found.iter().filter(|record| record.length == kib << 10);
+        let of_size = generated.iter().filter(|record| record.length == kib << 10);
         assert_eq!(of_size.map(|record| record.offset).collect::<BTreeSet<u64>>().len(), records_that_fit);
     }
     let loose = records(&toml.replace("aligned = true", ""), 3);

@@ -99,20 +99,20 @@ mod tests {
 
     #[test]
     fn a_small_device_is_drawn_block_by_block() {
-        let found = map(shape(2, 1, 1, 3));
-        assert_eq!((found.planes_per_cell, found.blocks_per_cell), (1, 1));
-        assert_eq!(found.mean, [None, Some(1.0), Some(2.0), Some(3.0), Some(4.0), Some(5.0)]);
-        assert_eq!(found.max, [None, Some(1), Some(2), Some(3), Some(4), Some(5)]);
-        assert_eq!(found.failed, [0, 0, 0, 0, 0, 1]);
+        let drawn = map(shape(2, 1, 1, 3));
+        assert_eq!((drawn.planes_per_cell, drawn.blocks_per_cell), (1, 1));
+        assert_eq!(drawn.mean, [None, Some(1.0), Some(2.0), Some(3.0), Some(4.0), Some(5.0)]);
+        assert_eq!(drawn.max, [None, Some(1), Some(2), Some(3), Some(4), Some(5)]);
+        assert_eq!(drawn.failed, [0, 0, 0, 0, 0, 1]);
     }
 
     /// Two planes of 1000 blocks: two blocks a cell, and no cell of both planes.
     #[test]
     fn cells_hold_neighbours_of_one_plane() {
-        let found = map(shape(1, 1, 2, 1000));
-        assert_eq!((found.blocks_per_cell, found.mean.len()), (2, 1000));
-        assert_eq!(found.mean[..2], [Some(1.0), Some(2.5)]);
-        assert_eq!((found.mean[500], found.max[500]), (Some(1000.5), Some(1001)));
+        let drawn = map(shape(1, 1, 2, 1000));
+        assert_eq!((drawn.blocks_per_cell, drawn.mean.len()), (2, 1000));
+        assert_eq!(drawn.mean[..2], [Some(1.0), Some(2.5)]);
+        assert_eq!((drawn.mean[500], drawn.max[500]), (Some(1000.5), Some(1001)));
     }
 
     #[test]
@@ -129,11 +129,11 @@ mod tests {
             shape(512, 7, 2, 3),
         ] {
             let blocks = shape.channels * shape.dies_per_channel * shape.planes_per_die * shape.blocks_per_plane;
-            let found = draw(shape, (0..blocks).map(|block| ((Pbn::new(block), 1), true)));
-            assert!(found.mean.len() <= MOST_CELLS as usize, "{shape:?}: {}", found.mean.len());
-            assert_eq!(found.failed.iter().sum::<u32>(), blocks, "{shape:?}");
-            assert!(found.mean.iter().all(|&mean| mean == Some(1.0)), "{shape:?}");
-            assert_eq!([found.max.len(), found.failed.len()], [found.mean.len(); 2], "{shape:?}");
+            let drawn = draw(shape, (0..blocks).map(|block| ((Pbn::new(block), 1), true)));
+            assert!(drawn.mean.len() <= MOST_CELLS as usize, "{shape:?}: {}", drawn.mean.len());
+            assert_eq!(drawn.failed.iter().sum::<u32>(), blocks, "{shape:?}");
+            assert!(drawn.mean.iter().all(|&mean| mean == Some(1.0)), "{shape:?}");
+            assert_eq!([drawn.max.len(), drawn.failed.len()], [drawn.mean.len(); 2], "{shape:?}");
         }
     }
 }

@@ -69,7 +69,7 @@ fn reads_gain_from_what_lets_them_pass() {
     }
     // The scheme does the same whatever it costs.
     for other in [&suspends, &both, &yields, &all] {
-        let counts = |run: &RunResult| run.operations.iter().map(|found| found.count).collect::<Vec<_>>();
+        let counts = |run: &RunResult| run.operations.iter().map(|operation| operation.count).collect::<Vec<_>>();
         assert_eq!(counts(other), counts(&plain));
         assert_eq!(other.event_hash, plain.event_hash);
         let operations: u64 = counts(other).iter().sum();

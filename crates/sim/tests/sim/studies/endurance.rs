@@ -133,8 +133,8 @@ impl Errors {
             return;
         };
         let happened = [life.endurance.first_block, life.endurance.spares_gone].map(|life| life.expect("measured"));
-        let found = [compare(first, happened[0]), compare(last, happened[1])];
-        for (at, (off, hit)) in found.into_iter().enumerate() {
+        let orders = [compare(first, happened[0]), compare(last, happened[1])];
+        for (at, (off, hit)) in orders.into_iter().enumerate() {
             self.off[at] += off.abs();
             self.most[at] = self.most[at].max(off.abs());
             self.hits[at] += u32::from(hit);
@@ -143,7 +143,7 @@ impl Errors {
         self.ends = [self.ends[0] + share(first.low_bytes), self.ends[1] + share(first.high_bytes)];
         self.tried += 1;
         self.erases += part.erases.mean;
-        let shown = found.map(|(off, hit)| format!("{:+6.1} % {:3}", 100.0 * off, if hit { "yes" } else { "no" }));
+        let shown = orders.map(|(off, hit)| format!("{:+6.1} % {:3}", 100.0 * off, if hit { "yes" } else { "no" }));
         println!("| {name} | {stack} | {:.1} | {drift:.2} | {} |", part.erases.mean, shown.join(" | "));
     }
 
@@ -191,9 +191,14 @@ fn a_life_is_forecast_from_its_first_fifth() {
 fn no_life_is_forecast_from_a_short_run() {
     let scale = scale();
     for run in run(&scale, PATTERNS[0].1, &["page", "fast"], 200) {
-        let found = run.endurance;
-        assert_eq!((found.first_block, found.spares_gone, found.drift), (None, None, None), "{}", run.label);
-        let refusal = found.refusal.expect("why");
+        let endurance = run.endurance;
+        assert_eq!(
+            (endurance.first_block, endurance.spares_gone, endurance.drift),
+            (None, None, None),
+            "{}",
+            run.label
+        );
+        let refusal = endurance.refusal.expect("why");
         assert!(refusal.contains("a forecast needs 4") && refusal.contains("replay more requests"), "{refusal}");
     }
 }

@@ -38,5 +38,9 @@ fn error(text: &str) -> SimError {
 
 /// Operations of one kind for one cause.
 fn operations(run: &RunResult, cause: &str, op: &str) -> u64 {
-    run.operations.iter().filter(|found| found.cause == cause && found.op == op).map(|found| found.count).sum()
+    run.operations
+        .iter()
+        .filter(|operation| operation.cause == cause && operation.op == op)
+        .map(|operation| operation.count)
+        .sum()
 }

@@ -76,8 +76,9 @@ fn a_verified_run_does_what_a_lean_one_does() {
 fn totals_meet_from_every_side() {
     let results = results(MIXED);
     for run in &results.runs {
-        let total =
-            |op: &str| run.operations.iter().filter(|found| found.op == op).map(|found| found.count).sum::<u64>();
+        let total = |op: &str| {
+            run.operations.iter().filter(|operation| operation.op == op).map(|operation| operation.count).sum::<u64>()
+        };
         assert_eq!(run.host_pages_written, operations(run, "host", "program"), "{}", run.label);
         assert_eq!(run.host_pages_written, results.workload.pages_written);
         assert_eq!(run.host_pages_read, results.workload.pages_read);
@@ -137,8 +138,8 @@ fn partial_pages_are_read_before_they_are_written() {
     assert!((reads as f64 / 1000.0 - 1.5).abs() < 0.05, "{reads}");
     let fact = &results.workload.facts[0];
     assert!(fact.contains("1000 of 1000 writes cover pages of 4096 bytes in part"), "{fact}");
-    let programs = results.runs[0].operations.iter().filter(|found| found.op == "program");
-    let programs = programs.map(|found| found.count).sum::<u64>() as f64;
+    let programs = results.runs[0].operations.iter().filter(|operation| operation.op == "program");
+    let programs = programs.map(|operation| operation.count).sum::<u64>() as f64;
     assert!(programs >= written as f64);
     assert_eq!(results.runs[0].write_amplification, Some(programs * 4096.0 / (1000.0 * 6.0 * 1024.0)));
     assert_eq!(results.runs[0].page_write_amplification, Some(programs / written as f64));

@@ -49,10 +49,10 @@ fn a_device_that_is_only_written_stays_erased() {
 #[test]
 fn the_rest_of_a_page_that_is_written_in_part_counts_as_read() {
     let in_part = text("write_share = 1.0\nunit = \"2KiB\"", "").replace("sizes = \"4KiB\"", "sizes = \"2KiB\"");
-    let found = results(&in_part);
-    assert_eq!(found.precondition_chosen.expect("decided").mode, "fill");
-    let found = results(&in_part.replace("[run]", "[run]\nprecondition = \"none\""));
-    for run in &found.runs {
+    let outcome = results(&in_part);
+    assert_eq!(outcome.precondition_chosen.expect("decided").mode, "fill");
+    let outcome = results(&in_part.replace("[run]", "[run]\nprecondition = \"none\""));
+    for run in &outcome.runs {
         let rests = operations(run, "read_modify_write", "read") as f64;
         let free = run.reads_without_flash.expect("rests are read");
         assert!((free - (1.0 - rests / 2000.0)).abs() < 1e-12 && free > 0.0, "{}: {free}", run.label);
@@ -61,8 +61,8 @@ fn the_rest_of_a_page_that_is_written_in_part_counts_as_read() {
 
 #[test]
 fn what_was_trimmed_reads_free_on_a_filled_device_too() {
-    let found = results(&text("write_share = 0.3\ntrim_share = 0.3", "precondition = \"fill\""));
-    for run in &found.runs {
+    let outcome = results(&text("write_share = 0.3\ntrim_share = 0.3", "precondition = \"fill\""));
+    for run in &outcome.runs {
         let read = operations(run, "host", "read") as f64 / run.host_pages_read as f64;
         let free = run.reads_without_flash.expect("reads");
         assert!(free > 0.0 && (1.0 - free - read).abs() < 1e-12, "{}: {free} {read}", run.label);
@@ -71,10 +71,10 @@ fn what_was_trimmed_reads_free_on_a_filled_device_too() {
 
 #[test]
 fn a_rehearsed_workload_finds_its_data_and_nothing_else_was_written() {
-    let found = results(&text("write_share = 0.1", "precondition = \"workload\"\nverify = true"));
-    let (asked, chosen) = (&found.workload, found.precondition_chosen.expect("decided"));
+    let outcome = results(&text("write_share = 0.1", "precondition = \"workload\"\nverify = true"));
+    let (asked, chosen) = (&outcome.workload, outcome.precondition_chosen.expect("decided"));
     assert_eq!((chosen.requested, chosen.mode, chosen.reason), ("workload", "workload", None));
-    for run in &found.runs {
+    for run in &outcome.runs {
         let rehearsed = run.precondition.expect("prepared");
         assert_eq!((rehearsed.mode, rehearsed.settled), ("workload", None));
         assert_eq!(
@@ -86,19 +86,19 @@ fn a_rehearsed_workload_finds_its_data_and_nothing_else_was_written() {
         assert_eq!(operations(run, "host", "read"), run.host_pages_read, "every read costs a flash read");
         assert_eq!(run.host_pages_written, asked.pages_written, "the rehearsal is not measured");
     }
-    let device = found.device.expect("known");
-    assert!(device.logical_bytes > 2 * found.workload.span_bytes, "a fill would have written far more");
+    let device = outcome.device.expect("known");
+    assert!(device.logical_bytes > 2 * outcome.workload.span_bytes, "a fill would have written far more");
 }
 
 #[test]
 fn a_rehearsal_leaves_trims_out_and_what_is_trimmed_later_reads_free() {
     let trimming = text("write_share = 0.3\ntrim_share = 0.3", "precondition = \"workload\"\nverify = true");
-    let found = results(&trimming);
-    for run in &found.runs {
+    let outcome = results(&trimming);
+    for run in &outcome.runs {
         let (read, free) = (operations(run, "host", "read") as f64, run.reads_without_flash.expect("reads"));
         assert!(free > 0.0 && (1.0 - free - read / run.host_pages_read as f64).abs() < 1e-12, "{}: {free}", run.label);
-        let asked = found.workload.pages_read + found.workload.pages_written;
-        assert_eq!(run.precondition.expect("prepared").pages_written, asked);
+        let host_pages = outcome.workload.pages_read + outcome.workload.pages_written;
+        assert_eq!(run.precondition.expect("prepared").pages_written, host_pages);
     }
 }
 
@@ -114,9 +114,9 @@ fn the_progress_of_a_rehearsal_ends_at_its_total() {
 
 #[test]
 fn a_study_without_a_device_takes_the_workloads_span() {
-    let found = results("[workload]\npreset = \"fin1\"\nrequests = 300\n[[ftl]]\nname = \"page\"");
-    let device = found.device.expect("known");
-    assert!(device.logical_bytes >= found.workload.span_bytes, "{device:?}");
+    let outcome = results("[workload]\npreset = \"fin1\"\nrequests = 300\n[[ftl]]\nname = \"page\"");
+    let device = outcome.device.expect("known");
+    assert!(device.logical_bytes >= outcome.workload.span_bytes, "{device:?}");
     let preset = results(
         "[device]\npreset = \"slc-small\"\n[workload.generator]\nrequests = 9\nspan = \"1MiB\"\narrivals = { constant = { gap = \"5ms\" } }\n\
          [[ftl]]\nname = \"page\"",

@@ -50,8 +50,8 @@ fn waiting_and_service_add_up_to_the_response() {
             "cache_read = true\ncache_program = true\nplanes_per_die = 2\nmulti_plane = true\ncopy_back = true\nsuspend = \"both\"",
         ),
     ] {
-        let found = results(&text(gap, more));
-        found.runs.iter().for_each(adds_up);
+        let outcome = results(&text(gap, more));
+        outcome.runs.iter().for_each(adds_up);
         let closed = text(gap, more).replace("[run]", "[host]\nloop = \"closed\"\nqueue_depth = 8\n[run]");
         results(&closed).runs.iter().for_each(adds_up);
     }
@@ -59,19 +59,19 @@ fn waiting_and_service_add_up_to_the_response() {
 
 #[test]
 fn requests_wait_for_what_the_scheme_does() {
-    let found = results(&text("3ms", ""));
+    let outcome = results(&text("3ms", ""));
     let waited = |label: &str, cause: &str| {
-        run(&found, label).waiting_ns.as_ref().expect("on").get(cause).copied().unwrap_or(0.0)
+        run(&outcome, label).waiting_ns.as_ref().expect("on").get(cause).copied().unwrap_or(0.0)
     };
     let served = |label: &str, cause: &str| {
-        run(&found, label).service_ns.as_ref().expect("on").get(cause).copied().unwrap_or(0.0)
+        run(&outcome, label).service_ns.as_ref().expect("on").get(cause).copied().unwrap_or(0.0)
     };
     assert!(waited("page", "collection") > 0.0 && waited("page", "mapping") == 0.0 && served("page", "merge") == 0.0);
     assert!(waited("dftl", "mapping") > 0.0 && served("dftl", "mapping") > 0.0);
     assert!(served("dftl", "controller") > 0.0 && served("page", "controller") == 0.0);
     assert!(served("fast", "merge") > 0.0 && waited("fast", "merge") > 0.0 && waited("fast", "collection") == 0.0);
     let off = results(&text("3ms", "").replace("[run]", "[run]\nwaiting = false"));
-    for (on, off) in found.runs.iter().zip(&off.runs) {
+    for (on, off) in outcome.runs.iter().zip(&off.runs) {
         assert_eq!(on.event_hash, off.event_hash, "watching changes nothing");
         assert!(off.waiting_ns.is_none() && off.service_ns.is_none());
     }
@@ -87,12 +87,12 @@ fn waiting_for_a_bus_is_told_apart_from_waiting_for_a_die() {
              [workload.generator]\nrequests = 2000\nspan = \"8MiB\"\nwrite_share = 0.0\nsizes = \"2KiB\"\n[host]\nloop = \"closed\"\n\
              queue_depth = 4\n[run]\nprecondition = \"fill\"\n[[ftl]]\nname = \"page\""
         );
-        let found = results(&text);
+        let outcome = results(&text);
         let host = |times: &Option<_>| -> f64 {
             let times: &std::collections::BTreeMap<&str, f64> = times.as_ref().expect("on");
             times.get("host").copied().unwrap_or(0.0)
         };
-        (host(&found.runs[0].waiting_ns), host(&found.runs[0].bus_waiting_ns))
+        (host(&outcome.runs[0].waiting_ns), host(&outcome.runs[0].bus_waiting_ns))
     };
     let (one_die, no_bus) = of(1, "20us");
     assert!(one_die > 0.0 && no_bus == 0.0, "{one_die} {no_bus}");
@@ -102,11 +102,11 @@ fn waiting_for_a_bus_is_told_apart_from_waiting_for_a_die() {
 
 /// Whether the device bears arrivals that come so many times faster.
 fn bears(text: &str, speedup: f64) -> bool {
-    let found = results(
+    let outcome = results(
         &text.replace("[workload.generator]", &format!("[workload]\nspeedup = {speedup}\n[workload.generator]")),
     );
-    let load = &found.runs[0].load;
-    let span_ns = found.workload.duration_ns as f64;
+    let load = &outcome.runs[0].load;
+    let span_ns = outcome.workload.duration_ns as f64;
     !(load.backlog_grows && load.outlasts_arrivals_ns.expect("open") as f64 > 0.02 * span_ns)
 }
 
@@ -116,8 +116,8 @@ fn a_bisection_finds_half_to_five_quarters_of_the_bottlenecks_rate() {
         let text = text("4ms", "");
         let (head, _) = text.split_once("[[ftl]]").expect("a scheme");
         let text = format!("{head}[[ftl]]\nname = \"{name}\"").replace("requests = 6000", "requests = 20000");
-        let found = results(&text);
-        let load = &found.runs[0].load;
+        let outcome = results(&text);
+        let load = &outcome.runs[0].load;
         let (most, offered) = (load.bottleneck_iops.expect("busy"), load.offered_iops.expect("open"));
         let (mut low, mut high) = (0.25 * most / offered, 2.0 * most / offered);
         assert!(bears(&text, low) && !bears(&text, high), "{name}: {load:?}");
@@ -182,8 +182,8 @@ fn a_log_has_a_row_for_every_request_of_every_run() {
     let run = |name: &str, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         let path = folder.path().join(name);
-        let found = pool.install(|| sim::run_study_logged(&study, &sim::Control::new(), Some(&path))).expect("runs");
-        (found, std::fs::read(path).expect("written"))
+        let outcome = pool.install(|| sim::run_study_logged(&study, &sim::Control::new(), Some(&path))).expect("runs");
+        (outcome, std::fs::read(path).expect("written"))
     };
     let (found, bytes) = run("one.parquet", 1);
     assert_eq!(bytes, run("two.parquet", 2).1, "the same bytes whatever the number of threads");
@@ -208,8 +208,12 @@ fn a_log_has_a_row_for_every_request_of_every_run() {
     for run in &found.runs {
         let sum = |name: &str| sums[&(run.label.clone(), name.to_owned())];
         assert_eq!(sum("rows"), 6000, "{}", run.label);
-        let collections: u64 =
-            run.operations.iter().filter(|found| found.cause == "collection").map(|found| found.count).sum();
+        let collections: u64 = run
+            .operations
+            .iter()
+            .filter(|operation| operation.cause == "collection")
+            .map(|operation| operation.count)
+            .sum();
         // What idle time did before a request is that request's, too.
         assert_eq!(sum("collections"), collections, "{}", run.label);
         let mean = run.response_ns.all.mean.expect("requests");

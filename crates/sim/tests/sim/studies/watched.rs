@@ -51,7 +51,7 @@ fn classes_share_out_every_operation_and_all_of_its_time() {
         let names: Vec<_> = classes.iter().map(|class| class.name).collect();
         assert!(names.is_sorted_by_key(|name| CLASSES.iter().position(|known| known == name)), "{names:?}");
         let count: u64 = classes.iter().map(|class| class.waiting_ns.count).sum();
-        assert_eq!(count, run.operations.iter().map(|found| found.count).sum::<u64>());
+        assert_eq!(count, run.operations.iter().map(|operation| operation.count).sum::<u64>());
         for class in classes {
             assert_eq!(class.service_ns.count, class.waiting_ns.count);
             assert_eq!(class.waiting_cdf.last().map(|&(_, share)| share), Some(1.0), "{}", class.name);
@@ -60,7 +60,12 @@ fn classes_share_out_every_operation_and_all_of_its_time() {
         let expected: u64 = LATENCIES_NS
             .iter()
             .map(|(op, ns)| {
-                ns * run.operations.iter().filter(|found| &found.op == op).map(|found| found.count).sum::<u64>()
+                ns * run
+                    .operations
+                    .iter()
+                    .filter(|operation| &operation.op == op)
+                    .map(|operation| operation.count)
+                    .sum::<u64>()
             })
             .sum();
         assert!((served.sum::<f64>() / expected as f64 - 1.0).abs() < 1e-9, "what the operations take alone");
@@ -130,7 +135,7 @@ fn a_timeline_holds_every_operation_in_its_place() {
     for run in &results(&slow).runs {
         let timeline = run.timeline.as_ref().expect("asked for");
         let complete = timeline.to_ns == timeline.requested_to_ns;
-        let total: u64 = run.operations.iter().map(|found| found.count).sum();
+        let total: u64 = run.operations.iter().map(|operation| operation.count).sum();
         assert_eq!(complete, timeline.op.len() as u64 == total, "{}: all are there, or it was cut", run.label);
         let dies = held(timeline, |i| Some((timeline.die[i], timeline.start_ns[i], timeline.end_ns[i])));
         assert!(!overlaps(&dies), "a die does one thing at a time");
@@ -151,9 +156,9 @@ fn a_window_is_the_part_of_the_whole_that_touches_it() {
         let (whole, part) = (whole.timeline.as_ref().expect("asked for"), part.timeline.as_ref().expect("asked for"));
         let touches = |i: &usize| whole.end_ns[*i] > 100_000_000 && whole.ready_ns[*i] < 200_000_000;
         let expected: Vec<_> = (0..whole.op.len()).filter(touches).map(|i| (whole.start_ns[i], whole.op[i])).collect();
-        let found: Vec<_> = part.start_ns.iter().copied().zip(part.op.iter().copied()).collect();
+        let sequence: Vec<_> = part.start_ns.iter().copied().zip(part.op.iter().copied()).collect();
         assert!(expected.len() > 100, "{}", expected.len());
-        assert_eq!(found, expected);
+        assert_eq!(sequence, expected);
     }
 }
 

@@ -119,9 +119,9 @@ impl ParquetSource {
 
     fn find_columns(&mut self) -> Result<(), TraceError> {
         let schema = self.file.metadata().file_metadata().schema_descr_ptr();
-        let found: Vec<&str> = schema.columns().iter().map(|column| column.name()).collect();
+        let names: Vec<&str> = schema.columns().iter().map(|column| column.name()).collect();
         for (index, name) in COLUMNS.into_iter().enumerate() {
-            self.places[index] = found.iter().position(|found| *found == name);
+            self.places[index] = names.iter().position(|other| *other == name);
             let problem = match self.places[index] {
                 None if index < REQUIRED => format!("there is no column {name}"),
                 Some(place) => match column::check(&schema.column(place)) {
@@ -131,7 +131,7 @@ impl ParquetSource {
                 },
                 None => continue,
             };
-            let excerpt = excerpt(format!("columns {}", found.join(", ")).as_bytes());
+            let excerpt = excerpt(format!("columns {}", names.join(", ")).as_bytes());
             return Err(self.bad(Fault::new(problem), excerpt));
         }
         Ok(())

@@ -18,8 +18,8 @@ fn assert_near(found: f64, expected: f64) {
 /// Eight erases each in 1000 bytes: 200 erases are reached after 25 000, and the next one fails.
 #[test]
 fn even_wear_ends_for_all_at_once() {
-    let found = forecast(&growth(10, |_, bytes| (bytes / 125) as u32), 200, 4);
-    for range in [found.first_block, found.spares_gone.expect("an end")] {
+    let predicted = forecast(&growth(10, |_, bytes| (bytes / 125) as u32), 200, 4);
+    for range in [predicted.first_block, predicted.spares_gone.expect("an end")] {
         assert_near(range.expected, 125.0 * 201.0);
         assert_near(range.low, range.expected);
         assert_near(range.high, range.expected);
@@ -31,14 +31,14 @@ fn even_wear_ends_for_all_at_once() {
 #[test]
 fn blocks_that_keep_rates_of_their_own_fail_by_these() {
     let rate = |block: u32| if block < 10 { 40 } else { 8 };
-    let found = forecast(&growth(100, |block, bytes| (bytes * rate(block) / 1000) as u32), 400, 8);
-    assert_near(found.exponent, 1.0);
-    assert_near(found.first_block.expected, 401.0 * 25.0);
-    assert_near(found.first_block.low, found.first_block.expected);
-    assert!(found.first_block.high > 2.0 * found.first_block.expected, "as if they drifted apart no further");
+    let predicted = forecast(&growth(100, |block, bytes| (bytes * rate(block) / 1000) as u32), 400, 8);
+    assert_near(predicted.exponent, 1.0);
+    assert_near(predicted.first_block.expected, 401.0 * 25.0);
+    assert_near(predicted.first_block.low, predicted.first_block.expected);
+    assert!(predicted.first_block.high > 2.0 * predicted.first_block.expected, "as if they drifted apart no further");
     // All of these at once; the erases go on among the others, which is later than the limit asks
     // for here.
-    assert_near(found.spares_gone.expect("an end").expected, 401.0 * 25.0);
+    assert_near(predicted.spares_gone.expect("an end").expected, 401.0 * 25.0);
 }
 
 /// Of 100 blocks ten take 40 erases each in 1000 bytes and ten take 20; the others are never
@@ -51,10 +51,10 @@ fn what_failed_blocks_took_goes_to_the_others() {
         _ => 0,
     };
     let measured = growth(100, |block, bytes| (bytes * rate(block) / 1000) as u32);
-    let found = forecast(&measured, 199, 20).spares_gone.expect("an end").expected;
+    let predicted = forecast(&measured, 199, 20).spares_gone.expect("an end").expected;
     // The first ten fail at 5000 bytes. The second have 100 erases then and would take another 5000
     // bytes; of 600 erases in 1000 bytes they took 200, and now they take all.
-    assert_near(found, 5_000.0 + 5_000.0 / 3.0);
+    assert_near(predicted, 5_000.0 + 5_000.0 / 3.0);
     assert!(forecast(&measured, 199, 30).spares_gone.is_some(), "then others must take their place");
 }
 
@@ -68,12 +68,15 @@ fn blocks_drawn_anew_drift_apart_as_the_root() {
         750 => 8 + 4 * bit(block, 0) + 5,
         _ => 8 + 4 * bit(block, 0) + 8 + 4 * bit(block, 1),
     });
-    let found = forecast(&measured, 999, 1);
-    assert_near(found.exponent, 0.5);
+    let predicted = forecast(&measured, 999, 1);
+    assert_near(predicted.exponent, 0.5);
     // 20x + 4√x = 1000 where x counts thousands of bytes.
     let root = (1000.0_f64 / 20.0 + 0.01).sqrt() - 0.1;
-    assert!((found.first_block.expected / (1000.0 * root * root) - 1.0).abs() < 1e-6, "{found:?}");
-    assert!(found.first_block.low < found.first_block.expected && found.first_block.expected < found.first_block.high);
+    assert!((predicted.first_block.expected / (1000.0 * root * root) - 1.0).abs() < 1e-6, "{predicted:?}");
+    assert!(
+        predicted.first_block.low < predicted.first_block.expected
+            && predicted.first_block.expected < predicted.first_block.high
+    );
 }
 
 /// Whoever was erased more in the first half is erased less in the second.
@@ -105,9 +108,9 @@ fn nothing_is_forecast_from_too_little() {
 fn wear_from_before_the_measured_part_is_part_of_the_life() {
     let rate = |block: u32| if block < 10 { 40 } else { 8 };
     let worn = growth(100, |block, bytes| ((10_000 + bytes) * rate(block) / 1000) as u32);
-    let found = forecast(&worn, 3_999, 8).first_block;
-    assert_near(found.expected, 4_000.0 * 25.0 - 10_000.0);
-    assert_near(found.low, found.expected);
+    let predicted = forecast(&worn, 3_999, 8).first_block;
+    assert_near(predicted.expected, 4_000.0 * 25.0 - 10_000.0);
+    assert_near(predicted.low, predicted.expected);
 }
 
 /// Two phases take turns, and the measured part ends with the one that wears less: the rate of both
@@ -115,16 +118,16 @@ fn wear_from_before_the_measured_part_is_part_of_the_life() {
 #[test]
 fn the_rate_of_the_whole_measured_part_is_in_the_range() {
     let measured = growth(10, |_, bytes| (if bytes <= 500 { bytes / 25 } else { 20 + (bytes - 500) / 100 }) as u32);
-    let found = forecast(&measured, 2_499, 1).first_block;
+    let predicted = forecast(&measured, 2_499, 1).first_block;
     // 25 erases in 1000 bytes, of which the second half alone would make 10.
-    assert!(found.low <= 100_000.0 && found.high > 200_000.0, "{found:?}");
+    assert!(predicted.low <= 100_000.0 && predicted.high > 200_000.0, "{predicted:?}");
 }
 
 /// The least worn device that is forecast, and the highest limit there is.
 #[test]
 fn no_limit_is_too_far_away_to_be_forecast() {
-    let found = forecast(&growth(10, |_, bytes| (bytes / 250) as u32), u32::MAX, 4);
-    for range in [found.first_block, found.spares_gone.expect("an end")] {
+    let predicted = forecast(&growth(10, |_, bytes| (bytes / 250) as u32), u32::MAX, 4);
+    for range in [predicted.first_block, predicted.spares_gone.expect("an end")] {
         assert_near(range.expected, 250.0 * 4_294_967_296.0);
     }
 }
