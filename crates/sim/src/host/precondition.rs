@@ -32,9 +32,8 @@ use crate::host::experiment::Experiment;
 use crate::host::server::{Host, ReadChecker};
 use crate::result::PreconditionFacts;
 use crate::study::Precondition;
-use crate::workload::lookahead::{ANNOUNCED, Ahead};
 use crate::workload::paging::Extent;
-use crate::workload::stream::Requests;
+use crate::workload::stream::{ANNOUNCED, Ahead, Requests};
 
 /// Share of the physical pages that a window programs.
 const WINDOW: f64 = 0.5;

@@ -49,9 +49,8 @@ use crate::result::{
 use crate::study::Precondition;
 use crate::timing::device::Simulated;
 use crate::workload::load::Load;
-use crate::workload::lookahead::{Ahead, all_calls};
-use crate::workload::mapped_pages::MappedPages;
-use crate::workload::paging::{Extent, HostRequest};
+use crate::workload::paging::{Extent, HostRequest, MappedPages};
+use crate::workload::stream::{Ahead, all_calls};
 use crate::{EventTiming, SimError};
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.

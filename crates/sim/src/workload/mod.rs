@@ -2,8 +2,6 @@
 
 pub mod byte_range;
 pub(crate) mod load;
-pub(crate) mod lookahead;
-pub(crate) mod mapped_pages;
 pub mod overview;
 pub(crate) mod paging;
 pub(crate) mod stream;
