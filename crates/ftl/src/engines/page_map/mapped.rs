@@ -337,7 +337,6 @@ pub trait PageMapped {
     /// The logical page that an unreadable page held.
     #[cold]
     fn lose<D: Device>(&self, flash: &mut FlashPort<D>, ppn: Ppn) -> Lpn {
-        debug_assert!(flash.device().peek(ppn).is_none(), "{ppn} is lost, but carries {:?}", flash.device().peek(ppn));
         flash.note(Note::LostPage);
         self.owner_of(ppn).unwrap_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"))
     }
