@@ -99,11 +99,11 @@ pub struct DeviceText {
     pub gc_channels: Option<Count>,
     /// Whether collections let reads pass between their operations.
     pub gc_yields: Option<bool>,
-    /// What the host link moves each way, 1 B/s or more; when not given, data move at once.
+    /// What the host link moves each way, 1 kB/s or more; when not given, data move at once.
     pub link_bandwidth: Option<BytesPerSecond>,
     /// What a command takes on the host link besides its data; it holds nothing.
     pub link_latency: Option<Nanoseconds>,
-    /// Commands that the controller can be at in the same time, 1 or more; when not given, all.
+    /// Commands that the controller can be at in the same time, 1 to 1024; when not given, all.
     pub controller_cores: Option<Count>,
     /// What a command takes of the controller.
     pub controller_latency: Option<Nanoseconds>,

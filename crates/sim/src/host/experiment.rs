@@ -29,8 +29,6 @@ use crate::workload::survey::{Survey, choose};
 
 /// The most requests that a closed loop keeps outstanding: what `NVMe` allows in one queue.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
-/// Flash operations that may be under way, some two gigabytes of them.
-const MOST_UNDER_WAY: usize = 1 << 24;
 /// The most points of a time series; more than a chart can show, few enough to store.
 const MAX_SAMPLES: u32 = 100_000;
 
@@ -125,6 +123,7 @@ impl Experiment {
         let span_pages = (!wraps).then_some(survey.span_pages);
         let device = draft.resolve(span_pages, seed)?;
         let (verify, requests) = (study.run.verify.unwrap_or(false), survey.facts.requests);
+        let waiting = study.run.waiting.unwrap_or(true);
         let at_once = plans.len().min(rayon::current_num_threads());
         limit.check_runs(device.geometry.pages(), verify, at_once)?;
         let mut experiment = Self {
@@ -144,11 +143,11 @@ impl Experiment {
             verify,
             memory_limit: study.run.memory_limit,
             skip: skip(&study.run, requests)?,
-            most_under_way: MOST_UNDER_WAY,
+            most_under_way: limit.most_under_way(waiting, at_once),
             probe_config: ProbeConfig {
                 classes: study.run.classes.unwrap_or(false),
                 timeline: study.run.timeline,
-                waiting: study.run.waiting.unwrap_or(true),
+                waiting,
             },
             plans,
         };

@@ -190,8 +190,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
                 before.life.look(bytes, spares, || before.wear.counts(self.chip()));
             }
             self.measure_ended()?;
+            self.check_backlog()?;
             if number % REPORT_EVERY == 0 {
-                self.check_backlog()?;
                 reporter.report(number)?;
             }
         }
@@ -308,11 +308,18 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         if under_way <= most {
             return Ok(());
         }
-        Err(SimError::study(format!(
-            "ftl \"{}\": the device falls ever further behind: {under_way} flash operations wait, and at most {most} may. \
-             Let requests come more slowly (workload.speedup below 1), or take a closed loop (host.loop = \"closed\")",
-            self.plan.label
-        )))
+        let label = &self.plan.label;
+        Err(SimError::study(match self.experiment.queue_depth {
+            None => format!(
+                "ftl \"{label}\": the device falls ever further behind: {under_way} flash operations wait, and at most {most} may. \
+                 Let requests come more slowly (workload.speedup below 1), take a closed loop (host.loop = \"closed\"), \
+                 or raise run.memory_limit"
+            ),
+            Some(depth) => format!(
+                "ftl \"{label}\": {under_way} flash operations of {depth} outstanding requests wait, and at most {most} may. \
+                 Lower host.queue_depth, take shorter requests or larger pages, or raise run.memory_limit"
+            ),
+        }))
     }
 
     /// How things stand.
@@ -513,12 +520,12 @@ mod tests {
     use crate::host::control::{Control, Order};
     use crate::parse_toml;
 
-    /// What becomes of an open loop with such a gap between writes, where few operations may be
-    /// under way.
-    fn served(gap: &str) -> Result<u64, Halt> {
+    /// What becomes of a host that writes so many bytes at a time with such a gap between, where
+    /// few operations may be under way.
+    fn served(host: &str, size: &str, gap: &str) -> Result<u64, Halt> {
         let text = format!(
             "[device]\nchannels = 1\nblocks_per_plane = 64\nspare = 0.2\n[workload.generator]\nrequests = 5000\nspan = \"8MiB\"\n\
-             write_share = 1.0\nsizes = \"4KiB\"\narrivals = {{ constant = {{ gap = \"{gap}\" }} }}\n[[ftl]]\nname = \"page\""
+             write_share = 1.0\nsizes = \"{size}\"\narrivals = {{ constant = {{ gap = \"{gap}\" }} }}\n[host]\n{host}\n[[ftl]]\nname = \"page\""
         );
         let (study, control) = (parse_toml(&text, "test").expect("valid"), Control::new());
         let mut experiment = Experiment::check(&study, &control).expect("valid");
@@ -530,10 +537,21 @@ mod tests {
 
     #[test]
     fn an_open_loop_that_falls_ever_further_behind_is_refused_with_advice() {
-        assert_eq!(served("2ms").expect("the device keeps up"), 5000);
-        let Err(Halt::Input(error)) = served("50us") else { panic!("it falls behind") };
+        assert_eq!(served("", "4KiB", "2ms").expect("the device keeps up"), 5000);
+        let Err(Halt::Input(error)) = served("", "4KiB", "50us") else { panic!("it falls behind") };
         let message = error.to_string();
         for part in ["ftl \"page\"", "further behind", "at most 500", "workload.speedup", "host.loop = \"closed\""] {
+            assert!(message.contains(part), "`{part}` is missing in: {message}");
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_of_too_many_operations_is_refused_with_advice() {
+        let host = |depth| format!("loop = \"closed\"\nqueue_depth = {depth}");
+        assert_eq!(served(&host(64), "4KiB", "1us").expect("few are under way"), 5000);
+        let Err(Halt::Input(error)) = served(&host(64), "64KiB", "1us") else { panic!("too many are under way") };
+        let message = error.to_string();
+        for part in ["ftl \"page\"", "64 outstanding requests", "at most 500", "Lower host.queue_depth"] {
             assert!(message.contains(part), "`{part}` is missing in: {message}");
         }
     }

@@ -6,6 +6,7 @@
 //! bound; that is why the limit is below what the machine has.
 
 use std::fs;
+use std::ops::RangeInclusive;
 
 use crate::SimError;
 
@@ -18,6 +19,13 @@ const VERIFIED_PAGE_BYTES: u64 = 61;
 /// Bytes that the dense numbering keeps of each page touched, half of its table being empty after
 /// it has grown.
 const DENSE_PAGE_BYTES: u64 = 34;
+
+/// Bytes of a flash operation that waits, and of one whose request is explained as well: 16.7
+/// million single reads that waited took 4.3 GB, and the accounts of their requests 8.6 GB more.
+const OPERATION_BYTES: u64 = 256;
+const EXPLAINED_OPERATION_BYTES: u64 = 768;
+/// Flash operations that may wait on any machine, and at most.
+const WAITING_OPERATIONS: RangeInclusive<u64> = 1 << 16..=1 << 24;
 
 /// Share of the memory available now that a study may take, unless it says otherwise.
 const SHARE: f64 = 0.8;
@@ -54,6 +62,13 @@ impl Limit {
             gib(needed),
             self.says()
         )))
+    }
+
+    /// Flash operations that may wait in each of several runs at once.
+    pub(crate) fn most_under_way(self, is_explained: bool, at_once: usize) -> usize {
+        let operation_bytes = if is_explained { EXPLAINED_OPERATION_BYTES } else { OPERATION_BYTES };
+        let most = self.bytes / (operation_bytes * at_once.max(1) as u64);
+        most.clamp(*WAITING_OPERATIONS.start(), *WAITING_OPERATIONS.end()) as usize
     }
 
     /// Refuses a dense numbering of so many pages, if it would take more.
@@ -113,6 +128,16 @@ mod tests {
             assert!(error.contains(part), "{error}");
         }
         assert!(limit.check_dense(1 << 26).expect_err("2.1 GiB").to_string().contains("2.1 GiB"));
+    }
+
+    #[test]
+    fn fewer_operations_may_wait_where_memory_is_less() {
+        let limit = Limit::of(Some(3 << 30));
+        assert_eq!(limit.most_under_way(true, 1), 1 << 22);
+        assert_eq!(limit.most_under_way(true, 4), 1 << 20);
+        assert_eq!(limit.most_under_way(false, 1), 3 << 22);
+        assert_eq!(Limit::of(Some(1)).most_under_way(true, 1), 1 << 16);
+        assert_eq!(Limit::of(Some(u64::MAX)).most_under_way(true, 1), 1 << 24);
     }
 
     #[test]

@@ -291,17 +291,22 @@ impl Draft {
     fn check_front_end(&self) -> Result<(), SimError> {
         let FrontEnd { link_bytes_per_s, cores, core_ns, .. } = self.keys.front_end;
         let refuse = |sentence: &str| Err(SimError::study(sentence));
-        if link_bytes_per_s == Some(0) {
-            return refuse(
-                "device.link_bandwidth = 0: nothing would ever arrive; give a rate such as \"3.5GB/s\", or \
-                 leave it out for a link that takes no time",
-            );
+        if let Some(rate) = link_bytes_per_s
+            && rate < FrontEnd::LEAST_BYTES_PER_S
+        {
+            return refuse(&format!(
+                "device.link_bandwidth = {rate} B/s: must be {} B/s or more; give a rate such as \"3.5GB/s\", or leave it \
+                 out for a link that takes no time",
+                FrontEnd::LEAST_BYTES_PER_S
+            ));
         }
-        if cores == Some(0) {
-            return refuse(
-                "device.controller_cores = 0: no command would ever be served; give 1 or more, or leave it \
-                 out for a core a command",
-            );
+        if let Some(cores) = cores
+            && !(1..=FrontEnd::MOST_CORES).contains(&cores)
+        {
+            return refuse(&format!(
+                "device.controller_cores = {cores}: must be from 1 to {}; leave it out for a core for every command",
+                FrontEnd::MOST_CORES
+            ));
         }
         if cores.is_some() && core_ns == 0 {
             return refuse(
