@@ -122,7 +122,8 @@ fn a_slower_link_or_controller_is_noticed() {
 
 #[test]
 fn a_missing_second_register_is_noticed() {
-    let missing: [(&str, fn(&mut Rules)); 2] =
+    type Change = fn(&mut Rules);
+    let missing: [(&str, Change); 2] =
         [("reads", |rules| rules.cache_read = false), ("programs", |rules| rules.cache_program = false)];
     let cases = default_cases();
     for (name, missing) in missing {

@@ -41,17 +41,6 @@ fn devices() {
         ("suspend = \"reads\"", &["device.suspend", "reads", "erase"]),
         ("resume_latency = \"5us\"", &["resume_latency", "nothing is suspended", "both"]),
         ("suspend = \"erase\"\nsuspend_latency = \"2h\"", &["device.suspend_latency", "7200000000000ns"]),
-        ("link_bandwidth = \"0B/s\"", &["device.link_bandwidth = 0 B/s", "1000 B/s or more", "leave it out"]),
-        ("link_bandwidth = \"999B/s\"", &["device.link_bandwidth = 999 B/s", "1000 B/s or more"]),
-        (
-            "controller_latency = \"5us\"\ncontroller_cores = 0",
-            &["device.controller_cores = 0", "1 to 1024", "leave it out"],
-        ),
-        (
-            "controller_latency = \"5us\"\ncontroller_cores = 4294967295",
-            &["device.controller_cores = 4294967295", "1 to 1024"],
-        ),
-        ("controller_cores = 2", &["device.controller_cores", "set controller_latency"]),
         ("gc_channels = 0", &["device.gc_channels = 0", "1 to the device's 4 channels"]),
         ("gc_channels = 5", &["device.gc_channels = 5", "leave it out"]),
         ("channels = 70000", &["70000", "65536 dies"]),
@@ -88,6 +77,25 @@ fn devices() {
         ("pricing = \"free\"", &["device.pricing", "free", "parallel"]),
         ("program_order = \"down\"", &["device.program_order", "down", "ascending"]),
         ("blocks = 5", &["device.blocks", "there is no key", "blocks_per_plane"]),
+    ] {
+        refused(&text(device, WORKLOAD, FTL), parts);
+    }
+}
+
+#[test]
+fn links_and_controllers() {
+    for (device, parts) in [
+        ("link_bandwidth = \"0B/s\"", &["device.link_bandwidth = 0 B/s", "1000 B/s or more", "leave it out"] as &[_]),
+        ("link_bandwidth = \"999B/s\"", &["device.link_bandwidth = 999 B/s", "1000 B/s or more"]),
+        (
+            "controller_latency = \"5us\"\ncontroller_cores = 0",
+            &["device.controller_cores = 0", "1 to 1024", "leave it out"],
+        ),
+        (
+            "controller_latency = \"5us\"\ncontroller_cores = 4294967295",
+            &["device.controller_cores = 4294967295", "1 to 1024"],
+        ),
+        ("controller_cores = 2", &["device.controller_cores", "set controller_latency"]),
     ] {
         refused(&text(device, WORKLOAD, FTL), parts);
     }

@@ -5,7 +5,7 @@
 //! where the border is moved: the hits of a map that is used in turns fall off a cliff, which a
 //! step's worth of ghosts and tail does not see from below. It costs up to 6.5 % with the sizes
 //! that are tried here (the first 10 000 requests of Financial1 with 256 KiB), and elsewhere the
-//! border saves up to 12 %. It is 7.1 % on a window of hm_0 with 224 KiB, and 7.7 % where that is
+//! border saves up to 12 %. It is 7.1 % on a window of `hm_0` with 224 KiB, and 7.7 % where that is
 //! served five times: more rounds do not bring the border back.
 
 use super::levellers::recorded;

@@ -99,7 +99,9 @@ impl Queues {
         let operations = taking.operations.clone();
         if !taking.has_left_first_registers && operations.iter().all(|&node| self.operation(node).has_sensed) {
             self.dies[die].serving[0].has_left_first_registers = true;
-            operations.into_iter().for_each(|node| self.ask_bus(node));
+            for node in operations {
+                self.ask_bus(node);
+            }
         }
     }
 
