@@ -10,6 +10,8 @@
 //! Invariant: totals meet at both ends. What the causes add up to is what the flash counted,
 //! because there is no other way in.
 
+use std::cell::Cell;
+
 use flash::{FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::port::cause::Cause;
@@ -32,6 +34,14 @@ impl Awaited {
     pub const NOTHING: Self = Self { end: Moment::ZERO, clock: 0 };
 }
 
+/// What the host waits for, while [background work](FlashPort::begin_background) goes on.
+#[derive(Debug)]
+#[must_use]
+pub struct Foreground {
+    cursor: Moment,
+    chain: u32,
+}
+
 /// A device, and the cursor of the request that is being served.
 pub struct FlashPort<D: Device> {
     device: D,
@@ -50,6 +60,8 @@ pub struct FlashPort<D: Device> {
     collections: Box<[Vec<Moment>]>,
     /// How often the clock was started anew.
     clock: u32,
+    /// Whether anything that is answered has asked of time.
+    asked_of_time: Cell<bool>,
     seq: u64,
     hash: u64,
 }
@@ -67,6 +79,7 @@ impl<D: Device> FlashPort<D> {
             tally: Tally::default(),
             collections: vec![Vec::new(); device.geometry().channels() as usize].into(),
             clock: 0,
+            asked_of_time: Cell::new(false),
             seq: 0,
             hash: 0,
             device,
@@ -261,13 +274,28 @@ impl<D: Device> FlashPort<D> {
     /// Does work that begins now and that the host does not wait for.
     #[inline]
     pub fn in_background<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let (start, chain) = (self.cursor, self.chain);
+        let foreground = self.begin_background();
+        let result = work(self);
+        self.end_background(foreground);
+        result
+    }
+
+    /// Begins work that the host does not wait for, where it cannot be a closure as for
+    /// [`in_background`](Self::in_background).
+    #[inline]
+    pub fn begin_background(&mut self) -> Foreground {
+        let foreground = Foreground { cursor: self.cursor, chain: self.chain };
         self.chains = self.chains.wrapping_add(1).max(1);
         self.chain = self.chains;
-        let result = work(self);
+        foreground
+    }
+
+    /// Ends it, and goes back to what the host waits for.
+    #[expect(clippy::needless_pass_by_value, reason = "it ends with the background work and cannot be used twice")]
+    #[inline]
+    pub fn end_background(&mut self, foreground: Foreground) {
         self.device.end_background(self.chain);
-        (self.cursor, self.chain) = (start, chain);
-        result
+        (self.cursor, self.chain) = (foreground.cursor, foreground.chain);
     }
 
     /// Time passes in the controller, on RAM or registers: what the request does next begins later.
@@ -335,6 +363,7 @@ impl<D: Device> FlashPort<D> {
     /// How long a channel stays busy from the cursor on, its bus or a die of it, by what is queued
     /// now; zero when it is idle.
     pub fn busy(&self, channel: u32) -> Nanos {
+        self.asked_of_time.set(true);
         self.device.busy(channel, self.cursor)
     }
 
@@ -347,6 +376,7 @@ impl<D: Device> FlashPort<D> {
     /// How long an operation on a block would take from the cursor on, waiting included, by what is
     /// queued now.
     pub fn estimate(&self, op: FlashOp, pbn: Pbn) -> Nanos {
+        self.asked_of_time.set(true);
         self.device.estimate(self.task(op, pbn, false), self.cursor)
     }
 
@@ -360,6 +390,7 @@ impl<D: Device> FlashPort<D> {
 
     /// Whether a collection on a channel is not over.
     pub fn is_collecting(&self, channel: u32) -> bool {
+        self.asked_of_time.set(true);
         self.collections[channel as usize].iter().any(|&end| !self.device.is_over(end))
     }
 
@@ -386,6 +417,7 @@ impl<D: Device> FlashPort<D> {
     /// The time.
     #[inline]
     pub fn now(&self) -> Nanos {
+        self.asked_of_time.set(true);
         self.device.now()
     }
 
@@ -393,7 +425,14 @@ impl<D: Device> FlashPort<D> {
     /// that it can be.
     #[inline]
     pub fn earliest(&self) -> Nanos {
+        self.asked_of_time.set(true);
         self.cursor.earliest
+    }
+
+    /// For the shell: whether a scheme has asked of time. What one that has not does is the same
+    /// whatever the time.
+    pub fn has_asked_of_time(&self) -> bool {
+        self.asked_of_time.get()
     }
 
     /// The end of all that the request in hand has asked for.

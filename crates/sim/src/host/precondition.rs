@@ -17,6 +17,11 @@
 //! that it has not written itself, since reading such a page of an erased device costs nothing;
 //! else nothing. A trace says what was asked of a device in use.
 //!
+//! Time stands still meanwhile, unless the translation layer asks of it: what is measured begins
+//! with idle resources, and what a scheme that does not ask of time does is the same whatever the
+//! time. Whether it asks, only preparing it shows, so a preparation ends where it does, and is done
+//! again while time passes ([`Prepared::AskedOfTime`]).
+//!
 //! Limits: *fill* and *steady* touch the whole logical space whatever the workload touches.
 //! Overwriting at random is the usual worst case, not the state that the workload itself would lead
 //! to; for that, take *workload*, or run the workload longer.
@@ -26,8 +31,9 @@ use ftl::{Cause, Device, FlashOp};
 use random::SeededRng;
 use trace::HostOp;
 
+use crate::SimError;
 use crate::error::{Halt, Stage};
-use crate::host::control::Reporter;
+use crate::host::control::{Reporter, Stopped};
 use crate::host::experiment::Experiment;
 use crate::host::server::{Host, ReadChecker};
 use crate::result::PreconditionFacts;
@@ -47,44 +53,51 @@ const SETTLED: f64 = 0.01;
 /// Overwrites between two looks at the counts.
 const STRIDE: usize = 1024;
 
-/// Prepares the device; returns what was done.
+/// How a preparation ended.
+pub(crate) enum Prepared {
+    /// The device is prepared, and what was done.
+    Done(Option<PreconditionFacts>),
+    /// Time stood still, and the translation layer asked of it.
+    AskedOfTime,
+}
+
+/// Why a preparation ended early.
+enum End {
+    Halt(Halt),
+    AskedOfTime,
+}
+
+impl From<Halt> for End {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
+impl From<Stopped> for End {
+    fn from(stopped: Stopped) -> Self {
+        Self::Halt(stopped.into())
+    }
+}
+
+impl From<SimError> for End {
+    fn from(error: SimError) -> Self {
+        Self::Halt(error.into())
+    }
+}
+
+/// Prepares the device, while time passes or not.
 pub(crate) fn prepare<D: Device, W: ReadChecker<D::Data>>(
     host: &mut Host<D, W>,
+    time_passes: bool,
     experiment: &Experiment,
     reporter: &Reporter,
-) -> Result<Option<PreconditionFacts>, Halt> {
-    let Experiment { precondition, device, seed, workload, .. } = experiment;
-    let mut preparation = Preparation { host, logical_pages: device.logical_pages, written: 0, reporter };
-    match precondition {
-        Precondition::Auto | Precondition::None => Ok(None),
-        Precondition::Fill => {
-            let page_write_amplification = preparation.fill()?;
-            Ok(Some(PreconditionFacts {
-                mode: "fill",
-                pages_written: preparation.written,
-                page_write_amplification,
-                settled: None,
-            }))
-        }
-        Precondition::Steady => {
-            preparation.fill()?;
-            let (page_write_amplification, settled) = preparation.overwrite(*seed)?;
-            Ok(Some(PreconditionFacts {
-                mode: "steady",
-                pages_written: preparation.written,
-                page_write_amplification,
-                settled: Some(settled),
-            }))
-        }
-        Precondition::Workload => {
-            let page_write_amplification = preparation.rehearse(workload.open(experiment.pager())?)?;
-            Ok(Some(PreconditionFacts {
-                mode: "workload",
-                pages_written: preparation.written,
-                page_write_amplification,
-                settled: None,
-            }))
-        }
+) -> Result<Prepared, Halt> {
+    let logical_pages = experiment.device.logical_pages;
+    let preparation = Preparation { host, logical_pages, written: 0, time_passes, reporter };
+    match preparation.prepare(experiment) {
+        Ok(facts) => Ok(Prepared::Done(facts)),
+        Err(End::AskedOfTime) => Ok(Prepared::AskedOfTime),
+        Err(End::Halt(halt)) => Err(halt),
     }
 }
 
@@ -104,12 +117,28 @@ struct Preparation<'a, D: Device, W> {
     logical_pages: u32,
     /// Host pages written so far.
     written: u64,
+    time_passes: bool,
     reporter: &'a Reporter<'a>,
 }
 
 impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
+    fn prepare(mut self, experiment: &Experiment) -> Result<Option<PreconditionFacts>, End> {
+        let Experiment { precondition, seed, workload, .. } = experiment;
+        let (mode, page_write_amplification, settled) = match precondition {
+            Precondition::Auto | Precondition::None => return Ok(None),
+            Precondition::Fill => ("fill", self.fill()?, None),
+            Precondition::Steady => {
+                self.fill()?;
+                let (page_write_amplification, settled) = self.overwrite(*seed)?;
+                ("steady", page_write_amplification, Some(settled))
+            }
+            Precondition::Workload => ("workload", self.rehearse(workload.open(experiment.pager())?)?, None),
+        };
+        Ok(Some(PreconditionFacts { mode, pages_written: self.written, page_write_amplification, settled }))
+    }
+
     /// Writes every page once, in order; returns the write amplification of that.
-    fn fill(&mut self) -> Result<f64, Halt> {
+    fn fill(&mut self) -> Result<f64, End> {
         let at_once = self.host.flash().device().geometry().pages_per_block();
         let mut first = 0;
         while first < self.logical_pages {
@@ -123,7 +152,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
 
     /// Overwrites at random until write amplification settles; returns that of the last window and
     /// whether it settled.
-    fn overwrite(&mut self, master_seed: u64) -> Result<(f64, bool), Halt> {
+    fn overwrite(&mut self, master_seed: u64) -> Result<(f64, bool), End> {
         let mut random = SeededRng::named(master_seed, "precondition");
         let physical = f64::from(self.host.flash().device().geometry().pages());
         let (begun, filled) = (self.programs(), self.written);
@@ -157,7 +186,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
 
     /// Writes what the workload reads and writes, in its order; returns the write amplification of
     /// that, 0 where that is nothing.
-    fn rehearse(&mut self, requests: Requests) -> Result<f64, Halt> {
+    fn rehearse(&mut self, requests: Requests) -> Result<f64, End> {
         let mut requests = Ahead::of(requests);
         while let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))? {
             if matches!(request.op, HostOp::Read | HostOp::Write) {
@@ -177,12 +206,13 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         }
     }
 
-    fn write(&mut self, extent: Extent) -> Result<(), Halt> {
+    fn write(&mut self, extent: Extent) -> Result<(), End> {
         self.host
             .write_with_cause(Cause::Precondition, extent)
             .map_err(|fault| Halt::Fault(Stage::Precondition(self.written), fault))?;
         self.written += u64::from(extent.pages);
-        Ok(())
+        let is_done = self.time_passes || !self.host.flash().has_asked_of_time();
+        if is_done { Ok(()) } else { Err(End::AskedOfTime) }
     }
 
     fn programs(&self) -> u64 {

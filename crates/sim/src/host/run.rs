@@ -34,7 +34,7 @@ use crate::host::control::Reporter;
 use crate::host::experiment::{Experiment, Plan};
 use crate::host::mount::mount;
 use crate::host::outstanding::{Outstanding, Pending};
-use crate::host::precondition::prepare;
+use crate::host::precondition::{Prepared, prepare};
 use crate::host::server::{Host, NoCheck, ReadChecker};
 use crate::observe::log::{Part, Row};
 use crate::observe::metrics::{
@@ -67,10 +67,10 @@ pub(crate) fn run(
     measuring: &Reporter,
 ) -> Result<RunResult, Halt> {
     if experiment.verify {
-        let oracle = ExactOracle::new(experiment.device.logical_pages);
-        Run::<Full<u64>, _>::new(experiment, plan, oracle, log)?.finish(preparing, measuring)
+        let oracle = || ExactOracle::new(experiment.device.logical_pages);
+        Run::<Full<u64>, _>::prepared(experiment, plan, oracle, log, preparing)?.finish(measuring)
     } else {
-        Run::<Lean, _>::new(experiment, plan, NoCheck, log)?.finish(preparing, measuring)
+        Run::<Lean, _>::prepared(experiment, plan, || NoCheck, log, preparing)?.finish(measuring)
     }
 }
 
@@ -81,6 +81,8 @@ struct Run<'a, S: Store, W> {
     metrics: Metrics,
     /// Which pages hold data, where a read can find none.
     held: Option<MappedPages>,
+    /// What was done to prepare the device.
+    preparation: Option<PreconditionFacts>,
     load: Load,
     log: Option<Part>,
     sampler: Sampler,
@@ -90,33 +92,66 @@ struct Run<'a, S: Store, W> {
 }
 
 impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
-    fn new(experiment: &'a Experiment, plan: &'a Plan, checker: W, log: Option<Part>) -> Result<Self, Halt> {
+    /// A run on a device that is prepared: while time stands still, if the translation layer does
+    /// not ask of it.
+    fn prepared(
+        experiment: &'a Experiment,
+        plan: &'a Plan,
+        checker: impl Fn() -> W,
+        log: Option<Part>,
+        reporter: &Reporter,
+    ) -> Result<Self, Halt> {
+        let mut host = Self::host(experiment, plan, checker())?;
+        host.device_mut().timing.stop_clock();
+        if let Prepared::Done(facts) = prepare(&mut host, false, experiment, reporter)? {
+            return Ok(Self::new(experiment, plan, host, facts, log));
+        }
+        let mut host = Self::host(experiment, plan, checker())?;
+        let Prepared::Done(facts) = prepare(&mut host, true, experiment, reporter)? else {
+            unreachable!("time passes");
+        };
+        Ok(Self::new(experiment, plan, host, facts, log))
+    }
+
+    /// A fresh device under its translation layer.
+    fn host(experiment: &Experiment, plan: &Plan, checker: W) -> Result<Host<Simulated<S>, W>, Halt> {
         let device = &experiment.device;
         let ftl = registry::create(&plan.stack, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
         let chip = Chip::new(device.geometry, &device.chip);
         let flash = FlashPort::new(Timed { chip, timing: device.timing() });
+        Ok(Host::new(flash, ftl, checker))
+    }
+
+    fn new(
+        experiment: &'a Experiment,
+        plan: &'a Plan,
+        host: Host<Simulated<S>, W>,
+        preparation: Option<PreconditionFacts>,
+        log: Option<Part>,
+    ) -> Self {
+        let device = &experiment.device;
         let prepared = experiment.precondition != Precondition::None;
         let held = (!prepared || experiment.survey.facts.pages_trimmed > 0)
             .then(|| MappedPages::new(device.logical_pages, prepared));
         let metrics = Metrics::new((experiment.skip == 0).then_some(Nanos::ZERO));
         let load = Load::new(experiment.survey.facts.requests);
-        Ok(Self {
+        Self {
             experiment,
             plan,
-            observes_responses: ftl.observes_responses(),
-            host: Host::new(flash, ftl, checker),
+            observes_responses: host.ftl().observes_responses(),
+            host,
             metrics,
             held,
+            preparation,
             load,
             log,
             sampler: Sampler::new(0, 1, 1, &Tally::default()),
             outstanding: Outstanding::default(),
-        })
+        }
     }
 
-    fn finish(mut self, preparing: &Reporter, measuring: &Reporter) -> Result<RunResult, Halt> {
-        let prepared = prepare(&mut self.host, self.experiment, preparing)?;
+    fn finish(mut self, measuring: &Reporter) -> Result<RunResult, Halt> {
         self.host.restart();
         self.host.device_mut().timing.watch_from_now(self.experiment.probe_config);
         let begun = Instant::now();
@@ -124,7 +159,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         self.log.take().map_or(Ok(()), Part::finish)?;
         let measured_wall_s = begun.elapsed().as_secs_f64();
         let endurance = self.endurance(&before, end_of_life.is_some());
-        let result = self.result(&before, prepared, series, endurance);
+        let result = self.result(&before, series, endurance);
         let result = RunResult { measured_wall_s, end_of_life, ..result };
         if !self.experiment.verify {
             self.compare_totals()?;
@@ -399,13 +434,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         (reads > 0).then(|| empty as f64 / reads as f64)
     }
 
-    fn result(
-        &self,
-        before: &Before,
-        prepared: Option<PreconditionFacts>,
-        series: Series,
-        endurance: Endurance,
-    ) -> RunResult {
+    fn result(&self, before: &Before, series: Series, endurance: Endurance) -> RunResult {
         let Self { experiment, plan, host, metrics, load, .. } = self;
         let tally = host.flash().tally().since(&before.tally);
         let requests = metrics.asked;
@@ -463,7 +492,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             service_ns,
             gauges: host.ftl().gauges().into_iter().map(|gauge| (gauge.name, gauge.value)).collect(),
             series,
-            precondition: prepared,
+            precondition: self.preparation,
             mount: None,
         }
     }
@@ -533,6 +562,47 @@ mod tests {
         let order = Order { index: 0, first_failed: &AtomicUsize::new(usize::MAX) };
         let reporter = || control.reporter(0, order);
         run(&experiment, &experiment.plans[0], None, &reporter(), &reporter()).map(|run| run.requests.write)
+    }
+
+    /// How a device is prepared under a stack, while time passes or not: the event hash, and the
+    /// programs that it took.
+    fn prepared(stack: &str, precondition: &str, time_passes: bool) -> Option<(u64, u64)> {
+        let text = format!(
+            "[device]\nchannels = 2\ndies_per_channel = 2\nblocks_per_plane = 24\npages_per_block = 16\nspare = 0.3\n\
+             [workload.generator]\nrequests = 2000\nspan = \"2MiB\"\nwrite_share = 0.5\nsizes = \"4KiB\"\n\
+             [run]\nprecondition = \"{precondition}\"\n[[ftl]]\nname = \"{stack}\""
+        );
+        let (study, control) = (parse_toml(&text, "test").expect("valid"), Control::new());
+        let experiment = Experiment::check(&study, &control).expect("valid");
+        let mut host = Run::<Lean, _>::host(&experiment, &experiment.plans[0], NoCheck).expect("valid");
+        if !time_passes {
+            host.device_mut().timing.stop_clock();
+        }
+        let order = Order { index: 0, first_failed: &AtomicUsize::new(usize::MAX) };
+        let prepared = prepare(&mut host, time_passes, &experiment, &control.reporter(0, order)).expect("it is legal");
+        let Prepared::Done(facts) = prepared else { return None };
+        assert!(facts.expect("it is asked for").pages_written > 1000);
+        assert!(time_passes || host.flash().device().timing.under_way() == 0);
+        Some((host.flash().event_hash(), host.flash().tally().total(FlashOp::Program)))
+    }
+
+    #[test]
+    fn a_device_is_prepared_alike_whether_time_passes_or_stands_still() {
+        for stack in ["page", "dftl", "fast", "waftl", "treeftl", "jtl", "page+owl", "dftl+lru", "fast+bplru"] {
+            for precondition in ["fill", "steady", "workload"] {
+                let passing = prepared(stack, precondition, true);
+                assert!(passing.is_some());
+                assert_eq!(prepared(stack, precondition, false), passing, "{stack}, {precondition}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_preparation_without_time_ends_where_the_translation_layer_asks_of_time() {
+        for stack in ["rftl:cmt=4KiB", "bdb"] {
+            assert_eq!(prepared(stack, "steady", false), None, "{stack}");
+            assert!(prepared(stack, "steady", true).is_some(), "{stack}");
+        }
     }
 
     #[test]

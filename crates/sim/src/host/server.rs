@@ -170,7 +170,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
     /// Writes neighbouring pages under a cause, when what was asked before is done.
     pub(crate) fn write_with_cause(&mut self, cause: Cause, extent: Extent) -> Result<(), Fault> {
         let Self { flash, server } = self;
-        let request = request_of(extent, flash.now(), Hint::NONE);
+        let request = request_of(extent, flash.device().now(), Hint::NONE);
         flash.begin(request.arrival);
         flash.with_cause(cause, |flash| server.write(flash, &request))?;
         flash.wait();

@@ -10,12 +10,22 @@ use std::cmp::Ordering;
 
 use ftl::Cause;
 
+/// How many pages a bus lists, beside those that its dies can hold, before it forgets some.
+const FORGOTTEN: usize = 64;
+
 /// The order in which pages ask for a bus: by moment, by round of that moment, by issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
     pub(super) asks: u64,
     pub(super) round: u32,
     pub(super) issue: u64,
+}
+
+impl Turn {
+    #[inline]
+    fn is_before(&self, other: &Self) -> bool {
+        self.asks < other.asks || self.asks == other.asks && (self.round, self.issue) < (other.round, other.issue)
+    }
 }
 
 /// A page that moves, has moved, or will.
@@ -36,8 +46,6 @@ pub(super) struct Transfer {
 pub(super) struct Bus {
     /// Pages in the order in which they move; the first of them may have moved.
     booked: Vec<Transfer>,
-    /// How many of them had moved when that was last looked at.
-    over: usize,
     /// How many of those that have moved are kept, to tell what others waited for.
     kept: usize,
     transfer_ns: u64,
@@ -48,39 +56,48 @@ pub(super) struct Bus {
 impl Bus {
     /// An idle bus of a channel whose dies can hold so many pages.
     pub(super) fn new(transfer_ns: u64, pages: u32) -> Self {
-        Self { booked: Vec::new(), over: 0, kept: pages as usize, transfer_ns, transfers: 0 }
+        Self { booked: Vec::new(), kept: pages as usize, transfer_ns, transfers: 0 }
     }
 
     /// Forgets all.
     pub(super) fn clear(&mut self) {
         self.booked.clear();
-        (self.over, self.transfers) = (0, 0);
+        self.transfers = 0;
+    }
+
+    /// Books a page, if it comes after all others; returns when it begins to move.
+    #[inline]
+    pub(super) fn book_last(&mut self, transfer: Transfer, now: u64) -> Option<u64> {
+        if self.booked.len() > 2 * self.kept + FORGOTTEN {
+            self.forget(now);
+        }
+        let mut starts = transfer.turn.asks;
+        if let Some(last) = self.booked.last() {
+            if !last.turn.is_before(&transfer.turn) {
+                return None;
+            }
+            starts = starts.max(last.starts + self.transfer_ns);
+        }
+        self.transfers += 1;
+        self.booked.push(Transfer { starts, ..transfer });
+        Some(starts)
     }
 
     /// Books a page, and tells `delayed` of each that moves later because of it. Returns when the
     /// page begins to move.
     #[inline]
     pub(super) fn book(&mut self, transfer: Transfer, now: u64, delayed: impl FnMut(&Transfer)) -> u64 {
-        self.transfers += 1;
-        let transfer_ns = self.transfer_ns;
-        while self.booked.get(self.over).is_some_and(|first| first.starts + transfer_ns <= now) {
-            self.over += 1;
-        }
-        if self.over > 2 * self.kept + 30 {
-            self.booked.drain(..self.over - self.kept);
-            self.over = self.kept;
-        }
-        let Transfer { turn, .. } = transfer;
-        let Some(last) = self.booked.last() else {
-            self.booked.push(Transfer { starts: turn.asks, ..transfer });
-            return turn.asks;
-        };
-        if last.turn.cmp(&turn) == Ordering::Less {
-            let starts = turn.asks.max(last.starts + transfer_ns);
-            self.booked.push(Transfer { starts, ..transfer });
-            return starts;
-        }
-        self.squeeze_in(transfer, delayed)
+        self.book_last(transfer, now).unwrap_or_else(|| {
+            self.transfers += 1;
+            self.squeeze_in(transfer, delayed)
+        })
+    }
+
+    /// Forgets pages that have moved, but for the last of them.
+    #[cold]
+    fn forget(&mut self, now: u64) {
+        let over = self.booked.partition_point(|page| page.starts + self.transfer_ns <= now);
+        self.booked.drain(..over.saturating_sub(self.kept));
     }
 
     /// Books a page that comes before others.
@@ -106,14 +123,14 @@ impl Bus {
     }
 
     /// How many of the booked pages have begun to move, at a moment of which so many rounds are
-    /// over. The first of those that are kept are not looked at.
+    /// over.
     fn begun(&self, now: u64, rounds: u32) -> usize {
-        let has_begun = |page: &&Transfer| match page.starts.cmp(&now) {
+        let has_begun = |page: &Transfer| match page.starts.cmp(&now) {
             Ordering::Less => true,
             Ordering::Equal => page.turn.asks < now && rounds > 0 || page.turn.asks == now && page.turn.round < rounds,
             Ordering::Greater => false,
         };
-        self.over + self.booked[self.over..].iter().take_while(has_begun).count()
+        self.booked.iter().rposition(has_begun).map_or(0, |last| last + 1)
     }
 
     /// Booked pages that have not begun to move, and until when the last one moves that has.
@@ -185,7 +202,7 @@ mod tests {
         for _ in 0..200 {
             let (mut bus, mut pages, mut begins) = (Bus::new(3, 4), Vec::new(), Vec::new());
             let mut now = 0;
-            for entry in 0..60 {
+            for entry in 0..200 {
                 now += draw(9);
                 // As dies do it: programs ask at once, reads 25 later.
                 let page = page(entry, now + 25 * draw(2));
@@ -197,7 +214,7 @@ mod tests {
             let mut expected = sorted(&pages, 3);
             expected.sort_unstable();
             assert_eq!(begins, expected);
-            assert!(bus.booked.len() < 60, "what has moved is forgotten");
+            assert!(bus.booked.len() <= 2 * 4 + FORGOTTEN + 1, "what has moved is forgotten");
         }
     }
 

@@ -18,62 +18,83 @@ pub(super) const LANES: usize = 4;
 /// How many events one may go past.
 const MOST_PASSED: usize = 12;
 
-/// Events that have come and stand before the others in a lane.
-const MOST_OVER: usize = 64;
+/// Room of a lane at first, a power of two.
+const ROOM: usize = 16;
 
-/// Events nearly in order.
-#[derive(Clone, Default)]
+/// Events nearly in order, in a ring.
+#[derive(Clone)]
 struct Lane {
-    /// Time, and what is known by whoever set it; sorted from `first` on.
-    events: Vec<(u64, u64)>,
+    /// Time, and what is known by whoever set it; sorted from `first` on. Their number is a power
+    /// of two.
+    events: Box<[(u64, u64)]>,
+    /// Events taken out, and events set, ever.
     first: usize,
+    end: usize,
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self { events: vec![(NEVER, 0); ROOM].into(), first: 0, end: 0 }
+    }
 }
 
 impl Lane {
     /// Adds an event; whether there was a place near the end.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
     fn add(&mut self, time: u64, what: u64) -> bool {
-        let end = self.events.len();
-        self.events.push((time, what));
-        if end == self.first || self.events[end - 1].0 <= time { true } else { self.pass(end) }
+        if self.end - self.first == self.events.len() {
+            self.grow();
+        }
+        let mask = self.events.len() - 1;
+        if self.end != self.first && self.events[(self.end - 1) & mask].0 > time {
+            return self.pass(time, what);
+        }
+        self.events[self.end & mask] = (time, what);
+        self.end += 1;
+        true
     }
 
-    /// Moves the last event to its place.
-    fn pass(&mut self, end: usize) -> bool {
-        let earliest = self.first.max(end.saturating_sub(MOST_PASSED));
-        let event = self.events[end];
-        let mut place = end;
-        while place > earliest && self.events[place - 1].0 > event.0 {
+    /// Adds an event that comes before others.
+    #[inline(never)]
+    fn pass(&mut self, time: u64, what: u64) -> bool {
+        let mask = self.events.len() - 1;
+        let last = self.end.wrapping_sub(MOST_PASSED + 1);
+        if self.end - self.first > MOST_PASSED && self.events[last & mask].0 > time {
+            return false;
+        }
+        let mut place = self.end;
+        while place != self.first && self.events[(place - 1) & mask].0 > time {
+            self.events[place & mask] = self.events[(place - 1) & mask];
             place -= 1;
         }
-        let is_there = place == self.first || self.events[place - 1].0 <= event.0;
-        if is_there {
-            self.events.copy_within(place..end, place + 1);
-            self.events[place] = event;
-        } else {
-            self.events.pop();
+        self.events[place & mask] = (time, what);
+        self.end += 1;
+        true
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let (old, events) = (self.events.len() - 1, vec![(NEVER, 0); 2 * self.events.len()].into());
+        let old_events = std::mem::replace(&mut self.events, events);
+        let mask = self.events.len() - 1;
+        for place in self.first..self.end {
+            self.events[place & mask] = old_events[place & old];
         }
-        is_there
     }
 
     /// When the first event is.
     #[inline]
     fn next(&self) -> u64 {
-        self.events.get(self.first).map_or(NEVER, |event| event.0)
+        let first = self.events[self.first & (self.events.len() - 1)].0;
+        if self.first == self.end { NEVER } else { first }
     }
 
     /// Takes the first event out.
     #[inline]
     fn take(&mut self) -> u64 {
-        let what = self.events[self.first].1;
+        let what = self.events[self.first & (self.events.len() - 1)].1;
         self.first += 1;
-        if self.first == self.events.len() {
-            self.events.clear();
-            self.first = 0;
-        } else if self.first == MOST_OVER {
-            self.events.drain(..MOST_OVER);
-            self.first = 0;
-        }
         what
     }
 }
@@ -97,7 +118,8 @@ impl Calendar {
     }
 
     /// Sets an event of a kind.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
     pub(super) fn add(&mut self, lane: usize, time: u64, what: u64) {
         if self.lanes[lane].add(time, what) {
             self.next[lane] = self.next[lane].min(time);
@@ -107,6 +129,7 @@ impl Calendar {
     }
 
     /// Sets an event of no kind; of equal times, the least `order` comes first.
+    #[inline(never)]
     pub(super) fn add_any(&mut self, time: u64, order: u64, what: u64) {
         self.heap.push(Reverse((time, order, what)));
         self.next[LANES] = self.next[LANES].min(time);
@@ -122,16 +145,17 @@ impl Calendar {
     /// Takes out an event that is at a moment, if that is the next.
     #[inline]
     pub(super) fn take(&mut self, time: u64) -> Option<u64> {
-        for lane in 0..LANES {
-            if self.next[lane] == time {
-                let what = self.lanes[lane].take();
-                self.next[lane] = self.lanes[lane].next();
+        for (lane, next) in self.lanes.iter_mut().zip(&mut self.next) {
+            if *next == time {
+                let what = lane.take();
+                *next = lane.next();
                 return Some(what);
             }
         }
         if self.next[LANES] == time { self.take_any() } else { None }
     }
 
+    #[cold]
     fn take_any(&mut self) -> Option<u64> {
         let Reverse((_, _, what)) = self.heap.pop()?;
         self.next[LANES] = self.heap.peek().map_or(NEVER, |Reverse((time, ..))| *time);

@@ -233,7 +233,7 @@ impl Tasks {
     /// stretch of work: it stands in the entry's tail. It also follows the erase of its block, if
     /// `erase` is one.
     #[inline]
-    pub(super) fn issue_behind(&mut self, task: Task, after: Moment, erase: u32) -> Option<(u32, u32)> {
+    pub(super) fn issue_behind(&mut self, task: &Task, after: Moment, erase: u32) -> Option<(u32, u32)> {
         let (number, generation) = after.event();
         let Self { entries, tails, free_tails, .. } = self;
         let entry = entries.get_mut(number as usize)?;
@@ -254,7 +254,7 @@ impl Tasks {
         if place as usize != tail.len() {
             return None;
         }
-        let Task { op, cause, pbn, die, copies, .. } = task;
+        let &Task { op, cause, pbn, die, copies, .. } = task;
         let (issue, first_follower, ticket) = (self.issued, NONE, NONE);
         tail.push_back(Pending { issue, pbn, die, first_follower, ticket, erase, op, cause, copies });
         self.issued += 1;
@@ -335,6 +335,14 @@ impl Tasks {
         self.get(number).is_asked_for.then(|| self.tickets[number as usize])
     }
 
+    /// Whether anything outside its tail follows the operation of an entry, or somebody asked for
+    /// its end.
+    #[inline]
+    pub(super) fn is_awaited(&self, number: u32) -> bool {
+        let entry = self.get(number);
+        entry.is_asked_for || entry.first_follower != NONE
+    }
+
     /// Whether anything outside its tail follows the operation of an entry.
     #[inline]
     pub(super) fn has_followers(&self, number: u32) -> bool {
@@ -355,7 +363,8 @@ impl Tasks {
 
     /// Ends the operation of an entry. The next of its tail takes its place; whether there is one.
     /// Otherwise the number is free.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
     pub(super) fn end(&mut self, number: u32) -> bool {
         self.under_way -= 1;
         let Self { entries, tails, free_tails, tickets, free, .. } = self;
@@ -492,7 +501,7 @@ mod tests {
         let number = tasks.issue(task(FlashOp::Read, 0), Kind::Operation);
         let mut ends = vec![tasks.end_of(number, 0)];
         for pbn in 1..=length {
-            let behind = tasks.issue_behind(task(FlashOp::Program, pbn), ends[pbn as usize - 1], erase);
+            let behind = tasks.issue_behind(&task(FlashOp::Program, pbn), ends[pbn as usize - 1], erase);
             let (entry, generation) = behind.expect("it follows the last of its own stretch");
             ends.push(Moment::end_of(entry, generation, Nanos(0)));
         }
@@ -522,12 +531,12 @@ mod tests {
         let mut tasks = Tasks::new();
         let (_, ends) = with_tail(&mut tasks, 2, NONE);
         let program = task(FlashOp::Program, 9);
-        assert_eq!(tasks.issue_behind(program, ends[1], NONE), None, "the last of the tail is another one");
-        assert_eq!(tasks.issue_behind(Task { chain: 8, ..program }, ends[2], NONE), None, "another stretch");
-        assert_eq!(tasks.issue_behind(program, Moment::at(Nanos(5)), NONE), None, "a known moment");
+        assert_eq!(tasks.issue_behind(&program, ends[1], NONE), None, "the last of the tail is another one");
+        assert_eq!(tasks.issue_behind(&Task { chain: 8, ..program }, ends[2], NONE), None, "another stretch");
+        assert_eq!(tasks.issue_behind(&program, Moment::at(Nanos(5)), NONE), None, "a known moment");
         let delay = tasks.issue(program, Kind::Delay);
         let end = tasks.end_of(delay, 0);
-        assert_eq!(tasks.issue_behind(program, end, NONE), None, "controller time");
+        assert_eq!(tasks.issue_behind(&program, end, NONE), None, "controller time");
     }
 
     #[test]

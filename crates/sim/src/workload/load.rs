@@ -22,6 +22,8 @@ const OUTLASTS: f64 = 0.01;
 pub(crate) struct Load {
     requests: u64,
     seen: u64,
+    /// The quarter of the requests that the next one belongs to.
+    quarter: usize,
     sums_ns: [u128; QUARTERS],
     counts: [u64; QUARTERS],
     last_arrival_ns: u64,
@@ -34,8 +36,9 @@ impl Load {
     /// Of a run of so many requests.
     pub(crate) fn new(requests: u64) -> Self {
         Self {
-            requests,
+            requests: requests.max(1),
             seen: 0,
+            quarter: 0,
             sums_ns: [0; QUARTERS],
             counts: [0; QUARTERS],
             last_arrival_ns: 0,
@@ -47,8 +50,10 @@ impl Load {
     /// A request that arrived at `arrival` is done at `done`.
     #[inline]
     pub(crate) fn add(&mut self, arrival_ns: u64, done_ns: u64, is_timed: bool) {
-        let quarter = (u128::from(self.seen) * QUARTERS as u128 / u128::from(self.requests.max(1))) as usize;
-        let quarter = quarter.min(QUARTERS - 1);
+        while self.quarter + 1 < QUARTERS && QUARTERS as u64 * self.seen >= (self.quarter as u64 + 1) * self.requests {
+            self.quarter += 1;
+        }
+        let quarter = self.quarter;
         self.seen += 1;
         self.sums_ns[quarter] += u128::from(self.done_ns.saturating_sub(arrival_ns));
         self.counts[quarter] += 1;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 
-use super::{Die, EventTiming, More, OVER, event};
+use super::{Die, EventTiming, More, OVER, event, has_tails};
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
 use crate::timing::front_end::{Place, Stations};
@@ -56,13 +56,6 @@ impl EventTiming {
         self.tasks.end_of(number, after.earliest.0.max(self.now) + service_ns + way_ns)
     }
 
-    /// Whether operations that follow one another stand in tails: not where one has a place in a
-    /// queue, becomes another one or waits for its turn before it is ready.
-    #[inline]
-    fn has_tails(&self) -> bool {
-        !self.is_serial() && !self.abilities.copy_back && self.collections.is_none()
-    }
-
     /// Makes a read and the program of what it read one operation inside the plane.
     fn copy_back(&mut self, task: &Task, after: Moment) -> Option<Moment> {
         let number = self.tasks.awaited(after)?.number;
@@ -87,44 +80,21 @@ impl EventTiming {
         let earliest = after.earliest.0 - read_alone_ns + self.latencies.read_ns + self.latencies.program_ns;
         Some(self.tasks.end_of(number, earliest))
     }
-}
 
-impl EventTiming {
-    fn dies_of(&self, bus: u32) -> Range<usize> {
-        let first = (bus * self.dies_per_channel) as usize;
-        first..first + self.dies_per_channel as usize
-    }
-
-    /// What a die still needs, at a moment, for what it has taken up and what is ready now.
-    fn backlog_ns(&self, index: usize, at: u64) -> u64 {
-        let die = &self.dies[index];
-        let ready = self.ready_now.iter().map(|&number| self.tasks.get(number));
-        let ready = ready.filter(|entry| entry.task.die as usize == index);
-        let ready_ns = ready.map(|entry| self.courses[entry.class()].alone_ns).sum::<u64>();
-        (die.alone_until.max(self.now) + die.queued_ns + ready_ns).saturating_sub(at)
-    }
-}
-
-impl Timing for EventTiming {
-    #[inline]
-    fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        let Task { op, pbn, die, chain, copies, .. } = task;
-        if copies
+    /// Issues an operation that stands in no tail.
+    fn perform_alone(&mut self, task: Task, after: Moment, earliest: u64, erase: u32) -> Moment {
+        if self.is_stopped {
+            return after;
+        }
+        if task.copies
             && self.abilities.copy_back
             && let Some(end) = self.copy_back(&task, after)
         {
             return end;
         }
-        let die = die & self.die_mask;
+        let Task { op, pbn, chain, .. } = task;
+        let die = task.die & self.die_mask;
         let task = Task { die, ..task };
-        let earliest = after.earliest.0.max(self.now) + self.latencies.alone_ns(op);
-        let erase = if op == FlashOp::Program { self.erasing[pbn.get() as usize] } else { NONE };
-        if self.has_tails()
-            && op != FlashOp::Erase
-            && let Some((number, generation)) = self.tasks.issue_behind(task, after, erase)
-        {
-            return Moment::end_of(number, generation, Nanos(earliest));
-        }
         let number = self.tasks.issue(task, Kind::Operation);
         if self.is_serial() {
             self.dies[0].queue.push(&mut self.tasks, number);
@@ -152,6 +122,36 @@ impl Timing for EventTiming {
         self.tasks.end_of(number, earliest)
     }
 
+    fn dies_of(&self, bus: u32) -> Range<usize> {
+        let first = (bus * self.dies_per_channel) as usize;
+        first..first + self.dies_per_channel as usize
+    }
+
+    /// What a die still needs, at a moment, for what it has taken up and what is ready now.
+    fn backlog_ns(&self, index: usize, at: u64) -> u64 {
+        let die = &self.dies[index];
+        let ready = self.ready_now.iter().map(|&number| self.tasks.get(number));
+        let ready = ready.filter(|entry| entry.task.die as usize == index);
+        let ready_ns = ready.map(|entry| self.courses[entry.class()].alone_ns).sum::<u64>();
+        (die.alone_until.max(self.now) + die.queued_ns + ready_ns).saturating_sub(at)
+    }
+}
+
+impl Timing for EventTiming {
+    #[inline]
+    fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        let Task { op, pbn, .. } = task;
+        let earliest = after.earliest.0.max(self.now) + self.courses[op as usize].alone_ns;
+        let erase = if op == FlashOp::Program { self.erasing[pbn.get() as usize] } else { NONE };
+        if self.rules.has_tails
+            && op != FlashOp::Erase
+            && let Some((number, generation)) = self.tasks.issue_behind(&task, after, erase)
+        {
+            return Moment::end_of(number, generation, Nanos(earliest));
+        }
+        self.perform_alone(task, after, earliest, erase)
+    }
+
     fn join(&mut self, one: Moment, other: Moment) -> Moment {
         let later = if other.earliest > one.earliest { other } else { one };
         match (self.tasks.awaited(one), self.tasks.awaited(other)) {
@@ -177,7 +177,7 @@ impl Timing for EventTiming {
     }
 
     fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
-        if time == Nanos::ZERO {
+        if time == Nanos::ZERO || self.is_stopped {
             return after;
         }
         if self.tasks.awaited(after).is_none() {
@@ -283,6 +283,7 @@ impl Timing for EventTiming {
         }
         self.ended.clear();
         (self.now, self.rounds, self.turns, self.is_unsettled, self.idle_at) = (0, 0, 0, false, 0);
+        (self.is_stopped, self.rules.has_tails) = (false, has_tails(self.die_mask, self.abilities));
         self.times_ns = [[0; 3]; Cause::COUNT];
         if let Some(collections) = &mut self.collections {
             collections.clear();

@@ -200,18 +200,39 @@ fn event(kind: u64, number: u32) -> u64 {
     kind << 62 | u64::from(number)
 }
 
+/// What follows from a device's abilities, and from who watches.
+struct Rules {
+    /// Whether some operations let reads pass.
+    has_precedence: bool,
+    /// Whether operations that follow one another stand in tails: not where one has a place in a
+    /// queue, becomes another one or waits for its turn before it is ready.
+    has_tails: bool,
+    /// Whether each die serves in order, no operation is shown to anybody, and all collections may
+    /// be under way.
+    is_plain: bool,
+}
+
+impl Rules {
+    fn of(die_mask: u32, abilities: Abilities, overlaps: [bool; 4]) -> Self {
+        let serves_in_order = !abilities.has_precedence() && !abilities.multi_plane && overlaps == [false; 4];
+        Self {
+            has_precedence: abilities.has_precedence(),
+            has_tails: has_tails(die_mask, abilities),
+            is_plain: serves_in_order && abilities.gc_channels.is_none(),
+        }
+    }
+}
+
 /// Keeps the time of a device.
 pub struct EventTiming {
     now: u64,
     latencies: Latencies,
     abilities: Abilities,
-    /// Whether some operations let reads pass.
-    has_precedence: bool,
+    rules: Rules,
     /// By class: whether operations go through second registers.
     overlaps: [bool; 4],
-    /// Whether each die serves in order, no operation is shown to anybody, and all collections may
-    /// be under way.
-    is_plain: bool,
+    /// Whether time stands still: operations take none.
+    is_stopped: bool,
     /// By class ([`Entry::class`](crate::timing::tasks::Entry::class)).
     courses: [Course; 4],
     /// All bits for parallel dies, none where everything is one resource.
@@ -252,6 +273,10 @@ pub struct EventTiming {
     breakdown: Option<Box<Breakdown>>,
 }
 
+fn has_tails(die_mask: u32, abilities: Abilities) -> bool {
+    die_mask != 0 && !abilities.copy_back && abilities.gc_channels.is_none()
+}
+
 /// A request that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
@@ -287,16 +312,15 @@ impl EventTiming {
             course(read_ns + program_ns, false, 0, 0),
         ];
         let overlaps = [abilities.cache_read && moves_page, abilities.cache_program && moves_page, false, false];
-        let serves_in_order = !abilities.has_precedence() && !abilities.multi_plane && overlaps == [false; 4];
         // Behind one that is in a second register, a page waits for up to two of each plane.
         let pages = dies_per_channel * shape.planes_per_die * (1 + u32::from(overlaps[READ]));
         Self {
             now: 0,
             latencies,
             abilities,
-            has_precedence: abilities.has_precedence(),
+            rules: Rules::of(die_mask, abilities, overlaps),
             overlaps,
-            is_plain: serves_in_order && abilities.gc_channels.is_none(),
+            is_stopped: false,
             die_mask,
             dies_per_channel,
             blocks_per_plane: shape.blocks_per_plane,
@@ -332,6 +356,12 @@ impl EventTiming {
         self
     }
 
+    /// Stops time until it is started anew: operations take none, and nothing has ever to be waited
+    /// for. What the device is asked of time is not answered meanwhile.
+    pub(crate) fn stop_clock(&mut self) {
+        (self.is_stopped, self.rules.has_tails) = (true, false);
+    }
+
     /// The same device, of which a window is recorded.
     #[must_use]
     pub fn recorded(mut self, window: Window) -> Self {
@@ -349,12 +379,12 @@ impl EventTiming {
     pub(crate) fn watch_from_now(&mut self, probe_config: ProbeConfig) {
         self.probe = Probe::new(probe_config).map(Box::new);
         self.breakdown = probe_config.waiting.then(|| Box::new(Breakdown::new(self.dies.len())));
-        self.is_plain = self.serves_in_order() && self.collections.is_none() && self.probe.is_none();
+        self.rules.is_plain = self.serves_in_order() && self.collections.is_none() && self.probe.is_none();
     }
 
     /// Whether a die serves one operation after the other, in the order in which they come.
     fn serves_in_order(&self) -> bool {
-        !self.has_precedence && !self.abilities.multi_plane && self.overlaps == [false; 4]
+        !self.rules.has_precedence && !self.abilities.multi_plane && self.overlaps == [false; 4]
     }
 
     /// Whether anybody watches.

@@ -1,7 +1,7 @@
 //! How time passes: from one moment at which something ends to the next, and what ends or becomes
 //! ready then.
 
-use ftl::{FlashOp, Nanos};
+use ftl::{FlashOp, Nanos, Task};
 
 use super::{DELAY_ENDS, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER, PLAIN, PROGRAM, Phase, TOLD, event};
 use crate::timing::calendar::NEVER;
@@ -13,7 +13,11 @@ impl EventTiming {
     /// Lets time pass until a request has ended, or nothing is under way.
     #[inline]
     pub(crate) fn pass_until_end(&mut self) {
-        while self.ended.is_empty() && self.step(NEVER - 1) {}
+        match self.mode() {
+            PLAIN => while self.ended.is_empty() && self.step_as::<PLAIN>(NEVER - 1) {},
+            TOLD => while self.ended.is_empty() && self.step_as::<TOLD>(NEVER - 1) {},
+            _ => while self.ended.is_empty() && self.step_as::<GENERAL>(NEVER - 1) {},
+        }
     }
 
     /// Lets time pass until nothing is under way, or until a moment; whether the former came first.
@@ -41,10 +45,20 @@ impl EventTiming {
     /// there was one.
     #[inline]
     pub(super) fn step(&mut self, limit: u64) -> bool {
-        match (self.is_plain, self.breakdown.is_some()) {
-            (true, false) => self.step_as::<PLAIN>(limit),
-            (true, true) => self.step_as::<TOLD>(limit),
-            (false, _) => self.step_as::<GENERAL>(limit),
+        match self.mode() {
+            PLAIN => self.step_as::<PLAIN>(limit),
+            TOLD => self.step_as::<TOLD>(limit),
+            _ => self.step_as::<GENERAL>(limit),
+        }
+    }
+
+    /// Which of the three ways of going on this device takes.
+    #[inline]
+    fn mode(&self) -> u8 {
+        match (self.rules.is_plain, self.breakdown.is_some()) {
+            (true, false) => PLAIN,
+            (true, true) => TOLD,
+            (false, _) => GENERAL,
         }
     }
 
@@ -92,9 +106,10 @@ impl EventTiming {
             return self.calendar.add(lane, die.ends, event);
         }
         match die.phase {
+            Phase::Working if MODE != GENERAL => self.finish_on_plain_die::<MODE>(index),
             Phase::Working | Phase::Programming => {
                 let current = std::mem::replace(&mut die.current, NONE);
-                self.finish::<MODE>(index, current);
+                self.finish(index, current);
             }
             Phase::Leading => self.begin_work(index),
             Phase::Stopping => {
@@ -122,51 +137,84 @@ impl EventTiming {
         } else if class == PROGRAM && self.overlaps[PROGRAM] && !details.has_come {
             self.page_has_come(index, number);
         } else {
-            self.finish::<GENERAL>(index, number);
+            self.finish(index, number);
+        }
+    }
+
+    /// The operation of a die that serves in order is done.
+    #[inline]
+    fn finish_on_plain_die<const MODE: u8>(&mut self, index: usize) {
+        let now = self.now;
+        let die = &mut self.dies[index];
+        let number = std::mem::replace(&mut die.current, NONE);
+        die.phase = Phase::Idle;
+        die.busy_ns += now - die.held_since;
+        die.held_since = NEVER;
+        if !die.queue.is_empty() {
+            self.free_dies.push(index as u32);
+        }
+        let account = self.count(number);
+        if MODE == TOLD {
+            if let Some(breakdown) = &mut self.breakdown {
+                breakdown.die_released(index, now);
+            }
+            if account != NONE {
+                self.tell_end(number);
+            }
+        }
+        let is_told = MODE == TOLD && account != NONE;
+        if is_told || self.tasks.is_awaited(number) {
+            self.end(number);
+        } else if self.tasks.end(number) && self.tasks.get(number).missing == 0 {
+            self.ready_now.push(number);
         }
     }
 
     /// An operation is done; its die may be free.
-    #[inline]
-    pub(super) fn finish<const MODE: u8>(&mut self, index: usize, number: u32) {
-        let mut is_free = true;
-        if MODE == GENERAL {
-            let more = &mut self.more[index];
-            more.active -= 1;
-            is_free = more.active == 0;
-            if self.overlaps[self.tasks.get(number).class()] {
-                self.one_ahead_has_ended(index);
-            }
+    pub(super) fn finish(&mut self, index: usize, number: u32) {
+        let more = &mut self.more[index];
+        more.active -= 1;
+        let is_free = more.active == 0;
+        if self.overlaps[self.tasks.get(number).class()] {
+            self.one_ahead_has_ended(index);
         }
         if is_free {
             self.dies[index].phase = Phase::Idle;
             self.free_dies.push(index as u32);
         }
+        self.count(number);
+        if self.is_watched() {
+            self.tell_end(number);
+        }
+        let chain = self.tasks.get(number).task.chain;
+        if chain != 0
+            && let Some(collections) = &mut self.collections
+        {
+            collections.operation_ended(chain);
+            self.let_collections_begin();
+        }
+        self.end(number);
+    }
+
+    /// Counts the time of an operation that is done; tells where the time of its request is split.
+    #[inline]
+    fn count(&mut self, number: u32) -> u32 {
         let entry = self.tasks.get(number);
-        let (task, held_ns) = (entry.task, self.now - entry.start);
+        let (Task { op, cause, pbn, .. }, held_ns) = (entry.task, self.now - entry.start);
+        let account = entry.account;
         if entry.kind == Kind::CopyBack {
             self.count_copy_back(number, held_ns);
         } else {
-            self.times_ns[task.cause as usize][task.op as usize] += held_ns;
+            self.times_ns[cause as usize][op as usize] += held_ns;
         }
-        if task.op == FlashOp::Erase {
-            let erasing = &mut self.erasing[task.pbn.get() as usize];
+        if op == FlashOp::Erase {
+            let erasing = &mut self.erasing[pbn.get() as usize];
             if *erasing == number {
                 *erasing = NONE;
             }
         }
         self.idle_at = self.now;
-        if MODE == TOLD || MODE == GENERAL && self.is_watched() {
-            self.tell_end(number);
-        }
-        if MODE == GENERAL
-            && task.chain != 0
-            && let Some(collections) = &mut self.collections
-        {
-            collections.operation_ended(task.chain);
-            self.let_collections_begin();
-        }
-        self.end(number);
+        account
     }
 
     #[cold]

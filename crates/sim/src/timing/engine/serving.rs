@@ -18,10 +18,7 @@ impl EventTiming {
     #[inline]
     pub(super) fn take_up_what_waits<const MODE: u8>(&mut self) {
         self.is_unsettled = false;
-        if self.ready_now.len() > 1 {
-            let tasks = &self.tasks;
-            self.ready_now.sort_unstable_by_key(|&number| tasks.get(number).issue);
-        }
+        self.sort_ready();
         for place in 0..self.ready_now.len() {
             let number = self.ready_now[place];
             self.queue::<MODE>(number);
@@ -43,6 +40,20 @@ impl EventTiming {
             self.serve_at_stations();
         }
         self.rounds += 1;
+    }
+
+    /// Sorts what became ready at this moment by issue.
+    #[inline]
+    fn sort_ready(&mut self) {
+        let tasks = &self.tasks;
+        let issue = |&number: &u32| tasks.get(number).issue;
+        if let [one, other] = &mut self.ready_now[..] {
+            if issue(other) < issue(one) {
+                std::mem::swap(one, other);
+            }
+        } else if self.ready_now.len() > 2 {
+            self.ready_now.sort_unstable_by_key(issue);
+        }
     }
 
     /// Stations of the front end serve whoever has come in this round, in the order of issue.
@@ -70,7 +81,7 @@ impl EventTiming {
             return self.queue_by_standing(number, is_idle);
         }
         if is_idle && die.queue.is_empty() {
-            return self.begin::<MODE>(index, number, true);
+            return self.begin_on_plain_die::<MODE>(index, number);
         }
         if MODE == TOLD
             && account != NONE
@@ -96,10 +107,10 @@ impl EventTiming {
             self.tasks.details_mut(number).ready = self.now;
         }
         if is_idle && self.serves_in_order() && self.dies[index].queue.is_empty() {
-            return self.begin::<GENERAL>(index, number, true);
+            return self.begin(index, number, true);
         }
         let mut standing = Standing::Ordered;
-        if self.has_precedence {
+        if self.rules.has_precedence {
             if op == FlashOp::Read && is_awaited {
                 standing = Standing::Passing;
                 self.suspend_for_read(index);
@@ -186,27 +197,18 @@ impl EventTiming {
         }
         let Self { breakdown, dies, tasks, courses, now, .. } = self;
         let die = &mut dies[index];
-        if let Some(number) = die.queue.pop_ready(tasks) {
-            let entry = tasks.get(number);
-            let course = &courses[entry.class()];
-            die.queued_ns -= course.alone_ns;
-            die.queued_pages -= u32::from(course.moves_page);
-            if MODE == TOLD
-                && entry.account != NONE
-                && let Some(breakdown) = breakdown
-            {
-                breakdown.wait_for_die_ended(entry.account, index, *now);
-            }
-            self.begin::<MODE>(index, number, true);
-        } else if die.held_since != NEVER {
-            die.busy_ns += *now - die.held_since;
-            die.held_since = NEVER;
-            if MODE == TOLD
-                && let Some(breakdown) = breakdown
-            {
-                breakdown.die_released(index, *now);
-            }
+        let Some(number) = die.queue.pop_ready(tasks) else { return };
+        let entry = tasks.get(number);
+        let course = &courses[entry.class()];
+        die.queued_ns -= course.alone_ns;
+        die.queued_pages -= u32::from(course.moves_page);
+        if MODE == TOLD
+            && entry.account != NONE
+            && let Some(breakdown) = breakdown
+        {
+            breakdown.wait_for_die_ended(entry.account, index, *now);
         }
+        self.begin_on_plain_die::<MODE>(index, number);
     }
 
     /// The same where the device can do more than the plain model, or somebody watches.
@@ -230,7 +232,7 @@ impl EventTiming {
 
     /// A die takes up an operation, and what may run beside it.
     pub(super) fn take_up_with_others(&mut self, index: usize, number: u32, standing: Standing) {
-        self.begin::<GENERAL>(index, number, true);
+        self.begin(index, number, true);
         if self.abilities.multi_plane && self.tasks.get(number).kind == Kind::Operation {
             self.take_up_beside(index, number, standing);
         }
@@ -239,7 +241,7 @@ impl EventTiming {
     /// Takes the operation out of a die's queues that it takes up next, if that may be taken up.
     #[inline]
     pub(super) fn first(&mut self, index: usize, may_be: impl Fn(&Entry) -> bool) -> Option<(u32, Standing)> {
-        let standing = if self.has_precedence { self.standing_of_first(index)? } else { Standing::Ordered };
+        let standing = if self.rules.has_precedence { self.standing_of_first(index)? } else { Standing::Ordered };
         let Self { dies, more, tasks, .. } = self;
         let queue = queue_of(&mut dies[index].queue, &mut more[index], standing);
         if !may_be(tasks.get(queue.first()?)) {
@@ -297,38 +299,76 @@ impl EventTiming {
         }
         for number in beside {
             self.leaves_queue(index, number);
-            self.begin::<GENERAL>(index, number, false);
+            self.begin(index, number, false);
         }
     }
 
+    /// A die that serves in order begins an operation.
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
+    fn begin_on_plain_die<const MODE: u8>(&mut self, index: usize, number: u32) {
+        let Self { now, dies, buses, tasks, courses, breakdown, asked_now, .. } = self;
+        let now = *now;
+        tasks.prefetch_follower(number);
+        let entry = tasks.get_mut(number);
+        entry.start = now;
+        let (class, issue, cause) = (entry.class(), entry.issue, entry.task.cause);
+        let &Course { alone_ns, moves_page, asks_after_ns, then_ns } = &courses[class];
+        let die = &mut dies[index];
+        (die.current, die.phase) = (number, Phase::Working);
+        (die.alone_until, die.held_since) = (now + alone_ns, now);
+        if MODE == TOLD {
+            if let Some(breakdown) = breakdown {
+                breakdown.die_held(index, cause, now);
+            }
+            if entry.account != NONE && class == PROGRAM && moves_page {
+                asked_now.push(number);
+            }
+        }
+        let mut ends = now + alone_ns;
+        if moves_page {
+            let asks = now + asks_after_ns;
+            let round = if asks_after_ns > 0 { 0 } else { self.rounds + u32::from(class == READ) };
+            let turn = Turn { asks, round, issue };
+            let transfer = Transfer { turn, starts: 0, then_ns, entry: number, die: index as u32, cause };
+            let starts = buses[die.bus as usize].book_last(transfer, now);
+            let starts = starts.unwrap_or_else(|| self.book(transfer));
+            ends = starts + self.latencies.transfer_ns + then_ns;
+        } else if class == COPY_BACK {
+            die.phase = Phase::Leading;
+            self.more[index].left_ns = self.latencies.program_ns;
+            ends = now + self.latencies.read_ns;
+        }
+        self.dies[index].ends = ends;
+        self.calendar.add(class, ends, event(OF_DIE, index as u32));
+    }
+
     /// A die begins an operation, the first or one on a plane beside it.
-    fn begin<const MODE: u8>(&mut self, index: usize, number: u32, is_first: bool) {
+    fn begin(&mut self, index: usize, number: u32, is_first: bool) {
         let now = self.now;
         self.tasks.prefetch_follower(number);
         let entry = self.tasks.get_mut(number);
         entry.start = now;
         let (class, issue, cause) = (entry.class(), entry.issue, entry.task.cause);
-        if MODE == GENERAL && self.overlaps[class] {
+        if self.overlaps[class] {
             return self.begin_overlapping(index, number, is_first);
         }
         let Course { alone_ns, moves_page, asks_after_ns, mut then_ns } = self.courses[class];
         let die = &mut self.dies[index];
         die.alone_until = die.alone_until.max(now + alone_ns);
         die.held_since = die.held_since.min(now);
-        if MODE != GENERAL || is_first {
+        if is_first {
             (die.current, die.phase) = (number, Phase::Working);
         }
-        if MODE == GENERAL {
-            let more = &mut self.more[index];
-            more.active += 1;
-            more.is_group = !is_first;
-        }
-        if MODE == TOLD || MODE == GENERAL && self.is_watched() {
+        let more = &mut self.more[index];
+        more.active += 1;
+        more.is_group = !is_first;
+        if self.is_watched() {
             self.tell_begin(index, number, is_first);
         }
         let mut ends = now + alone_ns;
         if moves_page {
-            if MODE == GENERAL && class == PROGRAM && self.abilities.suspend.covers(FlashOp::Program) {
+            if class == PROGRAM && self.abilities.suspend.covers(FlashOp::Program) {
                 if is_first {
                     self.dies[index].phase = Phase::Leading;
                     self.more[index].left_ns = self.latencies.program_ns;
@@ -345,14 +385,11 @@ impl EventTiming {
             self.dies[index].phase = Phase::Leading;
             self.more[index].left_ns = self.latencies.program_ns;
             ends = now + self.latencies.read_ns;
-        } else if MODE == GENERAL && is_first && self.has_precedence && class != READ {
+        } else if is_first && self.rules.has_precedence && class != READ {
             self.more[index].left_ns = alone_ns;
             return self.begin_work(index);
         }
-        if MODE != GENERAL {
-            self.dies[index].ends = ends;
-            self.calendar.add(class, ends, event(OF_DIE, index as u32));
-        } else if is_first {
+        if is_first {
             self.set_end(index, class, ends);
         } else {
             self.tasks.details_mut(number).ends = ends;
@@ -362,7 +399,6 @@ impl EventTiming {
 
     /// Books a page on its bus; returns when it begins to move. Whoever moves later because of it
     /// ends later.
-    #[inline]
     pub(super) fn book(&mut self, transfer: Transfer) -> u64 {
         let Self { dies, buses, tasks, latencies, now, .. } = self;
         let bus = &mut buses[dies[transfer.die as usize].bus as usize];
@@ -418,7 +454,6 @@ impl EventTiming {
     }
 
     /// Tells who watches of an operation that begins now.
-    #[inline]
     pub(super) fn tell_begin(&mut self, index: usize, number: u32, is_first: bool) {
         let entry = self.tasks.get(number);
         if is_first && let Some(breakdown) = &mut self.breakdown {
