@@ -81,13 +81,14 @@ use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::{AccessDelays, Values, joined};
 use crate::api::report::Gauge;
-use crate::engines::demand::entry_cache::EntryCache;
+use crate::engines::demand::entry_cache::{EntryCache, EntrySlot};
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::translation::TranslationTable;
 use crate::engines::shared_ram::data_cache::DataCache;
 use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::port::error::ConfigError;
+use crate::prefetch::prefetch;
 
 /// An entry as a controller stores it: LPN and PPN.
 const ENTRY_BYTES: u64 = 8;
@@ -134,61 +135,66 @@ fn levels_within(room: u64) -> usize {
     (room + 1).ilog2() as usize
 }
 
+/// An entry, and its place in the cache.
+type Member = (Lpn, EntrySlot);
+
 /// The levels.
 pub struct Jtl {
-    levels: Vec<Vec<Lpn>>,
+    levels: Vec<Vec<Member>>,
     /// Levels of group 0.
     with_data: usize,
-    /// The level and the position of each place of the cache.
-    position_of: Vec<Option<(u32, u32)>>,
+    /// Where each place of the cache is: its position in its level, beside the bit that is the
+    /// room of that; 0 for nowhere.
+    position_of: Vec<u32>,
     /// For which page was drawn who is pushed, and from each level from 0 on who.
-    drawn: Option<(Lpn, Vec<Lpn>)>,
+    drawn: Option<Lpn>,
+    pushed: Vec<Member>,
     rng: SeededRng,
 }
 
 impl Jtl {
     fn level_of(&self, cache: &EntryCache, lpn: Lpn) -> Option<usize> {
         let place = cache.find(lpn)?.0;
-        self.position_of.get(place as usize).copied().flatten().map(|(level, _)| level as usize)
+        self.position_of.get(place as usize)?.checked_ilog2().map(|level| level as usize)
     }
 
     /// Who is pushed down from each level for the entry of a page to come to level 0: up to the
     /// first with room, or the one that the page leaves.
     fn draw(&mut self, cache: &EntryCache, lpn: Lpn) {
-        if self.drawn.as_ref().is_some_and(|(of, _)| *of == lpn) {
+        if self.drawn == Some(lpn) {
             return;
         }
         let end = self.level_of(cache, lpn).unwrap_or(self.levels.len());
-        let mut pushed = Vec::new();
+        self.pushed.clear();
         for level in self.levels.iter().zip(0..end).map(|(level, _)| level) {
-            if level.len() < 1 << pushed.len() {
+            // A full level has as many as its room, a power of two.
+            if level.len() < 1 << self.pushed.len() {
                 break;
             }
-            let which = (self.rng.bits() % level.len() as u64) as usize;
-            pushed.push(level[which]);
+            self.pushed.push(level[self.rng.bits() as usize & (level.len() - 1)]);
         }
-        self.drawn = Some((lpn, pushed));
+        self.pushed.iter().for_each(|(_, place)| prefetch(&self.position_of, place.0 as usize));
+        self.drawn = Some(lpn);
     }
 
     /// Puts an entry into a level with room.
-    fn put(&mut self, cache: &EntryCache, lpn: Lpn, level: usize) {
-        let Some(place) = cache.find(lpn) else { return };
-        let place = place.0 as usize;
-        if place >= self.position_of.len() {
-            self.position_of.resize(place + 1, None);
+    fn put(&mut self, (lpn, place): Member, level: usize) {
+        let at = place.0 as usize;
+        if at >= self.position_of.len() {
+            self.position_of.resize(at + 1, 0);
         }
-        self.position_of[place] = Some((level as u32, self.levels[level].len() as u32));
-        self.levels[level].push(lpn);
+        self.position_of[at] = 1 << level | self.levels[level].len() as u32;
+        self.levels[level].push((lpn, place));
     }
 
-    /// Takes an entry out of its level.
-    fn take(&mut self, cache: &EntryCache, lpn: Lpn) {
-        let Some(place) = cache.find(lpn) else { return };
-        let Some((level, at)) = self.position_of.get_mut(place.0 as usize).and_then(Option::take) else { return };
-        let members = &mut self.levels[level as usize];
-        members.swap_remove(at as usize);
-        if let Some(moved) = members.get(at as usize).and_then(|&moved| cache.find(moved)) {
-            self.position_of[moved.0 as usize] = Some((level, at));
+    /// Takes an entry out of its level, if it is in one.
+    fn take(&mut self, place: EntrySlot) {
+        let Some(position) = self.position_of.get_mut(place.0 as usize).map(std::mem::take) else { return };
+        let Some(level) = position.checked_ilog2() else { return };
+        let (members, at) = (&mut self.levels[level as usize], position as usize & !(1 << level));
+        members.swap_remove(at);
+        if let Some((_, moved)) = members.get(at) {
+            self.position_of[moved.0 as usize] = position;
         }
     }
 }
@@ -211,6 +217,7 @@ impl SharedRamPolicy for Jtl {
             with_data: with_data.min(levels),
             position_of: Vec::new(),
             drawn: None,
+            pushed: Vec::new(),
             rng: SeededRng::new(layout.seed),
         }
     }
@@ -222,29 +229,30 @@ impl SharedRamPolicy for Jtl {
     fn next_victim(&mut self, ram: &mut RamView<'_, EntryCache>, why: EvictionReason) -> Option<Victim> {
         let EvictionReason::Entry(lpn) = why else { return None };
         self.draw(ram.cache, lpn);
-        let (_, pushed) = self.drawn.as_ref()?;
-        let among = pushed.len() as u64;
-        if let Some(&below) = pushed.get(self.with_data - 1)
+        let among = self.pushed.len() as u64;
+        if let Some(&(below, _)) = self.pushed.get(self.with_data - 1)
             && ram.held.find(below).is_some()
         {
             return Some(Victim { what: Evict::Data(below), among });
         }
-        let last = pushed.get(self.levels.len() - 1).filter(|&&last| ram.cache.find(last).is_some());
-        last.map(|&last| Victim { what: Evict::Entry(last), among })
+        let last = self.pushed.get(self.levels.len() - 1).filter(|(last, _)| ram.cache.find(*last).is_some());
+        last.map(|&(last, _)| Victim { what: Evict::Entry(last), among })
     }
 
     fn on_lookup(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
-        let drawn = self.drawn.take().filter(|(of, _)| *of == lpn);
         // On a read-only device it may not have come.
-        let (Some((_, pushed)), true) = (drawn, ram.cache.find(lpn).is_some()) else { return };
-        self.take(ram.cache, lpn);
+        let (true, Some(place)) = (self.drawn.take() == Some(lpn), ram.cache.find(lpn)) else { return };
+        self.take(place);
+        let pushed = std::mem::take(&mut self.pushed);
         for (level, &down) in pushed.iter().enumerate().rev() {
-            self.take(ram.cache, down);
+            // The place of the last one, which has left, may be the newcomer's by now.
             if level + 1 < self.levels.len() {
-                self.put(ram.cache, down, level + 1);
+                self.take(down.1);
+                self.put(down, level + 1);
             }
         }
-        self.put(ram.cache, lpn, 0);
+        self.pushed = pushed;
+        self.put((lpn, place), 0);
     }
 
     fn on_inserted(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
@@ -255,7 +263,9 @@ impl SharedRamPolicy for Jtl {
 
     fn evict(&mut self, cache: &mut EntryCache, what: Evict) {
         if let Evict::Entry(lpn) = what {
-            self.take(cache, lpn);
+            if let Some(place) = cache.find(lpn) {
+                self.take(place);
+            }
             cache.evict(lpn);
         }
     }

@@ -1,53 +1,58 @@
 //! What has left RAM of late: the numbers of pages, the one that left longest ago is forgotten
 //! first.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use flash::Lpn;
+use flash::{Lpn, long_array};
 
 /// Numbers of pages that have left.
 #[derive(Clone, Debug)]
 pub(super) struct Ghosts {
     capacity: usize,
     /// In the order in which they left; some have been found or have left again since.
-    queue: VecDeque<(Lpn, u64)>,
-    /// When each left.
-    left: BTreeMap<Lpn, u64>,
-    clock: u64,
+    queue: VecDeque<(Lpn, u32)>,
+    /// When each left, by logical page, 0 for those that are not here; how many are.
+    left: Vec<u32>,
+    here: usize,
+    clock: u32,
 }
 
 impl Ghosts {
-    /// None, with room for so many, at least one.
-    pub(super) fn none(capacity: usize) -> Self {
-        Self { capacity, queue: VecDeque::new(), left: BTreeMap::new(), clock: 0 }
+    /// None, with room for so many, at least one, of so many logical pages.
+    pub(super) fn none(capacity: usize, logical_pages: u32) -> Self {
+        Self { capacity, queue: VecDeque::new(), left: long_array(0, logical_pages as usize), here: 0, clock: 0 }
     }
 
     /// Remembers a page or entry that leaves its part.
     pub(super) fn add(&mut self, lpn: Lpn) {
-        self.clock += 1;
-        self.left.insert(lpn, self.clock);
+        // Whoever is here is queued under its moment, so moments may be used again.
+        self.clock = self.clock.wrapping_add(1).max(1);
+        let before = std::mem::replace(&mut self.left[lpn.index()], self.clock);
+        self.here += usize::from(before == 0);
         self.queue.push_back((lpn, self.clock));
-        while self.left.len() > self.capacity
+        while self.here > self.capacity
             && let Some((oldest, at)) = self.queue.pop_front()
         {
-            if self.left.get(&oldest) == Some(&at) {
-                self.left.remove(&oldest);
+            if self.left[oldest.index()] == at {
+                self.take(oldest);
             }
         }
         if self.queue.len() > 2 * self.capacity + 16 {
             let Self { queue, left, .. } = self;
-            queue.retain(|(lpn, at)| left.get(lpn) == Some(at));
+            queue.retain(|(lpn, at)| left[lpn.index()] == *at);
         }
     }
 
     /// A page comes back: tells whether it was here, and forgets it.
     pub(super) fn take(&mut self, lpn: Lpn) -> bool {
-        self.left.remove(&lpn).is_some()
+        let was_here = std::mem::take(&mut self.left[lpn.index()]) != 0;
+        self.here -= usize::from(was_here);
+        was_here
     }
 
     /// Whether a page left of late.
     pub(super) fn contains(&self, lpn: Lpn) -> bool {
-        self.left.contains_key(&lpn)
+        self.left[lpn.index()] != 0
     }
 }
 
@@ -60,7 +65,7 @@ mod tests {
 
     #[test]
     fn ghosts_agree_with_a_list_from_which_the_oldest_is_dropped() {
-        let (mut ghosts, mut list, mut rng) = (Ghosts::none(5), Vec::new(), SeededRng::new(99));
+        let (mut ghosts, mut list, mut rng) = (Ghosts::none(5, 12), Vec::new(), SeededRng::new(99));
         for _ in 0..20_000 {
             let drawn = rng.bits();
             let lpn = Lpn::new((drawn >> 33) as u32 % 12);

@@ -248,7 +248,7 @@ impl SharedRamPolicy for Aps {
 
     fn new(layout: &Layout, values: &Values) -> Self {
         let sizes = Sizes::of(layout, values);
-        let [entry_ghosts, page_ghosts] = sizes.ghosts().map(Ghosts::none);
+        let [entry_ghosts, page_ghosts] = sizes.ghosts().map(|capacity| Ghosts::none(capacity, layout.logical_pages));
         let [entries_in_tail, pages_in_tail] = sizes.tails();
         Self {
             data_bytes: sizes.ram / 2,

@@ -31,7 +31,7 @@ impl Bench {
     /// The level of each entry.
     fn levels(&self) -> BTreeMap<Lpn, usize> {
         let members = self.jtl.levels.iter().enumerate();
-        members.flat_map(|(level, lpns)| lpns.iter().map(move |&lpn| (lpn, level))).collect()
+        members.flat_map(|(level, lpns)| lpns.iter().map(move |&(lpn, _)| (lpn, level))).collect()
     }
 
     fn look_up(&mut self, lpn: Lpn) {
