@@ -8,7 +8,7 @@ PY_SOURCES := python tests tools $(wildcard benches/*.py)
 # Minutes of `make torture`.
 MINUTES ?= 10
 
-.PHONY: demo test test-rust test-python torture bench lint docs wheel lock clean
+.PHONY: demo test test-rust test-python torture bench instructions lint docs wheel lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/native ## four translation layers on one workload, and a report
@@ -32,6 +32,9 @@ bench: $(VENV)/native
 	cargo bench --workspace
 	$(BIN)/python benches/ratios.py
 	$(BIN)/python benches/live.py
+
+instructions: $(VENV)/tools ## what a flash operation costs, in instructions, beside the figures kept
+	$(BIN)/python benches/instructions.py
 
 lint: $(VENV)/tools
 	cargo fmt --all --check

@@ -1,6 +1,6 @@
 //! The cases of the steady-state bench, and how one is measured.
 
-use sim::{Control, run_study, study};
+use sim::{Control, RunResult, run_study, study};
 
 use crate::bare::Bare;
 
@@ -10,6 +10,10 @@ pub struct Case {
     pub name: &'static str,
     /// The `[[ftl]]` table.
     pub ftl: &'static str,
+    /// The same on [`SMALL`], with a share of the map in RAM that is about the same.
+    pub small_ftl: &'static str,
+    /// Requests there after which collections and merges go on at their pace.
+    pub small_requests: u64,
     /// Generator's pattern, as TOML.
     pub pattern: &'static str,
     /// Blocks per plane, of 8 channels × 4 dies × 256 pages.
@@ -20,9 +24,31 @@ pub struct Case {
     pub precondition: &'static str,
 }
 
+/// The size of a device.
+#[derive(Clone, Copy)]
+pub struct Size {
+    channels: u32,
+    dies_per_channel: u32,
+    blocks_per_plane: u32,
+    pages_per_block: u32,
+    /// Share of the physical pages that the host does not see.
+    spare: f64,
+}
+
+impl Size {
+    fn pages(&self) -> f64 {
+        f64::from(self.channels * self.dies_per_channel * self.blocks_per_plane * self.pages_per_block)
+    }
+}
+
+/// The device on which instructions are counted.
+pub const SMALL: Size =
+    Size { channels: 4, dies_per_channel: 4, blocks_per_plane: 16, pages_per_block: 64, spare: 0.2 };
+
 /// Share of the physical pages that the host does not see.
 const SPARE: f64 = 0.1;
 const PAGES_PER_BLOCK: u32 = 256;
+const CHANNELS: u32 = 8;
 const DIES: u32 = 32;
 
 const UNIFORM: &str = "\"uniform\"";
@@ -33,6 +59,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "page, 32 GiB, uniform",
         ftl: "name = \"page\"",
+        small_ftl: "name = \"page\"",
+        small_requests: 3000,
         pattern: UNIFORM,
         blocks_per_plane: 1024,
         requests: 6_000_000,
@@ -41,6 +69,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "page, 32 GiB, zipf 0.99",
         ftl: "name = \"page\"",
+        small_ftl: "name = \"page\"",
+        small_requests: 3000,
         pattern: ZIPF,
         blocks_per_plane: 1024,
         requests: 6_000_000,
@@ -49,6 +79,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "dftl, 32 GiB, 10 % CMT, zipf 0.99",
         ftl: "name = \"dftl\"\ncmt = \"5898KiB\"",
+        small_ftl: "name = \"dftl\"\ncmt = \"11KiB\"",
+        small_requests: 3000,
         pattern: ZIPF,
         blocks_per_plane: 1024,
         requests: 3_000_000,
@@ -57,6 +89,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "dftl, 32 GiB, 65 % CMT, zipf 0.99",
         ftl: "name = \"dftl\"\ncmt = \"38338KiB\"",
+        small_ftl: "name = \"dftl\"\ncmt = \"74KiB\"",
+        small_requests: 3000,
         pattern: ZIPF,
         blocks_per_plane: 1024,
         requests: 3_000_000,
@@ -65,6 +99,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "rftl, 32 GiB, 65 % CMT, zipf 0.99",
         ftl: "name = \"rftl\"\ncmt = \"38338KiB\"",
+        small_ftl: "name = \"rftl\"\ncmt = \"74KiB\"",
+        small_requests: 3000,
         pattern: ZIPF,
         blocks_per_plane: 1024,
         requests: 3_000_000,
@@ -73,6 +109,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "treeftl, 32 GiB, 256 MiB RAM, zipf 0.99",
         ftl: "name = \"treeftl\"\nram = \"256MiB\"",
+        small_ftl: "name = \"treeftl\"\nram = \"512KiB\"",
+        small_requests: 3000,
         pattern: ZIPF,
         blocks_per_plane: 1024,
         requests: 3_000_000,
@@ -81,6 +119,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "treeftl, 32 GiB, 64 MiB RAM, zipf 0.99",
         ftl: "name = \"treeftl\"\nram = \"64MiB\"",
+        small_ftl: "name = \"treeftl\"\nram = \"128KiB\"",
+        small_requests: 3000,
         pattern: ZIPF,
         blocks_per_plane: 1024,
         requests: 3_000_000,
@@ -89,6 +129,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "aps, 32 GiB, 64 MiB RAM, zipf 0.99",
         ftl: "name = \"aps\"\nram = \"64MiB\"",
+        small_ftl: "name = \"aps\"\nram = \"128KiB\"",
+        small_requests: 3000,
         pattern: ZIPF,
         blocks_per_plane: 1024,
         requests: 3_000_000,
@@ -97,6 +139,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "jtl, 32 GiB, 64 MiB RAM, zipf 0.99",
         ftl: "name = \"jtl\"\nram = \"64MiB\"",
+        small_ftl: "name = \"jtl\"\nram = \"128KiB\"",
+        small_requests: 3000,
         pattern: ZIPF,
         blocks_per_plane: 1024,
         requests: 3_000_000,
@@ -117,6 +161,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "page+lru 64 MiB, 32 GiB, zipf 0.99",
         ftl: "name = \"page+lru:ram=64MiB\"",
+        small_ftl: "name = \"page+lru:ram=128KiB\"",
+        small_requests: 3000,
         pattern: ZIPF,
         blocks_per_plane: 1024,
         requests: 6_000_000,
@@ -125,6 +171,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "block, 4 GiB, uniform",
         ftl: "name = \"block\"",
+        small_ftl: "name = \"block\"",
+        small_requests: 100,
         pattern: UNIFORM,
         blocks_per_plane: 128,
         requests: 100_000,
@@ -134,7 +182,16 @@ pub const CASES: &[Case] = &[
 
 /// A log-buffer scheme; they are compared with each other by the flash operation.
 const fn log_buffer(name: &'static str, ftl: &'static str) -> Case {
-    Case { name, ftl, pattern: ZIPF, blocks_per_plane: 128, requests: 200_000, precondition: "fill" }
+    Case {
+        name,
+        ftl,
+        small_ftl: ftl,
+        small_requests: 1000,
+        pattern: ZIPF,
+        blocks_per_plane: 128,
+        requests: 200_000,
+        precondition: "fill",
+    }
 }
 
 /// What a run gave.
@@ -167,33 +224,58 @@ impl Case {
         if quick { 10_000 } else { 4_000_000 }
     }
 
-    /// The study of this case in TOML; `quick` makes it shorter.
-    pub fn study(&self, quick: bool) -> String {
-        let Self { ftl, pattern, precondition, .. } = self;
+    fn size(&self, quick: bool) -> Size {
+        let (blocks_per_plane, spare) = (self.blocks(quick), if quick { 0.5 } else { SPARE });
+        let (channels, dies_per_channel) = (CHANNELS, DIES / CHANNELS);
+        Size { channels, dies_per_channel, blocks_per_plane, pages_per_block: PAGES_PER_BLOCK, spare }
+    }
+
+    /// The study of this case in TOML, with or without the breakdown of waiting; `quick` makes it
+    /// shorter.
+    fn study(&self, quick: bool, waiting: bool) -> String {
         let requests = if quick { 10_000 } else { self.requests };
-        let blocks = self.blocks(quick);
-        let spare = if quick { 0.5 } else { SPARE };
-        let pages = (f64::from(blocks * DIES * PAGES_PER_BLOCK) * (1.0 - spare)) as u64;
+        self.study_of(self.size(quick), requests, waiting, [self.ftl, self.precondition])
+    }
+
+    fn study_of(&self, size: Size, requests: u64, waiting: bool, [ftl, precondition]: [&str; 2]) -> String {
+        let Size { channels, dies_per_channel, blocks_per_plane, pages_per_block, spare } = size;
+        let (pattern, pages) = (self.pattern, (size.pages() * (1.0 - spare)) as u64);
         format!(
-            "seed = 1\n[device]\npreset = \"slc-small\"\nchannels = 8\ndies_per_channel = 4\nplanes_per_die = 1\n\
-             blocks_per_plane = {blocks}\npages_per_block = {PAGES_PER_BLOCK}\npage_size = \"4KiB\"\nspare = {spare}\n\
+            "seed = 1\n[device]\npreset = \"slc-small\"\nchannels = {channels}\ndies_per_channel = {dies_per_channel}\nplanes_per_die = 1\n\
+             blocks_per_plane = {blocks_per_plane}\npages_per_block = {pages_per_block}\npage_size = \"4KiB\"\nspare = {spare}\n\
              [workload]\ngenerator = {{ requests = {requests}, span = {}, pattern = {pattern}, write_share = 1.0, sizes = \"4KiB\" }}\n\
-             [host]\nloop = \"closed\"\nqueue_depth = 32\n[run]\nwaiting = false\nprecondition = \"{precondition}\"\n[[ftl]]\n{ftl}\n",
+             [host]\nloop = \"closed\"\nqueue_depth = 32\n[run]\nwaiting = {waiting}\nprecondition = \"{precondition}\"\n[[ftl]]\n{ftl}\n",
             pages * 4096
         )
     }
+
+    fn run(&self, study: &str) -> Result<RunResult, String> {
+        let study = study::parse_toml(study, self.name).map_err(|error| error.to_string())?;
+        let results = run_study(&study, &Control::new()).map_err(|error| error.to_string())?;
+        results.runs.into_iter().next().ok_or_else(|| "one run was expected".into())
+    }
+
+    /// Runs the case on [`SMALL`], with so many times the requests that it takes there; returns how
+    /// many flash operations that were.
+    pub fn run_small(&self, times: u64, waiting: bool) -> Result<u64, String> {
+        let requests = times * self.small_requests;
+        let run = self.run(&self.study_of(SMALL, requests, waiting, [self.small_ftl, "fill"]))?;
+        Ok(operations(&run))
+    }
 }
 
-/// Runs a case once; returns its rate, its event hash and its memory.
-pub fn measure(case: &Case, quick: bool) -> Result<Measured, String> {
-    let study = study::parse_toml(&case.study(quick), case.name).map_err(|error| error.to_string())?;
+fn operations(run: &RunResult) -> u64 {
+    run.operations.iter().map(|operation| operation.count).sum()
+}
+
+/// Runs a case once, with all defaults on or without the breakdown of waiting; returns its rate,
+/// its event hash and its memory.
+pub fn measure(case: &Case, quick: bool, waiting: bool) -> Result<Measured, String> {
     let (before, earlier_peak) = (resident_bytes(), peak_bytes());
-    let results = run_study(&study, &Control::new()).map_err(|error| error.to_string())?;
-    let [run] = results.runs.as_slice() else { return Err("one run was expected".into()) };
-    let operations: u64 = run.operations.iter().map(|operation| operation.count).sum();
-    let pages = f64::from(case.blocks(quick) * DIES * PAGES_PER_BLOCK);
+    let run = case.run(&case.study(quick, waiting))?;
+    let pages = case.size(quick).pages();
     Ok(Measured {
-        operations_per_second: operations as f64 / run.measured_wall_s,
+        operations_per_second: operations(&run) as f64 / run.measured_wall_s,
         event_hash: run.event_hash.clone(),
         bytes_per_page: (peak_bytes() > earlier_peak).then(|| (peak_bytes() - before) / pages),
     })
@@ -222,7 +304,7 @@ mod tests {
     /// Every second case from one on: two tests run side by side.
     fn repeats_its_hash(first: usize) {
         for case in CASES.iter().skip(first).step_by(2) {
-            let [first, second] = [measure(case, true), measure(case, true)].map(|run| run.expect(case.name));
+            let [first, second] = [true, false].map(|waiting| measure(case, true, waiting).expect(case.name));
             assert_eq!(first.event_hash, second.event_hash, "{}", case.name);
         }
     }
