@@ -12,7 +12,23 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ftlkit._native import FtlBug, FtlkitError, UserError, __version__
+    from ftlkit._native import (
+        EraseFailed,
+        Flash,
+        FlashDevice,
+        FlashError,
+        FtlBug,
+        FtlkitError,
+        Page,
+        PowerCut,
+        ProgramFailed,
+        RuleBroken,
+        Scope,
+        Tag,
+        Uncorrectable,
+        UserError,
+        __version__,
+    )
     from ftlkit._util.native_call import Interrupted
     from ftlkit.api.advise import Advice, advise
     from ftlkit.api.catalogue import devices, parts, schemes, workloads
@@ -23,20 +39,34 @@ if TYPE_CHECKING:
     from ftlkit.api.torture import TortureReport, replay, torture
     from ftlkit.api.traces import generate_files, trace_convert, trace_fit, trace_generate, trace_info
     from ftlkit.curves.hits import HitRatios, curve
+    from ftlkit.own.ftl import Ftl, Parameter
     from ftlkit.results.results import RUN_COLUMNS, Results, load
 
 __all__ = [
     "RUN_COLUMNS",
     "Advice",
     "Device",
+    "EraseFailed",
+    "Flash",
+    "FlashDevice",
+    "FlashError",
+    "Ftl",
     "FtlBug",
     "FtlkitError",
     "HitRatios",
     "Interrupted",
     "Mounted",
+    "Page",
+    "Parameter",
+    "PowerCut",
+    "ProgramFailed",
     "Results",
+    "RuleBroken",
+    "Scope",
     "Swept",
+    "Tag",
     "TortureReport",
+    "Uncorrectable",
     "UserError",
     "__version__",
     "advise",
@@ -80,6 +110,7 @@ _HOMES = (
     "api.advise",
     "curves.hits",
     "api.sweep",
+    "own.ftl",
     "_native",
 )
 """The modules of these names; the compiled one last, whose functions take and give JSON.

@@ -14,6 +14,189 @@ class UserError(FtlkitError):
 class FtlBug(FtlkitError):
     """A translation layer broke a rule of the flash or returned wrong data; says where."""
 
+class FlashError(FtlkitError):
+    """A flash operation failed or was refused."""
+
+class PowerCut(FlashError):
+    """The power is gone: nothing can be done any more."""
+
+class ProgramFailed(FlashError):
+    """A page could not be programmed; its block is failing."""
+
+class EraseFailed(FlashError):
+    """A block could not be erased; it is failing."""
+
+class Uncorrectable(FlashError):
+    """A page could not be read: its content is lost."""
+
+class RuleBroken(FlashError):
+    """The operation breaks a rule of NAND flash."""
+
+@final
+class FlashDevice:
+    """The shape of a device, and what the host sees of it."""
+
+    @property
+    def blocks(self) -> int:
+        """Blocks, bad ones included."""
+
+    @property
+    def pages_per_block(self) -> int:
+        """Pages of a block."""
+
+    @property
+    def pages(self) -> int:
+        """Physical pages."""
+
+    @property
+    def page_size(self) -> int:
+        """Bytes of a page."""
+
+    @property
+    def dies(self) -> int:
+        """Dies."""
+
+    @property
+    def channels(self) -> int:
+        """Channels."""
+
+    @property
+    def logical_pages(self) -> int:
+        """Logical pages that the host sees."""
+
+    @property
+    def good_blocks(self) -> list[int]:
+        """The blocks that are not bad, upwards."""
+
+    @property
+    def in_use(self) -> bool:
+        """Whether it holds data already, which `recover` will find: refuse no such device."""
+
+    @property
+    def seed(self) -> int:
+        """A seed for whatever the scheme draws: the same for the same run."""
+
+    def block_of(self, ppn: int) -> int:
+        """The block of a physical page."""
+
+    def page(self, block: int, offset: int) -> int:
+        """The physical page at a place of a block."""
+
+    def die_of(self, block: int) -> int:
+        """The die of a block."""
+
+    def channel_of(self, die: int) -> int:
+        """The channel of a die."""
+
+@final
+class Page:
+    """A page that was read, or that the host writes; it can be programmed while the call lasts."""
+
+    @property
+    def lpn(self) -> int:
+        """The logical page in its tag, or the number of a page of the scheme's own."""
+
+    @property
+    def bytes(self) -> bytes | None:
+        """What `program_bytes` wrote, if this is such a page."""
+
+@final
+class Tag:
+    """What a page's tag says."""
+
+    @property
+    def lpn(self) -> int:
+        """The logical page, or the number of a page of the scheme's own."""
+
+    @property
+    def pages(self) -> int:
+        """Logical pages that it speaks of: 1, but for a trim."""
+
+    @property
+    def role(self) -> str:
+        """`data`, `collected`, `log`, `translation`, `trimmed`, `lost`, `other` or `unreadable`."""
+
+    @property
+    def seq(self) -> int:
+        """The place of the program among all."""
+
+    @property
+    def version(self) -> int:
+        """The `seq` under which the content was first written: copies keep it."""
+
+@final
+class Scope:
+    """A `with` block of operations that have something in common."""
+
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+@final
+class Flash:
+    """Flash, while a call of the scheme lasts."""
+
+    @property
+    def device(self) -> FlashDevice:
+        """Its shape."""
+
+    def read(self, ppn: int) -> Page:
+        """Read a page. Raises `Uncorrectable` if its content is lost."""
+
+    def program(self, ppn: int, page: Page, *, role: str | None = None) -> None:
+        """Program a page that was read or that the host writes.
+
+        It keeps its logical page, and a copy its version and, unless another is given, its role.
+        Raises `ProgramFailed` if the block fails.
+        """
+
+    def copy(self, ppn: int, to: int) -> None:
+        """Copy a page as it is.
+
+        One that cannot be read becomes a lost page: reading it goes on being an error.
+        """
+
+    def program_bytes(self, ppn: int, number: int, content: bytes, *, role: str = "translation") -> None:
+        """Program a page of the scheme's own, such as a part of its map: at most a page of bytes."""
+
+    def program_trim(self, ppn: int, lpn: int, pages: int) -> None:
+        """Program a page which says that logical pages were trimmed, so that recovery knows."""
+
+    def erase(self, block: int) -> None:
+        """Erase a block. Raises `EraseFailed` if it fails."""
+
+    def scan(self, ppn: int) -> Tag | None:
+        """Read the tag of a page, whatever state it is in: None if it is erased."""
+
+    def retire(self, block: int) -> None:
+        """Mark a block bad for good: what it holds can still be read."""
+
+    def next_page(self, block: int) -> int:
+        """The lowest page offset of a block that can be programmed next."""
+
+    def erase_count(self, block: int) -> int:
+        """How often a block has been erased."""
+
+    def is_bad(self, block: int) -> bool:
+        """Whether a block is bad."""
+
+    def estimate_read_ns(self, ppn: int) -> int:
+        """How long reading a page would take now, waiting included, in nanoseconds."""
+
+    def cause(self, name: str) -> Scope:
+        """Charge the operations of a `with` block to a cause, such as `collection`."""
+
+    def background(self) -> Scope:
+        """Make nobody wait for what is done in a `with` block; the flash is busy with it."""
+
+def overdue_calls() -> list[int]:
+    """The threads whose calls of an FTL last longer than they may; each call is named once."""
+
+def register_ftl(cls: type, name: str, story: str, source: str, parameters: str) -> None:
+    """Register a class as a translation layer, in place of one of Python's of the same name.
+
+    `parameters` (JSON) lists name, default, choices and meaning of each.
+    """
+
 @final
 class Control:
     """Shared by the working and the watching thread: cancels the work, shows its progress."""

@@ -32,7 +32,7 @@ def write(folder: Path) -> list[Path]:
     """Write the pages and their index below `folder`; return what was written."""
     place = folder / "schemes"
     place.mkdir(parents=True, exist_ok=True)
-    parts = catalogue.parts()
+    parts = [part for part in catalogue.parts() if part["family"] != "python"]
     pages = {place / f"{part['name']}.md": page(part) for part in parts}
     pages[place / "index.md"] = index(parts)
     pages[folder / "columns.md"] = columns()

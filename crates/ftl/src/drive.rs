@@ -137,6 +137,11 @@ impl<D: Device> Drive<D> {
         self.mapping.relocate_block(flash, pbn)
     }
 
+    /// Whether it empties any block that it is told.
+    pub fn relocates_blocks(&self) -> bool {
+        self.mapping.relocates_blocks()
+    }
+
     /// Asks the wear policy something, with the facts about all blocks.
     pub fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         self.mapping.with_wear_policy(query);

@@ -1,12 +1,14 @@
 //! The one list of all parts of stacks, mappings, wear policies and buffers: name → parameters →
-//! instance.
+//! instance. Parts from outside join it by [`registered`].
 //!
 //! An unknown name, an unknown parameter, a value out of range or a pair that cannot work together
 //! is an error at construction, never a default.
 
+use std::sync::Arc;
+
 use crate::api::entry::{Entry, PartKind};
-use crate::api::layout::{Layout, Wear, WearScheme};
-use crate::api::mapping::Scheme;
+use crate::api::layout::{Layout, WearKind, WearScheme};
+use crate::api::mapping::{BuilderOf, MappingBuilder, Scheme};
 use crate::api::parameter::{Parameter, Settings, Values};
 use crate::drive::Drive;
 use crate::engines::demand::machine::DemandPaged;
@@ -17,6 +19,7 @@ use crate::port::cause::Cause;
 use crate::port::error::{ConfigError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
+use crate::registry::registered::MappingRegistration;
 use crate::schemes::a_sast::AdaptiveSast;
 use crate::schemes::adapt::Adapt;
 use crate::schemes::aps::Aps;
@@ -37,16 +40,58 @@ use crate::schemes::superblock::Superblock;
 use crate::schemes::treeftl::Tree;
 use crate::schemes::waftl::Waftl;
 use crate::stack::{Part, Stack};
-use crate::write_buffer::policy::BufferKind;
+use crate::write_buffer::policy::{BufferKind, BufferScheme};
 use crate::{wear, write_buffer};
 
-/// All parts of a kind, in the order in which tables show them.
-pub fn entries(kind: PartKind) -> &'static [Entry] {
+/// All parts of a kind: the built-in ones in the order in which tables show them, then those that
+/// were [registered](registered), in the order in which they were.
+pub fn entries(kind: PartKind) -> Vec<&'static Entry> {
+    let mut entries = builtin_entries(kind);
+    entries.extend(registered::entries(kind));
+    entries
+}
+
+/// The built-in parts of a kind, in the order in which tables show them.
+fn builtin_entries(kind: PartKind) -> Vec<&'static Entry> {
     match kind {
-        PartKind::Mapping => ENTRIES,
-        PartKind::WearPolicy => WEAR_POLICIES,
-        PartKind::Buffer => BUFFERS,
+        PartKind::Mapping => MAPPINGS.iter().collect(),
+        PartKind::WearPolicy => WEAR_POLICIES.iter().map(|kind| kind.entry).collect(),
+        PartKind::Buffer => BUFFERS.iter().map(|kind| kind.entry).collect(),
     }
+}
+
+/// The kind of the built-in part of a name, if there is one.
+fn builtin_kind(name: &str) -> Option<PartKind> {
+    PartKind::ALL.into_iter().find(|&kind| builtin_entries(kind).into_iter().any(|entry| entry.name == name))
+}
+
+/// Adds a mapping to the list. A name that is taken, or that a stack cannot spell, and a parameter
+/// whose default is out of range are errors.
+pub fn register_mapping(registration: MappingRegistration) -> Result<(), ConfigError> {
+    let taken = builtin_kind(registration.name());
+    registration.register(taken)
+}
+
+/// Adds a mapping in place of a registered one of the same name, if there is one. Drives that were
+/// built before stay as they are. Errors as with [`register_mapping`].
+pub fn replace_mapping(registration: MappingRegistration) -> Result<(), ConfigError> {
+    let taken = builtin_kind(registration.name());
+    registration.replace(taken)
+}
+
+/// Adds a wear policy to the list; errors as with [`register_mapping`].
+pub fn register_wear_policy<W: WearScheme>() -> Result<(), ConfigError> {
+    registered::add_wear_policy(WearKind::of::<W>(), builtin_kind(W::ENTRY.name))
+}
+
+/// Adds a write buffer to the list; errors as with [`register_mapping`].
+pub fn register_buffer<B: BufferScheme>() -> Result<(), ConfigError> {
+    registered::add_buffer(BufferKind::of::<B>(), builtin_kind(B::ENTRY.name))
+}
+
+/// All mappings.
+pub fn mappings() -> Vec<&'static Entry> {
+    entries(PartKind::Mapping)
 }
 
 /// A part of a stack with a checked value for every parameter.
@@ -105,84 +150,61 @@ impl Resolved {
 
 macro_rules! schemes {
     ($($scheme:ty),+ $(,)?) => {
-        /// All schemes, in the order in which tables show them.
-        pub const ENTRIES: &[Entry] = &[$(<$scheme as Scheme>::ENTRY),+];
+        /// The built-in mappings, in the order in which tables show them.
+        const MAPPINGS: &[Entry] = &[$(<$scheme as Scheme>::ENTRY),+];
 
-        /// Builds a stack for an erased device. A wear policy that the layout names serves a stack
-        /// that names none.
-        pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Drive<D>, ConfigError> {
-            let resolved = resolve(stack)?;
-            let layout = &resolved.with_wear(layout);
-            let Chosen { entry, values, .. } = resolved.mapping();
-            $(if entry.name == <$scheme as Scheme>::ENTRY.name {
-                let drive = Drive::new(Box::new(<$scheme>::format(layout, values)?), layout);
-                return resolved.with_write_buffer(drive, layout);
+        /// The builder of a built-in mapping.
+        fn builtin<D: Device>(name: &str) -> Option<Arc<dyn MappingBuilder<D>>> {
+            $(if name == <$scheme as Scheme>::ENTRY.name {
+                return Some(Arc::new(BuilderOf::<$scheme>::new()));
             })+
-            unreachable!("entry() found {} in the same list", entry.name)
-        }
-
-        /// Brings a stack back on a device that it has used before, after any power cut.
-        pub fn recover<D: Device + 'static>(
-            stack: &Stack,
-            layout: &Layout,
-            flash: &mut FlashPort<D>,
-        ) -> Result<Drive<D>, RecoverError> {
-            let resolved = resolve(stack)?;
-            let layout = &resolved.with_wear(layout);
-            let Chosen { entry, values, .. } = resolved.mapping();
-            $(if entry.name == <$scheme as Scheme>::ENTRY.name {
-                return flash.with_cause(Cause::Recovery, |flash| {
-                    let drive = Drive::new(Box::new(<$scheme>::recover(layout, values, flash)?), layout);
-                    Ok(resolved.with_write_buffer(drive, layout)?)
-                });
-            })+
-            unreachable!("entry() found {} in the same list", entry.name)
+            None
         }
     };
 }
 
-macro_rules! wear_policies {
-    ($($policy:ty),+ $(,)?) => {
-        /// All wear policies, in the order in which tables show them.
-        pub const WEAR_POLICIES: &[Entry] = &[$(<$policy as WearScheme>::ENTRY),+];
-
-        impl Resolved {
-            /// A layout with the wear policy that the stack names, if it names one.
-            fn with_wear(&self, layout: &Layout) -> Layout {
-                let mut layout = layout.clone();
-                if let Some(Chosen { entry, values, .. }) = self.part(PartKind::WearPolicy) {
-                    $(if entry.name == <$policy as WearScheme>::ENTRY.name {
-                        layout.wear = (!<$policy as WearScheme>::IS_NONE).then(|| Wear::of::<$policy>(values.clone()));
-                    })+
-                }
-                layout
-            }
-        }
-
-        /// Whether a part that was found in this list can work over a mapping.
-        fn wear_suits(part: &Entry, mapping: &Entry) -> Result<(), String> {
-            $(if part.name == <$policy as WearScheme>::ENTRY.name {
-                return <$policy as WearScheme>::suits(mapping);
-            })+
-            Ok(())
-        }
-    };
+/// The builder of a mapping that is listed.
+fn builder<D: Device + 'static>(entry: &Entry) -> Result<Arc<dyn MappingBuilder<D>>, ConfigError> {
+    builtin(entry.name).map_or_else(|| registered::builder(entry.name), Ok)
 }
 
-macro_rules! buffers {
-    ($($buffer:ty),* $(,)?) => {
-        /// All buffers, in the order in which tables show them.
-        pub const BUFFERS: &[Entry] = &[$(BufferKind::of::<$buffer>().entry),*];
-
-        const BUFFER_KINDS: &[BufferKind] = &[$(BufferKind::of::<$buffer>()),*];
-    };
+/// Builds a stack for an erased device. A wear policy that the layout names serves a stack that
+/// names none.
+pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Drive<D>, ConfigError> {
+    let resolved = resolve(stack)?;
+    let layout = &resolved.with_wear(layout);
+    let Chosen { entry, values, .. } = resolved.mapping();
+    let mapping = builder::<D>(entry)?.format(layout, values)?;
+    resolved.with_write_buffer(Drive::new(mapping, layout), layout)
 }
 
-fn buffer_kind(entry: &Entry) -> Option<&'static BufferKind> {
-    BUFFER_KINDS.iter().find(|kind| kind.entry.name == entry.name)
+/// Brings a stack back on a device that it has used before, after any power cut.
+pub fn recover<D: Device + 'static>(
+    stack: &Stack,
+    layout: &Layout,
+    flash: &mut FlashPort<D>,
+) -> Result<Drive<D>, RecoverError> {
+    let resolved = resolve(stack)?;
+    let layout = &resolved.with_wear(layout);
+    let Chosen { entry, values, .. } = resolved.mapping();
+    let builder = builder::<D>(entry)?;
+    flash.with_cause(Cause::Recovery, |flash| {
+        let mapping = builder.recover(layout, values, flash)?;
+        Ok(resolved.with_write_buffer(Drive::new(mapping, layout), layout)?)
+    })
 }
 
 impl Resolved {
+    /// A layout with the wear policy that the stack names, if it names one.
+    fn with_wear(&self, layout: &Layout) -> Layout {
+        let mut layout = layout.clone();
+        if let Some(Chosen { entry, values, .. }) = self.part(PartKind::WearPolicy) {
+            let kind = wear_kinds().into_iter().find(|kind| kind.entry.name == entry.name);
+            layout.wear = kind.filter(|kind| !kind.is_none).map(|kind| kind.with(values.clone()));
+        }
+        layout
+    }
+
     /// A drive behind the write buffer that the stack names, if it names one.
     fn with_write_buffer<D: Device>(&self, drive: Drive<D>, layout: &Layout) -> Result<Drive<D>, ConfigError> {
         let chosen = self.part(PartKind::Buffer).and_then(|part| Some((buffer_kind(part.entry)?, &part.values)));
@@ -192,13 +214,35 @@ impl Resolved {
     }
 }
 
+/// All wear policies, the built-in ones first.
+fn wear_kinds() -> Vec<WearKind> {
+    WEAR_POLICIES.iter().copied().chain(registered::wear_policies()).collect()
+}
+
+/// All write buffers, the built-in ones first.
+fn buffer_kinds() -> Vec<BufferKind> {
+    BUFFERS.iter().copied().chain(registered::buffers()).collect()
+}
+
+fn buffer_kind(entry: &Entry) -> Option<BufferKind> {
+    buffer_kinds().into_iter().find(|kind| kind.entry.name == entry.name)
+}
+
 /// Whether a part can work over a mapping.
 fn suits(kind: PartKind, part: &Entry, mapping: &Entry) -> Result<(), String> {
-    match kind {
-        PartKind::Mapping => Ok(()),
-        PartKind::WearPolicy => wear_suits(part, mapping),
-        PartKind::Buffer => buffer_kind(part).map_or(Ok(()), |kind| (kind.suits)(mapping)),
+    if kind == PartKind::WearPolicy && !mapping.capabilities.relocates_blocks {
+        return Err(
+            "it chooses its blocks by itself and empties none that it is told; leave the wear policy out".into()
+        );
     }
+    let suits = match kind {
+        PartKind::Mapping => return Ok(()),
+        PartKind::WearPolicy => {
+            wear_kinds().into_iter().find(|kind| kind.entry.name == part.name).map(|kind| kind.suits)
+        }
+        PartKind::Buffer => buffer_kind(part).map(|kind| kind.suits),
+    };
+    suits.map_or(Ok(()), |suits| suits(mapping))
 }
 
 schemes![
@@ -223,25 +267,29 @@ schemes![
     SharedRam<Jtl>,
 ];
 
-#[rustfmt::skip]
-wear_policies![
-    wear::none::NoLevelling,
-    wear::dynamic::Dynamic,
-    wear::static_levelling::StaticLevelling,
-    wear::bet::Bet,
-    wear::lazy::Lazy,
-    wear::dual_pool::DualPool,
-    wear::rejuvenator::Rejuvenator,
-    wear::owl::Owl,
-    wear::saw::Saw,
+const WEAR_POLICIES: &[WearKind] = &[
+    WearKind::of::<wear::none::NoLevelling>(),
+    WearKind::of::<wear::dynamic::Dynamic>(),
+    WearKind::of::<wear::static_levelling::StaticLevelling>(),
+    WearKind::of::<wear::bet::Bet>(),
+    WearKind::of::<wear::lazy::Lazy>(),
+    WearKind::of::<wear::dual_pool::DualPool>(),
+    WearKind::of::<wear::rejuvenator::Rejuvenator>(),
+    WearKind::of::<wear::owl::Owl>(),
+    WearKind::of::<wear::saw::Saw>(),
 ];
 
-buffers![write_buffer::lru::Lru, write_buffer::fifo::Fifo, write_buffer::fab::Fab, write_buffer::bplru::Bplru,];
+const BUFFERS: &[BufferKind] = &[
+    BufferKind::of::<write_buffer::lru::Lru>(),
+    BufferKind::of::<write_buffer::fifo::Fifo>(),
+    BufferKind::of::<write_buffer::fab::Fab>(),
+    BufferKind::of::<write_buffer::bplru::Bplru>(),
+];
 
 /// The entry of a mapping; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {
-    ENTRIES
-        .iter()
+    mappings()
+        .into_iter()
         .find(|entry| entry.name == name)
         .ok_or_else(|| ConfigError(format!("unknown FTL {name}: choose from {}", known(PartKind::Mapping))))
 }
@@ -284,10 +332,10 @@ fn chosen(kind: PartKind, entry: &'static Entry, part: &Part) -> Result<Chosen, 
 /// What a part behind the mapping is.
 fn further(stack: &Stack, name: &str) -> Result<(PartKind, &'static Entry), ConfigError> {
     let kinds = [PartKind::WearPolicy, PartKind::Buffer];
-    let entries = kinds.into_iter().flat_map(|kind| entries(kind).iter().map(move |entry| (kind, entry)));
-    entries.into_iter().find(|(_, entry)| entry.name == name).ok_or_else(|| {
+    let mut entries = kinds.into_iter().flat_map(|kind| entries(kind).into_iter().map(move |entry| (kind, entry)));
+    entries.find(|(_, entry)| entry.name == name).ok_or_else(|| {
         let known = kinds.map(|kind| format!("{}: {}", kind.name(), known(kind))).join("; ");
-        let why = if ENTRIES.iter().any(|entry| entry.name == name) {
+        let why = if mappings().iter().any(|entry| entry.name == name) {
             "is a mapping, and a stack has one, in front"
         } else {
             "is neither a wear policy nor a buffer"
@@ -302,5 +350,6 @@ fn known(kind: PartKind) -> String {
     if names.is_empty() { "none yet".into() } else { names.join(", ") }
 }
 
+pub mod registered;
 #[cfg(test)]
 mod tests;

@@ -62,7 +62,9 @@ impl From<FtlError> for LiveError {
     fn from(error: FtlError) -> Self {
         match error {
             FtlError::ReadOnly { .. } => Self::User(error.to_string()),
-            FtlError::Flash { .. } | FtlError::OutOfSpace { .. } => Self::Bug(error.to_string()),
+            FtlError::Flash { .. } | FtlError::OutOfSpace { .. } | FtlError::Failed { .. } => {
+                Self::Bug(error.to_string())
+            }
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::error::{Failure, json as to_json};
 /// All translation layers, as JSON: name, family, source, parameters, story.
 #[pyfunction]
 fn schemes() -> PyResult<String> {
-    let all: Result<Vec<Value>, Failure> = ftl::registry::ENTRIES
-        .iter()
+    let all: Result<Vec<Value>, Failure> = ftl::registry::mappings()
+        .into_iter()
         .map(|entry| Ok(with(to_value(entry)?, [("story", json!(entry.story()))])))
         .collect();
     Ok(to_json(&all?)?)
@@ -19,7 +19,7 @@ fn schemes() -> PyResult<String> {
 #[pyfunction]
 fn parts() -> PyResult<String> {
     let kinds = ftl::PartKind::ALL.into_iter();
-    let all = kinds.flat_map(|kind| ftl::registry::entries(kind).iter().map(move |entry| (kind, entry)));
+    let all = kinds.flat_map(|kind| ftl::registry::entries(kind).into_iter().map(move |entry| (kind, entry)));
     let all: Result<Vec<Value>, Failure> = all
         .map(|(kind, entry)| {
             Ok(with(to_value(entry)?, [("story", json!(entry.story())), ("kind", json!(kind.name()))]))

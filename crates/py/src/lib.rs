@@ -10,6 +10,7 @@ mod catalogue;
 mod control;
 mod error;
 mod live_device;
+mod own;
 mod study;
 mod tools;
 mod torture;
@@ -24,6 +25,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     catalogue::register(module)?;
     live_device::register(module)?;
+    own::register(module)?;
     study::register(module)?;
     tools::register(module)?;
     torture::register(module)

@@ -11,6 +11,7 @@ from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import known
 from ftlkit.api import catalogue
+from ftlkit.own.loading import refuse_own
 from ftlkit.study import Options
 from ftlkit.study.seeds import check_seed
 from ftlkit.sweeps import values
@@ -144,7 +145,7 @@ class Query:
         """The stacks that `--ftl` names; each must be one that there is."""
         names = [name.strip() for name in (self.ftl or "").split(",") if name.strip()]
         if names:
-            study.named(self.ftl or "")
+            refuse_own(study.named(self.ftl or ""), "ftlkit advise")
         return list(dict.fromkeys(names))
 
     def trace(self) -> str | None:

@@ -133,7 +133,7 @@ def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s:
     try:
         return device({})
     except UserError:
-        for stack in query.stacks() or [scheme["name"] for scheme in catalogue.schemes()]:
+        for stack in query.stacks() or catalogue.built_in():
             with suppress(UserError):
                 return device({"ftl": [study.scheme(stack)]})
         raise
@@ -199,7 +199,7 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
             else:
                 tails_by_head.setdefault(head, []).append(plus + rest)
         return [Head(head, tuple(tails)) for head, tails in tails_by_head.items()], refused
-    parts = catalogue.parts()
+    parts = [part for part in catalogue.parts() if part["family"] != "python"]
     names = {
         kind: [part["name"] for part in parts if part["kind"] == kind] for kind in ("mapping", "wear policy", "buffer")
     }

@@ -21,6 +21,11 @@ def schemes() -> list[Json]:
     return [scheme | sources.described(scheme) for scheme in entries]
 
 
+def built_in() -> list[str]:
+    """The names of the built-in translation layers: those that every process knows."""
+    return [scheme["name"] for scheme in schemes() if scheme["family"] != "python"]
+
+
 def parts() -> list[Json]:
     """All parts of stacks: `schemes`, then wear policies and buffers; `kind` says which."""
     entries: list[Json] = json.loads(_native.parts())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import _native, study
 from ftlkit._util.outputs import check_writable
 from ftlkit.api.native_handle import Running
+from ftlkit.own.loading import refuse_own
 from ftlkit.study.seeds import check_seed
 
 if TYPE_CHECKING:
@@ -36,9 +37,11 @@ def create_image(
     `UserError` if the file exists, if the translation layer does not fit the device, or if the seed
     is out of range.
     """
+    layer = study.scheme(ftl)
+    refuse_own([layer], "a live device")
     request: dict[str, Any] = {
         "image": str(path),
-        "ftl": study.scheme(ftl),
+        "ftl": layer,
         "device": {"preset": device} if isinstance(device, str) else dict(device or {}),
     }
     if seed is not None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
+from ftlkit.own.loading import registered_name, resolved
 from ftlkit.study.options import SECTIONS, TRACE_KEYS
 from ftlkit.study.seeds import check_seed
 from ftlkit.study.toml import load
@@ -63,8 +64,10 @@ def build(
 
 
 def scheme(choice: FtlChoice) -> Json:
-    """The `[[ftl]]` table of a layer: a stack such as `dftl:cmt=32KiB`, or a table as given."""
-    return _ftl(choice) if isinstance(choice, str) else _table("ftl", choice, "a name such as dftl")
+    """The `[[ftl]]` table of a layer: a stack such as `dftl:cmt=32KiB`, a class, or a table."""
+    if isinstance(choice, type):
+        choice = registered_name(choice)
+    return _ftl(resolved(choice)) if isinstance(choice, str) else _table("ftl", choice, "a name such as dftl")
 
 
 def _table(section: str, given: object, name: str) -> Json:
@@ -147,7 +150,7 @@ def named(choice: FtlChoice | Iterable[FtlChoice]) -> list[Json]:
     choices: list[FtlChoice]
     if isinstance(choice, str):
         choices = [part.strip() for part in choice.split(",") if part.strip()]
-    elif isinstance(choice, Mapping):
+    elif isinstance(choice, Mapping | type):
         choices = [choice]
     elif isinstance(choice, Iterable):
         choices = list(choice)

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TypedDict
 
 from ftlkit._native import trace_formats
+from ftlkit.own.ftl import Ftl
 
-FtlChoice = str | Mapping[str, object]
+FtlChoice = str | Mapping[str, object] | type[Ftl]
+"""A stack's text, a class of your own, or the `[[ftl]]` table of a study."""
+
 WorkloadChoice = str | Path | Mapping[str, object]
 DeviceChoice = str | Mapping[str, object]
 

@@ -46,7 +46,7 @@ impl Subject {
     /// part over a mapping of each family, with the part's own parameters varied. A part that is
     /// registered is among them by that alone.
     pub fn all() -> Vec<Self> {
-        let bare = registry::ENTRIES.iter().map(Self::of);
+        let bare = registry::mappings().into_iter().map(Self::of);
         let over = |mapping: &&str| {
             let mapping = Stack::of(mapping);
             further_parts(&mapping).into_iter().map(move |(_, entry)| mapping.clone().and(Part::of(entry.name)))
@@ -103,7 +103,7 @@ const REPRESENTATIVES: [&str; 5] = ["page", "block", "fast", "a-sast", "dftl"];
 /// The parts that can be added to a mapping and change anything.
 pub(crate) fn further_parts(mapping: &Stack) -> Vec<(PartKind, &'static Entry)> {
     let kinds = PartKind::ALL.into_iter().filter(|&kind| kind != PartKind::Mapping);
-    let all = kinds.flat_map(|kind| registry::entries(kind).iter().map(move |entry| (kind, entry)));
+    let all = kinds.flat_map(|kind| registry::entries(kind).into_iter().map(move |entry| (kind, entry)));
     let changes = |entry: &Entry| entry.name != NoLevelling::ENTRY.name;
     let works = |entry: &Entry| registry::resolve(&mapping.clone().and(Part::of(entry.name))).is_ok();
     all.filter(|(_, entry)| changes(entry) && works(entry)).collect()
@@ -185,7 +185,7 @@ mod tests {
         let checkpoints = kept.checkpoints();
         assert!(checkpoints.iter().all(|stack| stack.mapping.settings.len() == 3) && !checkpoints.is_empty());
         let all = Subject::all();
-        assert_eq!(all.iter().filter(|subject| subject.stack.is_bare()).count(), registry::ENTRIES.len());
+        assert_eq!(all.iter().filter(|subject| subject.stack.is_bare()).count(), registry::mappings().len());
         let mut stacks = all.iter().filter(|subject| !subject.stack.is_bare());
         assert!(stacks.any(|subject| subject.stack.names() == "fast+dynamic"));
         assert!(Subject::keeping("pgae".parse().expect("a spelling")).is_err());

@@ -185,6 +185,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
             RelocateOutcome::Retired => is_bad && !was_bad,
             RelocateOutcome::Deferred(Deferred::IsBad) => was_bad,
             RelocateOutcome::Deferred(Deferred::ReadOnly) => spares.admit().is_err(),
+            RelocateOutcome::Deferred(Deferred::NotOffered) => !self.scheme.relocates_blocks(),
             RelocateOutcome::Deferred(Deferred::NoRoom) => spares.used > 0 || self.was_recovered,
         };
         let state = || format!("bad {is_bad}, {} pages programmed", self.flash().device().next_page(pbn));

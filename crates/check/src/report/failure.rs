@@ -155,17 +155,20 @@ impl Failure {
             | Fault::ReadOnly(_)
             | Fault::Stopped(
                 FtlError::OutOfSpace { .. }
+                | FtlError::Failed { .. }
                 | FtlError::ReadOnly { .. }
                 | FtlError::Flash { error: FlashError::Media(_), .. },
             ) if has_faults => Some(Promise::SurvivesFailingFlash),
             Fault::WrongContent(_)
             | Fault::Stopped(
                 FtlError::OutOfSpace { .. }
+                | FtlError::Failed { .. }
                 | FtlError::ReadOnly { .. }
                 | FtlError::Flash { error: FlashError::Media(_), .. },
             ) if is_after_cut => Some(Promise::SurvivesPowerCuts),
             Fault::WentBack { .. } => Some(Promise::SurvivesPowerCuts),
-            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {
+            Fault::WrongContent(_)
+            | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. } | FtlError::Failed { .. }) => {
                 Some(Promise::ReadsReturnLastWrite)
             }
             Fault::ReadOnly(_) => Some(Promise::SurvivesFailingFlash),

@@ -183,7 +183,7 @@ impl Sheet<'_> {
     /// The further part of a kind that was drawn, with its settings.
     fn part(&self, kind: PartKind) -> Option<Part> {
         let name = self.choice(kind.name()).filter(|(number, _)| *number > 0)?.1;
-        let entry = registry::entries(kind).iter().find(|entry| entry.name == name)?;
+        let entry = registry::entries(kind).into_iter().find(|entry| entry.name == name)?;
         let set = entry.parameters.iter().filter_map(|parameter| {
             let (number, value) = self.choice(&format!("{name}.{}", parameter.name))?;
             (number > 0).then_some((parameter.name, value))

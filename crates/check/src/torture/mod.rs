@@ -173,7 +173,7 @@ impl Torture {
     pub fn new(options: Options) -> Result<Self, String> {
         let draws_parts = options.stacks.is_empty();
         let asked = if draws_parts {
-            registry::ENTRIES.iter().map(|entry| Stack::of(entry.name)).collect()
+            registry::mappings().into_iter().map(|entry| Stack::of(entry.name)).collect()
         } else {
             options.stacks
         };

@@ -9,8 +9,8 @@ use check::torture::campaign::Campaign;
 use check::{
     Case, Effort, Failure, FaultRun, Pattern, Promise, create, explore, power_cuts, run_case, run_with_faults,
 };
-use ftl::registry::{self, BUFFERS};
 use ftl::{Entry, Stack};
+use ftl::{PartKind, registry};
 
 const SEED: u64 = 20_263;
 
@@ -29,13 +29,16 @@ fn stacks() -> impl Iterator<Item = Stack> {
     let canaries = BEHIND.into_iter().zip(room()).map(|(behind, n)| buffered(behind, &format!("pages={n}")));
     let over = move |entry: &'static Entry| {
         // One further each time, so that each buffer has every room over some mapping.
-        let skipped = BUFFERS.iter().position(|known| known.name == entry.name).unwrap_or_default();
+        let skipped = registry::entries(PartKind::Buffer)
+            .into_iter()
+            .position(|known| known.name == entry.name)
+            .unwrap_or_default();
         BEHIND
             .into_iter()
             .zip(room().skip(skipped))
             .map(|(behind, n)| format!("{behind}+{}:ram={}", entry.name, n * 512).parse().expect("a spelling"))
     };
-    canaries.chain(BUFFERS.iter().flat_map(over))
+    canaries.chain(registry::entries(PartKind::Buffer).into_iter().flat_map(over))
 }
 
 fn cases(stack: &Stack, one_in: usize) -> Vec<Case> {

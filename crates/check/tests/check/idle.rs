@@ -47,7 +47,8 @@ fn idle_time_changes_nothing_and_ends_when_it_is_over() {
     for subject in crate::common::subjects() {
         let stack = subject.stack;
         let idled = offered(&stack);
-        let entry = ftl::registry::ENTRIES.iter().find(|entry| entry.name == stack.mapping.name).expect("registered");
+        let entry =
+            ftl::registry::mappings().into_iter().find(|entry| entry.name == stack.mapping.name).expect("registered");
         // A scheme that foretells idle time is one that collects in it.
         let foretells = entry.parameters.iter().any(|parameter| parameter.name == "idle_weight");
         assert!(

@@ -7,6 +7,7 @@ use ftl::api::wear::Purpose;
 use ftl::engines::page_map::machine::PageMap;
 use ftl::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use ftl::engines::page_map::space::Stream;
+use ftl::schemes::page::Page;
 use ftl::{ConfigError, Drive, Entry, Layout, Request, Scheme, Stack, Values};
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ struct HotAndCold {
 }
 
 impl PageMapScheme for HotAndCold {
-    const ENTRY: Entry = Entry { name: "hot-and-cold", ..ftl::registry::ENTRIES[0] };
+    const ENTRY: Entry = Entry { name: "hot-and-cold", ..<PageMap<Page> as Scheme>::ENTRY };
 
     type Policy = Self;
 

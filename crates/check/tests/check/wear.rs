@@ -14,9 +14,9 @@ use check::{
 use flash::Pbn;
 use ftl::api::layout::WearScheme;
 use ftl::api::wear::{BlockFacts, Use, WearPolicy};
-use ftl::registry::WEAR_POLICIES;
 use ftl::{
-    Capabilities, ConfigError, Deferred, Entry, Layout, Note, Part, RelocateOutcome, Stack, Values, Wear, registry,
+    Capabilities, ConfigError, Deferred, Entry, Layout, Note, Part, PartKind, RelocateOutcome, Stack, Values, Wear,
+    registry,
 };
 use random::SeededRng;
 
@@ -34,7 +34,8 @@ const SEED: u64 = 20_261;
 
 /// Every wear policy but the one that does nothing, over each of the mappings that it suits.
 fn stacks() -> Vec<Stack> {
-    let policies = || WEAR_POLICIES.iter().map(|entry| entry.name).filter(|&name| name != "none");
+    let policies =
+        || registry::entries(PartKind::WearPolicy).into_iter().map(|entry| entry.name).filter(|&name| name != "none");
     let over = |mapping| policies().map(move |name| Stack::of(mapping).and(Part::of(name)));
     let all = MAPPINGS.into_iter().flat_map(over);
     all.filter(|stack| registry::resolve(stack).is_ok()).collect()
@@ -173,7 +174,7 @@ impl WearScheme for Rounds {
 /// The hook after each write, over every mapping that there is.
 #[test]
 fn a_policy_that_empties_block_after_block_breaks_no_promise() {
-    for entry in registry::ENTRIES {
+    for entry in registry::mappings() {
         let build = |layout: &Layout| -> Result<CheckedFtl, ConfigError> {
             let layout = Layout { wear: Some(Wear::of::<Rounds>(Values::none())), ..layout.clone() };
             create(&Stack::of(entry.name), &layout)

@@ -37,19 +37,22 @@ impl Entry {
 }
 
 /// What the other parts of a stack must know of a mapping.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// The parameter that sizes the mapping's own write buffer; none for a mapping that has no
     /// write buffer.
     pub write_buffer: Option<&'static str>,
     /// Whether the mapping keeps each logical block in blocks of its own.
     pub keeps_logical_blocks: bool,
+    /// Whether the mapping empties any block that it is told, and takes free blocks by the wear
+    /// policy. One that does not goes without a wear policy.
+    pub relocates_blocks: bool,
 }
 
 impl Capabilities {
     /// No write buffer, and blocks that hold pages of many logical blocks. Also of parts that are
     /// no mappings.
-    pub const NONE: Self = Self { write_buffer: None, keeps_logical_blocks: false };
+    pub const NONE: Self = Self { write_buffer: None, keeps_logical_blocks: false, relocates_blocks: true };
 
     /// A mapping that keeps each logical block in blocks of its own.
     pub const LOGICAL_BLOCKS: Self = Self { keeps_logical_blocks: true, ..Self::NONE };

@@ -125,9 +125,39 @@ pub fn keeps_logical_blocks(mapping: &Entry) -> Result<(), String> {
         .into())
 }
 
+/// A wear policy as the registry lists it.
+#[derive(Clone, Copy)]
+pub struct WearKind {
+    /// What is known of it.
+    pub entry: &'static Entry,
+    /// Whether it stands for a device without a wear policy.
+    pub is_none: bool,
+    /// Whether it can work over a mapping; if not, why.
+    pub suits: fn(&Entry) -> Result<(), String>,
+    /// Builds it for a device.
+    pub build: fn(&Layout, &Values) -> Box<dyn WearPolicy>,
+}
+
+impl WearKind {
+    /// How the registry builds policies of type `W`.
+    pub const fn of<W: WearScheme>() -> Self {
+        Self {
+            entry: const { &W::ENTRY },
+            is_none: W::IS_NONE,
+            suits: W::suits,
+            build: |layout, values| Box::new(W::new(layout, values)),
+        }
+    }
+
+    /// The policy with these values of its parameters.
+    pub fn with(self, values: Values) -> Wear {
+        Wear { entry: self.entry, values, build: self.build }
+    }
+}
+
 impl Wear {
     /// The policy `W` with these values of its parameters.
     pub fn of<W: WearScheme>(values: Values) -> Self {
-        Self { entry: const { &W::ENTRY }, values, build: |layout, values| Box::new(W::new(layout, values)) }
+        WearKind::of::<W>().with(values)
     }
 }

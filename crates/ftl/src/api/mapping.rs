@@ -1,5 +1,8 @@
 //! What every mapping is: where logical pages lie on flash, and how room is made for new ones.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use flash::{Lpn, Pbn};
 use host::{FileEvent, HostOp};
 
@@ -73,6 +76,12 @@ pub trait Mapping<D: Device>: Send {
     /// stands under [`Cause::WearLevelling`](crate::port::cause::Cause::WearLevelling).
     fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError>;
 
+    /// Whether it empties any block that it is told; see
+    /// [`Capabilities::relocates_blocks`](crate::api::entry::Capabilities::relocates_blocks).
+    fn relocates_blocks(&self) -> bool {
+        true
+    }
+
     /// Whether anything that the mapping itself does depends on hints. If neither it nor the wear
     /// policy uses hints, a write buffer need not keep apart pages of different hints.
     fn uses_hints(&self) -> bool {
@@ -129,4 +138,61 @@ pub trait Scheme: Sized {
     /// Builds the scheme for a device that it has used before, from the tags alone, after any power
     /// cut. May be cut itself at any operation and started again.
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError>;
+}
+
+/// How a mapping is built for devices of type `D`.
+pub trait MappingBuilder<D: Device>: Send + Sync {
+    /// Builds it for an erased device.
+    fn format(&self, layout: &Layout, values: &Values) -> Result<Box<dyn Mapping<D>>, ConfigError>;
+
+    /// Builds it for a device that it has used before; see [`Scheme::recover`].
+    fn recover(
+        &self,
+        layout: &Layout,
+        values: &Values,
+        flash: &mut FlashPort<D>,
+    ) -> Result<Box<dyn Mapping<D>>, RecoverError>;
+}
+
+/// Builds mappings of type `S`.
+pub struct BuilderOf<S>(PhantomData<fn() -> S>);
+
+impl<S> Clone for BuilderOf<S> {
+    fn clone(&self) -> Self {
+        Self::new()
+    }
+}
+
+impl<S> fmt::Debug for BuilderOf<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::any::type_name::<S>())
+    }
+}
+
+impl<S> BuilderOf<S> {
+    /// The builder of a type.
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<S> Default for BuilderOf<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<D: Device, S: Scheme + Mapping<D> + 'static> MappingBuilder<D> for BuilderOf<S> {
+    fn format(&self, layout: &Layout, values: &Values) -> Result<Box<dyn Mapping<D>>, ConfigError> {
+        Ok(Box::new(S::format(layout, values)?))
+    }
+
+    fn recover(
+        &self,
+        layout: &Layout,
+        values: &Values,
+        flash: &mut FlashPort<D>,
+    ) -> Result<Box<dyn Mapping<D>>, RecoverError> {
+        Ok(Box::new(S::recover(layout, values, flash)?))
+    }
 }

@@ -232,6 +232,9 @@ pub enum Deferred {
     IsBad,
     /// The device is read-only, and stays so.
     ReadOnly,
+    /// The mapping cannot empty a block that it is told, and never will:
+    /// [`Capabilities::relocates_blocks`](crate::api::entry::Capabilities::relocates_blocks) says so.
+    NotOffered,
     /// There is no free block to move anything to, since blocks have failed: ask again after the
     /// next write that is served.
     NoRoom,

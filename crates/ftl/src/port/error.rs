@@ -29,6 +29,11 @@ pub enum FtlError {
         /// Which blocks were asked for.
         wanted: &'static str,
     },
+    /// The scheme's own code failed; only schemes from outside say so.
+    Failed {
+        /// What went wrong and where, in words.
+        message: String,
+    },
 }
 
 impl fmt::Display for FtlError {
@@ -44,6 +49,7 @@ impl fmt::Display for FtlError {
             Self::OutOfSpace { wanted } => {
                 write!(f, "no free block left for {wanted}: the scheme's space accounting is wrong")
             }
+            Self::Failed { message } => write!(f, "the scheme's own code failed: {message}"),
         }
     }
 }
@@ -55,7 +61,7 @@ impl FtlError {
     pub fn media_event(&self) -> Option<MediaEvent> {
         match self {
             Self::Flash { error, .. } => error.media_event(),
-            Self::ReadOnly { .. } | Self::OutOfSpace { .. } => None,
+            Self::ReadOnly { .. } | Self::OutOfSpace { .. } | Self::Failed { .. } => None,
         }
     }
 

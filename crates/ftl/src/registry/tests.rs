@@ -19,7 +19,7 @@ const HEADINGS: [&str; 11] = [
 
 #[test]
 fn every_mapping_tells_its_story_under_the_same_headings() {
-    for entry in ENTRIES {
+    for entry in mappings() {
         let story = entry.story();
         let mut rest = story.as_str();
         for heading in HEADINGS {
@@ -36,7 +36,7 @@ fn every_mapping_tells_its_story_under_the_same_headings() {
 }
 
 fn all() -> impl Iterator<Item = (PartKind, &'static Entry)> {
-    PartKind::ALL.into_iter().flat_map(|kind| entries(kind).iter().map(move |entry| (kind, entry)))
+    PartKind::ALL.into_iter().flat_map(|kind| entries(kind).into_iter().map(move |entry| (kind, entry)))
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_name_says_which_part_is_meant() {
 
 #[test]
 fn every_wear_policy_and_buffer_tells_its_story_under_the_same_headings() {
-    for entry in WEAR_POLICIES.iter().chain(BUFFERS) {
+    for entry in entries(PartKind::WearPolicy).into_iter().chain(entries(PartKind::Buffer)) {
         let story = entry.story();
         assert!(story.starts_with(&format!("# {}: ", entry.name)), "{}: the title begins with the name", entry.name);
         let mut rest = story.as_str();
@@ -98,6 +98,6 @@ fn parts_that_do_not_go_together_are_refused_by_name() {
 #[test]
 fn an_unknown_scheme_is_refused_with_the_list() {
     let message = entry("dtfl").expect_err("unknown").to_string();
-    let all: Vec<_> = ENTRIES.iter().map(|entry| entry.name).collect();
+    let all: Vec<_> = mappings().into_iter().map(|entry| entry.name).collect();
     assert!(message.contains("dtfl") && message.contains(&all.join(", ")), "{message}");
 }

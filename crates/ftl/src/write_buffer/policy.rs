@@ -106,7 +106,7 @@ pub type Built = (Box<dyn BufferPolicy>, Room);
 #[derive(Clone, Copy)]
 pub struct BufferKind {
     /// What is known of it.
-    pub entry: Entry,
+    pub entry: &'static Entry,
     /// Whether it can work over a mapping; if not, why.
     pub suits: fn(&Entry) -> Result<(), String>,
     /// Builds it for a device.
@@ -120,7 +120,7 @@ impl BufferKind {
             let room = Room::from_values(B::ENTRY.name, layout, values)?;
             Ok((Box::new(B::new(layout, room, values)), room))
         };
-        Self { entry: B::ENTRY, suits: B::suits, build }
+        Self { entry: const { &B::ENTRY }, suits: B::suits, build }
     }
 }
 

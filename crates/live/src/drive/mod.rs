@@ -312,9 +312,9 @@ impl From<FtlError> for DriveError {
     fn from(error: FtlError) -> Self {
         match &error {
             FtlError::ReadOnly { .. } => Self::ReadOnly,
-            FtlError::Flash { error: FlashError::Violation(_), .. } | FtlError::OutOfSpace { .. } => {
-                Self::Bug(error.to_string())
-            }
+            FtlError::Flash { error: FlashError::Violation(_), .. }
+            | FtlError::OutOfSpace { .. }
+            | FtlError::Failed { .. } => Self::Bug(error.to_string()),
             _ if error.is_power_cut() => Self::NoPower,
             FtlError::Flash { .. } => Self::Unreadable,
         }

@@ -39,7 +39,8 @@ use ftl::{ConfigError, Stack, registry};
 use blocks::{Block, Condition};
 use file::ImageFile;
 use image_layout::ImageLayout;
-use open::{CopyDevice, cannot_open, geometry_in, write_new};
+pub use open::CopyDevice;
+use open::{cannot_open, geometry_in, write_new};
 
 pub use header::Description;
 pub use life::Counters;

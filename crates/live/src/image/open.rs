@@ -14,7 +14,7 @@ use super::life;
 use crate::LiveError;
 
 /// A device that holds the pages of an image in memory, to look at.
-pub(super) type CopyDevice = Timed<Chip<Full<Bytes>>, Untimed>;
+pub type CopyDevice = Timed<Chip<Full<Bytes>>, Untimed>;
 
 /// The checked shape, of an image whose file has so many bytes: a header that speaks of more flash
 /// than there are slots for is not believed, since everything that is held in memory grows with it.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use ftl::{Entry, Stack, registry};
+use ftl::{Entry, PartKind, Stack, registry};
 use sim::study::{Capacity, Count, DeviceText};
 
 use super::Image;
@@ -19,8 +19,8 @@ const BUFFERED: [&str; 3] = ["fast+bplru:ram=4KiB", "page+dynamic+fab:ram=8KiB",
 /// Every scheme, and again with summaries where it can write them: those are bytes of its own; and
 /// stacks with a write buffer.
 pub(super) fn cases() -> Vec<Stack> {
-    let mut cases: Vec<_> = registry::ENTRIES.iter().map(|entry| Stack::of(entry.name)).collect();
-    cases.extend(registry::ENTRIES.iter().filter(|entry| can_summarise(entry)).map(with_summaries));
+    let mut cases: Vec<_> = registry::mappings().into_iter().map(|entry| Stack::of(entry.name)).collect();
+    cases.extend(registry::mappings().into_iter().filter(|entry| can_summarise(entry)).map(with_summaries));
     cases.extend(BUFFERED.map(|stack| stack.parse().expect("a spelling")));
     cases
 }
@@ -29,8 +29,8 @@ pub(super) fn cases() -> Vec<Stack> {
 /// one. owl chooses blocks in merges, so it has a mapping that merges.
 pub(super) fn cases_with_parts() -> Vec<Stack> {
     let mappings = ["page", "fast", "superblock", "dftl", "block"];
-    let policies = registry::WEAR_POLICIES.iter().map(|entry| entry.name.to_owned());
-    let buffers = registry::BUFFERS.iter().map(|entry| format!("{}:ram=8KiB", entry.name));
+    let policies = registry::entries(PartKind::WearPolicy).into_iter().map(|entry| entry.name.to_owned());
+    let buffers = registry::entries(PartKind::Buffer).into_iter().map(|entry| format!("{}:ram=8KiB", entry.name));
     let over = |(turn, part): (usize, String)| {
         let mapping = if part == "owl" { "block" } else { mappings[turn % mappings.len()] };
         format!("{mapping}+{part}").parse().expect("a spelling")

@@ -101,7 +101,7 @@ pub(crate) const BUFFERED: [&str; 3] = ["fast+bplru:ram=256KiB", "page+dynamic+f
 
 /// Names of all schemes, and stacks with a write buffer in front.
 pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
-    registry::ENTRIES.iter().map(|entry| entry.name).chain(BUFFERED)
+    registry::mappings().into_iter().map(|entry| entry.name).chain(BUFFERED)
 }
 
 /// The flags of a write that lasts once it is answered: FUA where the scheme has a write buffer.

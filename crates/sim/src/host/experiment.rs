@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use flash::Lean;
 use ftl::registry::{self, Resolved};
 use ftl::{ConfigError, PartKind, Stack};
 use trace::units::Bytes;
@@ -22,7 +21,7 @@ use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
 use crate::result::{DeviceFacts, PreconditionChosen};
 use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Study};
-use crate::timing::device::{Device, Draft, Simulated};
+use crate::timing::device::{Device, Draft, SimulatedDevice};
 use crate::workload::paging::{Pager, Placement};
 use crate::workload::stream::Workload;
 use crate::workload::survey::{Survey, choose};
@@ -266,7 +265,7 @@ impl Experiment {
     fn check_plans(&self) -> Result<(), SimError> {
         let layout = self.device.layout();
         self.plans.iter().try_for_each(|plan| {
-            registry::create::<Simulated<Lean>>(&plan.stack, &layout)
+            registry::create::<SimulatedDevice>(&plan.stack, &layout)
                 .map(drop)
                 .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))
         })
@@ -334,7 +333,7 @@ fn skip(run: &RunText, requests: u64) -> Result<u64, SimError> {
 
 fn plans(texts: &[FtlText]) -> Result<Vec<Plan>, SimError> {
     if texts.is_empty() {
-        let known: Vec<_> = registry::ENTRIES.iter().map(|entry| entry.name).collect();
+        let known: Vec<_> = registry::mappings().into_iter().map(|entry| entry.name).collect();
         return Err(SimError::study(format!(
             "ftl: none is given; add at least one [[ftl]] table with a name, one of {}",
             known.join(", ")

@@ -9,7 +9,7 @@
 //! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span
 //! is counted in pages of this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
-use flash::{Chip, ChipOptions, Geometry, PastEndurance, Pbn, Shape};
+use flash::{Chip, ChipOptions, Full, Geometry, Lean, PastEndurance, Pbn, Shape};
 use ftl::{Layout, Timed};
 use random::SeededRng;
 
@@ -27,6 +27,12 @@ const MAX_DIES: u64 = 65_536;
 
 /// A chip with prices.
 pub(crate) type Simulated<S> = Timed<Chip<S>, EventTiming>;
+
+/// What studies run on.
+pub type SimulatedDevice = Simulated<Lean>;
+
+/// What studies run on that check what is read (`run.verify`).
+pub type VerifiedDevice = Simulated<Full<u64>>;
 
 /// A checked device.
 #[derive(Clone, Debug)]

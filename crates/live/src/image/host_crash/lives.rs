@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use flash::{Fault, FaultPlan, FaultableStore, Flash, Spoilt, Store, Tear};
-use ftl::registry::{self, BUFFERS, ENTRIES, WEAR_POLICIES};
-use ftl::{Nanos, Stack};
+use ftl::{Nanos, PartKind, Stack, registry};
 use random::SeededRng;
 
 use super::disk::{Disk, PAGE};
@@ -423,7 +422,8 @@ fn lead(stack: &Stack, number: u64, path: &Path, tried: &mut Tried) -> Judged<()
         decayed: vec![None; PAGES as usize],
         gone: HashSet::new(),
         is_read_only: false,
-        waits: WAITING.into_iter().any(is_part) || BUFFERS.iter().any(|buffer| is_part(buffer.name)),
+        waits: WAITING.into_iter().any(is_part)
+            || registry::entries(PartKind::Buffer).iter().any(|buffer| is_part(buffer.name)),
         reads_fail: one_of(4) == 0,
         rng,
         tried,
@@ -442,9 +442,9 @@ fn drawn(stacks: usize) -> Vec<Stack> {
     let mut rng = SeededRng::new(0xD0A3 ^ seed());
     let mut draw = || {
         let mut name = |of: &[&'static str]| of[rng.below(of.len() as u64) as usize];
-        let mappings: Vec<_> = ENTRIES.iter().map(|entry| entry.name).collect();
-        let policies: Vec<_> = WEAR_POLICIES.iter().map(|entry| entry.name).collect();
-        let buffers: Vec<_> = BUFFERS.iter().map(|entry| entry.name).collect();
+        let mappings: Vec<_> = registry::mappings().into_iter().map(|entry| entry.name).collect();
+        let policies: Vec<_> = registry::entries(PartKind::WearPolicy).into_iter().map(|entry| entry.name).collect();
+        let buffers: Vec<_> = registry::entries(PartKind::Buffer).into_iter().map(|entry| entry.name).collect();
         let (mapping, policy, buffer) = (name(&mappings), name(&policies), name(&buffers));
         let text = match rng.below(3) {
             0 => format!("{mapping}+{policy}"),

@@ -13,7 +13,7 @@ fn worn(endurance: u32, requests: u32) -> Vec<RunResult> {
         let keeps_data = entry.parameters.iter().any(|parameter| parameter.name == "ram");
         format!("[[ftl]]\nname = \"{}\"\n{}", entry.name, if keeps_data { "ram = \"64KiB\"\n" } else { "" })
     };
-    let schemes: String = registry::ENTRIES.iter().map(table).collect();
+    let schemes: String = registry::mappings().into_iter().map(table).collect();
     let text = format!(
         r#"
             seed = 5

@@ -1,0 +1,1 @@
+"""FTLs of your own, written in Python; docs/write-your-own.md shows how."""

@@ -1,0 +1,162 @@
+"""Finding an FTL written in Python and registering it: `mine.py:HotCold`, or the class itself."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError, register_ftl
+from ftlkit.own import watchdog
+from ftlkit.own.ftl import Ftl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
+    from ftlkit.results.document import Json
+
+REFERENCE = re.compile(r"(?:(?P<file>[^:+,]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])")
+"""How text names a class: `path/to/mine.py:HotCold` or `package.module:HotCold`.
+
+A setting of a built-in scheme has `=` where this has the end, `:` or `+`. Behind a module the class
+begins with a capital, so that `page:d` is a setting without a value.
+"""
+
+
+_REGISTERED: set[str] = set()
+"""The names of the classes that were registered in this process."""
+
+
+def refuse_own(layers: Iterable[Json], what: str) -> None:
+    """Raise a `UserError` for `[[ftl]]` tables of classes: other processes do not know them."""
+    for layer in layers:
+        name = str(layer.get("name", "")).partition("+")[0]
+        if name in _REGISTERED:
+            raise UserError(
+                f"{what} runs in processes of its own, which do not know {name}, a class of this one: use "
+                "ftlkit compare or ftlkit.compare."
+            )
+
+
+def registered_name(scheme: type) -> str:
+    """Register a class, and return the name by which stacks know it.
+
+    A class of the same name that was registered before is replaced, so a cell of a notebook can be
+    run again. Raises `UserError` when the class is no FTL, or its name or a parameter is refused.
+    """
+    if not issubclass(scheme, Ftl):
+        raise UserError(f"{scheme!r} is no FTL: derive your class from ftlkit.Ftl.")
+    if scheme is Ftl:
+        raise UserError("ftlkit.Ftl is what FTLs derive from: name a class of your own.")
+    name = scheme.name or _spelled(scheme.__name__)
+    parameters = [
+        {
+            "name": key,
+            "default": parameter.default,
+            "choices": list(parameter.choices) if parameter.choices else None,
+            "meaning": parameter.meaning,
+        }
+        for key, parameter in scheme.parameters.items()
+    ]
+    story = f"# {name}: {_first_line(scheme)}\n\n{inspect.getdoc(scheme) or ''}"
+    register_ftl(scheme, name, story, _origin(scheme), json.dumps(parameters))
+    _REGISTERED.add(name)
+    watchdog.start()
+    return name
+
+
+def resolved(stack: str) -> str:
+    """A stack's text with a registered name in place of a class that it names, if it names one."""
+    reference = REFERENCE.match(stack)
+    if reference is None:
+        return stack
+    home, cls = reference["file"] or reference["module"], reference["name"] or reference["cls"]
+    name = registered_name(load(home, cls))
+    return name + stack[reference.end() :]
+
+
+def load(home: str, cls: str) -> type[Ftl]:
+    """The class of a Python file or of a module. Raises `UserError` when it cannot be loaded."""
+    try:
+        module = _from_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
+    except UserError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name == home or home.startswith(f"{error.name}."):
+            raise UserError(
+                f"{home}:{cls}: there is no module {home}, and no file; write a path that ends in .py, such as "
+                f"./{home}.py:{cls}."
+            ) from None
+        raise UserError(f"{home}:{cls}: cannot be loaded: {error}") from error
+    except Exception as error:
+        raise UserError(f"{home}:{cls}: cannot be loaded: {_raised_at(error)}") from error
+    scheme = getattr(module, cls, None)
+    if scheme is None:
+        known = [name for name, value in vars(module).items() if _is_scheme(value, module)]
+        there = f"it has {', '.join(known)}" if known else "it has no class that derives from ftlkit.Ftl"
+        raise UserError(f"{home}:{cls}: {home} has no {cls}; {there}.")
+    if not _is_scheme(scheme, None):
+        raise UserError(f"{home}:{cls}: {cls} does not derive from ftlkit.Ftl.")
+    loaded: type[Ftl] = scheme
+    return loaded
+
+
+def _is_scheme(value: object, module: ModuleType | None) -> bool:
+    is_ftl = isinstance(value, type) and issubclass(value, Ftl) and value is not Ftl
+    return is_ftl and (module is None or getattr(value, "__module__", None) == module.__name__)
+
+
+def _from_file(path: Path) -> ModuleType:
+    """The module of a file, run once and again when the file has changed."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}.") from None
+    name = f"ftlkit_own_{hashlib.sha256(str(path.resolve()).encode() + text).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path}: is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _raised_at(error: BaseException) -> str:
+    """What was raised, with the last line of the user's that it came from."""
+    what = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}, line {error.lineno}: {error.msg}"
+    frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
+    return f"{frames[-1].filename}, line {frames[-1].lineno}: {what}" if frames else what
+
+
+def _spelled(name: str) -> str:
+    """`HotCold` as `hot-cold`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).replace("_", "-").lower()
+
+
+def _first_line(scheme: type[Ftl]) -> str:
+    own = scheme.__doc__
+    return (own or "an FTL in Python").strip().splitlines()[0]
+
+
+def _origin(scheme: type[Ftl]) -> str:
+    """The file of the class, as results name it."""
+    try:
+        return Path(inspect.getfile(scheme)).name
+    except (TypeError, OSError):
+        return "a session of Python"

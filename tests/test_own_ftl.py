@@ -1,0 +1,300 @@
+"""FTLs written in Python: run like built-in ones, tortured, and refused where they are wrong."""
+
+# ruff: noqa: ARG002, D102, FBT003 (FTLs are written here as users write them)
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+from ftlkit.own.loading import load, registered_name
+
+if TYPE_CHECKING:
+    from ftlkit.own.ftl import Ftl
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "own_ftl.py"
+SMALL = "1x1x1x12x4x512"
+
+
+@pytest.fixture
+def simple() -> type[Ftl]:
+    """The FTL of the example."""
+    return load(str(EXAMPLE), "Simple")
+
+
+def found(scheme: type[Ftl], *, minutes: float = 0.1, seed: int = 3) -> str:
+    """What torture says of a scheme: its finding, or nothing."""
+    report = fk.torture([scheme], minutes=minutes, seed=seed, geometry=[SMALL], threads=1)
+    findings = report["schemes"][0]["findings"]
+    return findings[0]["message"] if findings else ""
+
+
+class LikePage(fk.Ftl):
+    """What page:victim=fifo does on one die."""
+
+    def __init__(self, device: fk.FlashDevice) -> None:
+        super().__init__(device)
+        self.map: dict[int, int] = {}
+        self.owner: dict[int, int] = {}
+        self.free = list(device.good_blocks)
+        self.closed: list[int] = []
+        self.open: dict[str, int | None] = {"data": None, "collected": None}
+
+    def read(self, flash: fk.Flash, lpn: int) -> fk.Page | None:
+        return flash.read(self.map[lpn]) if lpn in self.map else None
+
+    def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
+        if self.open["data"] is None:
+            while len(self.free) <= 2:
+                with flash.background():
+                    self.collect(flash)
+        self.append(flash, page, lpn, "data")
+
+    def append(self, flash: fk.Flash, page: fk.Page, lpn: int, stream: str) -> None:
+        block = self.open[stream]
+        if block is None:
+            block = self.open[stream] = self.free.pop(0)
+        offset = flash.next_page(block)
+        ppn = self.device.page(block, offset)
+        flash.program(ppn, page, role=stream)
+        if offset + 1 == self.device.pages_per_block:
+            self.open[stream] = None
+            self.closed.append(block)
+        if lpn in self.map:
+            del self.owner[self.map[lpn]]
+        self.map[lpn], self.owner[ppn] = ppn, lpn
+
+    def collect(self, flash: fk.Flash) -> None:
+        block = self.closed.pop(0)
+        first = self.device.page(block, 0)
+        with flash.cause("collection"):
+            for ppn in range(first, first + self.device.pages_per_block):
+                if ppn in self.owner:
+                    page = flash.read(ppn)
+                    self.append(flash, page, page.lpn, "collected")
+            flash.erase(block)
+        self.free.append(block)
+
+
+def test_a_page_map_in_python_does_what_the_built_in_one_does() -> None:
+    results = fk.compare(
+        "fin1",
+        ["page:victim=fifo", LikePage],
+        requests=4_000,
+        addresses="wrap",
+        capacity="16MiB",
+        settings=["device.spare=0.2", "device.channels=1", "device.dies_per_channel=1"],
+    )
+    runs = results.runs
+    assert runs["event_hash"][0] == runs["event_hash"][1]
+    assert runs["response_mean_ns"][0] == runs["response_mean_ns"][1]
+    assert runs["write_amplification"][0] > 2.0
+
+
+def test_the_example_runs_beside_built_in_schemes_and_every_read_is_right() -> None:
+    results = fk.compare(
+        "hm_0",
+        f"page,{EXAMPLE}:Simple",
+        requests=3_000,
+        addresses="wrap",
+        capacity="16MiB",
+        precondition="fill",
+        loop="closed",
+        verify=True,
+        settings=["device.spare=0.3"],
+    )
+    runs = results.runs
+    assert runs["label"].to_list() == ["page", "simple"]
+    page, simple = runs["write_amplification"].to_list()
+    assert 1.0 < simple < 2 * page
+
+
+def test_the_example_survives_torture_with_cuts_and_failing_flash(simple: type[Ftl]) -> None:
+    report = fk.torture([simple], minutes=0.2, seed=1, geometry=[SMALL, "2x1x1x8x5x512"], threads=1)
+    scheme = report["schemes"][0]
+    assert scheme["findings"] == []
+    assert scheme["cut_points"] > 100
+    assert scheme["faults"]["failed_programs"] > 0
+
+
+def test_a_block_that_is_erased_before_its_pages_are_copied_is_found(simple: type[Ftl]) -> None:
+    class ErasesFirst(simple):  # type: ignore[misc, valid-type]
+        def collect(self, flash: fk.Flash) -> None:
+            victim = min((b for b in self.valid if b not in (self.open, *self.free)), key=self.valid.get)
+            with flash.cause("collection"):
+                pages = [(flash.read(ppn), ppn) for ppn in self.pages_of(victim) if ppn in self.needed]
+                flash.erase(victim)
+                self.free.append(victim)
+                for page, ppn in pages:
+                    to = self.next_page(flash, reserve=1)
+                    flash.program(to, page)
+                    self.point(list(self.needed[ppn]), to)
+
+    message = found(ErasesFirst)
+    assert re.search(r"erases-first breaks promise [34]", message)
+
+
+def test_a_copy_that_looks_newer_than_a_later_write_is_found(simple: type[Ftl]) -> None:
+    class OldestWins(simple):  # type: ignore[misc, valid-type]
+        def recover(self, flash: fk.Flash) -> None:
+            for block in self.valid:
+                for ppn in self.pages_of(block):
+                    tag = flash.scan(ppn)
+                    if tag and tag.role == "data" and tag.lpn not in self.where:
+                        self.point([tag.lpn], ppn)
+            self.free = [block for block, pages in self.valid.items() if pages == 0]
+            for block in self.free:
+                flash.erase(block)
+
+    assert "oldest-wins breaks promise 3" in found(OldestWins)
+
+
+def test_an_exception_is_told_with_the_line_of_its_source(simple: type[Ftl]) -> None:
+    class Forgets(simple):  # type: ignore[misc, valid-type]
+        def read(self, flash: fk.Flash, lpn: int) -> fk.Page | None:
+            return flash.read(self.where[lpn])
+
+    message = found(Forgets)
+    assert "KeyError" in message
+    assert "test_own_ftl.py" in message
+    assert "flash.read(self.where[lpn])" in message
+
+
+def test_a_broken_rule_of_flash_is_told(simple: type[Ftl]) -> None:
+    class Overwrites(simple):  # type: ignore[misc, valid-type]
+        def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
+            if lpn in self.where:
+                flash.program(self.where[lpn], page)
+            else:
+                super().write(flash, lpn, page)
+
+    message = found(Overwrites)
+    assert "a page is programmed only when erased" in message
+
+
+def test_what_is_left_out_is_said_where_it_is_missed() -> None:
+    class NoRecovery(fk.Ftl):
+        pass
+
+    assert "NoRecovery has no method" in found(NoRecovery)
+
+
+def test_nonsense_is_refused_and_named(simple: type[Ftl]) -> None:
+    class ReturnsNumber(simple):  # type: ignore[misc, valid-type]
+        def read(self, flash: fk.Flash, lpn: int) -> int:
+            return 5
+
+    class KeepsPages(simple):  # type: ignore[misc, valid-type]
+        kept: fk.Page | None = None
+
+        def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
+            super().write(flash, lpn, self.kept or page)
+            self.kept = page
+
+    class OffTheDevice(simple):  # type: ignore[misc, valid-type]
+        def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
+            flash.program(self.device.pages, page)
+
+    assert "Page" in found(ReturnsNumber)
+    assert "only in the call in which it was read" in found(KeepsPages)
+    assert "is not on the device" in found(OffTheDevice)
+
+
+def test_a_loop_without_end_is_ended_and_told(simple: type[Ftl]) -> None:
+    class Hangs(simple):  # type: ignore[misc, valid-type]
+        call_seconds = 0.2
+
+        def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
+            while True:
+                pass
+
+    with pytest.raises(fk.FtlBug, match=r"in write .*CallTooLong"):
+        fk.compare("fin1", [Hangs], requests=20, addresses="wrap", capacity="16MiB", settings=["device.spare=0.3"])
+
+
+def test_flash_is_used_only_during_a_call(simple: type[Ftl]) -> None:
+    kept: list[fk.Flash] = []
+
+    class Keeps(simple):  # type: ignore[misc, valid-type]
+        def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
+            kept.append(flash)
+            super().write(flash, lpn, page)
+
+    fk.compare("fin1", [Keeps], requests=20, addresses="wrap", capacity="16MiB", settings=["device.spare=0.3"])
+    with pytest.raises(RuntimeError, match="only while read, write, trim"):
+        kept[0].read(0)
+
+
+def test_a_class_replaces_one_of_its_name_and_never_a_built_in_one(simple: type[Ftl]) -> None:
+    class Page(simple):  # type: ignore[misc, valid-type]
+        pass
+
+    assert registered_name(simple) == registered_name(simple) == "simple"
+    with pytest.raises(fk.UserError, match="page: there is a mapping of this name already"):
+        registered_name(Page)
+
+
+def test_parameters_are_set_by_the_stack_and_checked() -> None:
+    seen: list[tuple[int, bool, str]] = []
+
+    class Tunable(fk.Ftl):
+        """Takes three parameters."""
+
+        parameters = {  # noqa: RUF012 (as a user writes it)
+            "window": fk.Parameter(8, "Blocks to look at."),
+            "eager": fk.Parameter(False, "Whether it collects early."),
+            "victim": fk.Parameter("greedy", "Which block goes.", choices=("greedy", "fifo")),
+        }
+
+        def __init__(self, device: fk.FlashDevice, *, window: int, eager: bool, victim: str) -> None:
+            super().__init__(device)
+            seen.append((window, eager, victim))
+
+        def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
+            raise ValueError("full")
+
+    registered_name(Tunable)
+    with pytest.raises(fk.FtlBug, match="full"):
+        fk.compare("fin1", "tunable:window=3:victim=fifo", requests=20, addresses="wrap", capacity="16MiB")
+    assert set(seen) == {(3, False, "fifo")}
+    with pytest.raises(fk.UserError, match="must be one of greedy, fifo"):
+        fk.compare("fin1", "tunable:victim=lru", requests=20)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        ("", "Simple", "has no class that derives from ftlkit.Ftl"),
+        ("class Simple: pass", "Simple", "does not derive from ftlkit.Ftl"),
+        ("import ftlkit as fk\nclass Mine(fk.Ftl): pass", "Simple", "it has Mine"),
+        ("def f(:", "Simple", "line 1: "),
+        ("\n1 / 0", "Simple", "line 2: ZeroDivisionError"),
+    ],
+)
+def test_a_file_that_has_no_such_class_is_refused(tmp_path: Path, text: str, name: str, words: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(fk.UserError, match=words):
+        fk.compare("fin1", f"{path}:{name}", requests=20)
+
+
+def test_a_file_or_module_that_is_not_there_is_refused() -> None:
+    with pytest.raises(fk.UserError, match=r"nothing\.py: cannot be read"):
+        fk.compare("fin1", "nothing.py:Simple", requests=20)
+    with pytest.raises(fk.UserError, match="there is no module nothing_here"):
+        fk.compare("fin1", "nothing_here:Simple", requests=20)
+
+
+def test_a_wear_policy_over_it_is_refused(simple: type[Ftl]) -> None:
+    with pytest.raises(fk.UserError, match="leave the wear policy out"):
+        fk.compare("fin1", f"{registered_name(simple)}+bet", requests=20)
+
+
+def test_a_loaded_file_stays_out_of_the_way_of_modules() -> None:
+    load(str(EXAMPLE), "Simple")
+    assert "own_ftl" not in sys.modules
