@@ -44,7 +44,7 @@ use crate::write_buffer::policy::{BufferKind, BufferScheme};
 use crate::{wear, write_buffer};
 
 /// All parts of a kind: the built-in ones in the order in which tables show them, then those that
-/// were [registered](registered), in the order in which they were.
+/// were [`registered`], in the order in which they were.
 pub fn entries(kind: PartKind) -> Vec<&'static Entry> {
     let mut entries = builtin_entries(kind);
     entries.extend(registered::entries(kind));

@@ -3,7 +3,7 @@
 //!
 //! Counts, latency by class, the event engine, what responses waited for, the suite and the reports
 //! all ask here. So a new cause is one entry of this table, and whatever lists causes has it: the
-//! enumeration lists itself ([`listed`]), each variant once with its facts. A variant without its
+//! enumeration lists itself (`listed!`), each variant once with its facts. A variant without its
 //! fact does not compile.
 
 /// Defines an enumeration that lists itself: `COUNT`, `ALL` in the order of declaration, and one
