@@ -7,7 +7,7 @@
 //! says which are its.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -20,7 +20,7 @@ use crate::port::timing::Device;
 use crate::write_buffer::policy::BufferKind;
 
 /// Builders by the type of their device; each is an `Arc<dyn MappingBuilder<D>>`.
-type Builders = HashMap<TypeId, Box<dyn Any + Send + Sync>>;
+type Builders = BTreeMap<TypeId, Box<dyn Any + Send + Sync>>;
 
 /// What was registered, each kind in the order of registration.
 struct Registered {

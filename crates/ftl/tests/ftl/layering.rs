@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate of the workspace with the crates of the workspace that it may depend on.
-const CRATES: [(&str, &[&str]); 15] = [
+const CRATES: [(&str, &[&str]); 16] = [
     ("crates/host", &[]),
     ("crates/random", &[]),
     ("crates/flash", &[]),
@@ -20,7 +20,8 @@ const CRATES: [(&str, &[&str]); 15] = [
     ("crates/live", &["flash", "ftl", "sim", "trace"]),
     ("crates/fat", &[]),
     ("crates/mount", &["analyzer", "fat", "ftl", "live"]),
-    ("crates/py", &["check", "files", "ftl", "live", "mount", "sim", "trace"]),
+    ("crates/ftlkit", &["check", "flash", "ftl", "live", "sim"]),
+    ("crates/py", &["check", "files", "flash", "ftl", "ftlkit", "live", "mount", "sim", "trace"]),
     ("benches", &["files", "flash", "ftl", "random", "sim", "trace"]),
 ];
 
