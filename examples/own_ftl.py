@@ -1,4 +1,4 @@
-"""A page map in Python: an FTL of your own in 60 lines, which survives power cuts.
+"""A page map in Python: an FTL of your own in under 100 lines, which survives power cuts.
 
 ftlkit compare fin1 --ftl page,examples/own_ftl.py:Simple
 ftlkit torture --ftl examples/own_ftl.py:Simple --minutes 1
