@@ -12,13 +12,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
+from ftlkit import _native
+from ftlkit.api import catalogue
 from ftlkit.own.loading import load, registered_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ftlkit.own.ftl import Ftl
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "own_ftl.py"
 SMALL = "1x1x1x12x4x512"
+
+
+@pytest.fixture(autouse=True)
+def _own_are_forgotten() -> Iterator[None]:
+    """What a test registers is not there for others: torture takes every FTL that there is."""
+    yield
+    for name in set(catalogue.names()) - set(catalogue.built_in()):
+        assert _native.forget_ftl(name)
 
 
 @pytest.fixture
@@ -237,6 +249,16 @@ def test_a_class_replaces_one_of_its_name_and_never_a_built_in_one(simple: type[
     assert registered_name(simple) == registered_name(simple) == "simple"
     with pytest.raises(fk.UserError, match="page: there is a mapping of this name already"):
         registered_name(Page)
+
+
+def test_a_class_that_is_forgotten_is_in_no_list(simple: type[Ftl]) -> None:
+    assert not fk.forget(simple)
+    registered_name(simple)
+    assert "simple" in [scheme["name"] for scheme in fk.schemes()]
+    assert fk.forget(simple)
+    assert "simple" not in [scheme["name"] for scheme in fk.schemes()]
+    with pytest.raises(fk.UserError, match="simple"):
+        fk.compare("fin1", "simple", requests=20)
 
 
 def test_parameters_are_set_by_the_stack_and_checked() -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ftlkit.api.traces import generate_files, trace_convert, trace_fit, trace_generate, trace_info
     from ftlkit.curves.hits import HitRatios, curve
     from ftlkit.own.ftl import Ftl, Parameter
+    from ftlkit.own.loading import forget
     from ftlkit.results.results import RUN_COLUMNS, Results, load
 
 __all__ = [
@@ -77,6 +78,7 @@ __all__ = [
     "curve",
     "devices",
     "fault",
+    "forget",
     "generate_files",
     "image_info",
     "load",
@@ -111,6 +113,7 @@ _HOMES = (
     "curves.hits",
     "api.sweep",
     "own.ftl",
+    "own.loading",
     "_native",
 )
 """The modules of these names; the compiled one last, whose functions take and give JSON.

@@ -191,6 +191,9 @@ class Flash:
 def overdue_calls() -> list[int]:
     """The threads whose calls of an FTL last longer than they may; each call is named once."""
 
+def forget_ftl(name: str) -> bool:
+    """Take a registered class out of the list again; tells whether it was there."""
+
 def register_ftl(cls: type, name: str, story: str, source: str, parameters: str) -> None:
     """Register a class as a translation layer, in place of one of Python's of the same name.
 

@@ -79,6 +79,12 @@ pub fn replace_mapping(registration: MappingRegistration) -> Result<(), ConfigEr
     registration.replace(taken)
 }
 
+/// Takes a registered mapping out of the list. Drives that were built before stay as they are.
+/// Tells whether it was registered; a built-in one is not, and stays.
+pub fn forget_mapping(name: &str) -> bool {
+    registered::forget(name)
+}
+
 /// Adds a wear policy to the list; errors as with [`register_mapping`].
 pub fn register_wear_policy<W: WearScheme>() -> Result<(), ConfigError> {
     registered::add_wear_policy(WearKind::of::<W>(), builtin_kind(W::ENTRY.name))

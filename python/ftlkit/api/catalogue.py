@@ -21,9 +21,14 @@ def schemes() -> list[Json]:
     return [scheme | sources.described(scheme) for scheme in entries]
 
 
+def names() -> list[str]:
+    """The names of all translation layers."""
+    return [entry["name"] for entry in json.loads(_native.schemes())]
+
+
 def built_in() -> list[str]:
     """The names of the built-in translation layers: those that every process knows."""
-    return [scheme["name"] for scheme in schemes() if scheme["family"] != "python"]
+    return [scheme["name"] for scheme in json.loads(_native.schemes()) if scheme["family"] != "python"]
 
 
 def parts() -> list[Json]:

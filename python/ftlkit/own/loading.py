@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ftlkit._native import UserError, register_ftl
+from ftlkit._native import UserError, forget_ftl, register_ftl
+from ftlkit.api import catalogue
 from ftlkit.own import watchdog
 from ftlkit.own.ftl import Ftl
 
@@ -30,15 +31,12 @@ begins with a capital, so that `page:d` is a setting without a value.
 """
 
 
-_REGISTERED: set[str] = set()
-"""The names of the classes that were registered in this process."""
-
-
 def refuse_own(layers: Iterable[Json], what: str) -> None:
     """Raise a `UserError` for `[[ftl]]` tables of classes: other processes do not know them."""
+    elsewhere = set(catalogue.built_in())
     for layer in layers:
         name = str(layer.get("name", "")).partition("+")[0]
-        if name in _REGISTERED:
+        if name not in elsewhere and name in catalogue.names():
             raise UserError(
                 f"{what} runs in processes of its own, which do not know {name}, a class of this one: use "
                 "ftlkit compare or ftlkit.compare."
@@ -55,7 +53,7 @@ def registered_name(scheme: type) -> str:
         raise UserError(f"{scheme!r} is no FTL: derive your class from ftlkit.Ftl.")
     if scheme is Ftl:
         raise UserError("ftlkit.Ftl is what FTLs derive from: name a class of your own.")
-    name = scheme.name or _spelled(scheme.__name__)
+    name = _name_of(scheme)
     parameters = [
         {
             "name": key,
@@ -67,9 +65,17 @@ def registered_name(scheme: type) -> str:
     ]
     story = f"# {name}: {_first_line(scheme)}\n\n{inspect.getdoc(scheme) or ''}"
     register_ftl(scheme, name, story, _origin(scheme), json.dumps(parameters))
-    _REGISTERED.add(name)
     watchdog.start()
     return name
+
+
+def forget(scheme: type[Ftl]) -> bool:
+    """Take a class out of the lists again: `fk.schemes` and torture of everything leave it out.
+
+    Runs that are under way keep it. Returns whether a class of its name was listed: naming a class
+    in `fk.compare` or `fk.torture` lists it.
+    """
+    return forget_ftl(_name_of(scheme))
 
 
 def resolved(stack: str) -> str:
@@ -142,6 +148,10 @@ def _raised_at(error: BaseException) -> str:
         return f"{error.filename}, line {error.lineno}: {error.msg}"
     frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
     return f"{frames[-1].filename}, line {frames[-1].lineno}: {what}" if frames else what
+
+
+def _name_of(scheme: type[Ftl]) -> str:
+    return scheme.name or _spelled(scheme.__name__)
 
 
 def _spelled(name: str) -> str:

@@ -140,11 +140,11 @@ impl Victims {
         }
     }
 
-    /// A block has been filled and may be collected from now on.
+    /// A block has been filled and may be collected from now on. On a damaged device it may hold
+    /// more than `full` valid pages: nothing can be gained from such a block either.
     pub fn close(&mut self, pbn: Pbn, valid_pages: u32) {
         debug_assert!(!self.contains(pbn), "{pbn} is closed already");
         debug_assert!(valid_pages <= self.geometry.pages_per_block(), "{pbn} has {valid_pages} valid pages");
-        debug_assert!(valid_pages <= self.full, "{pbn} is closed with {valid_pages} valid pages of {}", self.full);
         let die = self.geometry.die_of(pbn);
         self.gainful[die as usize] += u32::from(valid_pages < self.full);
         if self.policy.keeps_array() {

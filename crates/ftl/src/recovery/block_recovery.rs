@@ -46,7 +46,9 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Sorts the blocks of a device.
+    /// Sorts the blocks of a device. Where damage has mixed the pages of two logical blocks in one
+    /// block, those that are not at their own offsets are no part of its claim: nobody would find
+    /// them there.
     pub fn of(scanned: &Scanned, layout: &Layout) -> Self {
         let mut by_block: BTreeMap<Lbn, Vec<Claim>> = BTreeMap::new();
         let mut log = Vec::new();
@@ -54,7 +56,11 @@ impl Claims {
             let first_seq = pages.iter().map(|(_, tag)| tag.seq).min().unwrap_or(0);
             match owner(pages) {
                 Some(lbn) => {
-                    let pages = pages.iter().map(|(ppn, tag)| (tag.logical, (*ppn, tag.version))).collect();
+                    let in_place = pages.iter().filter(|(ppn, tag)| {
+                        let (of, offset) = layout.geometry.split_logical(Lpn::new(tag.logical));
+                        of == lbn && layout.geometry.page(block, offset) == *ppn
+                    });
+                    let pages = in_place.map(|(ppn, tag)| (tag.logical, (*ppn, tag.version))).collect();
                     by_block.entry(lbn).or_default().push(Claim { block, first_seq, pages });
                 }
                 None => log.push((first_seq, block)),

@@ -2,9 +2,9 @@
 //! here, and it then stands in every list, under its name, beside the built-in ones.
 //!
 //! The list is one for the process, since every shell (simulator, checker, live device) looks parts
-//! up by name, and some parts are known only when the program runs. It only grows: what a run was
-//! given stays. A mapping is built for the types of devices that it was registered on; each shell
-//! says which are its.
+//! up by name, and some parts are known only when the program runs. What a run was given stays,
+//! even when its mapping is replaced or forgotten. A mapping is built for the types of devices that
+//! it was registered on; each shell says which are its.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -87,6 +87,14 @@ impl fmt::Debug for MappingRegistration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} on {} types of devices", self.entry.name, self.builders.len())
     }
+}
+
+/// Takes a registered mapping out of the list; tells whether it stood there.
+pub(super) fn forget(name: &str) -> bool {
+    let mut list = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+    let before = list.mappings.len();
+    list.mappings.retain(|(entry, _)| entry.name != name);
+    list.mappings.len() < before
 }
 
 /// Adds a wear policy to the list.

@@ -138,9 +138,16 @@ fn register_ftl(cls: Py<PyAny>, name: &str, story: &str, source: &str, parameter
     Ok(register()?)
 }
 
+/// Takes a class out of the list again; tells whether it was there.
+#[pyfunction]
+fn forget_ftl(name: &str) -> bool {
+    ftl::registry::forget_mapping(name)
+}
+
 /// Adds classes and functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     flash::register(module)?;
     module.add_function(wrap_pyfunction!(overdue::overdue_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(forget_ftl, module)?)?;
     module.add_function(wrap_pyfunction!(register_ftl, module)?)
 }
