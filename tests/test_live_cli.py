@@ -64,7 +64,7 @@ def test_an_old_image_is_converted_in_its_place_and_a_link_to_it_stays_one(
     for name, arguments in [("copy.img", ["disk.img", "copy.img"]), ("disk.img", ["disk.img"])]:
         converted = call("image", "upgrade", *arguments)
         assert converted.exit_code == 0, converted.output
-        assert f"made {name} of disk.img: 1 pages" in converted.output
+        assert f"made {name} of disk.img: 1 page;" in converted.output
         checked = fk.check_image(tmp_path / name)
         assert checked["is_sound"], checked
         assert checked["programmed_pages"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import time
 from typing import TYPE_CHECKING
@@ -64,7 +65,8 @@ def test_a_finding_ends_with_a_line_that_fails_again(call: Callable[..., Result]
     assert done.exit_code == 1, done.output
     finding = json.loads((tmp_path / "t.json").read_text())["schemes"][0]["findings"][0]
     assert finding["reproduced"]
-    assert "breaks promise 3" in finding["message"]
+    # Which kind of trial finds it first is a matter of time.
+    assert re.search(r"breaks promise [34]", finding["message"])
     pasted = next(line for line in done.stdout.splitlines() if line.startswith("ftlkit torture --replay"))
     again = call(*shlex.split(pasted)[1:])
     assert again.exit_code == 1

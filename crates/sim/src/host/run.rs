@@ -568,9 +568,9 @@ mod tests {
     /// programs that it took.
     fn prepared(stack: &str, precondition: &str, time_passes: bool) -> Option<(u64, u64)> {
         let text = format!(
-            "[device]\nchannels = 2\ndies_per_channel = 2\nblocks_per_plane = 24\npages_per_block = 16\nspare = 0.3\n\
+            "[device]\nchannels = 2\ndies_per_channel = 2\nblocks_per_plane = 32\npages_per_block = 16\nspare = 0.4\n\
              [workload.generator]\nrequests = 2000\nspan = \"2MiB\"\nwrite_share = 0.5\nsizes = \"4KiB\"\n\
-             [run]\nprecondition = \"{precondition}\"\n[[ftl]]\nname = \"{stack}\""
+             [host]\nloop = \"closed\"\n[run]\nprecondition = \"{precondition}\"\n[[ftl]]\nname = \"{stack}\""
         );
         let (study, control) = (parse_toml(&text, "test").expect("valid"), Control::new());
         let experiment = Experiment::check(&study, &control).expect("valid");
@@ -588,7 +588,9 @@ mod tests {
 
     #[test]
     fn a_device_is_prepared_alike_whether_time_passes_or_stands_still() {
-        for stack in ["page", "dftl", "fast", "waftl", "treeftl", "jtl", "page+owl", "dftl+lru", "fast+bplru"] {
+        for stack in
+            ["page", "dftl", "fast", "waftl", "treeftl", "jtl", "page+bet", "fast+owl", "dftl+lru", "fast+bplru"]
+        {
             for precondition in ["fill", "steady", "workload"] {
                 let passing = prepared(stack, precondition, true);
                 assert!(passing.is_some());
