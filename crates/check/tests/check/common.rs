@@ -55,6 +55,11 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("FTLKIT_LONG").is_some()
 }
 
+/// Whether one scheme alone was asked for, with `FTLKIT_SCHEME`.
+pub(crate) fn is_one_scheme() -> bool {
+    std::env::var_os("FTLKIT_SCHEME").is_some()
+}
+
 /// Of how many cases one is tried: of stacks of several parts fewer, since their mappings are tried
 /// alone as well.
 pub(crate) fn one_in(stack: &Stack) -> usize {

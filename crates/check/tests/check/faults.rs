@@ -244,7 +244,7 @@ fn blocks_fail_with_every_setting() {
     for stack in crate::common::subjects().iter().flat_map(|subject| subject.one_at_a_time().into_iter().skip(1)) {
         let runs: Vec<_> = at_rates(&stack, 120, &[failures_only, with_cuts])
             .into_iter()
-            .step_by(if crate::common::is_long() { 9 } else { 19 })
+            .step_by(if crate::common::is_long() { 9 } else { 41 })
             .collect();
         if !runs.is_empty() {
             failures += endure_all(&format!("{stack}, blocks fail"), &runs).1;

@@ -2,9 +2,9 @@
 //! erase, in four ways, and again during recovery and after; promise 3 of `docs/conformance.md`, in
 //! the terms of `docs/fault-model.md`.
 //!
-//! Of the cases of a stack every fifth one is tried, with `FTLKIT_LONG` all of a mapping and every
-//! third one of other stacks. `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number`
-//! other requests than the usual ones. The figures printed with `FTLKIT_LONG` are those of
+//! Of the cases of a stack every eleventh one is tried, with `FTLKIT_LONG` all of a mapping and
+//! every third one of other stacks. `FTLKIT_SCHEME=name` tries one scheme alone,
+//! `FTLKIT_SEED=number` other requests than the usual ones. The figures printed with `FTLKIT_LONG` are those of
 //! `docs/reliability.md`.
 
 use std::collections::BTreeSet;
@@ -22,6 +22,11 @@ use ftl::Stack;
 fn seed() -> u64 {
     let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
     text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
+}
+
+/// Of how many cases one is tried: in the long form of the suite, and otherwise.
+fn one_in(long: usize, short: usize) -> usize {
+    if crate::common::is_long() { long } else { short }
 }
 
 /// Explores cases on all cores; returns the figures and the failures.
@@ -72,7 +77,7 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
         cases.extend(power_cuts::cases_of_settings(&subject, seed()));
         // No multiple of how many patterns, devices or ways to tear there are, so that all of them
         // are met.
-        let step = if crate::common::is_long() { crate::common::one_in(&subject.stack) } else { 5 };
+        let step = if crate::common::is_long() { crate::common::one_in(&subject.stack) } else { 11 };
         let cases: Vec<_> = cases.into_iter().step_by(step).collect();
         failures += report(&subject.stack.to_string(), &cases);
     }
@@ -83,7 +88,7 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
 fn a_log_that_is_divided_anew_all_the_time_survives_every_power_cut() {
     let mut failures = 0;
     for stack in crate::common::divided_anew() {
-        let cases: Vec<_> = power_cuts::cases(&stack, seed()).into_iter().step_by(2).collect();
+        let cases: Vec<_> = power_cuts::cases(&stack, seed()).into_iter().step_by(one_in(2, 5)).collect();
         failures += report(&stack.to_string(), &cases);
     }
     assert_eq!(failures, 0, "see the replay lines above");
@@ -93,7 +98,8 @@ fn a_log_that_is_divided_anew_all_the_time_survives_every_power_cut() {
 fn no_checkpoint_misleads_recovery_at_any_power_cut() {
     let mut failures = 0;
     for subject in subjects() {
-        let cases = power_cuts::cases_of_checkpoints(&subject, seed());
+        let cases: Vec<_> =
+            power_cuts::cases_of_checkpoints(&subject, seed()).into_iter().step_by(one_in(1, 2)).collect();
         if !cases.is_empty() {
             failures += report(&format!("{} with checkpoints", subject.stack), &cases);
         }
