@@ -4,8 +4,8 @@
 //!
 //! Of the cases of a stack every eleventh one is tried, with `FTLKIT_LONG` all of a mapping and
 //! every third one of other stacks. `FTLKIT_SCHEME=name` tries one scheme alone,
-//! `FTLKIT_SEED=number` other requests than the usual ones. The figures printed with `FTLKIT_LONG` are those of
-//! `docs/reliability.md`.
+//! `FTLKIT_SEED=number` other requests than the usual ones. The figures printed with `FTLKIT_LONG`
+//! are those of `docs/reliability.md`.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
