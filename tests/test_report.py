@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import json
+from contextlib import nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import pytest
+from altair.utils.schemapi import SchemaValidationError
 
 import ftlkit as fk
 import sample
@@ -199,6 +202,13 @@ def test_any_number_of_runs_is_drawn(count: int) -> None:
     assert len(drawn) == len(CHARTS) - (count == 1)
     colours = styles(results.labels)
     assert len({(style.colour, style.dash) for style in colours.values()}) == count
+
+
+def test_every_part_of_a_figure_is_what_vega_lite_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "debug_mode", lambda _: nullcontext())
+    assert len(figures.draw(fk.Results(sample.document()))) == len(CHARTS)
+    with pytest.raises(SchemaValidationError):
+        alt.Axis(ticks="wide")  # type: ignore[arg-type]
 
 
 def test_a_run_has_the_same_colour_in_every_chart() -> None:

@@ -8,6 +8,7 @@ Colours follow the reader's light or dark setting through CSS; the charts inheri
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -97,7 +98,11 @@ def _json_script(value: object) -> Markup:
     return Markup(json.dumps(value, ensure_ascii=False).replace("<", "\\u003c"))  # noqa: S704 - escaped just here
 
 
+@cache
 def drawing_script() -> Markup:
-    """The drawing libraries, in a scope of their own: their names would become the page's."""
+    """The drawing libraries, in a scope of their own: their names would become the page's.
+
+    They are put together once: that takes a second.
+    """
     source = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
     return Markup(f"(() => {{{source}}})();")  # noqa: S704 - a pinned library
