@@ -113,7 +113,7 @@ def words(text: str) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """A paragraph cut where a sentence ends: at a stop before a capital, a quotation or a number."""
+    """A paragraph cut at the ends of sentences: a stop before a capital, a quotation or a number."""
     text = re.sub(r"\b(e\.g|i\.e|cf|pp?|vs)\. ", r"\1 ", text)
     return re.split(r"(?<=[.!?])[\"”)]*\s+(?=[\"“(]?[A-Z0-9]|code|ftlkit)", text)
 
@@ -139,7 +139,7 @@ def offences(page: str) -> list[str]:
 
 
 def pages() -> list[str]:
-    """Every page of the repository that people wrote or that `make docs` writes and the repository keeps."""
+    """Every page that the repository keeps."""
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode != 0:
         pytest.skip("not a checkout of git")
