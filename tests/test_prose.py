@@ -113,7 +113,7 @@ def words(text: str) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """A paragraph cut at the ends of sentences: a stop before a capital, a quotation or a number."""
+    """A paragraph cut where sentences end: a stop before a capital, a quotation or a number."""
     text = re.sub(r"\b(e\.g|i\.e|cf|pp?|vs)\. ", r"\1 ", text)
     return re.split(r"(?<=[.!?])[\"”)]*\s+(?=[\"“(]?[A-Z0-9]|code|ftlkit)", text)
 
