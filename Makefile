@@ -8,7 +8,7 @@ PY_SOURCES := python tests tools $(wildcard benches/*.py)
 # Minutes of `make torture`.
 MINUTES ?= 10
 
-.PHONY: demo test test-rust test-python torture bench instructions lint docs wheel lock clean
+.PHONY: demo test test-rust test-python torture bench instructions lint docs site wheel lock clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/native ## four translation layers on one workload, and a report
@@ -48,6 +48,11 @@ docs: $(VENV)/native ## one page a scheme from the stories in the sources, colum
 	$(BIN)/python -m ftlkit.docs docs
 	$(BIN)/python -m ftlkit.results.schema
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+site: $(VENV)/native ## all pages as a site that needs no network: out/site/index.html
+	$(BIN)/python tools/make_site.py out/site-pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open out/site/index.html in a browser."
 
 wheel: $(VENV)/tools ## one wheel for all Pythons from 3.10 on, built and tried in an environment of its own
 	rm -rf out/wheel

@@ -19,9 +19,10 @@ from ftlkit._util.progress import watcher
 from ftlkit.api import torture as checking
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, say, screen
+from ftlkit.own.loading import REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import Console
 
@@ -62,10 +63,9 @@ def torture(
     request = options.given(
         ftl=ftl, minutes=minutes, **chosen, geometry=geometry or None, swarm=swarm, threads=threads, json=json
     )
+    own = [name for name in (ftl or "").split(",") if REFERENCE.match(name.strip())]
     if replay is not None:
-        if request:
-            raise UserError(f"--replay runs the one case of its line: leave --{', --'.join(request)} out.")
-        _replay(replay, shrink=shrink)
+        _replay(replay, request, own, shrink=shrink)
         return
     if shrink:
         raise UserError("--shrink makes the case of a replay line small: give the line with --replay.")
@@ -77,7 +77,7 @@ def torture(
         if stop.finished is None:
             raise
         report = stop.finished
-    _show(report, screen(json))
+    _show(report, screen(json), own)
     if json is not None:
         _save(json, report)
     if any(scheme["findings"] for scheme in report["schemes"]):
@@ -92,7 +92,15 @@ def _save(path: Path, report: TortureReport) -> None:
         say(f"wrote {path}")
 
 
-def _replay(line: str, *, shrink: bool) -> None:
+def _replay(line: str, request: Mapping[str, object], own: list[str], *, shrink: bool) -> None:
+    """Run one case again; beside it only the files of `own` FTLs may be given."""
+    if request.keys() - {"ftl"} or ("ftl" in request and not own):
+        raise UserError(
+            f"--replay runs the one case of its line: leave --{', --'.join(request)} out. With it --ftl only says "
+            "where an FTL of your own is, as file.py:Class."
+        )
+    if own:
+        study.named(own)
     done = checking.replay(line, shrink=shrink)
     if done["passes"]:
         _print(f"passes: {units.count(done['flash_operations'])} flash operations")
@@ -106,7 +114,8 @@ def _print(text: str, console: Console = OUT) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _show(report: TortureReport, console: Console) -> None:
+def _show(report: TortureReport, console: Console, own: list[str]) -> None:
+    """Print what was tried and found; a line replays it where the files of `own` FTLs are."""
     for table in _tables(report["schemes"], console.width):
         console.print(table)
     findings = [finding for scheme in report["schemes"] for finding in scheme["findings"]]
@@ -119,7 +128,8 @@ def _show(report: TortureReport, console: Console) -> None:
     for finding in findings:
         _print("", console)
         _print(finding["message"], console)
-        _print(f"ftlkit torture --replay '{finding['replay']}'", console)
+        known = f" --ftl {','.join(own)}" if own else ""
+        _print(f"ftlkit torture{known} --replay '{finding['replay']}'", console)
         if not finding["reproduced"]:
             _print(
                 "Run again at once, this line did not fail: what the scheme does depends on more than its case.",
