@@ -57,7 +57,7 @@ NOT_CLEAN: dict[str, int] = {
     "docs/mount.md": 14,
     "docs/performance.md": 40,
     "docs/recovery.md": 34,
-    "docs/reliability.md": 43,
+    "docs/reliability.md": 42,
     "docs/reproduce.md": 65,
     "docs/study.md": 22,
     "docs/sweep.md": 18,

@@ -1,8 +1,8 @@
 """Every command of the tutorials runs, in their order, and prints what stands below it.
 
 A block `sh` is run. A block `text` behind it is what it prints; `…` stands for lines, or for a part
-of one, that are left out. A block that begins with a comment of one name is a file of that name. A command
-that begins with `# takes a while` is run with FTLKIT_LONG alone.
+of one, that are left out. A block that begins with a comment of one name is a file of that name. A
+command that begins with `# takes a while` is run with FTLKIT_LONG alone.
 """
 
 from __future__ import annotations

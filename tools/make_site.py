@@ -82,7 +82,7 @@ def source(name: str) -> str:
 
 
 def on_text(page: str, change: Callable[[str], str]) -> str:
-    """A page with its text changed, and its blocks of code left as they are but for their indentation."""
+    """A page with its text changed; blocks of code change in their indentation alone."""
     parts = re.split(r"(?ms)(^[ >]*```.*?^[ >]*```[ ]*$)", page)
     whole = "".join(part if place % 2 else change(part) for place, part in enumerate(parts))
     return "\n".join(indented(whole.split("\n")))
@@ -106,7 +106,7 @@ def indented(lines: list[str]) -> Iterator[str]:
 
 
 def linked(name: str, pages: dict[str, str], sources: set[str], text: str) -> str:
-    """A text whose links lead to pages of the site; source files that it needs are added to `sources`."""
+    """A text whose links lead to pages of the site; adds to `sources` the files that it needs."""
 
     def target(match: re.Match[str]) -> str:
         to, anchor = match[1], match[2] or ""
