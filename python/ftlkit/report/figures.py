@@ -217,7 +217,7 @@ def draw(results: Outcome) -> list[Figure]:
     figures = []
     for name, title, note, legend, chart in _FIGURES:
         # Altair would check each part against its schema again and again: two seconds a report.
-        with debug_mode(False):
+        with debug_mode(False):  # noqa: FBT003 - as Altair has it
             drawn = chart(results)
         if drawn is not None:
             spec = page_spec(drawn)
