@@ -23,18 +23,18 @@ import ftlkit as fk
 from ftlkit import _native, study
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import Silent
-from ftlkit.advice import halving, phrasing, prefix_similarity, space
+from ftlkit.advice import choice, measure, phrasing, prefixes, space
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock, process_began_s
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import fitting, floors, heads, search_stacks
 from ftlkit.advice.search import _optuna
-from ftlkit.advice.search_result import prefixes
+from ftlkit.advice.search_result import prefix_lengths
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
 from ftlkit.results.store import Store
-from ftlkit.study.seeds import of_32_bits
+from ftlkit.study.builder import of_32_bits
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
@@ -366,16 +366,16 @@ def test_the_least_ram_of_a_part_is_what_works() -> None:
 # What is kept.
 
 
-def points(*pairs: tuple[float, float]) -> list[halving.Point]:
+def points(*pairs: tuple[float, float]) -> list[measure.Point]:
     """Stacks with their RAM and one cost."""
-    return [halving.Point(f"{place}", ram, {"m": cost}) for place, (ram, cost) in enumerate(pairs)]
+    return [measure.Point(f"{place}", ram, {"m": cost}) for place, (ram, cost) in enumerate(pairs)]
 
 
 def test_a_front_is_what_no_other_beats() -> None:
     chance = random.Random(3)  # noqa: S311 - a test's numbers
     for _ in range(50):
         some = points(*((chance.randint(1, 9), chance.randint(1, 9)) for _ in range(20)))
-        on_front = {(point.ram, point.costs["m"]) for point in halving.front(some, "m")}
+        on_front = {(point.ram, point.costs["m"]) for point in measure.front(some, "m")}
         all_points = {(point.ram, point.costs["m"]) for point in some}
         assert on_front == {
             (ram, cost)
@@ -386,17 +386,17 @@ def test_a_front_is_what_no_other_beats() -> None:
 
 def test_halving_keeps_the_front_then_the_nearest_and_drops_what_is_far() -> None:
     some = points((1, 100), (2, 50), (4, 20), (3, 55), (5, 24), (6, 900), (7, 26))
-    done = halving.halve(some, ["m"], 5)
+    done = choice.halve(some, ["m"], 5)
     assert [point.stack for point in done.kept] == ["0", "1", "2", "3", "4"]
     assert done.beaten == {"5": 45.0, "6": 1.3}
     # Too many on the front: those go whose place the next smaller one fills with the least loss.
     crowded = points((1, 100), (2, 99), (3, 50), (4, 49), (5, 10))
-    done = halving.halve(crowded, ["m"], 3)
+    done = choice.halve(crowded, ["m"], 3)
     assert [point.stack for point in done.kept] == ["0", "2", "4"]
     assert sorted(done.crowded) == ["1", "3"]
     # Steps too small to tell add up: one of them stays.
     steps = points(*((1 + place, 100 * 0.996**place) for place in range(9)))
-    costs = [point.costs["m"] for point in halving.halve(steps, ["m"], 9).kept]
+    costs = [point.costs["m"] for point in choice.halve(steps, ["m"], 9).kept]
     assert 3 <= len(costs) < 9
     assert max(min(cost for cost in costs if cost >= step.costs["m"]) / step.costs["m"] for step in steps) <= 1.01
 
@@ -409,33 +409,33 @@ def test_as_many_go_on_as_there_is_time_for_and_the_best_whatever_it_takes() -> 
         sizes.append(len(stacks))
         return len(stacks) <= 3
 
-    done = halving.within(some, ["m"], fits, ["3"])
+    done = choice.within(some, ["m"], fits, ["3"])
     # Of the front the two ends and the place that is hardest to fill.
     assert ([point.stack for point in done.kept], done.late) == (["0", "2", "3"], ["1"])
     assert sizes == [4, 3]
-    assert halving.within(some, ["m"], lambda _: True, ["3"]) == halving.halve(some, ["m"])
-    none = halving.within(some, ["m"], lambda _: False, ["3", "2"])
+    assert choice.within(some, ["m"], lambda _: True, ["3"]) == choice.halve(some, ["m"])
+    none = choice.within(some, ["m"], lambda _: False, ["3", "2"])
     assert ([point.stack for point in none.kept], none.late) == (["2", "3"], ["0", "1"])
-    assert halving.within([], ["m"], lambda _: False, []).kept == []
+    assert choice.within([], ["m"], lambda _: False, []).kept == []
 
 
 def test_of_equals_the_simpler_one_goes_on() -> None:
-    some = [halving.Point(stack, 1, {"m": 2.0}) for stack in ("dftl:window=4", "dftl", "dftl:d=2")]
-    done = halving.halve([*some, halving.Point("rftl", 2, {"m": 1.0})], ["m"], 9)
+    some = [measure.Point(stack, 1, {"m": 2.0}) for stack in ("dftl:window=4", "dftl", "dftl:d=2")]
+    done = choice.halve([*some, measure.Point("rftl", 2, {"m": 1.0})], ["m"], 9)
     assert [point.stack for point in done.kept] == ["dftl", "rftl"]
     assert done.beaten == {"dftl:window=4": 1.0, "dftl:d=2": 1.0}
 
 
 def test_a_stack_without_a_metric_is_on_no_front_of_it() -> None:
-    some = [halving.Point("a", 1, {}), halving.Point("b", 2, {"m": 0.0}), halving.Point("c", 3, {"m": 1.0})]
-    assert [point.stack for point in halving.front(some, "m")] == ["b"]
-    assert halving.distance(some[0], some, "m") == math.inf
-    assert halving.distance(some[2], some, "m") == math.inf
+    some = [measure.Point("a", 1, {}), measure.Point("b", 2, {"m": 0.0}), measure.Point("c", 3, {"m": 1.0})]
+    assert [point.stack for point in measure.front(some, "m")] == ["b"]
+    assert measure.distance(some[0], some, "m") == math.inf
+    assert measure.distance(some[2], some, "m") == math.inf
 
 
 @pytest.mark.parametrize(("requests", "expected"), [(90, [60]), (30_000, [6_666, 20_000]), (10**8, 5)])
 def test_prefixes_grow_threefold_up_to_the_part_that_is_searched(requests: int, expected: Any) -> None:  # noqa: ANN401
-    lengths = prefixes(requests)
+    lengths = prefix_lengths(requests)
     assert lengths[-1] == requests * 2 // 3
     assert lengths == expected or len(lengths) == expected
     assert all(3 <= later / earlier < 3.01 for earlier, later in pairwise(lengths))
@@ -465,14 +465,14 @@ def chosen(
     *,
     may_prepare: bool = True,
     affords: bool = True,
-) -> prefix_similarity.Ladder:
+) -> prefixes.Ladder:
     """The prefixes that are chosen of some, by what the reference and other stacks had on them."""
     lengths, known = sorted({length for length, _ in table}), {"page": table} | (others or {})
 
     def measure(stacks: Sequence[str], *key: Any) -> dict[str, Measured]:  # noqa: ANN401 - a length and a preparation
         return {stack: known[stack][key] for stack in stacks if key in known[stack]}
 
-    return prefix_similarity.ladder(
+    return prefixes.ladder(
         lengths, measure, METRICS, probes=list(others or {}), may_prepare=may_prepare, affords=lambda _: affords
     )
 
@@ -490,10 +490,10 @@ def test_prefixes_are_those_on_which_the_reference_does_as_on_the_whole() -> Non
     assert chosen({**early, **far}).lengths == [90]
     # Where it does as on the whole from the beginning, nothing else is looked at.
     alike = {(10, ""): reference(2e6, 4.0, 9), (30, ""): reference(2e6, 4.0, 90), (90, ""): whole}
-    assert chosen(alike) == prefix_similarity.Ladder([10, 30, 90], "", whole)
+    assert chosen(alike) == prefixes.Ladder([10, 30, 90], "", whole)
     # A metric that is missing is a difference, too; and what was not run in time tells nothing.
     assert chosen({**alike, (10, ""): reference(2e6, None, 9)}).lengths == [30, 90]
-    assert chosen({**alike, (90, ""): Measured("page", [])}) == prefix_similarity.Ladder([10, 30, 90])
+    assert chosen({**alike, (90, ""): Measured("page", [])}) == prefixes.Ladder([10, 30, 90])
 
 
 def test_other_families_must_do_on_a_prefix_as_on_the_whole() -> None:
@@ -516,7 +516,7 @@ def test_each_prefix_takes_twice_the_work_of_the_one_before() -> None:
     """Preparing a large device takes most of the time: then a longer prefix costs hardly more."""
     same = [reference(1e6, 1.0, pages, 6_000) for pages in (12, 100, 500, 4_000)]
     table = {(length, ""): measured for length, measured in zip((1, 3, 9, 27), same, strict=True)}
-    assert [prefix_similarity.work(measured) for measured in same] == [3_012, 3_100, 3_500, 7_000]
+    assert [prefixes.work(measured) for measured in same] == [3_012, 3_100, 3_500, 7_000]
     assert chosen(table).lengths == [9, 27]
 
 
@@ -669,7 +669,7 @@ def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Callab
     assert all(rung.requests == advice.result.searched for rung in advice.result.rungs)
     # Over the shorter prefixes page has no forecast, so the search begins at the first that has
     # one.
-    assert advice.result.rungs[0].requests > prefixes(140_000)[0]
+    assert advice.result.rungs[0].requests > prefix_lengths(140_000)[0]
     assert advice.metrics == ["response_mean_ns", "write_amplification", "life_bytes"]
     assert advice.sentences[0].startswith(f"Take {advice.advised.stack}: life ")
     assert "Its life is a forecast from the erases of the run, not measured." in advice.sentences

@@ -22,12 +22,12 @@ import sample
 from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.answer import answer
-from ftlkit.advice.halving import MARGIN, NOTHING
+from ftlkit.advice.choice import MARGIN, NOTHING
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
 from ftlkit.advice.search_result import Rung, SearchResult
 from ftlkit.cli.advise import show
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, StackResult

@@ -15,7 +15,7 @@ import ftlkit as fk
 import sample
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit.advice import trial_table
+from ftlkit.advice import search_result
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.advice.measure import Measured
@@ -24,7 +24,7 @@ from ftlkit.advice.run import fitting, floors, heads
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import Space, wear_policies
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
@@ -403,6 +403,6 @@ def test_a_search_that_was_stopped_gives_no_reason_of_time(monkeypatch: pytest.M
     machine = Machine(lambda stack: 400.0 if stack == "page" else 300.0, lambda _: 1e5)
     query, result = searched(monkeypatch, machine, 20.0)
     result.interrupted = True
-    reasons = {fate.reason for fate in trial_table.fates(query, result)}
+    reasons = {fate.reason for fate in search_result.fates(query, result)}
     assert "not tried: the search was stopped before" in reasons
     assert not any("time" in reason for reason in reasons)

@@ -16,7 +16,7 @@ from rich.console import Console
 import ftlkit as fk
 from conftest import write_msr
 from ftlkit._util import units
-from ftlkit.advice import phrasing, trial_table
+from ftlkit.advice import phrasing, search_result
 from ftlkit.advice.answer import answer
 from ftlkit.advice.document import document
 from ftlkit.advice.measure import Measured, Runner
@@ -126,7 +126,7 @@ def test_figures_of_a_device_that_died_early_are_told_as_the_search_s(
     assert "page" in advice.result.finalists
     assert not advice.is_held_out
     assert "the device had worn out before it under the only stack" in advice.doubts[0]
-    reasons = [fate.reason for fate in trial_table.fates(advice.query, advice.result)]
+    reasons = [fate.reason for fate in search_result.fates(advice.query, advice.result)]
     assert reasons == ["nothing was measured on the held-out part"]
     again = measured_again(advice, call, tmp_path / "again")
     assert again["page"]["life_bytes"] == advice.advised.measured.mean("life_bytes")
@@ -435,7 +435,7 @@ def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
     assert advice is not None
     assert advice.sentences[0].startswith("Not enough time; best so far: ")
     assert "(3 of 6 mappings were tried; at this pace all take about --budget 40s)" in advice.sentences[0]
-    fates = {fate.name: fate.reason for fate in trial_table.fates(advice.query, result)}
+    fates = {fate.name: fate.reason for fate in search_result.fates(advice.query, result)}
     assert fates["aps"] == "not tried: there was no time"
     result.survey_trials = 12
     assert again(whole).sentences[0].startswith("Too few trials; best so far: ")
@@ -545,7 +545,7 @@ def test_what_became_of_the_stacks_adds_up(whole: Answer) -> None:
     whole.result.rungs[0].tried["dftl:cmt=1B"] = Measured("dftl:cmt=1B", [], "too small.")
     whole.result.rungs[0].begun["dftl:cmt=2B"] = None
     first = whole.result.rungs[0]
-    for row in trial_table.rungs(whole.result):
+    for row in search_result.rungs(whole.result):
         _, tried, *became = (int(cell.replace(",", "")) for cell in row)
         assert sum(became) == tried + len(first.unfinished)
     assert any(

@@ -13,10 +13,10 @@ import pytest
 from typer.main import get_command
 
 import ftlkit as fk
+from ftlkit.api.catalogue import TITLES
 from ftlkit.cli import COMMANDS as PLACES
 from ftlkit.cli import app
 from ftlkit.cli.shell import Later
-from ftlkit.sources import TITLES
 from ftlkit.study import FORMATS
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import ftlkit as fk
 from ftlkit import _native, docs
 from ftlkit.report import tables
 from ftlkit.results import document, schema
+from ftlkit.results.columns import COLUMNS, METRICS, PARTS
 from ftlkit.results.frames import FRAMES
-from ftlkit.results.metrics import COLUMNS, METRICS, PARTS
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Run

@@ -10,7 +10,7 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import reproduce
-from ftlkit.reproduce.figures import draw
+from ftlkit.reproduce.page import draw
 from reproduction import STUDY
 
 ROOT = Path(__file__).parent.parent

@@ -9,7 +9,7 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import reproduce
-from ftlkit.results.metrics import METRICS
+from ftlkit.results.columns import METRICS
 from reproduction import STUDY, claim, judged, made
 
 ROOT = Path(__file__).parent.parent

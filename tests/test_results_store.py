@@ -18,8 +18,8 @@ from ftlkit._util import units
 from ftlkit.cli import app
 from ftlkit.results import comparison, noise
 from ftlkit.results import store as stores
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.comparison import BETTER, SAME, UNKNOWN, UNSEEN, WORSE
-from ftlkit.results.metrics import COLUMNS
 from ftlkit.results.store import Store
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs

@@ -11,7 +11,7 @@ import pytest
 
 import sample
 from ftlkit.report import cautions
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.statements import NO_RANKING, SUMMARIES, statements
 from ftlkit.sweeps.summary import groups

@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 
 from ftlkit._util import units
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 
 
 @pytest.mark.parametrize(

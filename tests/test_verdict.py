@@ -11,7 +11,7 @@ import sample
 from ftlkit._util import units
 from ftlkit.report import life
 from ftlkit.report.verdict import verdict
-from ftlkit.results.metrics import METRICS
+from ftlkit.results.columns import METRICS
 
 if TYPE_CHECKING:
     from pathlib import Path

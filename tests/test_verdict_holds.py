@@ -17,7 +17,7 @@ from ftlkit.report import life
 from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.report.load import is_overloaded
 from ftlkit.report.verdict import CLOSE, verdict
-from ftlkit.results.metrics import METRICS
+from ftlkit.results.columns import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit._util.outputs import write as write_file
 from ftlkit.api import catalogue
+from ftlkit.api.catalogue import TITLES
 from ftlkit.report.causes import CAUSES, CONTROLLER, LINK
+from ftlkit.results.columns import METRICS, PARTS
 from ftlkit.results.frames import FRAMES
-from ftlkit.results.metrics import METRICS, PARTS
-from ftlkit.sources import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ftlkit.results.document import Json
-    from ftlkit.results.metrics import Metric
+    from ftlkit.results.metric import Metric
 
 
 def write(folder: Path) -> list[Path]:

@@ -15,7 +15,9 @@ from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.choice import (
     NEAR,
+    NOTHING,
     frugal,
+    halve,
     is_decided_on_held_out_part,
     is_lucky,
     leading,
@@ -26,14 +28,13 @@ from ftlkit.advice.choice import (
     thrifty,
 )
 from ftlkit.advice.confidence import better_there, cause, cautions, doubts, of_a_new_device, shortage
-from ftlkit.advice.halving import NOTHING, front, halve, ratio
-from ftlkit.advice.measure import WARM_UP
+from ftlkit.advice.measure import WARM_UP, front, ratio
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.facts import intro
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.comparison import UNKNOWN, WORSE, change
-from ftlkit.results.metrics import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

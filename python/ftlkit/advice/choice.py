@@ -1,25 +1,138 @@
-"""Which stack is advised: the best for the goal of those measured on the whole searched part."""
+"""Which of the stacks that were tried on a prefix go on to a longer one, and which is advised.
+
+Advised is the best for the goal of those measured on the whole searched part.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from ftlkit.advice.halving import NOTHING, front, ratio
+from ftlkit.advice.measure import Point, distance, front, ratio
 from ftlkit.advice.query import RAM_SLACK
+from ftlkit.advice.search_result import SHARE, Halved
 from ftlkit.report.cautions import FEW_FOR_P99
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ftlkit.advice.halving import Point
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import SearchResult
 
 _T = TypeVar("_T")
 
+MARGIN = 1.25
+"""A stack that is farther than this from all fronts goes on in no case."""
+LITTLE = 1.01
+"""A stack on a front whose place another fills with less than this loss does not go on."""
+NOTHING = 1.005
+"""RAM that lowers a cost by less than this factor buys nothing that three printed digits tell."""
+LEAST = 6
+"""As many may go on, however few were tried."""
 NEAR = 0.05
 """A stack with less RAM is named beside the best one if it is at most so much worse."""
+
+
+def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = None) -> Halved:
+    """Choose those that go on: at most one in `SHARE`, or `most`.
+
+    Of equals the one with the shortest text stays.
+    """
+    if most is None:
+        most = max(LEAST, -(-len(points) // SHARE))
+    equals: dict[tuple[float, ...], Point] = {}
+    for point in sorted(points, key=lambda point: len(point.stack)):
+        equals.setdefault((point.ram, *(point.costs.get(metric, -1.0) for metric in metrics)), point)
+    single = {point.stack for point in equals.values()}
+    doubled = {point.stack: 1.0 for point in points if point.stack not in single}
+    points = [point for point in points if point.stack in single]
+    fronts = {metric: front(points, metric) for metric in metrics}
+    best = {point.stack: point for points_of_front in fronts.values() for point in points_of_front}
+    thinned = _thinned(fronts, most)
+    near = {
+        point.stack: min(distance(point, points, metric) for metric in metrics)
+        for point in points
+        if point.stack not in best
+    }
+    rest = sorted((other for other in points if other.stack in near), key=lambda point: near[point.stack])
+    going = [point for point in rest if near[point.stack] <= MARGIN][: max(0, most - len(thinned))]
+    gone = {point.stack for point in (*thinned, *going)}
+    beaten = doubled | {stack: far for stack, far in near.items() if stack not in gone}
+    return Halved([*thinned, *going], beaten, [stack for stack in best if stack not in gone])
+
+
+def with_more(halved: Halved, more: Sequence[Point]) -> Halved:
+    """What is chosen, and some more that go on, too."""
+    points = {point.stack: point for point in (*halved.kept, *more)}
+    return replace(
+        halved,
+        kept=list(points.values()),
+        beaten={stack: far for stack, far in halved.beaten.items() if stack not in points},
+        crowded=[stack for stack in halved.crowded if stack not in points],
+    )
+
+
+def within(
+    points: Sequence[Point], metrics: Sequence[str], fits: Callable[[Sequence[str]], bool], best: Sequence[str]
+) -> Halved:
+    """Choose those that go on, as many as fit: `fits` says whether there is time for some stacks.
+
+    The `best` go on whatever it says, if they do at all.
+    """
+    halved = halve(points, metrics)
+    stacks = {point.stack for point in halved.kept}
+    for most in range(len(halved.kept), 0, -1):
+        fewer = {point.stack for point in halve(points, metrics, most).kept} | (stacks & set(best))
+        if fits([point.stack for point in halved.kept if point.stack in fewer]):
+            break
+    else:
+        fewer = stacks & set(best)
+    return replace(
+        halved,
+        kept=[point for point in halved.kept if point.stack in fewer],
+        late=[point.stack for point in halved.kept if point.stack not in fewer],
+    )
+
+
+@dataclass
+class _Place:
+    """A place on a front that is being thinned."""
+
+    point: Point
+    least: float
+    """The least cost of the points that it stands for: itself, and those taken out above it."""
+
+
+def _thinned(fronts: dict[str, list[Point]], most: int) -> list[Point]:
+    """The points of all fronts without those that the next smaller one stands for with little loss.
+
+    Those that lose less than `LITTLE` go, and more until no more than `most` are left, the least
+    loss first.
+    """
+    remaining = {metric: [_Place(point, point.costs[metric]) for point in points] for metric, points in fronts.items()}
+    while True:
+        by_stack = {place.point.stack: place.point for places in remaining.values() for place in places}
+        losses = dict.fromkeys(by_stack, 1.0)
+        for metric, places in remaining.items():
+            for number, place in enumerate(places):
+                lost = ratio(places[number - 1].point.costs[metric], place.least) if number else float("inf")
+                losses[place.point.stack] = max(losses[place.point.stack], lost)
+        least = min(losses, key=lambda stack: losses[stack], default="")
+        if not by_stack or (len(by_stack) <= most and losses[least] > LITTLE):
+            return list(by_stack.values())
+        remaining = {metric: _without(places, least) for metric, places in remaining.items()}
+
+
+def _without(places: list[_Place], stack: str) -> list[_Place]:
+    """A front without a stack, for which the next smaller one stands."""
+    remaining: list[_Place] = []
+    for place in places:
+        if place.point.stack != stack:
+            remaining.append(place)
+        elif remaining:
+            remaining[-1] = _Place(remaining[-1].point, min(remaining[-1].least, place.least))
+    return remaining
 
 
 def ranked(points: Sequence[Point], query: Query, slack: float | None = None) -> list[Point]:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import NEAR, is_decided_on_held_out_part, leading, ranked
-from ftlkit.advice.halving import MARGIN, NOTHING
+from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_decided_on_held_out_part, leading, ranked
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import RAM_SLACK, REFERENCE
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import FEW_FOR_P99, all_cautions, writes
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.comparison import BETTER, UNKNOWN, change
-from ftlkit.results.metrics import COLUMNS
 from ftlkit.results.outcome import Outcome, device_of
 
 if TYPE_CHECKING:

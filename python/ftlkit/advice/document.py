@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
 from ftlkit._util.units import typed
-from ftlkit.advice import phrasing, trial_table
+from ftlkit.advice import phrasing
 from ftlkit.advice.query import FRONTS
+from ftlkit.advice.search_result import fates
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, StackResult
@@ -48,7 +49,7 @@ def document(answer: Answer) -> Json:
         "prefixes": _prefixes(result),
         "mappings": [
             {"name": fate.name, "stacks": fate.stacks, "requests": fate.requests, "reason": typed(fate.reason)}
-            for fate in trial_table.fates(query, result)
+            for fate in fates(query, result)
         ],
     }
 

@@ -2,6 +2,11 @@
 
 Every run is a point of a sweep, with its key in the store, so that an advice asked for again runs
 only what is missing. A prefix is measured on the device that the whole workload asks for.
+
+A stack is better the less RAM it takes and the lower its costs are: response time, write
+amplification, and the inverse of its life. On a front are those that no other beats in RAM and in
+one of the costs. How far a stack is from a front is its cost over the least one that takes no more
+RAM.
 """
 
 from __future__ import annotations
@@ -14,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import study
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit.advice.halving import Point
 from ftlkit.advice.query import FRONTS
-from ftlkit.results.metrics import COLUMNS, HIGHER
+from ftlkit.results.columns import COLUMNS
+from ftlkit.results.metric import HIGHER
 from ftlkit.results.point_state import DONE
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
@@ -37,6 +42,18 @@ _ENOUGH = 2
 """Where the runs of so many seeds are the same, nothing is drawn, and no more are made."""
 _SAME = ("event_hash", "ram_bytes", *FRONTS)
 """What makes runs the same: every flash operation with its time, and the figures that are told."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A stack with what it takes and costs."""
+
+    stack: str
+    ram: float
+    costs: dict[str, float]
+    """By metric, lower is better; a metric that was not measured is missing."""
+    is_behind: bool = False
+    """Whether it did not keep up with the arrivals."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +135,37 @@ def cost(metric: str, value: float) -> float:
     if COLUMNS[metric].better != HIGHER:
         return value
     return 1 / value if value else float("inf")
+
+
+def front(points: Sequence[Point], metric: str, gain: float = 1.0) -> list[Point]:
+    """Those that no other beats in RAM and a cost, by ascending RAM; of equals the first.
+
+    With a `gain` above 1 more RAM must buy something: the one before costs more than `gain` times
+    as much.
+    """
+    beaten_by_none: list[Point] = []
+    for point in sorted(
+        (other for other in points if metric in other.costs),
+        key=lambda point: (point.ram, point.costs[metric], len(point.stack)),
+    ):
+        if not beaten_by_none or point.costs[metric] * gain < beaten_by_none[-1].costs[metric]:
+            beaten_by_none.append(point)
+    return beaten_by_none
+
+
+def distance(point: Point, points: Sequence[Point], metric: str) -> float:
+    """The cost over the least one with no more RAM; 1 on the front, infinite if not measured."""
+    if metric not in point.costs:
+        return float("inf")
+    least = min(other.costs[metric] for other in points if metric in other.costs and other.ram <= point.ram)
+    return ratio(point.costs[metric], least)
+
+
+def ratio(one: float, other: float) -> float:
+    """One cost over another, of which both may be 0: a buffer can absorb all writes."""
+    if other == 0:
+        return 1.0 if one == 0 else float("inf")
+    return one / other
 
 
 class Runner:

@@ -6,14 +6,15 @@ import math
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.comparison import SAME, UNKNOWN, UNSEEN, Change, change
-from ftlkit.results.metrics import COLUMNS, Metric
 from ftlkit.results.noise import LITTLE, Estimate, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ftlkit.advice.measure import Measured
+    from ftlkit.results.metric import Metric
 
 _TENFOLD = 9.0
 """From so much growth on, as a share, a change is told as a factor, which reads easier."""

@@ -13,7 +13,7 @@ from ftlkit._util.lookup import known
 from ftlkit.api import catalogue
 from ftlkit.own.loading import refuse_own
 from ftlkit.study import Options
-from ftlkit.study.seeds import check_seed
+from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ftlkit._util.progress import Silent
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.search import Search
-from ftlkit.advice.search_result import SEARCHED, SearchResult, prefixes
+from ftlkit.advice.search_result import SEARCHED, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_ram, wear_policies
 from ftlkit.api import catalogue, compare
 from ftlkit.report.cautions import FEW_FOR_P99
@@ -111,7 +111,7 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
 
 def _require_enough(query: Query, requests: int) -> None:
     """Raise a `UserError` if a workload is too short to divide, or for the goal's percentile."""
-    held_out = requests - prefixes(requests)[-1]
+    held_out = requests - prefix_lengths(requests)[-1]
     if query.goal == "p99" and held_out < FEW_FOR_P99:
         raise UserError(
             f"--goal p99: {held_out:,} of the {requests:,} requests are held out, and a 99th percentile needs "

@@ -2,7 +2,7 @@
 
 On the shortest prefix stacks are proposed in batches, so that what is proposed does not depend on
 how many run at once, and Optuna learns from every batch. Each further prefix is three times as
-long, and those that go on (`ftlkit.advice.halving`) are run on it. Of each prefix the first half is
+long, and those that go on (`ftlkit.advice.choice`) are run on it. Of each prefix the first half is
 a warm-up, served and not measured. The last prefix is the whole part that is searched: by it the
 finalists are chosen. What they are said to cost is measured on the rest of the workload, which no
 choice has seen.
@@ -17,23 +17,20 @@ import optuna
 
 from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted
-from ftlkit.advice import halving
+from ftlkit.advice import choice
 from ftlkit.advice.choice import ranked
-from ftlkit.advice.halving import Halved
-from ftlkit.advice.lacking import ENOUGH_ERASES, lacking, wear
 from ftlkit.advice.measure import wall_s
-from ftlkit.advice.prefix_similarity import Ladder, ladder
+from ftlkit.advice.prefixes import Prefixes
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
-from ftlkit.advice.search_result import Rung, SearchResult, is_of, prefixes
+from ftlkit.advice.search_result import SHARE, Halved, Rung, SearchResult, is_of
 from ftlkit.advice.space import doublings, filling, halves, levelled, named, others
-from ftlkit.study.seeds import of_32_bits
+from ftlkit.study.builder import of_32_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ftlkit.advice.clock import Clock
-    from ftlkit.advice.halving import Point
-    from ftlkit.advice.measure import Measured, Runner
+    from ftlkit.advice.measure import Measured, Point, Runner
     from ftlkit.advice.query import Query
     from ftlkit.advice.space import Proposals, Space
     from ftlkit.sweeps.local import Local
@@ -54,8 +51,6 @@ _SURVEYED = 0.5
 """Trying every mapping once leaves at most this share of the time to the held-out part."""
 _SEEDED = 0.5
 """The most of the time for which the finalists are run with all seeds; else with one."""
-_LOOKING = 0.2
-"""The most of the time that is taken for choosing prefixes."""
 _SIMPLER = 3
 """So often simpler stacks are tried: those that go on then may be others."""
 _SHARED = 12
@@ -64,8 +59,6 @@ _REFILLED, _FAMILIES = 2, 5
 """So many of the best are tried with their RAM shared otherwise; with those of near mappings."""
 _SIMPLIFYING = 0.15
 """The share of the time that proposals leave to stacks that are made of the best ones."""
-_TRYING, _ENOUGH = 0.4, 24
-"""The whole part is the only prefix if so many stacks can run on it in this share of the time."""
 _LEVELLED = 3
 """For the goal life so many mappings are tried under each wear policy before anything else is."""
 _BEST = 3
@@ -82,10 +75,7 @@ class Search:
     ) -> None:
         self._query, self._space, self._runner, self._executor = query, space, runner, executor
         self._clock = clock
-        self._lengths = prefixes(result.requests)
-        self._precondition = ""
-        self._runs: dict[tuple[int, str], dict[str, Measured]] = {}
-        """What was run on each prefix to look it over: candidates like all others."""
+        self._prefixes = Prefixes(query, space, runner, executor, result, clock)
         self._objectives = query.metrics
         self._proposer = _optuna(query, len(self._objectives))
         self._pace_there = 1.0
@@ -102,7 +92,7 @@ class Search:
         result.seeds = self._query.seeds
         try:
             self._propose()
-            for requests in self._lengths[1:]:
+            for requests in self._prefixes.lengths[1:]:
                 if not self._sift(requests):
                     break
             self._finish()
@@ -144,121 +134,30 @@ class Search:
     def _begin(self) -> Rung:
         """The shortest prefix that tells of the whole, with what was run to look it over."""
         query, result = self._query, self.result
-        self._clock.limit(self._executor, self._clock.part_s(1 - _LOOKING))
-        self._require_forecast()
-        chosen = self._ladder()
-        self._lengths, self._precondition, result.whole = chosen.lengths, chosen.precondition, chosen.whole
-        result.unlike = chosen.unlike
-        rung = self._rung(self._lengths[0])
+        chosen = self._prefixes.choose(self.tell)
+        result.whole, result.unlike = chosen.whole, chosen.unlike
+        rung = self._rung(chosen.lengths[0])
         self._measure(rung, [REFERENCE], 0.0)
         references = [measured for measured in (rung.tried.get(REFERENCE), chosen.whole) if measured and measured.rows]
         if references:
             known = [measured.point(query.metrics, is_exact=True).costs for measured in references]
             if all(query.metric not in costs for costs in known):
                 looked_at, requests = chosen.whole or references[0], result.searched if chosen.whole else rung.requests
-                is_sure = query.goal == "life" and self._erases(looked_at, requests) < ENOUGH_ERASES
-                if chosen.whole is None and rung.requests < result.searched and not is_sure:
+                is_known = chosen.whole is not None or rung.requests == result.searched
+                if not is_known and not self._prefixes.erases_too_little(looked_at, requests):
                     raise self._clock.too_short(
                         f"nothing was known of the goal {query.goal} from {_first(rung)}", fewer=query.goal != "life"
                     )
-                raise self._lacking(looked_at, requests)
+                raise self._prefixes.lacking(looked_at, requests)
             self._objectives = [metric for metric in query.metrics if metric in known[0]]
             self._proposer = _optuna(query, len(self._objectives))
         return rung
 
-    def _require_forecast(self) -> None:
-        """Raise a `UserError` if no life is forecast from the searched part, before anything else.
-
-        Where the host's writes alone erase too little for it, the reference on that part tells.
-        """
-        searched = self.result.searched
-        if self._query.goal != "life" or self.result.host_erases >= ENOUGH_ERASES:
-            return
-        self.tell("now page on the part that is searched, to see whether a life can be forecast")
-        whole = self._prefix([REFERENCE], searched, "").get(REFERENCE)
-        if whole is None or not whole.rows or whole.mean(self._query.metric) is not None:
-            return
-        raise self._lacking(whole, searched)
-
-    def _erases(self, measured: Measured, requests: int) -> float:
-        """How often the searched part erases a block on average, by a run on a part of it."""
-        return self.result.searched / requests * wear(measured.rows[0])
-
-    def _lacking(self, measured: Measured, requests: int) -> UserError:
-        """That the goal has no figure, by a run on so many requests that has none."""
-        longer = self.result.searched / requests
-        survey_s = 2 * len(self._space.heads) * wall_s(measured, longer) / self._executor.checks
-        why = lacking(self._query, self.result.requests, measured, self._erases(measured, requests), survey_s)
-        return UserError(f"--goal {self._query.goal}: {why}")
-
-    def _require_goal(self, rung: Rung) -> None:
-        """Raise a `UserError` if no run of a prefix has more than a bound for the goal."""
-        runs, metric = self.result.of(rung), self._query.metric
-        if runs and all(metric not in measured.point([metric], is_exact=True).costs for measured in runs):
-            raise self._lacking(runs[0], rung.requests)
-
-    def _ladder(self) -> Ladder:
-        """The prefixes: by what the probes do on them and on the whole, if there is time for it."""
-        probes = self._space.probes()
-        if self._clock.is_running and not self._affords_whole([REFERENCE, *probes]):
-            return Ladder(self._with_the_goal())
-        return ladder(
-            self._forecasting() if self._clock.is_running and self._query.goal == "life" else self._lengths,
-            self._prefix,
-            self._query.metrics,
-            probes=probes,
-            may_prepare="precondition" not in self._query.options,
-            affords=self._affords,
-        )
-
-    def _prefix(self, stacks: Sequence[str], requests: int, precondition: str) -> Mapping[str, Measured]:
-        """Runs on a prefix, which are kept for the search."""
-        measured = self._runner.prefix(stacks, requests, precondition)
-        self._runs.setdefault((requests, precondition), {}).update(measured)
-        return measured
-
-    def _affords_whole(self, stacks: Sequence[str]) -> bool:
-        """Whether there is time for some stacks on the whole, by runs on the shortest prefix."""
-        shortest, last = self._lengths[0], self._lengths[-1]
-        if shortest == last:
-            return True
-        runs = [measured for measured in self._prefix(stacks, shortest, "").values() if measured.rows]
-        took = [wall_s(measured, last / shortest) for measured in runs]
-        return bool(took) and max(sum(took) / self._executor.checks, *took) <= self._clock.part_s(_LOOKING)
-
-    def _with_the_goal(self) -> list[int]:
-        """The prefixes from the first where the reference has the goal's metric, as time allows."""
-        lengths = self._forecasting() if self._query.goal == "life" else self._lengths
-        for place, requests in enumerate(lengths):
-            if requests == self._lengths[-1] or self._clock.part_s(1 - _LOOKING) >= self._clock.left_s:
-                return lengths[place:]
-            known = self._prefix([REFERENCE], requests, "").get(REFERENCE)
-            if known is None or not known.rows or known.mean(self._query.metric) is not None:
-                return lengths[place:]
-        return lengths
-
-    def _forecasting(self) -> list[int]:
-        """The prefixes that erase enough for a forecast of a life, if they collect as the shortest.
-
-        Others would cost time and tell nothing.
-        """
-        searched, shortest = self.result.searched, self._runs.get((self._lengths[0], ""), {}).get(REFERENCE)
-        amplification = (shortest.mean("write_amplification") if shortest else None) or 1.0
-        erases = max(1.0, amplification) * self.result.host_erases
-        return [each for each in self._lengths if erases * each >= ENOUGH_ERASES * searched] or self._lengths[-1:]
-
-    def _affords(self, whole: Sequence[Measured]) -> bool:
-        """Whether there is time to try enough stacks on the whole part, by what some took there."""
-        took = [wall_s(measured, 1.0) for measured in whole if measured.rows]
-        if not self._clock.is_running or not took:
-            return True
-        return self._clock.part_s(_TRYING) * self._executor.checks >= _ENOUGH * sum(took) / len(took)
-
     def _rung(self, requests: int) -> Rung:
         """A prefix; the whole searched part is prepared as asked, whatever the others are."""
-        rung = Rung(requests, "" if requests == self._lengths[-1] else self._precondition)
+        rung = Rung(requests, self._prefixes.precondition_of(requests))
         self.result.rungs.append(rung)
-        self._note(rung, self._runs.get((rung.requests, rung.precondition), {}))
+        self._note(rung, self._prefixes.runs_on(rung))
         return rung
 
     def _propose(self) -> None:
@@ -278,7 +177,7 @@ class Search:
             self.result.survey_trials += _LEVELLED * len(self.result.wear_policies)
             spent += self._round(rung, levelled(self._space, best), most - spent, self._survey_s)
         if rung.requests == self.result.searched:
-            self._require_goal(rung)
+            self._prefixes.require_goal(rung)
         self._plan_seeds(rung)
         filled = self._filling(rung)
         spent += self._round(rung, filled, most - spent, self._survey_s)
@@ -353,7 +252,7 @@ class Search:
         goes on, and one with less RAM that does as well beats the other.
         """
         for _ in range(_SIMPLER):
-            going = [point.stack for point in halving.halve(self._points(rung), self._query.metrics).kept]
+            going = [point.stack for point in choice.halve(self._points(rung), self._query.metrics).kept]
             tried = [
                 *(changed for stack in self._leaders(rung) for changed in self._refilled(rung, stack)),
                 *(changed for stack in going for changed in (*self._space.simpler(stack), *self._space.smaller(stack))),
@@ -372,7 +271,7 @@ class Search:
         for point in order:
             parts = tuple(part.partition(":")[0] for part in point.stack.split("+"))
             by_parts.setdefault(parts, point.stack)
-            if point.costs[metric] <= halving.MARGIN * order[0].costs[metric]:
+            if point.costs[metric] <= choice.MARGIN * order[0].costs[metric]:
                 near.setdefault(parts[0], point.stack)
         return list(dict.fromkeys([*list(by_parts.values())[:_REFILLED], *near.values()]))[:_FAMILIES]
 
@@ -409,7 +308,7 @@ class Search:
 
     def _going_heads(self, rung: Rung) -> list[str]:
         """The mappings of which a stack would go on, the best for the goal first."""
-        going = halving.halve(self._points(rung), self._query.metrics).kept
+        going = choice.halve(self._points(rung), self._query.metrics).kept
         return self._heads([point.stack for point in ranked(going, self._query)])
 
     def _heads(self, stacks: Sequence[str]) -> list[str]:
@@ -498,18 +397,18 @@ class Search:
 
         points = self._points(rung)
         best = [point.stack for point in ranked(points, self._query)[:_BEST]]
-        return halving.within(points, self._query.metrics, fits, best)
+        return choice.within(points, self._query.metrics, fits, best)
 
     def _rest_s(self, rung: Rung) -> float:
         """About how long longer prefixes and the held-out part would still take, within bounds."""
         points = self._points(rung)
         if not self._clock.is_running or not points:
             return 0.0
-        going = [point.stack for point in halving.halve(points, self._query.metrics).kept]
+        going = [point.stack for point in choice.halve(points, self._query.metrics).kept]
         total, many = 0.0, len(going)
-        for requests in self._lengths[self._lengths.index(rung.requests) + 1 :]:
+        for requests in self._prefixes.lengths[self._prefixes.lengths.index(rung.requests) + 1 :]:
             total += self._wall_s(rung, going[:many], requests)
-            many = max(halving.LEAST, many // halving.SHARE)
+            many = max(choice.LEAST, many // SHARE)
         least, most = (self._clock.part_s(share) for share in _SHARES)
         return min(max(total + self._final_s(rung, going), least), most)
 
@@ -582,7 +481,7 @@ class Search:
 
     def _finish(self) -> None:
         result, rung = self.result, self.result.last
-        self._require_goal(rung)
+        self._prefixes.require_goal(rung)
         self._refine()
         rung.halved = self._halved_at_last(rung)
         result.asked_for = self._finalists(rung)
@@ -605,10 +504,10 @@ class Search:
         order = ranked(points, self._query)
         near: dict[str, Point] = {}
         for point in order:
-            is_near = point.costs[metric] <= halving.MARGIN * order[0].costs[metric]
+            is_near = point.costs[metric] <= choice.MARGIN * order[0].costs[metric]
             if is_near and point.is_behind <= order[0].is_behind:
                 near.setdefault(point.stack.partition("+")[0].partition(":")[0], point)
-        return halving.with_more(halving.halve(points, self._query.metrics, FINALISTS), list(near.values()))
+        return choice.with_more(choice.halve(points, self._query.metrics, FINALISTS), list(near.values()))
 
     def _finalists(self, rung: Rung) -> list[str]:
         """Those of a prefix that are to be run on the held-out part."""
@@ -662,7 +561,7 @@ class Search:
         """
         is_any = False
         for rung, longer in pairwise(self.result.rungs):
-            going = halving.halve(self._points(rung), self._query.metrics).kept
+            going = choice.halve(self._points(rung), self._query.metrics).kept
             new = [
                 point.stack
                 for point in going
@@ -699,7 +598,7 @@ class Search:
         Late are those that were meant to go on, and of later proposals those that lead all that
         did.
         """
-        halved = halving.halve(self._points(rung), self._query.metrics)
+        halved = choice.halve(self._points(rung), self._query.metrics)
         meant = set(rung.halved.late if rung.halved else []) | {*longer.unfinished}
         repeated = [point for point in self._points(rung) if point.stack in longer.tried]
         gone = {point.stack for point in repeated}

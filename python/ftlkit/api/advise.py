@@ -20,10 +20,10 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_writable, write
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit._util.units import typed
 from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.advice.query import FRONTS, SEEDS, question

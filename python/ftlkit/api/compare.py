@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from ftlkit import _native, study
+from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import Interrupted, watched
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit.results.results import Results
 
 if TYPE_CHECKING:

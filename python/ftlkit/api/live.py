@@ -16,7 +16,7 @@ from ftlkit import _native, study
 from ftlkit._util.outputs import check_writable
 from ftlkit.api.native_handle import Running
 from ftlkit.own.loading import refuse_own
-from ftlkit.study.seeds import check_seed
+from ftlkit.study.builder import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

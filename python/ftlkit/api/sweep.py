@@ -11,11 +11,11 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_writable, write
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import typed_kwargs
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import Store, files, varied
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs

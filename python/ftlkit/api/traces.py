@@ -10,12 +10,12 @@ from typing_extensions import Unpack
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
+from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import watched
 from ftlkit._util.outputs import replacing
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit.report.look_alike import preset_toml
-from ftlkit.study.seeds import check_seed
+from ftlkit.study.builder import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,7 +20,7 @@ from ftlkit.api.advise import answered
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import DEFAULT, files
 
 if TYPE_CHECKING:
@@ -187,17 +187,17 @@ def _rows(answer: Answer, metrics: Sequence[str]) -> list[Row]:
 
 
 def _show_tried(answer: Answer, console: Console) -> None:
-    from ftlkit.advice import trial_table  # noqa: PLC0415 - as above
+    from ftlkit.advice import search_result  # noqa: PLC0415 - as above
     from ftlkit.advice.confidence import failures  # noqa: PLC0415 - as above
 
-    head, *headings = trial_table.HEADINGS
-    rows = [Row("", f"first {row[0]}", row[1:]) for row in trial_table.rungs(answer.result)]
+    head, *headings = search_result.HEADINGS
+    rows = [Row("", f"first {row[0]}", row[1:]) for row in search_result.rungs(answer.result)]
     console.print(AdaptiveTable(("", head), headings, rows).fitted(console))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     table.add_column(overflow="fold")
-    for fate in trial_table.fates(answer.query, answer.result):
+    for fate in search_result.fates(answer.query, answer.result):
         table.add_row(fate.name, f"{fate.stacks}", units.typed(fate.reason))
     console.print()
     console.print(table)

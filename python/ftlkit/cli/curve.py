@@ -17,7 +17,7 @@ from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, Command, Group, say, screen
 from ftlkit.curves import hits
 from ftlkit.curves import spare as spares
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import DEFAULT, Store, files
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs

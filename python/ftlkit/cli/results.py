@@ -16,8 +16,8 @@ from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import OUT, Command, Group, say
 from ftlkit.cli.show import show as show_results
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.comparison import BETTER, WORSE, compare, in_order, select
-from ftlkit.results.metrics import COLUMNS
 from ftlkit.results.point_state import STATES
 from ftlkit.results.store import DEFAULT, PLACE, Store, results, varied
 

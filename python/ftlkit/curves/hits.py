@@ -13,10 +13,10 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError, __version__
+from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import watched
 from ftlkit._util.outputs import write
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit._util.typed_kwargs import typed_kwargs
 from ftlkit.curves import cache as caches
 from ftlkit.curves.accesses import accesses
 from ftlkit.sweeps import values

@@ -15,7 +15,7 @@ from ftlkit.sweeps.charts import chart
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json
-    from ftlkit.results.metrics import Metric
+    from ftlkit.results.metric import Metric
 
 
 @dataclass(frozen=True)

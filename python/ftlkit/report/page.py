@@ -21,7 +21,7 @@ from ftlkit.report import facts, figures, life, tables, wear_charts
 from ftlkit.report.causes import cause_name
 from ftlkit.report.palette import CAUSE_COLOURS, styles
 from ftlkit.report.verdict import verdict
-from ftlkit.results.metrics import METRICS
+from ftlkit.results.columns import METRICS
 from ftlkit.study import toml
 
 if TYPE_CHECKING:

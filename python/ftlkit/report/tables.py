@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
 from ftlkit.report.causes import cause_name
+from ftlkit.results.columns import COLUMNS, METRICS, TAIL
 from ftlkit.results.derived import CLASSES, waiting
-from ftlkit.results.metrics import COLUMNS, HIGHER, METRICS, TAIL, Metric
+from ftlkit.results.metric import HIGHER, Metric
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json, Run

@@ -17,7 +17,7 @@ from ftlkit.report.life import lives
 from ftlkit.report.load import bottleneck, is_overloaded, offered
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
-from ftlkit.results.metrics import METRICS
+from ftlkit.results.columns import METRICS
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Run

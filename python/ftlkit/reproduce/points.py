@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
+from ftlkit.results.columns import METRICS
 from ftlkit.results.derived import latencies
-from ftlkit.results.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

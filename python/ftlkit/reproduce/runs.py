@@ -16,7 +16,7 @@ from ftlkit.reproduce.files import Recordings, later_half
 from ftlkit.reproduce.points import Point, statistics
 from ftlkit.results import store as stores
 from ftlkit.results.point_state import DONE
-from ftlkit.study.seeds import check_seed
+from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps.plan import of_study, placed, taken

@@ -21,7 +21,7 @@ from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import hint
 from ftlkit.results import identity
-from ftlkit.results.metrics import HIGHER, Metric
+from ftlkit.results.metric import HIGHER, Metric
 from ftlkit.results.noise import LITTLE, Estimate, estimate
 from ftlkit.results.store import Store, named, varied
 from ftlkit.sweeps.summary import shown

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.derived import waiting
-from ftlkit.results.metrics import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit._util.outputs import write
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.outcome import Outcome
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import polars as pl
 
 from ftlkit._native import UserError
 from ftlkit._util.outputs import mode
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.point_state import DONE, STATES
 from ftlkit.results.results import Results
 

@@ -7,6 +7,7 @@ the same words wherever it came from.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -19,7 +20,6 @@ from ftlkit._native import UserError, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
 from ftlkit.own.loading import registered_name, resolved
 from ftlkit.study.options import SECTIONS, TRACE_KEYS
-from ftlkit.study.seeds import check_seed
 from ftlkit.study.toml import load
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from ftlkit.results.document import Json
     from ftlkit.study.options import DeviceChoice, FtlChoice, Options, TraceOptions, WorkloadChoice
+
+MOST_SEED = 2**63 - 1
+"""The largest seed: the largest whole number of TOML, and of the column `seed` of a store."""
 
 _PLACES: dict[str, tuple[str, str]] = {
     "capacity": ("device", "capacity"),
@@ -262,3 +265,21 @@ def number(text: str) -> object:
     if re.fullmatch(r"[+-]?[0-9]+", text):
         return int(text)
     return float(text) if re.fullmatch(r"[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?", text) else text
+
+
+def check_seed(given: object, many: int = 1) -> None:
+    """Raise a `UserError` if one of so many seeds, from the given one on, is out of range."""
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= MOST_SEED:
+        raise UserError(f"seed = {given}: must be a whole number from 0 to {MOST_SEED} (2^63 - 1).")
+    if given + many - 1 > MOST_SEED:
+        raise UserError(
+            f"seed = {given}: with {many} seeds the last one would be {given + many - 1}, and seeds end at {MOST_SEED} "
+            f"(2^63 - 1). Give a seed of at most {MOST_SEED - many + 1}."
+        )
+
+
+def of_32_bits(seed: int) -> int:
+    """The seed itself below 2^32, else a derived one, for libraries that take no larger one."""
+    if seed < 1 << 32:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"seed {seed}".encode()).digest()[:4], "big")

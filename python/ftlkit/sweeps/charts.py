@@ -15,7 +15,7 @@ from ftlkit._util import units
 from ftlkit.report.drawing import LOG_FROM, log_axis, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from ftlkit.results.document import Json
-    from ftlkit.results.metrics import Metric
+    from ftlkit.results.metric import Metric
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.summary import Group
 

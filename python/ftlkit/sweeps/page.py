@@ -14,7 +14,7 @@ from ftlkit.sweeps.summary import groups, shown, text
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json
-    from ftlkit.results.metrics import Metric
+    from ftlkit.results.metric import Metric
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep

@@ -22,7 +22,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.lookup import refuse_unknown
 from ftlkit.own.loading import refuse_own
-from ftlkit.study.seeds import check_seed
+from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:

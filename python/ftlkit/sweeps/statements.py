@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util.lookup import several
 from ftlkit.report.cautions import all_cautions
-from ftlkit.results.metrics import COLUMNS
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.noise import LITTLE
 from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.summary import groups, text

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
-from ftlkit.results.metrics import COLUMNS, Metric
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.noise import Estimate, estimate
 from ftlkit.results.store import varied
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ftlkit.results.document import Json
+    from ftlkit.results.metric import Metric
 
 
 @dataclass(frozen=True)

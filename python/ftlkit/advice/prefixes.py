@@ -1,0 +1,328 @@
+"""The prefixes of a search: how short they may be, and why a goal may have no figure on them.
+
+A device that is filled and then written collects only once its spare is used up, so a short prefix
+may see none of what a long run is made of. Those are taken on which the reference does as on the
+whole. Where none does, prefixes on a device in a steady state are looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+from ftlkit._util import units
+from ftlkit.advice.measure import ratio, wall_s
+from ftlkit.advice.query import REFERENCE
+from ftlkit.advice.search_result import prefix_lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ftlkit.advice.clock import Clock
+    from ftlkit.advice.measure import Measured, Runner
+    from ftlkit.advice.query import Query
+    from ftlkit.advice.search_result import Rung, SearchResult
+    from ftlkit.advice.space import Space
+    from ftlkit.results.document import Json
+    from ftlkit.sweeps.local import Local
+
+STEADY = "steady"
+LIKE = {"response": 1.5, "write_amplification": 1.25}
+"""By which factors response and write amplification of the reference may be off on a prefix."""
+STEP = 2.0
+"""Each prefix takes at least so many times the flash work of the one before."""
+UNPRICED = 1 / 6
+"""The time of a page in preparation, which is not priced, over that of a page that is served.
+
+On fin1 in a steady state it was a third with page and a ninth with dftl, by `wall_s`,
+`measured_wall_s` and pages.
+"""
+_LOOKING = 0.2
+"""The most of the time that is taken for choosing prefixes."""
+_TRYING, _ENOUGH = 0.4, 24
+"""The whole part is the only prefix if so many stacks can run on it in this share of the time."""
+ENOUGH_ERASES = 4.0
+"""Below so many erases of a block on average no life is forecast (docs/endurance.md)."""
+_MARGIN = 1.5
+"""So many times what is wanting is advised, since other mappings may erase less."""
+
+_SMALLER = "take a smaller device (--capacity; --addresses dense --capacity auto is the smallest that holds it)"
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The prefixes of a search."""
+
+    lengths: list[int]
+    """Requests of each, ascending; the last is the whole searched part, prepared as asked."""
+    precondition: str = ""
+    """How the device is prepared for all but the last; empty: as asked."""
+    whole: Measured | None = None
+    """The reference on the whole part; None if there was no time."""
+    unlike: list[str] = field(default_factory=list)
+    """Probes that do otherwise on the first prefix than on the whole, if time forced its use."""
+
+
+class Prefixes:
+    """Chooses the prefixes of a search, by the runs that it makes on them."""
+
+    def __init__(
+        self, query: Query, space: Space, runner: Runner, executor: Local, result: SearchResult, clock: Clock
+    ) -> None:
+        self._query, self._space, self._runner, self._executor = query, space, runner, executor
+        self._result, self._clock = result, clock
+        self._precondition = ""
+        self._runs: dict[tuple[int, str], dict[str, Measured]] = {}
+        """What was run on each prefix to look it over: candidates like all others."""
+        self.lengths = prefix_lengths(result.requests)
+        """Requests of each, ascending; the last is the whole part that is searched."""
+
+    def choose(self, tell: Callable[[str], None]) -> Ladder:
+        """The shortest prefix that tells of the whole, and those behind it."""
+        self._clock.limit(self._executor, self._clock.part_s(1 - _LOOKING))
+        self._require_forecast(tell)
+        chosen = self._ladder()
+        self.lengths, self._precondition = chosen.lengths, chosen.precondition
+        return chosen
+
+    def precondition_of(self, requests: int) -> str:
+        """How a prefix is prepared; the whole part is as asked (empty), whatever the others are."""
+        return "" if requests == self.lengths[-1] else self._precondition
+
+    def runs_on(self, rung: Rung) -> Mapping[str, Measured]:
+        """What was run on a prefix to look it over."""
+        return self._runs.get((rung.requests, rung.precondition), {})
+
+    def require_goal(self, rung: Rung) -> None:
+        """Raise a `UserError` if no run of a prefix has more than a bound for the goal."""
+        runs, metric = self._result.of(rung), self._query.metric
+        if runs and all(metric not in measured.point([metric], is_exact=True).costs for measured in runs):
+            raise self.lacking(runs[0], rung.requests)
+
+    def lacking(self, measured: Measured, requests: int) -> UserError:
+        """That the goal has no figure, by a run on so many requests that has none."""
+        longer = self._result.searched / requests
+        survey_s = 2 * len(self._space.heads) * wall_s(measured, longer) / self._executor.checks
+        why = _why_lacking(self._query, self._result.requests, measured, self._erases(measured, requests), survey_s)
+        return UserError(f"--goal {self._query.goal}: {why}")
+
+    def erases_too_little(self, measured: Measured, requests: int) -> bool:
+        """Whether no life is forecast from the searched part, by a run on a part of it."""
+        return self._query.goal == "life" and self._erases(measured, requests) < ENOUGH_ERASES
+
+    def _require_forecast(self, tell: Callable[[str], None]) -> None:
+        """Raise a `UserError` if no life is forecast from the searched part, before anything else.
+
+        Where the host's writes alone erase too little for it, the reference on that part tells.
+        """
+        searched = self._result.searched
+        if self._query.goal != "life" or self._result.host_erases >= ENOUGH_ERASES:
+            return
+        tell("now page on the part that is searched, to see whether a life can be forecast")
+        whole = self._prefix([REFERENCE], searched, "").get(REFERENCE)
+        if whole is None or not whole.rows or whole.mean(self._query.metric) is not None:
+            return
+        raise self.lacking(whole, searched)
+
+    def _erases(self, measured: Measured, requests: int) -> float:
+        """How often the searched part erases a block on average, by a run on a part of it."""
+        return self._result.searched / requests * wear(measured.rows[0])
+
+    def _ladder(self) -> Ladder:
+        """The prefixes: by what the probes do on them and on the whole, if there is time for it."""
+        probes = self._space.probes()
+        if self._clock.is_running and not self._affords_whole([REFERENCE, *probes]):
+            return Ladder(self._with_the_goal())
+        return ladder(
+            self._forecasting() if self._clock.is_running and self._query.goal == "life" else self.lengths,
+            self._prefix,
+            self._query.metrics,
+            probes=probes,
+            may_prepare="precondition" not in self._query.options,
+            affords=self._affords,
+        )
+
+    def _prefix(self, stacks: Sequence[str], requests: int, precondition: str) -> Mapping[str, Measured]:
+        """Runs on a prefix, which are kept for the search."""
+        measured = self._runner.prefix(stacks, requests, precondition)
+        self._runs.setdefault((requests, precondition), {}).update(measured)
+        return measured
+
+    def _affords_whole(self, stacks: Sequence[str]) -> bool:
+        """Whether there is time for some stacks on the whole, by runs on the shortest prefix."""
+        shortest, last = self.lengths[0], self.lengths[-1]
+        if shortest == last:
+            return True
+        runs = [measured for measured in self._prefix(stacks, shortest, "").values() if measured.rows]
+        took = [wall_s(measured, last / shortest) for measured in runs]
+        return bool(took) and max(sum(took) / self._executor.checks, *took) <= self._clock.part_s(_LOOKING)
+
+    def _with_the_goal(self) -> list[int]:
+        """The prefixes from the first where the reference has the goal's metric, as time allows."""
+        lengths = self._forecasting() if self._query.goal == "life" else self.lengths
+        for place, requests in enumerate(lengths):
+            if requests == self.lengths[-1] or self._clock.part_s(1 - _LOOKING) >= self._clock.left_s:
+                return lengths[place:]
+            known = self._prefix([REFERENCE], requests, "").get(REFERENCE)
+            if known is None or not known.rows or known.mean(self._query.metric) is not None:
+                return lengths[place:]
+        return lengths
+
+    def _forecasting(self) -> list[int]:
+        """The prefixes that erase enough for a forecast of a life, if they collect as the shortest.
+
+        Others would cost time and tell nothing.
+        """
+        searched, shortest = self._result.searched, self._runs.get((self.lengths[0], ""), {}).get(REFERENCE)
+        amplification = (shortest.mean("write_amplification") if shortest else None) or 1.0
+        erases = max(1.0, amplification) * self._result.host_erases
+        return [each for each in self.lengths if erases * each >= ENOUGH_ERASES * searched] or self.lengths[-1:]
+
+    def _affords(self, whole: Sequence[Measured]) -> bool:
+        """Whether there is time to try enough stacks on the whole part, by what some took there."""
+        took = [wall_s(measured, 1.0) for measured in whole if measured.rows]
+        if not self._clock.is_running or not took:
+            return True
+        return self._clock.part_s(_TRYING) * self._executor.checks >= _ENOUGH * sum(took) / len(took)
+
+
+def ladder(
+    lengths: Sequence[int],
+    measure: Callable[[Sequence[str], int, str], Mapping[str, Measured]],
+    metrics: Sequence[str],
+    *,
+    probes: Sequence[str],
+    may_prepare: bool,
+    affords: Callable[[Sequence[Measured]], bool],
+) -> Ladder:
+    """Choose among prefixes by what the reference and the probes do on them and on the whole.
+
+    `measure` runs stacks on a prefix with a preparation, or as asked, and has what was in time. The
+    reference must do on a prefix as on the whole, and so must the probes, one of each other family
+    of mappings. If it does and they do not, the prefixes are taken only where `affords` says, of
+    the runs on the whole, that there is no time to try every stack on the whole. The first of the
+    metrics is the response. `may_prepare`: whether the preparation was left open.
+    """
+    last = lengths[-1]
+    wholes = {stack: measured for stack, measured in measure([REFERENCE, *probes], last, "").items() if measured.rows}
+    whole = wholes.pop(REFERENCE, None)
+    if whole is None:
+        return Ladder(list(lengths))
+    otherwise = Ladder([last], "", whole)
+    is_settled = affords([whole, *wholes.values()])
+    for precondition in ("", STEADY) if may_prepare else ("",):
+        references: dict[int, Measured] = {}
+        for length in lengths[:-1]:
+            reference = measure([REFERENCE], length, precondition).get(REFERENCE)
+            if reference is not None and reference.rows and is_like(reference, whole, metrics):
+                references[length] = reference
+        off = {length: _unlike(measure(list(wholes), length, precondition), wholes, metrics) for length in references}
+        alike = {length: measured for length, measured in references.items() if not off[length]}
+        if alike:
+            return Ladder(_spaced({**alike, last: whole}), precondition, whole)
+        if references and not is_settled:
+            spaced = _spaced({**references, last: whole})
+            otherwise, is_settled = Ladder(spaced, precondition, whole, off.get(spaced[0], [])), True
+    return otherwise
+
+
+def _unlike(parts: Mapping[str, Measured], wholes: Mapping[str, Measured], metrics: Sequence[str]) -> list[str]:
+    """The stacks that do otherwise on a prefix than on the whole."""
+    return [
+        stack for stack, measured in parts.items() if measured.rows and not is_like(measured, wholes[stack], metrics)
+    ]
+
+
+def is_like(part: Measured, whole: Measured, metrics: Sequence[str]) -> bool:
+    """Whether a stack has the metrics of the whole on a part, and costs about as much there."""
+    costs, expected = (measured.point(metrics, is_exact=True).costs for measured in (part, whole))
+    limits = {metrics[0]: LIKE["response"], "write_amplification": LIKE["write_amplification"]}
+    return costs.keys() == expected.keys() and all(
+        1 / limit <= ratio(costs[metric], expected[metric]) <= limit
+        for metric, limit in limits.items()
+        if metric in expected
+    )
+
+
+def _spaced(measured: dict[int, Measured]) -> list[int]:
+    """The longest prefix, then each time the longest with a `STEP`-th of its work or less."""
+    lengths = sorted(measured, reverse=True)
+    spaced = [lengths[0]]
+    for length in lengths[1:]:
+        if work(measured[length]) * STEP <= work(measured[spaced[-1]]):
+            spaced.append(length)
+    return sorted(spaced)
+
+
+def work(measured: Measured) -> float:
+    """The pages that a run reads and programs, warm-up and preparation included.
+
+    A page of the preparation counts as `UNPRICED` pages. The sum says what a run costs and is the
+    same on every machine, so that the same number of trials gives the same answer.
+    """
+    row = measured.rows[0]
+    prepared = json.loads(row["document"])["runs"][0].get("precondition") or {}
+    # A page that a collection programs was read before.
+    before = float(prepared.get("pages_written") or 0) * (2 * float(prepared.get("page_write_amplification") or 1) - 1)
+    before *= UNPRICED
+    # The warm-up is as long as what is measured.
+    return before + 2 * float(row["pages_read"] + row["pages_programmed"])
+
+
+def _why_lacking(query: Query, requests: int, measured: Measured, erases: float, survey_s: float) -> str:
+    """Why the goal has no figure in the part that is searched of a workload of so many requests.
+
+    `measured` is a run that has none, and `erases` how often it would erase a block there on
+    average. Trying every mapping there takes about `survey_s`.
+    """
+    if query.goal == "life":
+        return _no_life(query, requests, measured, erases, survey_s)
+    if query.goal == "wa":
+        return "the workload writes nothing in the part that is searched, so there is none. Give another goal."
+    return (
+        "the workload neither reads nor writes in the part that is searched, so there is no response time. Give a "
+        "workload that does, or more of its requests."
+    )
+
+
+def wear(row: Json) -> float:
+    """How often a run erases a block on average, or would if all that it programs had to be freed.
+
+    A device that was new has room for its first writes, which a longer run has not.
+    """
+    device = json.loads(row["document"])["device"]
+    pages = device["physical_bytes"] / device["geometry"]["page_size_bytes"]
+    programmed = float(row["pages_programmed"] / pages)
+    return max(float(row["erases_mean"] or 0), programmed)
+
+
+def _no_life(query: Query, requests: int, measured: Measured, erases: float, survey_s: float) -> str:
+    """That no life is forecast, and how much more of the workload would do."""
+    workload = query.document()["workload"]
+    refusal = json.loads(measured.rows[0]["document"])["runs"][0]["endurance"].get("refusal")
+    times = math.ceil(_MARGIN * ENOUGH_ERASES / erases) if 0 < erases < ENOUGH_ERASES else None
+    if "trace" not in workload:
+        more = f"Give more requests (--requests{'' if times is None else f' {times * requests}'})"
+    elif "requests" in workload:
+        given = "" if times is None else f" {times * requests}"
+        more = f"Give more of the requests of the trace (--requests{given}), with --repeat where it has no more"
+    else:
+        repeat = "" if times is None else f" {times * int(workload.get('repeat', 1))}"
+        more = f"Serve the trace several times (--repeat{repeat})"
+    seen = f"{measured.stack} would erase each {units.plain(erases)} times at most" if erases else "nothing was erased"
+    few = (
+        f"since blocks have to be erased four times on average while it is measured (docs/endurance.md), and {seen}"
+        if erases < ENOUGH_ERASES
+        else f"since with {measured.stack} {refusal}"
+    )
+    takes_s = (times or 1) * survey_s
+    longer = ""
+    if query.budget_s is not None and takes_s > query.budget_s:
+        longer = f" To try every mapping on so much takes about --budget {math.ceil(takes_s / 60)}min here."
+    return (
+        f"no life is forecast from the part that is searched, {few}. {more}, or {_SMALLER}.{longer} Or give another "
+        "goal."
+    )
