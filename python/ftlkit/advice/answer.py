@@ -23,6 +23,7 @@ from ftlkit.advice.choice import (
     leading,
     quickest,
     ranked,
+    ranking,
     refuting,
     searched_ratio,
     thrifty,
@@ -219,8 +220,8 @@ def _figures(query: Query, result: SearchResult) -> tuple[dict[str, Measured], b
     told, so the held-out ones decide there.
     """
     rung = result.last
-    points = [measured.point(query.metrics) for measured in result.of(rung)]
-    best = [point.stack for point in ranked(points, query)]
+    points = result.points(rung, query.metrics)
+    best = ranking(query, result, rung)
     finished = {stack: measured for stack, measured in result.finalists.items() if measured.rows}
     candidates = [measured.point(query.metrics) for measured in finished.values() if _may_be(query, result, measured)]
     if candidates:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
-    from ftlkit.advice.search_result import SearchResult
+    from ftlkit.advice.search_result import Rung, SearchResult
 
 _T = TypeVar("_T")
 
@@ -156,6 +156,11 @@ def ranked(points: Sequence[Point], query: Query, slack: float | None = None) ->
         order += by_response(query, level, lambda point: point) if query.goal == "life" else level
         order += sorted(rest, key=lambda point: (point.costs[query.metric], point.ram, len(point.stack)))
     return order
+
+
+def ranking(query: Query, result: SearchResult, rung: Rung) -> list[str]:
+    """The stacks of a prefix that may be advised, the best for the goal first."""
+    return [point.stack for point in ranked(result.points(rung, query.metrics), query)]
 
 
 def is_decided_on_held_out_part(query: Query, result: SearchResult) -> bool:

@@ -1,4 +1,4 @@
-"""The time of a search: how much is left of it, and when runs are given up."""
+"""The time of a search: how much is left, how long runs take, and when they are given up."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING
 from ftlkit._native import UserError
 from ftlkit._util.native_call import TimeIsUp
 from ftlkit._util.units import typed
-from ftlkit.advice.query import duration
+from ftlkit.advice.choice import LEAST, halve, ranking
+from ftlkit.advice.measure import wall_s
+from ftlkit.advice.query import REFERENCE, duration
+from ftlkit.advice.search_result import SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from typing_extensions import Self
 
     from ftlkit._util.progress import State, Watcher
+    from ftlkit.advice.query import Query
+    from ftlkit.advice.search_result import Rung, SearchResult
     from ftlkit.sweeps.local import Local
 
 
@@ -29,6 +34,20 @@ _SLOWEST = 4.0
 """A process that has hardly begun may have waited for its files, and says no more than that."""
 _KEPT, _MOST = 0.02, 0.3
 """The share of the budget that is kept besides, and the most that is kept of a short one."""
+FIRST_HELD_OUT = 2
+"""So many stacks run on the held-out part whatever time is left."""
+_OFF = 5.0
+"""The factor by which a time is off at most."""
+RESERVED = 5
+"""For so many finalists time is reserved while the search goes on."""
+_LATE = 1.5
+"""How much longer than expected the first ones there may take: what runs beside them changes."""
+_SURVEYED = 0.5
+"""Trying every mapping once leaves at most this share of the time to the held-out part."""
+_SIMPLIFYING = 0.15
+"""The share of the time that proposals leave to stacks that are made of the best ones."""
+_SHARES = (0.35, 0.7)
+"""The least and the most of the time that the first prefix leaves, whatever the estimate."""
 
 
 def process_began_s() -> float:
@@ -101,6 +120,81 @@ class Clock:
             f"--budget {typed(duration(self._budget_s or 0.0))}: too short to try anything. After {took} {what}. Give "
             f"several times as much{', or fewer requests (--requests)' if fewer else ''}."
         )
+
+
+class RunTimes:
+    """About how long the runs take that a search is still to make, by what earlier ones took."""
+
+    def __init__(self, query: Query, result: SearchResult, executor: Local, clock: Clock) -> None:
+        self._query, self._result, self._executor, self._clock = query, result, executor, clock
+        self.held_out_pace = 1.0
+        """How long runs on the held-out part took, over what was expected."""
+
+    def survey_s(self, rung: Rung) -> float:
+        """What trying every mapping leaves of the time: a held-out run of each of the two best."""
+        best = ranking(self._query, self._result, rung)[:FIRST_HELD_OUT]
+        needed = _LATE * self.runs_s(rung, best, self._result.requests)
+        return min(needed, self._clock.part_s(_SURVEYED)) if self._clock.is_running else 0.0
+
+    def rest_s(self, rung: Rung) -> float:
+        """About how long longer prefixes and the held-out part would still take, within bounds."""
+        points = self._result.points(rung, self._query.metrics)
+        if not self._clock.is_running or not points:
+            return 0.0
+        going = [point.stack for point in halve(points, self._query.metrics).kept]
+        total, many = 0.0, len(going)
+        for requests in self._result.lengths[self._result.lengths.index(rung.requests) + 1 :]:
+            total += self.runs_s(rung, going[:many], requests)
+            many = max(LEAST, many // SHARE)
+        least, most = (self._clock.part_s(share) for share in _SHARES)
+        return min(max(total + self.final_s(rung, going), least), most)
+
+    def reserved_s(self, rung: Rung) -> float:
+        """The time that proposals leave for the rest, and for simpler forms of those that go on."""
+        return self.rest_s(rung) + self._clock.part_s(_SIMPLIFYING)
+
+    def final_s(self, rung: Rung, going: Sequence[str]) -> float:
+        """About how long the held-out part takes for the first of those that go on."""
+        return self.held_out_s(rung, going[:RESERVED])
+
+    def runs_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
+        """About how long stacks take over so many requests, by their runs on a prefix."""
+        longer = requests / rung.requests
+        runs = [wall_s(rung.tried[stack], longer) for stack in stacks]
+        # Whatever the number of cores, the longest run has to end.
+        return self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
+
+    def _pace(self, rung: Rung) -> float:
+        """The reference's time on the whole over that expected by its prefix, within bounds."""
+        whole, part = self._result.whole, rung.tried.get(REFERENCE)
+        if whole is None or part is None or not part.rows or rung.requests == self._result.searched:
+            return 1.0
+        expected = wall_s(part, self._result.searched / rung.requests)
+        return min(max(wall_s(whole, 1.0) / expected, 1 / _OFF), _OFF) if expected else 1.0
+
+    def beyond_s(self, rung: Rung, many: int) -> float:
+        """About how long the `many` best of a prefix take on longer ones and the held-out part."""
+        best = ranking(self._query, self._result, rung)[:many]
+        longer = [other.requests for other in self._result.rungs if other.requests > rung.requests]
+        there_s = self.held_out_paced_s(rung, best)
+        return sum(self.runs_s(rung, best, requests) for requests in longer) + there_s
+
+    def held_out_s(self, rung: Rung, stacks: Sequence[str]) -> float:
+        """About how long stacks take on the held-out part with the seeds that are run."""
+        known = [stack for stack in stacks if stack in rung.tried and rung.tried[stack].rows]
+        return self._result.seeds * self.runs_s(rung, known, self._result.requests)
+
+    def held_out_paced_s(self, rung: Rung, stacks: Sequence[str]) -> float:
+        """The same, by how long the runs took that were made there."""
+        return self.held_out_pace * self.held_out_s(rung, stacks)
+
+    def on_and_held_out_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
+        """About how long stacks take over a longer prefix and then on the held-out part."""
+        return self.runs_s(rung, stacks, requests) + self.held_out_s(rung, stacks)
+
+    def again_s(self, rung: Rung, stack: str, many: int) -> float:
+        """About how long so many stacks like one take over the same prefix."""
+        return self.runs_s(rung, [stack] * many, rung.requests)
 
 
 class _Spent:

@@ -77,20 +77,19 @@ class Prefixes:
         self._precondition = ""
         self._runs: dict[tuple[int, str], dict[str, Measured]] = {}
         """What was run on each prefix to look it over: candidates like all others."""
-        self.lengths = prefix_lengths(result.requests)
-        """Requests of each, ascending; the last is the whole part that is searched."""
+        result.lengths = prefix_lengths(result.requests)
 
     def choose(self, tell: Callable[[str], None]) -> Ladder:
         """The shortest prefix that tells of the whole, and those behind it."""
         self._clock.limit(self._executor, self._clock.part_s(1 - _LOOKING))
         self._require_forecast(tell)
         chosen = self._ladder()
-        self.lengths, self._precondition = chosen.lengths, chosen.precondition
+        self._result.lengths, self._precondition = chosen.lengths, chosen.precondition
         return chosen
 
     def precondition_of(self, requests: int) -> str:
         """How a prefix is prepared; the whole part is as asked (empty), whatever the others are."""
-        return "" if requests == self.lengths[-1] else self._precondition
+        return "" if requests == self._result.lengths[-1] else self._precondition
 
     def runs_on(self, rung: Rung) -> Mapping[str, Measured]:
         """What was run on a prefix to look it over."""
@@ -137,7 +136,7 @@ class Prefixes:
         if self._clock.is_running and not self._affords_whole([REFERENCE, *probes]):
             return Ladder(self._with_the_goal())
         return ladder(
-            self._forecasting() if self._clock.is_running and self._query.goal == "life" else self.lengths,
+            self._forecasting() if self._clock.is_running and self._query.goal == "life" else self._result.lengths,
             self._prefix,
             self._query.metrics,
             probes=probes,
@@ -153,7 +152,7 @@ class Prefixes:
 
     def _affords_whole(self, stacks: Sequence[str]) -> bool:
         """Whether there is time for some stacks on the whole, by runs on the shortest prefix."""
-        shortest, last = self.lengths[0], self.lengths[-1]
+        shortest, last = self._result.lengths[0], self._result.lengths[-1]
         if shortest == last:
             return True
         runs = [measured for measured in self._prefix(stacks, shortest, "").values() if measured.rows]
@@ -162,9 +161,9 @@ class Prefixes:
 
     def _with_the_goal(self) -> list[int]:
         """The prefixes from the first where the reference has the goal's metric, as time allows."""
-        lengths = self._forecasting() if self._query.goal == "life" else self.lengths
+        lengths = self._forecasting() if self._query.goal == "life" else self._result.lengths
         for place, requests in enumerate(lengths):
-            if requests == self.lengths[-1] or self._clock.part_s(1 - _LOOKING) >= self._clock.left_s:
+            if requests == self._result.lengths[-1] or self._clock.part_s(1 - _LOOKING) >= self._clock.left_s:
                 return lengths[place:]
             known = self._prefix([REFERENCE], requests, "").get(REFERENCE)
             if known is None or not known.rows or known.mean(self._query.metric) is not None:
@@ -176,10 +175,11 @@ class Prefixes:
 
         Others would cost time and tell nothing.
         """
-        searched, shortest = self._result.searched, self._runs.get((self.lengths[0], ""), {}).get(REFERENCE)
+        searched, shortest = self._result.searched, self._runs.get((self._result.lengths[0], ""), {}).get(REFERENCE)
         amplification = (shortest.mean("write_amplification") if shortest else None) or 1.0
         erases = max(1.0, amplification) * self._result.host_erases
-        return [each for each in self.lengths if erases * each >= ENOUGH_ERASES * searched] or self.lengths[-1:]
+        lengths = self._result.lengths
+        return [requests for requests in lengths if erases * requests >= ENOUGH_ERASES * searched] or lengths[-1:]
 
     def _affords(self, whole: Sequence[Measured]) -> bool:
         """Whether there is time to try enough stacks on the whole part, by what some took there."""

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import optuna
 
 from ftlkit._native import UserError
+from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
 from ftlkit.advice import choice
-from ftlkit.advice.choice import ranked
-from ftlkit.advice.measure import wall_s
+from ftlkit.advice.choice import ranked, ranking
+from ftlkit.advice.clock import FIRST_HELD_OUT, RESERVED, RunTimes
 from ftlkit.advice.prefixes import Prefixes
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
-from ftlkit.advice.search_result import SHARE, Halved, Rung, SearchResult, is_of
+from ftlkit.advice.search_result import Halved, Rung, SearchResult, is_of
 from ftlkit.advice.space import doublings, filling, halves, levelled, named, others
 from ftlkit.study.builder import of_32_bits
 
@@ -41,14 +42,6 @@ _FEW = 2
 """With a budget so many are run together for each that runs at once."""
 PROPOSALS = 20
 """After so many proposals a trial that are not new, the search on the first prefix ends."""
-_TOLD, _OFF = 2, 5.0
-"""So many run on the held-out part whatever time is left; the factor a time is off at most."""
-_LATE = 1.5
-"""How much longer than reckoned these may take: what runs beside them changes."""
-_RESERVED = 5
-"""For so many finalists time is reserved while the search goes on."""
-_SURVEYED = 0.5
-"""Trying every mapping once leaves at most this share of the time to the held-out part."""
 _SEEDED = 0.5
 """The most of the time for which the finalists are run with all seeds; else with one."""
 _SIMPLER = 3
@@ -57,14 +50,10 @@ _SHARED = 12
 """So often the RAM of the best is shared otherwise: each time the leader is another, or it ends."""
 _REFILLED, _FAMILIES = 2, 5
 """So many of the best are tried with their RAM shared otherwise; with those of near mappings."""
-_SIMPLIFYING = 0.15
-"""The share of the time that proposals leave to stacks that are made of the best ones."""
 _LEVELLED = 3
 """For the goal life so many mappings are tried under each wear policy before anything else is."""
 _BEST = 3
 """So many of the best are run first on each prefix, whatever time is left."""
-_SHARES = (0.35, 0.7)
-"""The least and the most of the time that the first prefix leaves, whatever the estimate."""
 
 
 class Search:
@@ -78,8 +67,7 @@ class Search:
         self._prefixes = Prefixes(query, space, runner, executor, result, clock)
         self._objectives = query.metrics
         self._proposer = _optuna(query, len(self._objectives))
-        self._pace_there = 1.0
-        """How long runs on the held-out part took, over what was expected."""
+        self._times = RunTimes(query, result, executor, clock)
         self._running: Rung | None = None
         """The prefix that is run; None while the held-out part is."""
         self.result = result
@@ -92,7 +80,7 @@ class Search:
         result.seeds = self._query.seeds
         try:
             self._propose()
-            for requests in self._prefixes.lengths[1:]:
+            for requests in self.result.lengths[1:]:
                 if not self._sift(requests):
                     break
             self._finish()
@@ -146,7 +134,7 @@ class Search:
                 is_known = chosen.whole is not None or rung.requests == result.searched
                 if not is_known and not self._prefixes.erases_too_little(looked_at, requests):
                     raise self._clock.too_short(
-                        f"nothing was known of the goal {query.goal} from {_first(rung)}", fewer=query.goal != "life"
+                        f"nothing was known of the goal {query.goal} from {rung.span}", fewer=query.goal != "life"
                     )
                 raise self._prefixes.lacking(looked_at, requests)
             self._objectives = [metric for metric in query.metrics if metric in known[0]]
@@ -165,33 +153,34 @@ class Search:
         most, spent = self._query.trials or TRIALS, 0
         half = halves(self._space)
         self.result.survey_trials = len(half) * (1 if self._query.ram_bytes is None else 2)
-        spent += self._round(rung, half, most, self._survey_s)
+        spent += self._round(rung, half, most, self._times.survey_s)
         if self._query.ftl is not None:
             stacks = named(self._space)
             self.result.survey_trials += len(stacks.keys() - half.keys())
-            spent += self._round(rung, stacks, most - spent, self._survey_s)
+            spent += self._round(rung, stacks, most - spent, self._times.survey_s)
             self.result.named_untried = [stack for stack in stacks if stack not in rung.tried]
         elif self.result.wear_policies:
             # The longest lives first: a policy adds to what the mapping erases.
-            best = self._heads([point.stack for point in ranked(self._points(rung), self._query)])[:_LEVELLED]
+            best = self._heads(self._ranking(rung))[:_LEVELLED]
             self.result.survey_trials += _LEVELLED * len(self.result.wear_policies)
-            spent += self._round(rung, levelled(self._space, best), most - spent, self._survey_s)
+            spent += self._round(rung, levelled(self._space, best), most - spent, self._times.survey_s)
         if rung.requests == self.result.searched:
             self._prefixes.require_goal(rung)
         self._plan_seeds(rung)
         filled = self._filling(rung)
-        spent += self._round(rung, filled, most - spent, self._survey_s)
+        spent += self._round(rung, filled, most - spent, self._times.survey_s)
         self.result.is_surveyed = not self.result.untried and all(stack in rung.tried for stack in filled)
         self._improve(rung)
         least = others(self._space)
         self.result.survey_trials += len(least) if self._query.goal == "ram" else 0
-        spent += self._round(rung, least, most - spent, self._reserved_s)
+        spent += self._round(rung, least, most - spent, self._times.reserved_s)
         self.result.is_out_of_trials = spent >= most < self.result.survey_trials
         self.result.is_least_tried = all(stack in rung.tried for stack in least)
-        spent += self._round(rung, doublings(self._space, self._going_heads(rung)), most - spent, self._reserved_s)
+        doubled = doublings(self._space, self._going_heads(rung))
+        spent += self._round(rung, doubled, most - spent, self._times.reserved_s)
         self._refuse_little_ram(rung)
-        while spent < most and not self.result.dry and self._reserved_s(rung) < self._clock.left_s:
-            spent += self._ask(rung, min(BATCH, most - spent), self._reserved_s)
+        while spent < most and not self.result.dry and self._times.reserved_s(rung) < self._clock.left_s:
+            spent += self._ask(rung, min(BATCH, most - spent), self._times.reserved_s)
         if not self.result.of(rung):
             self._refuse(rung)
         self._simplify(rung)
@@ -215,7 +204,7 @@ class Search:
             self._learn(trial, rung.tried.get(stack))
         successes = sum(bool(measured.rows) for measured in rung.tried.values())
         failed = f", {len(rung.failed)} failed" if rung.failed else ""
-        self.tell(f"{_stacks(successes)} measured on {_first(rung)}{failed}")
+        self.tell(f"{several(successes, 'stack')} measured on {rung.span}{failed}")
         return many
 
     def _try(self, rung: Rung, stacks: Sequence[str], reserved_s: Callable[[Rung], float]) -> None:
@@ -236,14 +225,14 @@ class Search:
         drawn.
         """
         for _ in range(_SHARED):
-            best = [point.stack for point in ranked(self._points(rung), self._query)][:1]
+            best = self._ranking(rung)[:1]
             tried = [
                 changed for stack in best for changed in (*self._refilled(rung, stack), *self._space.turned(stack))
             ]
             new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
-            if not new or self._clock.left_s <= self._rest_s(rung):
+            if not new or self._clock.left_s <= self._times.rest_s(rung):
                 return
-            self._try(rung, new, self._rest_s)
+            self._try(rung, new, self._times.rest_s)
 
     def _simplify(self, rung: Rung) -> None:
         """Try the best with their RAM shared otherwise, and those that would go on without extras.
@@ -258,9 +247,9 @@ class Search:
                 *(changed for stack in going for changed in (*self._space.simpler(stack), *self._space.smaller(stack))),
             ]
             new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
-            if not new or self._clock.left_s <= self._rest_s(rung):
+            if not new or self._clock.left_s <= self._times.rest_s(rung):
                 return
-            self._measure(rung, new, self._rest_s(rung))
+            self._measure(rung, new, self._times.rest_s(rung))
 
     def _leaders(self, rung: Rung) -> list[str]:
         """The best stack for the goal, the best of other parts, and of each mapping near to it."""
@@ -299,7 +288,7 @@ class Search:
             return {}
         takes = {stack: measured.mean("ram_bytes") for stack, measured in rung.tried.items()}
         filled = filling(self._space, self._query.ram_bytes, takes.get)
-        heads = self._heads([point.stack for point in ranked(self._points(rung), self._query)])
+        heads = self._heads(self._ranking(rung))
         places = {
             stack: next((place for place, head in enumerate(heads) if is_of(stack, head)), len(heads))
             for stack in filled
@@ -317,15 +306,9 @@ class Search:
 
     def _plan_seeds(self, rung: Rung) -> None:
         """Use one seed on the held-out part if all would take too long, by what runs took."""
-        going = [point.stack for point in ranked(self._points(rung), self._query)][:_RESERVED]
-        if self._clock.is_running and self._told_s(rung, going) > self._clock.part_s(_SEEDED):
+        going = self._ranking(rung)[:RESERVED]
+        if self._clock.is_running and self._times.held_out_s(rung, going) > self._clock.part_s(_SEEDED):
             self.result.seeds = 1
-
-    def _survey_s(self, rung: Rung) -> float:
-        """What trying every mapping leaves of the time: a held-out run of each of the two best."""
-        best = [point.stack for point in ranked(self._points(rung), self._query)][:_TOLD]
-        needed = _LATE * self._wall_s(rung, best, self.result.requests)
-        return min(needed, self._clock.part_s(_SURVEYED)) if self._clock.is_running else 0.0
 
     def _batch(self, rung: Rung, most: int) -> dict[str, Any]:
         """New stacks, each with the trial that proposed it."""
@@ -369,69 +352,39 @@ class Search:
 
     # The longer prefixes.
 
+    def _ranking(self, rung: Rung) -> list[str]:
+        """The stacks of a prefix that may be advised, the best for the goal first."""
+        return ranking(self._query, self.result, rung)
+
     def _points(self, rung: Rung) -> list[Point]:
-        return [measured.point(self._query.metrics) for measured in self.result.of(rung)]
+        return self.result.points(rung, self._query.metrics)
 
     def _sift(self, requests: int) -> bool:
         """Run those that go on over a longer prefix; whether there was time for all of them."""
         before = self.result.rungs[-1]
-        best = [point.stack for point in ranked(self._points(before), self._query)[:_BEST]]
-        if self._wall_s(before, best, requests) + self._final_s(before, best) > self._clock.left_s:
+        best = self._ranking(before)[:_BEST]
+        if self._times.runs_s(before, best, requests) + self._times.final_s(before, best) > self._clock.left_s:
             return False
         before.halved = self._going(before, requests)
         going = [point.stack for point in before.halved.kept]
         rung = self._rung(requests)
-        self.tell(f"now {_stacks(len(going))} on {_first(rung)}")
+        self.tell(f"now {several(len(going), 'stack')} on {rung.span}")
         # The reference first: without it there is nothing to compare with. Then the best, should
         # time end.
         best = [point.stack for point in ranked(before.halved.kept, self._query)[:_BEST]]
-        self._measure(rung, list(dict.fromkeys([REFERENCE, *best, *going])), self._final_s(before, going))
+        self._measure(rung, list(dict.fromkeys([REFERENCE, *best, *going])), self._times.final_s(before, going))
         return not rung.unfinished
 
     def _going(self, rung: Rung, requests: int) -> Halved:
         """Those that go on to a longer prefix, as many as there is time for."""
 
         def fits(stacks: Sequence[str]) -> bool:
-            takes = self._wall_s(rung, stacks, requests) + self._final_s(rung, stacks)
+            takes = self._times.runs_s(rung, stacks, requests) + self._times.final_s(rung, stacks)
             return takes <= self._clock.left_s
 
         points = self._points(rung)
         best = [point.stack for point in ranked(points, self._query)[:_BEST]]
         return choice.within(points, self._query.metrics, fits, best)
-
-    def _rest_s(self, rung: Rung) -> float:
-        """About how long longer prefixes and the held-out part would still take, within bounds."""
-        points = self._points(rung)
-        if not self._clock.is_running or not points:
-            return 0.0
-        going = [point.stack for point in choice.halve(points, self._query.metrics).kept]
-        total, many = 0.0, len(going)
-        for requests in self._prefixes.lengths[self._prefixes.lengths.index(rung.requests) + 1 :]:
-            total += self._wall_s(rung, going[:many], requests)
-            many = max(choice.LEAST, many // SHARE)
-        least, most = (self._clock.part_s(share) for share in _SHARES)
-        return min(max(total + self._final_s(rung, going), least), most)
-
-    def _reserved_s(self, rung: Rung) -> float:
-        """The time that proposals leave for the rest, and for simpler forms of those that go on."""
-        return self._rest_s(rung) + self._clock.part_s(_SIMPLIFYING)
-
-    def _final_s(self, rung: Rung, going: Sequence[str]) -> float:
-        return self._told_s(rung, going[:_RESERVED])
-
-    def _wall_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
-        longer = requests / rung.requests
-        runs = [wall_s(rung.tried[stack], longer) for stack in stacks]
-        # Whatever the number of cores, the longest run has to end.
-        return self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
-
-    def _pace(self, rung: Rung) -> float:
-        """The reference's time on the whole over that expected by its prefix, within bounds."""
-        whole, part = self.result.whole, rung.tried.get(REFERENCE)
-        if whole is None or part is None or not part.rows or rung.requests == self.result.searched:
-            return 1.0
-        expected = wall_s(part, self.result.searched / rung.requests)
-        return min(max(wall_s(whole, 1.0) / expected, 1 / _OFF), _OFF) if expected else 1.0
 
     def _refine(self) -> bool:
         """Try what may be better than the leader of the last prefix; whether any was run.
@@ -442,7 +395,7 @@ class Search:
         """
         rung, is_any = self.result.last, False
         for _ in range(_SHARED):
-            best = [point.stack for point in ranked(self._points(rung), self._query)][:_RESERVED]
+            best = self._ranking(rung)[:RESERVED]
             if not best:
                 break
             tried = [
@@ -453,8 +406,8 @@ class Search:
                 *(changed for stack in self._leaders(rung) for changed in self._refilled(rung, stack)),
             ]
             new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
-            reserved_s = self._pace_there * self._told_s(rung, best)
-            while new and self._wall_s(rung, best[:1] * len(new), rung.requests) + reserved_s > self._clock.left_s:
+            reserved_s = self._times.held_out_paced_s(rung, best)
+            while new and self._times.again_s(rung, best[0], len(new)) + reserved_s > self._clock.left_s:
                 new.pop()
             if not new:
                 break
@@ -471,7 +424,7 @@ class Search:
     def _look_around(self) -> None:
         """Note whether the leader of the last prefix was tried with what differs in one thing."""
         rung, seen = self.result.last, self._seen()
-        best = [point.stack for point in ranked(self._points(rung), self._query)][:1]
+        best = self._ranking(rung)[:1]
         self.result.is_shared = all(
             not seen.isdisjoint(shared) for stack in best for shared in self._sharings(rung, stack)
         )
@@ -486,11 +439,12 @@ class Search:
         rung.halved = self._halved_at_last(rung)
         result.asked_for = self._finalists(rung)
         self._clock.limit(self._executor, 0.0)
-        if self._told_s(rung, result.asked_for[:_RESERVED]) > self._clock.left_s:
+        if self._times.held_out_s(rung, result.asked_for[:RESERVED]) > self._clock.left_s:
             # One run of each of several stacks can refute the choice, several of one stack cannot.
             result.seeds = 1
-        waiting, least = list(result.asked_for), _TOLD
-        if self._told_s(rung, waiting[: _TOLD + 1]) > self._clock.left_s and REFERENCE not in result.candidates:
+        waiting, least = list(result.asked_for), FIRST_HELD_OUT
+        takes_s = self._times.held_out_s(rung, waiting[: FIRST_HELD_OUT + 1])
+        if takes_s > self._clock.left_s and REFERENCE not in result.candidates:
             # There may be time for two: the second best is a candidate, and the reference is not.
             waiting.sort(key=lambda stack: stack == REFERENCE)
         self._hold_out_what_fits(waiting, least)
@@ -512,7 +466,7 @@ class Search:
     def _finalists(self, rung: Rung) -> list[str]:
         """Those of a prefix that are to be run on the held-out part."""
         # The best for the goal first, should time end: a front's other end is no answer.
-        best = [point.stack for point in ranked(self._points(rung), self._query)]
+        best = self._ranking(rung)
         places = {stack: place for place, stack in enumerate(best)}
         halved_stacks = [point.stack for point in rung.halved.kept] if rung.halved else []
         order = (
@@ -527,14 +481,14 @@ class Search:
         rung, waiting = self.result.last, list(waiting)
         while waiting and self._clock.left_s > 0:
             many = len(waiting)
-            while many > least and self._pace_there * self._told_s(rung, waiting[:many]) > self._clock.left_s:
+            while many > least and self._times.held_out_paced_s(rung, waiting[:many]) > self._clock.left_s:
                 many -= 1
             if not many:
                 return
-            expected, left_s = self._told_s(rung, waiting[:many]), self._clock.left_s
+            expected, left_s = self._times.held_out_s(rung, waiting[:many]), self._clock.left_s
             self._hold_out(waiting[:many])
             # What the first ones took tells whether there is time for more.
-            self._pace_there = (left_s - self._clock.left_s) / expected if expected else 1.0
+            self._times.held_out_pace = (left_s - self._clock.left_s) / expected if expected else 1.0
             waiting, least = waiting[many:], 0
 
     # What a budget leaves.
@@ -548,9 +502,9 @@ class Search:
             if self._go_on() or is_refined:
                 continue
             tried, few = len(first.tried), min(_FEW * self._executor.checks, most - len(first.tried))
-            if few <= 0 or result.dry or self._beyond_s(first, 1) > self._clock.left_s:
+            if few <= 0 or result.dry or self._times.beyond_s(first, 1) > self._clock.left_s:
                 return
-            self._ask(first, few, lambda rung: self._beyond_s(rung, 1))
+            self._ask(first, few, lambda rung: self._times.beyond_s(rung, 1))
             if len(first.tried) == tried:
                 return
 
@@ -566,8 +520,7 @@ class Search:
                 point.stack
                 for point in going
                 if point.stack not in longer.tried
-                and self._wall_s(rung, [point.stack], longer.requests) + self._told_s(rung, [point.stack])
-                < self._clock.left_s
+                and self._times.on_and_held_out_s(rung, [point.stack], longer.requests) < self._clock.left_s
             ][: self._executor.checks]
             # One that was cut short does not count, and few more would make it no better.
             if new and 2 * len(longer.unfinished) <= len(longer.begun):
@@ -612,35 +565,15 @@ class Search:
         beaten = {stack: far for stack, far in halved.beaten.items() if stack not in gone}
         return Halved(repeated, beaten, [stack for stack in halved.crowded if stack not in gone], late)
 
-    def _beyond_s(self, rung: Rung, many: int) -> float:
-        """About how long the `many` best of a prefix take on longer ones and the held-out part."""
-        best = [point.stack for point in ranked(self._points(rung), self._query)][:many]
-        longer = [other.requests for other in self.result.rungs if other.requests > rung.requests]
-        there_s = self._pace_there * self._told_s(rung, best)
-        return sum(self._wall_s(rung, best, requests) for requests in longer) + there_s
-
     def _hold_out(self, stacks: Sequence[str]) -> None:
         """Run stacks over everything, measured on the part that was held out."""
         result = self.result
         held = f"on the {result.requests - result.searched:,} requests that were held out"
-        self.tell(f"now {_stacks(len(stacks))} {held}")
+        self.tell(f"now {several(len(stacks), 'stack')} {held}")
         result.finalists |= self._runner.held_out(stacks, result.searched, result.seeds)
         successes = sum(bool(result.finalists[stack].rows) for stack in stacks if stack in result.finalists)
         if successes < len(stacks):
-            self.tell(f"{successes} of {_stacks(len(stacks))} measured {held}")
-
-    def _told_s(self, rung: Rung, stacks: Sequence[str]) -> float:
-        """About how long stacks take on the held-out part with the seeds that are run."""
-        known = [stack for stack in stacks if stack in rung.tried and rung.tried[stack].rows]
-        return self.result.seeds * self._wall_s(rung, known, self.result.requests)
-
-
-def _first(rung: Rung) -> str:
-    return f"the first {rung.requests:,} requests"
-
-
-def _stacks(number: int) -> str:
-    return "1 stack" if number == 1 else f"{number} stacks"
+            self.tell(f"{successes} of {several(len(stacks), 'stack')} measured {held}")
 
 
 class _Trial:

@@ -14,6 +14,8 @@ from ftlkit.advice.measure import distance
 from ftlkit.advice.query import REFERENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ftlkit.advice.measure import Measured, Point
     from ftlkit.advice.query import Query
 
@@ -58,6 +60,11 @@ class Rung:
     """Stacks that were to be run, in order."""
 
     @property
+    def span(self) -> str:
+        """The prefix in words."""
+        return f"the first {self.requests:,} requests"
+
+    @property
     def unfinished(self) -> list[str]:
         """Stacks for which there was no time."""
         return [stack for stack in self.begun if stack not in self.tried]
@@ -88,6 +95,8 @@ class SearchResult:
     """How often the host's writes alone erase a block where the searched part is measured."""
     too_large: dict[str, float] = field(default_factory=dict)
     """Mappings whose least RAM is more than asked for, with that RAM in bytes."""
+    lengths: list[int] = field(default_factory=list)
+    """Requests of each prefix, ascending; the last is the whole part that is searched."""
     rungs: list[Rung] = field(default_factory=list)
     asked_for: list[str] = field(default_factory=list)
     """The stacks that were to be measured on the held-out part, the advised one first."""
@@ -165,6 +174,10 @@ class SearchResult:
             for stack, measured in rung.tried.items()
             if measured.rows and stack not in rung.over and (stack != REFERENCE or REFERENCE in self.candidates)
         ]
+
+    def points(self, rung: Rung, metrics: Sequence[str]) -> list[Point]:
+        """What these candidates take and cost, by some metrics."""
+        return [measured.point(metrics) for measured in self.of(rung)]
 
 
 def is_of(stack: str, head: str) -> bool:
