@@ -21,8 +21,7 @@ from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
-from ftlkit.sweeps.scratch import scratch
-from ftlkit.sweeps.traces import Traces
+from ftlkit.sweeps.traces import Traces, scratch
 from ftlkit.sweeps.work import TRIES, Job
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from ftlkit.advice.search_result import SEARCHED, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_ram, wear_policies
 from ftlkit.api import catalogue, compare
 from ftlkit.report.cautions import FEW_FOR_P99
-from ftlkit.sweeps.scratch import scratch
-from ftlkit.sweeps.traces import Traces
+from ftlkit.sweeps.traces import Traces, scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

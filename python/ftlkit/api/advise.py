@@ -29,7 +29,7 @@ from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.advice.query import FRONTS, SEEDS, question
 from ftlkit.results.store import Store, files
 from ftlkit.sweeps.local import Local
-from ftlkit.sweeps.scratch import scratch
+from ftlkit.sweeps.traces import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.executors import LOCAL, executor
-from ftlkit.sweeps.scratch import scratch
+from ftlkit.sweeps.traces import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

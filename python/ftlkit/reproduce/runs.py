@@ -20,8 +20,7 @@ from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps.plan import of_study, placed, taken
-from ftlkit.sweeps.scratch import scratch
-from ftlkit.sweeps.traces import Traces
+from ftlkit.sweeps.traces import Traces, scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -14,8 +14,7 @@ from ftlkit.results.point_state import DONE, LOST, REFUSED
 from ftlkit.sweeps import key
 from ftlkit.sweeps.plan import UNNAMED
 from ftlkit.sweeps.prepare import Prepared, prepare, refuse_hopeless
-from ftlkit.sweeps.scratch import scratch
-from ftlkit.sweeps.traces import Traces, as_given
+from ftlkit.sweeps.traces import Traces, as_given, scratch
 from ftlkit.sweeps.work import Answer, Executor, Job
 
 if TYPE_CHECKING:

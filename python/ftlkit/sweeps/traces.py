@@ -3,12 +3,22 @@
 A trace in text is parsed, checked and put in order once, and written as Parquet, which reads
 fastest and holds what was read, to the byte: runs over the one and the other give the same event
 hash. What the results say of the workload is that of the trace as it was given.
+
+Traces are laid out in a temporary folder (`scratch`). Those of killed sweeps are removed by the
+next one: who works in a folder holds a lock on a file in it, which the system takes from a process
+however that ended.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import shutil
+import tempfile
+import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,12 +28,19 @@ from ftlkit.study import ReadingOptions
 from ftlkit.sweeps import key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ftlkit._native import Control
     from ftlkit.results.document import Json
 
+
 _READING = tuple(ReadingOptions.__annotations__)
+
+_PREFIX = "ftlkit-sweep-"
+_LOCK = "lock"
+
+_NEW_S = 60.0
+"""A folder that was made so lately may not be locked yet."""
 
 
 @dataclass(frozen=True)
@@ -105,3 +122,29 @@ def _name(digest: str | None, workload: Json) -> str:
     """A name for a trace that is read so."""
     text = json.dumps({key: workload.get(key) for key in _READING}, sort_keys=True)
     return key.text_digest(f"{digest} {text}")
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for the block; removes folders that killed sweeps of this user left."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        if _is_left(path):
+            shutil.rmtree(path, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name, (Path(name) / _LOCK).open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield Path(name)
+
+
+def _is_left(folder: Path) -> bool:
+    try:
+        facts = folder.lstat()
+        if facts.st_uid != os.getuid() or folder.is_symlink() or time.time() - facts.st_mtime < _NEW_S:
+            return False
+        with (folder / _LOCK).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        # Killed before it made its lock, or removed by another sweep just now.
+        return True
+    except OSError:
+        return False
+    return True
