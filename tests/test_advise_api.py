@@ -80,8 +80,7 @@ def test_every_option_of_the_command_reaches_the_question_of_python(
         queries.append((query, threads))
         raise fk.UserError("enough.")
 
-    monkeypatch.setattr("ftlkit.api.advise.answered", note)
-    monkeypatch.setattr("ftlkit.cli.advise.answered", note)
+    monkeypatch.setattr("ftlkit.advice.run.answered", note)
     changed, plain = set(), None
     for option in [None, *options_of_the_command()]:
         name = "" if option is None else option.opts[0].removeprefix("--")

@@ -1,4 +1,4 @@
-"""Asking for advice: look over the workload, make the space fit the device, and search it.
+"""Answering a question: look over the workload, make the space fit the device, and search it.
 
 What fits a device, and with how much RAM, is asked of the simulator: mappings, what goes with each,
 and why others do not.
@@ -14,31 +14,63 @@ from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
-from ftlkit._util.native_call import TimeIsUp, watched
+from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
+from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent
+from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_ram, wear_policies
-from ftlkit.api import catalogue, compare
+from ftlkit.api import catalogue
 from ftlkit.report.cautions import FEW_FOR_P99
+from ftlkit.results.store import Store, files
+from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import Traces, scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from ftlkit._util.progress import Watcher
+    from ftlkit.advice.answer import Answer
     from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
-    from ftlkit.results.store import Store
-    from ftlkit.sweeps.local import Local
 
 _GEOMETRY = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane", "pages_per_block")
 """What the flash of a device has of each, each in one of the one before."""
 
 MAP_ENTRY_BYTES = 8
 """A cached entry of a map: with so much RAM for each logical page all of the map is cached."""
+
+
+def answered(
+    query: Query,
+    store: Path,
+    threads: int | None,
+    clock: Clock,
+    watch: Callable[[], Watcher] = Silent,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Answer:
+    """Answer a question, with runs from a store and into it.
+
+    Ctrl-C ends the search with the answer so far. Raises `UserError` with advice where the input is
+    at fault, the time is too short to try anything or no stack suits, and `Interrupted` if Ctrl-C
+    came before anything was measured.
+    """
+    check_writable([], [query.trace(), *files(store)])
+    result_store = Store(store, create=True, lazily=True)
+    result_store.tidy()
+    result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
+    if (advised := answer(query, result)) is not None:
+        return advised
+    if result.interrupted:
+        raise Interrupted(None)
+    raise UserError(
+        f"no stack that was tried has what --goal {query.goal} asks for within what was asked. Give more time, or "
+        "another goal."
+    )
 
 
 def search_stacks(
@@ -123,11 +155,7 @@ def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s:
     """The device that the whole workload asks for, by the reference or another stack that fits."""
 
     def device(ftl: Json) -> Json:
-        text = json.dumps(document | ftl)
-        checked: Json = json.loads(
-            watched(lambda control: _native.check_study(text, control), watch(), until_s=until_s)
-        )
-        return checked["device"]  # type: ignore[no-any-return] # a document's table
+        return _checked(document | ftl, watch(), until_s)["device"]  # type: ignore[no-any-return] # a document's table
 
     try:
         return device({})
@@ -136,6 +164,14 @@ def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s:
             with suppress(UserError):
                 return device({"ftl": [study.scheme(stack)]})
         raise
+
+
+def _checked(document: Json, watcher: Watcher, until_s: float | None = None) -> Json:
+    """A study with every key filled in."""
+    study.refuse_unreadable(document)
+    text = json.dumps(document)
+    checked: Json = json.loads(watched(lambda control: _native.check_study(text, control), watcher, until_s=until_s))
+    return checked
 
 
 def _look_over(document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
@@ -243,7 +279,7 @@ def fitting(device: Json) -> Callable[[str], str]:
 
     def fits(stack: str) -> str:
         try:
-            compare.check_study({"device": device, "workload": one_request(), "ftl": [study.scheme(stack)]})
+            _checked({"device": device, "workload": one_request(), "ftl": [study.scheme(stack)]}, Silent())
         except UserError as error:
             return str(error)
         return ""

@@ -21,21 +21,16 @@ from typing_extensions import Unpack
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.lookup import typed_kwargs
-from ftlkit._util.native_call import Interrupted
-from ftlkit._util.outputs import check_writable, write
-from ftlkit._util.progress import Silent, Watcher
+from ftlkit._util.outputs import write
 from ftlkit._util.units import typed
 from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.advice.query import FRONTS, SEEDS, question
-from ftlkit.results.store import Store, files
-from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ftlkit.advice.answer import Answer
-    from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
 
 
@@ -170,34 +165,10 @@ def advise(  # noqa: PLR0913 - as many as there are options
         trials=trials,
         seeds=seeds,
     )
+    clock = Clock(query.budget_s, time.monotonic(), ANSWERING_S)
+    from ftlkit.advice.run import answered  # noqa: PLC0415 - Optuna takes a second to load
+
     if store is None:
         with scratch() as folder:
-            return answered(query, folder / "store", threads, tell=tell)
-    return answered(query, Path(store), threads, tell=tell)
-
-
-def answered(
-    query: Query,
-    store: Path,
-    threads: int | None,
-    watch: Callable[[], Watcher] = Silent,
-    tell: Callable[[str], None] = lambda _: None,
-    clock: Clock | None = None,
-) -> Advice:
-    """Answer a question, with runs from a store and into it; raises as `advise` does."""
-    clock = clock or Clock(query.budget_s, time.monotonic(), ANSWERING_S)
-    from ftlkit.advice.answer import answer  # noqa: PLC0415 - Optuna takes a second to load
-    from ftlkit.advice.run import search_stacks  # noqa: PLC0415 - as above
-
-    check_writable([], [query.trace(), *files(store)])
-    result_store = Store(store, create=True, lazily=True)
-    result_store.tidy()
-    result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
-    if (advised := answer(query, result)) is not None:
-        return Advice(advised)
-    if result.interrupted:
-        raise Interrupted(None)
-    raise UserError(
-        f"no stack that was tried has what --goal {query.goal} asks for within what was asked. Give more time, or "
-        "another goal."
-    )
+            return Advice(answered(query, folder / "store", threads, clock, tell=tell))
+    return Advice(answered(query, Path(store), threads, clock, tell=tell))

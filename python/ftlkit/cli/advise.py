@@ -16,7 +16,7 @@ from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s, slowness
 from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
-from ftlkit.api.advise import answered
+from ftlkit.api.advise import Advice
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
@@ -124,15 +124,16 @@ def advise(
     check_writable([report, json], inputs)
     answering_s = slowness() * (ANSWERING_S + (DRAWING_S if report is not None else 0.0))
     clock = Clock(query.budget_s, process_began_s(), answering_s)
-    advice = answered(query, store, threads, lambda: watcher(ERR), say, clock)
-    answer = advice.answer
+    from ftlkit.advice.run import answered  # noqa: PLC0415 - Optuna takes a second to load
+
+    answer = answered(query, store, threads, clock, lambda: watcher(ERR), say)
     show(answer, screen(json))
     if json is not None:
-        write(json, advice.written(), inputs)
+        write(json, Advice(answer).written(), inputs)
         if json != STANDARD_OUTPUT:
             say(f"wrote {json}")
     if report is not None:
-        advice.report(report)
+        Advice(answer).report(report)
         say(f"wrote {report}")
     if answer.result.interrupted:
         raise typer.Exit(INTERRUPTED)

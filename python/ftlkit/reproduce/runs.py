@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ftlkit.reproduce.plan import Plan, Sweep
     from ftlkit.results.document import Json, Run
     from ftlkit.results.store import Store
-    from ftlkit.sweeps.prepare import Prepared
+    from ftlkit.sweeps.run import Prepared
     from ftlkit.sweeps.work import Executor
 
 
