@@ -60,7 +60,7 @@ class Walk:
 
 
 def _callers(frame: FrameType) -> Iterator[CodeType]:
-    """The functions of the package, and bodies of its modules, that lead to a call; the last first."""
+    """The functions and module bodies of the package that lead to a call, the last first."""
     caller = frame.f_back
     while caller is not None:
         if caller.f_code.co_filename.startswith(PACKAGE):
