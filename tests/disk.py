@@ -156,8 +156,8 @@ class Disk:
 
 def run(*command: object, within_s: float = 120.0) -> str:
     """Run a client to its end; its output. A client that fails fails the test."""
-    done = subprocess.run(
+    process = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, timeout=within_s, check=False
     )
-    assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
-    return done.stdout
+    assert process.returncode == 0, f"{command[0]}: {process.stdout}{process.stderr}"
+    return process.stdout

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result], tmp_path: Path) -> None:
-    made = call(
+    created = call(
         "image", "create", "d.img", "--ftl", "dftl:cmt=8KiB", "--capacity", "32MiB", "--set", "device.spare=0.25"
     )
-    assert made.exit_code == 0, made.output
-    assert "ftlkit serve d.img" in made.output
+    assert created.exit_code == 0, created.output
+    assert "ftlkit serve d.img" in created.output
     document = json.loads(call("image", "info", "d.img", "--json").output)
     assert ":cmt=8KiB:" in document["description"]["stack"]
     assert document["logical_bytes"] == 32 << 20
@@ -49,8 +49,8 @@ def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result],
 def test_an_old_image_is_converted_in_its_place_and_a_link_to_it_stays_one(
     call: Callable[..., Result], tmp_path: Path
 ) -> None:
-    made = call("image", "create", "new.img", "--capacity", "16MiB", "--set", "device.spare=0.25", "--ftl", "page")
-    assert made.exit_code == 0, made.output
+    created = call("image", "create", "new.img", "--capacity", "16MiB", "--set", "device.spare=0.25", "--ftl", "page")
+    assert created.exit_code == 0, created.output
     description = json.loads(call("image", "info", "new.img", "--json").output)["description"]
     content = bytes(range(256)) * (description["geometry"]["page_size_bytes"] // 256)
     old = tmp_path / "stored" / "old.img"

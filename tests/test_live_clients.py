@@ -20,12 +20,12 @@ SIZE = 64 << 20
 
 def noise(path: Path, size: int) -> Path:
     """A file of data that does not repeat, with holes in it."""
-    made = random.Random(4)  # noqa: S311 - data that repeat from run to run
+    random_bytes = random.Random(4)  # noqa: S311 - data that repeat from run to run
     with path.open("wb") as file:
         for start in range(0, size, 1 << 20):
-            if made.random() < 0.7:
+            if random_bytes.random() < 0.7:
                 file.seek(start)
-                file.write(made.randbytes(1 << 20))
+                file.write(random_bytes.randbytes(1 << 20))
         file.truncate(size)
     return path
 

@@ -50,7 +50,7 @@ def test_mixed_clients_for_a_while(tmp_path: Path) -> None:
         ]
         for other in others:
             other.start()
-        seen = [look(disk, at) for at in moments(until)]
+        samples = [look(disk, at) for at in moments(until)]
         for other in others:
             other.join()
         for job in jobs:
@@ -58,14 +58,14 @@ def test_mixed_clients_for_a_while(tmp_path: Path) -> None:
             assert job.returncode == 0, errors
             (fio_job,) = json.loads(output[output.index("{") :])["jobs"]
             assert fio_job["error"] == 0
-        half = len(seen) // 2
-        first, second = seen[:half], seen[half:]
+        half = len(samples) // 2
+        first, second = samples[:half], samples[half:]
         for what in ("rss_bytes", "threads", "files"):
             allowed = MOST_GROWTH_BYTES if what == "rss_bytes" else 70
             most = max(one[what] for one in first)
-            assert max(one[what] for one in second) <= most + allowed, f"{what}: {[one[what] for one in seen]}"
+            assert max(one[what] for one in second) <= most + allowed, f"{what}: {[one[what] for one in samples]}"
         if LONG:
-            assert rate(second) > 0.7 * rate(first), [one["bytes"] for one in seen]
+            assert rate(second) > 0.7 * rate(first), [one["bytes"] for one in samples]
     assert fk.check_image(disk.image)["is_sound"]
 
 
@@ -120,6 +120,6 @@ def look(disk: Disk, at: float) -> dict[str, int]:
     }
 
 
-def rate(seen: list[dict[str, int]]) -> float:
+def rate(samples: list[dict[str, int]]) -> float:
     """Bytes between two looks, on average."""
-    return (seen[-1]["bytes"] - seen[0]["bytes"]) / (len(seen) - 1)
+    return (samples[-1]["bytes"] - samples[0]["bytes"]) / (len(samples) - 1)

@@ -37,7 +37,7 @@ quit
 def _git(*arguments: object, at: Path) -> str:
     """Run git there, with an author and without the user's settings."""
     who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "-c", "core.symlinks=false", *(str(argument) for argument in arguments)],
         cwd=at,
         env=os.environ | who | {"GIT_CONFIG_GLOBAL": "/dev/null"},
@@ -45,8 +45,8 @@ def _git(*arguments: object, at: Path) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def _repository(at: Path) -> Path:
@@ -212,9 +212,9 @@ def test_postmark_runs(tmp_path: Path) -> None:
         folder.mkdir()
         script = tmp_path / "script"
         script.write_text(POSTMARK.format(folder=folder), encoding="utf-8")
-        done = subprocess.run(["postmark", str(script)], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "1000 total" in done.stdout or "transactions" in done.stdout
+        process = subprocess.run(["postmark", str(script)], capture_output=True, text=True, check=False)
+        assert process.returncode == 0, process.stdout + process.stderr
+        assert "1000 total" in process.stdout or "transactions" in process.stdout
         mount.stop()
         mount.check()
 

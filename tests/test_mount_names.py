@@ -49,10 +49,10 @@ except fk.UserError as error:
 def test_python_imports_modules_made_after_the_first_import(tmp_path: Path) -> None:
     with Mount(tmp_path) as mount:
         mount.start("--format")
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", IMPORTS, str(mount.at)], capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stderr
+        assert process.returncode == 0, process.stderr
 
 
 def test_listings_have_the_inode_numbers_of_files(tmp_path: Path) -> None:
@@ -153,20 +153,20 @@ def test_a_device_of_fuse_that_nobody_may_open_is_named() -> None:
     fuse = Path("/dev/fuse")
     if os.geteuid() != 0 or not fuse.exists() or fuse.stat().st_mode & 0o006:
         pytest.skip("this needs a /dev/fuse that others may not open, and root to become somebody else")
-    with tempfile.TemporaryDirectory() as made:
-        at = Path(made)
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder)
         fk.create_image(at / "disk.img", "page", device={"capacity": "32MiB", "spare": 0.25})
         (at / "folder").mkdir()
         for path in (at, at / "folder", at / "disk.img"):
             os.chown(path, 65534, 65534)
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", AS_NOBODY, str(at / "disk.img"), str(at / "folder")],
             capture_output=True,
             text=True,
             check=False,
         )
-    text = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode == 0, text
+    text = " ".join((process.stdout + process.stderr).split())
+    assert process.returncode == 0, text
     assert "/dev/fuse cannot be opened" in text
     assert "chmod 666 /dev/fuse" in text
     assert "fusermount3" not in text

@@ -288,7 +288,7 @@ fn the_check_calls_a_worn_out_image_sound_and_it_is_served() {
         let folder = tempfile::tempdir().expect("a folder");
         let device = sim::study::DeviceText { endurance: Some(Count(4)), ..small_device() };
         let image = create_on(folder.path(), ftl, &device);
-        let held = wear_out(&image);
+        let contents = wear_out(&image);
         // A recovery erases blocks, and what is worn out fails at that: the second one finds more
         // bad blocks than the first.
         for _ in 0..2 {
@@ -297,7 +297,7 @@ fn the_check_calls_a_worn_out_image_sound_and_it_is_served() {
             assert_eq!(report.unreadable_count, 0, "{ftl}");
             let server = serve(&image);
             let mut client = Client::connect(&image).expect("a connection");
-            for (page, &content) in (0..).zip(&held) {
+            for (page, &content) in (0..).zip(&contents) {
                 assert_eq!(client.read(page * 4096, 4096), Ok(vec![content; 4096]), "{ftl}, page {page}");
             }
             drop(client);
@@ -310,15 +310,15 @@ fn the_check_calls_a_worn_out_image_sound_and_it_is_served() {
 fn wear_out(image: &Path) -> Vec<u8> {
     let server = serve(image);
     let mut client = Client::connect(image).expect("a connection");
-    let (mut held, mut rng) = (vec![0; 1024], SeededRng::new(5));
+    let (mut contents, mut rng) = (vec![0; 1024], SeededRng::new(5));
     for writes in 0..100_000_u32 {
         let (page, content) = (rng.below(1024), (writes % 255) as u8 + 1);
         if client.write(page * 4096, &[content; 4096]) != 0 {
             drop(client);
             server.stop().expect("a clean stop");
-            return held;
+            return contents;
         }
-        held[page as usize] = content;
+        contents[page as usize] = content;
     }
     panic!("the flash does not wear out");
 }

@@ -92,18 +92,18 @@ fn connections_that_never_finish_shaking_hands_keep_nobody_out() {
     let image = create(folder.path(), "page");
     let limits = Limits { handshakes: 8, ..Limits::default() };
     let server = serve_within(&image, limits);
-    let connect = |said: &[u8]| {
+    let connect = |greeting: &[u8]| {
         let mut stream = UnixStream::connect(socket(&image)).expect("a connection");
         // Those that came before may be sent away for it; and so may this one.
-        let _ = stream.write_all(said);
+        let _ = stream.write_all(greeting);
         stream
     };
-    let said = b"\0\0\0\x03IHAVEOPT";
-    let half: Vec<_> = (0..40).map(|i| connect(&said[..i % said.len()])).collect();
+    let greeting = b"\0\0\0\x03IHAVEOPT";
+    let half: Vec<_> = (0..40).map(|i| connect(&greeting[..i % greeting.len()])).collect();
     let mut client = Client::connect(&image).expect("a place, at once");
     assert_eq!(client.read(0, 512).expect("served"), [0; 512]);
     // The oldest went, the client stays however many more come.
-    let more: Vec<_> = (0..40).map(|_| connect(said)).collect();
+    let more: Vec<_> = (0..40).map(|_| connect(greeting)).collect();
     assert_eq!(client.read(0, 512).expect("served"), [0; 512]);
     eventually("the oldest is closed", || is_closed(&half[0]));
     let begun = Instant::now();
@@ -132,9 +132,9 @@ fn a_handshake_has_one_deadline_however_slowly_it_goes_on() {
 /// Whether the server has closed the line.
 fn is_closed(stream: &UnixStream) -> bool {
     stream.set_nonblocking(true).expect("a mode");
-    let mut said = [0; 64];
+    let mut reply = [0; 64];
     loop {
-        match (&*stream).read(&mut said) {
+        match (&*stream).read(&mut reply) {
             Ok(0) => return true,
             Ok(_) => {}
             Err(error) => return error.kind() != std::io::ErrorKind::WouldBlock,

@@ -42,8 +42,8 @@ fn exercise(client: &mut Client, copy: &mut [u8], rng: &mut SeededRng, requests:
 
 fn compare(client: &mut Client, copy: &[u8]) {
     for (i, chunk) in copy.chunks(1 << 18).enumerate() {
-        let got = client.read((i << 18) as u64, chunk.len()).expect("readable");
-        if let Some(at) = got.iter().zip(chunk).position(|(got, expected)| got != expected) {
+        let bytes_read = client.read((i << 18) as u64, chunk.len()).expect("readable");
+        if let Some(at) = bytes_read.iter().zip(chunk).position(|(bytes_read, expected)| bytes_read != expected) {
             panic!("byte {} differs", (i << 18) + at);
         }
     }
@@ -112,9 +112,9 @@ fn writes_that_were_acknowledged_survive_every_kind_of_cut() {
             };
             let mut client = Client::connect(&image).expect("after the cut");
             let (range, data) = doubtful;
-            let found = client.read(range.start as u64, 4096).expect("readable");
-            assert!(found == data || found == copy[range.clone()], "{scheme}: a page of neither content");
-            copy[range].copy_from_slice(&found);
+            let bytes_read = client.read(range.start as u64, 4096).expect("readable");
+            assert!(bytes_read == data || bytes_read == copy[range.clone()], "{scheme}: a page of neither content");
+            copy[range].copy_from_slice(&bytes_read);
         }
         let mut client = Client::connect(&image).expect("a connection");
         compare(&mut client, &copy);

@@ -15,7 +15,7 @@ pub(crate) fn all(tree: &mut Tree<Memory>) -> Files {
 }
 
 pub(crate) fn try_all(tree: &mut Tree<Memory>) -> Result<Files, FileError> {
-    let mut found = Files::new();
+    let mut files = Files::new();
     let mut folders = vec![(String::new(), ROOT)];
     while let Some((path, folder)) = folders.pop() {
         for listed in tree.list(folder)? {
@@ -23,13 +23,13 @@ pub(crate) fn try_all(tree: &mut Tree<Memory>) -> Result<Files, FileError> {
             let full = format!("{path}/{}", listed.name);
             if listed.is_folder {
                 folders.push((full.clone(), number));
-                found.insert(full, None);
+                files.insert(full, None);
             } else {
-                found.insert(full, Some(tree.read(number, 0, bytes as u32)?));
+                files.insert(full, Some(tree.read(number, 0, bytes as u32)?));
             }
         }
     }
-    Ok(found)
+    Ok(files)
 }
 
 /// Removes everything; whatever is not free then was lost.
@@ -48,9 +48,9 @@ fn empty(tree: &mut Tree<Memory>) {
 }
 
 fn write(tree: &mut Tree<Memory>, folder: u64, name: &str, bytes: &[u8]) -> Result<(), FileError> {
-    let made = tree.create(folder, name, false)?;
-    tree.write(made.number, 0, bytes)?;
-    tree.close(made.number)
+    let file = tree.create(folder, name, false)?;
+    tree.write(file.number, 0, bytes)?;
+    tree.close(file.number)
 }
 
 /// What programs do, with everything made safe now and then; `safe` is told what there is then,
@@ -98,10 +98,10 @@ pub(crate) fn script(tree: &mut Tree<Memory>, mut safe: impl FnMut(Files, bool))
 }
 
 /// Whether files are those of one moment, or of the next: in place, page by page.
-pub(crate) fn is_between(found: &Files, old: &Files, new: &Files) -> bool {
+pub(crate) fn is_between(contents: &Files, old: &Files, new: &Files) -> bool {
     [old, new].into_iter().any(|names| {
-        names.keys().eq(found.keys())
-            && found.iter().all(|(path, bytes)| match (bytes, &names[path]) {
+        names.keys().eq(contents.keys())
+            && contents.iter().all(|(path, bytes)| match (bytes, &names[path]) {
                 (None, None) => true,
                 (Some(bytes), Some(whole)) => {
                     let other = |files: &Files, page: usize, bytes: &[u8]| {
@@ -120,14 +120,14 @@ pub(crate) fn is_between(found: &Files, old: &Files, new: &Files) -> bool {
 }
 
 /// What differs from both, for whoever looks for the reason.
-pub(crate) fn difference(found: &Files, old: &Files, new: &Files) -> String {
+pub(crate) fn difference(contents: &Files, old: &Files, new: &Files) -> String {
     let short = |files: &Files| -> Vec<String> {
         let sum = |bytes: &Option<Vec<u8>>| {
             bytes.as_ref().map(|bytes| (bytes.len(), bytes.iter().map(|&b| u64::from(b)).sum::<u64>()))
         };
         files.iter().map(|(path, bytes)| format!("{path} {:?}", sum(bytes))).collect()
     };
-    format!("\nfound {:?}\nold {:?}\nnew {:?}", short(found), short(old), short(new))
+    format!("\nfound {:?}\nold {:?}\nnew {:?}", short(contents), short(old), short(new))
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn at_whatever_moment_the_power_is_cut_the_volume_is_as_it_was_or_as_it_should_b
             cuts += 1;
             device.restart();
             let mut tree = device.mounted();
-            let found = all(&mut tree);
-            assert!(is_between(&found, &old, &new), "cut at {at}, {survives:?}: {}", difference(&found, &old, &new));
+            let files = all(&mut tree);
+            assert!(is_between(&files, &old, &new), "cut at {at}, {survives:?}: {}", difference(&files, &old, &new));
             empty(&mut tree);
             assert_eq!(tree.space().free, free, "cut at {at}, {survives:?}");
             tree.unmount().expect("power");

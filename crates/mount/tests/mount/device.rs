@@ -158,18 +158,18 @@ impl Device for Memory {
         if state.is_off {
             return Err(DeviceError::NoPower);
         }
-        let mut done = 0;
-        while done < into.len() {
-            let at = offset + done as u64;
+        let mut copied = 0;
+        while copied < into.len() {
+            let at = offset + copied as u64;
             let (page, within) = (at / PAGE as u64, at as usize % PAGE);
-            let length = (PAGE - within).min(into.len() - done);
+            let length = (PAGE - within).min(into.len() - copied);
             let waiting = state.waiting.iter().rev().find(|(waits, _)| *waits == page);
-            let found = waiting.map_or_else(|| state.pages.get(&page), |(_, bytes)| bytes.as_ref());
-            match found {
-                Some(bytes) => into[done..done + length].copy_from_slice(&bytes[within..within + length]),
-                None => into[done..done + length].fill(0),
+            let page_bytes = waiting.map_or_else(|| state.pages.get(&page), |(_, bytes)| bytes.as_ref());
+            match page_bytes {
+                Some(bytes) => into[copied..copied + length].copy_from_slice(&bytes[within..within + length]),
+                None => into[copied..copied + length].fill(0),
             }
-            done += length;
+            copied += length;
         }
         Ok(())
     }

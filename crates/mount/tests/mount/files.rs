@@ -10,7 +10,7 @@ use mount::{Changes, FileError, ROOT, Tree};
 use crate::crash::all;
 use crate::device::Memory;
 
-pub(crate) fn made(tree: &mut Tree<Memory>, name: &str, bytes: &[u8]) -> u64 {
+pub(crate) fn create_file(tree: &mut Tree<Memory>, name: &str, bytes: &[u8]) -> u64 {
     let number = tree.create(ROOT, name, false).expect("room").number;
     tree.write(number, 0, bytes).expect("room");
     number
@@ -20,7 +20,7 @@ pub(crate) fn made(tree: &mut Tree<Memory>, name: &str, bytes: &[u8]) -> u64 {
 fn what_is_written_is_read_also_with_holes_and_after_truncation() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
-    let file = made(&mut tree, "Read Me.txt", b"hello");
+    let file = create_file(&mut tree, "Read Me.txt", b"hello");
     tree.write(file, 10_000, b"far").expect("room");
     let mut expected = vec![0; 10_003];
     expected[..5].copy_from_slice(b"hello");
@@ -40,9 +40,9 @@ fn what_is_written_is_read_also_with_holes_and_after_truncation() {
     tree.set(file, changes).expect("power");
     tree.unmount().expect("power");
     let mut tree = device.mounted();
-    let found = tree.lookup(ROOT, "READ ME.TXT").expect("case does not matter");
-    assert_eq!((found.bytes, found.modified, found.is_read_only), (5_000, 1_700_000_000, true));
-    assert_eq!(tree.read(found.number, 0, 1 << 20).expect("readable"), expected);
+    let file = tree.lookup(ROOT, "READ ME.TXT").expect("case does not matter");
+    assert_eq!((file.bytes, file.modified, file.is_read_only), (5_000, 1_700_000_000, true));
+    assert_eq!(tree.read(file.number, 0, 1 << 20).expect("readable"), expected);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_file_that_is_removed_while_it_is_open_stays_until_it_is_closed() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
     let free = tree.space().free;
-    let file = made(&mut tree, "tmp", &[1; 10_000]);
+    let file = create_file(&mut tree, "tmp", &[1; 10_000]);
     tree.remove(ROOT, "tmp").expect("a file");
     assert!(matches!(tree.lookup(ROOT, "tmp"), Err(FileError::NotFound)));
     assert!(matches!(tree.lookup(ROOT, ".ftlkit-removed-1"), Err(FileError::NotFound)));
@@ -78,9 +78,9 @@ fn a_file_that_is_removed_while_it_is_open_stays_until_it_is_closed() {
     tree.write(file, 10_000, &[2; 10]).expect("room");
     assert_eq!(tree.read(file, 9_999, 10).expect("readable"), [1, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
     // Another of the same name is another one, also in its place.
-    let other = made(&mut tree, "tmp", b"other");
+    let other = create_file(&mut tree, "tmp", b"other");
     assert_ne!(other, file);
-    made(&mut tree, "new", b"newer");
+    create_file(&mut tree, "new", b"newer");
     tree.rename((ROOT, "new"), (ROOT, "tmp"), true).expect("replaced");
     assert_eq!(tree.read(other, 0, 10).expect("readable"), b"other");
     tree.close(file).expect("open");
@@ -88,8 +88,8 @@ fn a_file_that_is_removed_while_it_is_open_stays_until_it_is_closed() {
     assert!(matches!(tree.read(file, 0, 1), Err(FileError::NotFound)));
     assert_eq!(tree.space().free, free - 1);
     // Whoever is never closed goes when the volume is mounted again.
-    let left = made(&mut tree, "left", &[1; 10_000]);
-    tree.open(left).expect("there");
+    let removed = create_file(&mut tree, "left", &[1; 10_000]);
+    tree.open(removed).expect("there");
     tree.remove(ROOT, "left").expect("a file");
     tree.sync().expect("power");
     drop(tree);
@@ -104,7 +104,7 @@ fn what_is_not_possible_is_refused_and_changes_nothing() {
     let mut tree = device.mounted();
     let outer = tree.create_folder(ROOT, "outer").expect("room").number;
     let inner = tree.create_folder(outer, "inner").expect("room").number;
-    let file = made(&mut tree, "file", b"x");
+    let file = create_file(&mut tree, "file", b"x");
     let before = all(&mut tree);
     assert!(matches!(tree.rename((ROOT, "outer"), (inner, "x"), true), Err(FileError::InItself)));
     assert!(matches!(tree.rename((ROOT, "outer"), (ROOT, "file"), true), Err(FileError::NotFolder)));
@@ -148,14 +148,14 @@ fn a_full_volume_refuses_what_has_no_room_and_keeps_the_rest() {
     tree.close(file).expect("open");
     tree.sync().expect("power");
     assert!(device.state().trimmed >= written / 4096, "{} pages trimmed", device.state().trimmed);
-    made(&mut tree, "again", &part);
+    create_file(&mut tree, "again", &part);
 }
 
 #[test]
 fn a_device_for_reading_alone_is_read_also_after_a_cut() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
-    made(&mut tree, "file", &[3; 5_000]);
+    create_file(&mut tree, "file", &[3; 5_000]);
     // The cut falls between the journal and the places of its pages.
     let now = device.state().operations;
     device.state().cut_at = Some(now + 6);
@@ -174,7 +174,7 @@ fn a_device_for_reading_alone_is_read_also_after_a_cut() {
 fn data_of_files_carry_the_degree_of_their_type_and_tables_nothing() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
-    let (hot, cold) = (made(&mut tree, "a.log", &[1; 4_096]), made(&mut tree, "b.jpg", &[2; 4_096]));
+    let (hot, cold) = (create_file(&mut tree, "a.log", &[1; 4_096]), create_file(&mut tree, "b.jpg", &[2; 4_096]));
     for number in [hot, cold] {
         tree.close(number).expect("open");
         tree.open(number).expect("there");
@@ -184,7 +184,7 @@ fn data_of_files_carry_the_degree_of_their_type_and_tables_nothing() {
     }
     let news = tree.news("/mnt").expect("intervals have ended");
     assert_eq!((news.intervals, news.mounted_at.as_str()), (2, "/mnt"));
-    let degree = |name: &str| news.types.iter().find(|found| found.file_type == name).expect("seen").degree;
+    let degree = |name: &str| news.types.iter().find(|rating| rating.file_type == name).expect("seen").degree;
     assert!(degree(".log") > degree(".jpg"), "{news:?}");
     assert_eq!(tree.news("/mnt"), None);
     tree.sync().expect("power");
@@ -239,7 +239,7 @@ fn a_file_grows_over_what_was_freed_by_more_than_the_journal_has_room_for() {
     let device = Memory::formatted(64);
     let mut tree = device.mounted();
     // Of 60 MiB, so that most of what comes next must lie where this was.
-    let file = made(&mut tree, "big", b"big");
+    let file = create_file(&mut tree, "big", b"big");
     tree.open(file).expect("a file");
     for at in 0..50 {
         tree.write(file, at << 20, &vec![7; 1 << 20]).expect("room");
@@ -258,8 +258,8 @@ fn a_file_grows_over_what_was_freed_by_more_than_the_journal_has_room_for() {
     assert_eq!(tree.attributes(file).expect("there").bytes, (30 << 20) + 3);
     tree.unmount().expect("power");
     let mut tree = device.mounted();
-    let found = tree.lookup(ROOT, "big").expect("there").number;
-    assert!(tree.read(found, 0, 1 << 26).expect("readable") == expected);
+    let file = tree.lookup(ROOT, "big").expect("there").number;
+    assert!(tree.read(file, 0, 1 << 26).expect("readable") == expected);
 }
 
 #[test]
@@ -285,18 +285,18 @@ fn what_another_system_called_like_hidden_files_is_seen_and_kept_and_no_open_fil
     for name in [names[0], names[1], ".ftlkit-removed-3"] {
         tree.lookup(ROOT, name).expect(name);
     }
-    let found = tree.lookup(ROOT, "inner").expect("a folder").number;
-    assert_eq!(tree.list(found).expect("readable").len(), 1);
+    let folder = tree.lookup(ROOT, "inner").expect("a folder").number;
+    assert_eq!(tree.list(folder).expect("readable").len(), 1);
     assert!(matches!(tree.lookup(ROOT, ".ftlkit-removed-4"), Err(FileError::NotFound)), "left over");
-    let open = made(&mut tree, "open.txt", b"kept");
+    let open = create_file(&mut tree, "open.txt", b"kept");
     tree.open(open).expect("a file");
     tree.remove(ROOT, "open.txt").expect("there");
     assert_eq!(tree.read(open, 0, 9).expect("readable"), b"kept");
     let listed = tree.list(ROOT).expect("readable");
     assert_eq!(listed.len(), 4, "{listed:?}");
     for alias in ["FTLKIT~1", "FTLKIT~2", "FTLKIT~3", "FTLKIT~4", ".ftlkit-removed-2"] {
-        if let Ok(found) = tree.lookup(ROOT, alias) {
-            assert_ne!(found.number, open, "{alias}");
+        if let Ok(entry) = tree.lookup(ROOT, alias) {
+            assert_ne!(entry.number, open, "{alias}");
         }
     }
     tree.remove(ROOT, names[0]).expect("it is an ordinary file");
@@ -309,7 +309,7 @@ fn hidden_names_are_hidden_in_capitals_too() {
     for name in [".ftlkit-removed-1", ".FTLKIT-Removed-1"] {
         assert!(matches!(tree.create(ROOT, name, false), Err(FileError::Fat(FatError::BadName))), "{name}");
     }
-    let file = made(&mut tree, "open.txt", b"kept");
+    let file = create_file(&mut tree, "open.txt", b"kept");
     tree.open(file).expect("a file");
     tree.remove(ROOT, "open.txt").expect("there");
     assert_eq!(tree.read(file, 0, 9).expect("readable"), b"kept");

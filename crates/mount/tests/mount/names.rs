@@ -4,11 +4,11 @@ use fat::{CodePage, FatError};
 use mount::{Changes, FileError, ROOT, Tree};
 
 use crate::device::Memory;
-use crate::files::made;
+use crate::files::create_file;
 
 fn time(tree: &Tree<Memory>, number: u64) -> (i64, u32) {
-    let found = tree.attributes(number).expect("there");
-    (found.modified, found.modified_ns)
+    let attributes = tree.attributes(number).expect("there");
+    (attributes.modified, attributes.modified_ns)
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_folder_whose_names_change_has_a_later_time() {
     changed(&tree, "remove", [false, false, true]);
     tree.remove_folder(other, "inner").expect("empty");
     changed(&tree, "remove a folder", [false, false, true]);
-    made(&mut tree, "in the root", b"");
+    create_file(&mut tree, "in the root", b"");
     changed(&tree, "create in the root", [true, false, false]);
     assert!(matches!(tree.create(folder, "a:b", false), Err(FileError::Fat(FatError::BadName))));
     changed(&tree, "what fails", [false, false, false]);
@@ -51,12 +51,12 @@ fn a_folder_whose_names_change_has_a_later_time() {
     assert_eq!(time(&tree, folder), (1_700_000_000, 0));
     tree.set(ROOT, Changes { modified: Some(1_700_000_001), ..Changes::default() }).expect("power");
     assert_eq!(time(&tree, ROOT), (1_700_000_001, 0));
-    let there = time(&tree, other).0;
+    let modified = time(&tree, other).0;
     tree.unmount().expect("power");
     let mut tree = device.mounted();
     let folder = tree.lookup(ROOT, "folder").expect("there").number;
     let other = tree.lookup(ROOT, "other").expect("there").number;
-    assert_eq!((time(&tree, folder), time(&tree, other)), ((1_700_000_000, 0), (there / 2 * 2, 0)));
+    assert_eq!((time(&tree, folder), time(&tree, other)), ((1_700_000_000, 0), (modified / 2 * 2, 0)));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_folder_lists_the_numbers_that_its_files_have() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
     for name in ["one", "two", "three"] {
-        let file = made(&mut tree, name, b"");
+        let file = create_file(&mut tree, name, b"");
         tree.close(file).expect("open");
     }
     tree.create_folder(ROOT, "four").expect("room");
@@ -76,7 +76,7 @@ fn a_folder_lists_the_numbers_that_its_files_have() {
     }
     assert_eq!(tree.list(ROOT).expect("readable"), listed);
     tree.remove(ROOT, "two").expect("a file");
-    let new = made(&mut tree, "two", b"");
+    let new = create_file(&mut tree, "two", b"");
     assert!(listed.iter().all(|entry| entry.number != new), "the number of another file");
 }
 
@@ -85,14 +85,14 @@ fn the_short_name_of_a_removed_open_file_is_free() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
     let free = tree.space().free;
-    let open: Vec<u64> = (0..3).map(|i| made(&mut tree, &format!("open {i}"), &[i; 3_000])).collect();
+    let open: Vec<u64> = (0..3).map(|i| create_file(&mut tree, &format!("open {i}"), &[i; 3_000])).collect();
     for i in 0..3 {
         tree.remove(ROOT, &format!("open {i}")).expect("a file");
     }
     for (i, name) in ["FTLKIT~1", "ftlkit~2", "FTLKIT~3"].into_iter().enumerate() {
         assert!(matches!(tree.lookup(ROOT, name), Err(FileError::NotFound)), "{name}");
         if i == 0 {
-            made(&mut tree, name, b"new");
+            create_file(&mut tree, name, b"new");
         } else if i == 1 {
             tree.create_folder(ROOT, name).expect("free");
         } else {
@@ -119,15 +119,15 @@ fn names_of_another_code_page_are_kept_apart() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted_in(CodePage::Cp850);
     for (content, name) in (0..).zip(["Ñandú.txt", "Ôter.txt", "Õ", "õ2", "漢"]) {
-        made(&mut tree, name, &[content; 100]);
+        create_file(&mut tree, name, &[content; 100]);
     }
     assert!(matches!(tree.create(ROOT, "ñANDÚ.TXT", false), Err(FileError::Fat(FatError::Exists))));
     tree.unmount().expect("power");
     for code_page in [CodePage::Cp850, CodePage::Cp437] {
         let mut tree = device.mounted_in(code_page);
         for (content, name) in (0_u8..).zip(["ñandú.txt", "ÔTER.txt", "Õ", "õ2", "漢"]) {
-            let found = tree.lookup(ROOT, name).expect(name).number;
-            assert_eq!(tree.read(found, 0, 100).expect("readable"), [content; 100], "{name}");
+            let file = tree.lookup(ROOT, name).expect(name).number;
+            assert_eq!(tree.read(file, 0, 100).expect("readable"), [content; 100], "{name}");
         }
         assert_eq!(tree.list(ROOT).expect("readable").len(), 5);
     }
@@ -137,7 +137,7 @@ fn names_of_another_code_page_are_kept_apart() {
 fn a_file_that_grows_by_much_is_not_filled_with_writes() {
     let device = Memory::formatted(64);
     let mut tree = device.mounted();
-    let old = made(&mut tree, "old", &vec![7; 1 << 20]);
+    let old = create_file(&mut tree, "old", &vec![7; 1 << 20]);
     for at in 1..40 {
         tree.write(old, at << 20, &vec![7; 1 << 20]).expect("room");
     }
@@ -145,7 +145,7 @@ fn a_file_that_grows_by_much_is_not_filled_with_writes() {
     // The clusters that it gets held something else a moment ago.
     tree.close(old).expect("open");
     tree.remove(ROOT, "old").expect("a file");
-    let file = made(&mut tree, "file", b"begin");
+    let file = create_file(&mut tree, "file", b"begin");
     device.state().written.clear();
     tree.set(file, Changes { bytes: Some((50 << 20) + 5), ..Changes::default() }).expect("room");
     tree.write(file, (50 << 20) + 5, b"end").expect("room");
@@ -183,11 +183,11 @@ fn a_file_that_grows_while_the_power_is_cut_shows_nothing_of_others() {
     loop {
         let device = Memory::formatted(24);
         let mut tree = device.mounted();
-        let old = made(&mut tree, "old", &vec![7; 12 << 20]);
+        let old = create_file(&mut tree, "old", &vec![7; 12 << 20]);
         tree.close(old).expect("open");
         tree.sync().expect("power");
         tree.remove(ROOT, "old").expect("a file");
-        let file = made(&mut tree, "file", b"begin");
+        let file = create_file(&mut tree, "file", b"begin");
         let first = device.state().operations;
         device.state().cut_at = Some(first + at);
         let grown = tree.set(file, Changes { bytes: Some(8 << 20), ..Changes::default() });

@@ -6,7 +6,7 @@ use mount::{Changes, FileError, ROOT, Tree};
 
 use crate::crash::{Files, all, difference, is_between, script};
 use crate::device::{Memory, Survives};
-use crate::files::made;
+use crate::files::create_file;
 
 fn refused<T: std::fmt::Debug>(result: Result<T, FileError>, what: &str) {
     let error = result.expect_err(what);
@@ -38,7 +38,7 @@ fn changes_are_refused(tree: &mut Tree<Memory>) {
 fn a_worn_out_device_is_mounted_read_only() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
-    made(&mut tree, "file", &[3; 5_000]);
+    create_file(&mut tree, "file", &[3; 5_000]);
     tree.unmount().expect("power");
     drop(tree);
     device.state().worn_at = Some(0);
@@ -90,17 +90,17 @@ fn flash_that_wears_out_at_any_write_loses_nothing_silently() {
         if shown.is_some() {
             changes_are_refused(&mut tree);
         }
-        let (lost, left) = (tree.lost(), tree.unmount());
+        let (lost, unmounted) = (tree.lost(), tree.unmount());
         // Whoever asks is told, by the sync of each file that is not kept and at the end.
-        assert_eq!(left.is_err(), lost.is_some(), "{at}: {left:?} {lost:?}");
+        assert_eq!(unmounted.is_err(), lost.is_some(), "{at}: {unmounted:?} {lost:?}");
         drop(tree);
         device.restart();
         let mut tree = device.mounted();
         assert!(tree.is_read_only());
-        let found = all(&mut tree);
-        assert!(is_between(&found, &old, &new), "worn out at {at}: {}", difference(&found, &old, &new));
+        let contents = all(&mut tree);
+        assert!(is_between(&contents, &old, &new), "worn out at {at}: {}", difference(&contents, &old, &new));
         if let (Some(shown), None) = (&shown, &lost) {
-            assert_eq!(differing(shown, &found), BTreeSet::new(), "worn out at {at}: nothing was said to be lost");
+            assert_eq!(differing(shown, &contents), BTreeSet::new(), "worn out at {at}: nothing was said to be lost");
         }
         if let Some(lost) = lost {
             losses += 1;
@@ -126,19 +126,19 @@ fn closing_tells_what_is_not_kept_where_the_flash_is_nearly_worn_out() {
             .map(|number| {
                 let file = tree.create(ROOT, &format!("file {number}"), false)?.number;
                 tree.write(file, 0, &[number; 9_000])?;
-                let told = tree.flush(file);
+                let closing = tree.flush(file);
                 tree.close(file)?;
-                told
+                closing
             })
             .collect();
         let is_worn_out = tree.is_worn_out();
         drop(tree);
         device.restart();
-        let found = all(&mut device.mounted());
-        for (number, told) in (0_u8..).zip(&closed) {
-            refused += usize::from(told.is_err());
-            let file = found.get(&format!("/file {number}")).cloned().flatten();
-            assert!(told.is_err() || file == Some(vec![number; 9_000]), "worn out at {at}: file {number}");
+        let contents = all(&mut device.mounted());
+        for (number, closing) in (0_u8..).zip(&closed) {
+            refused += usize::from(closing.is_err());
+            let file = contents.get(&format!("/file {number}")).cloned().flatten();
+            assert!(closing.is_err() || file == Some(vec![number; 9_000]), "worn out at {at}: file {number}");
         }
         if !is_worn_out {
             assert!(closed.iter().all(Result::is_ok), "{closed:?}");
@@ -150,7 +150,7 @@ fn closing_tells_what_is_not_kept_where_the_flash_is_nearly_worn_out() {
     // With spares enough, closing writes nothing.
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
-    let file = made(&mut tree, "file", &[7; 9_000]);
+    let file = create_file(&mut tree, "file", &[7; 9_000]);
     let before = device.state().operations;
     tree.flush(file).expect("accepted");
     assert_eq!(device.state().operations, before);
@@ -160,10 +160,10 @@ fn closing_tells_what_is_not_kept_where_the_flash_is_nearly_worn_out() {
 fn a_sync_tells_of_each_file_whether_it_is_kept() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
-    let safe = made(&mut tree, "safe", &[1; 5_000]);
+    let safe = create_file(&mut tree, "safe", &[1; 5_000]);
     let folder = tree.create_folder(ROOT, "folder").expect("room").number;
     tree.sync().expect("power");
-    let changed = made(&mut tree, "changed", &[2; 5_000]);
+    let changed = create_file(&mut tree, "changed", &[2; 5_000]);
     let inner = tree.create(folder, "inner", false).expect("room").number;
     tree.write(inner, 0, &[3; 12_000]).expect("room");
     let now = device.state().operations;
@@ -191,10 +191,10 @@ fn names_that_cannot_be_kept_are_told_and_stay_as_they_were() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
     for name in ["removed", "renamed"] {
-        let file = made(&mut tree, name, &[1; 5_000]);
+        let file = create_file(&mut tree, name, &[1; 5_000]);
         tree.close(file).expect("open");
     }
-    let open = made(&mut tree, "open", b"kept while it is open");
+    let open = create_file(&mut tree, "open", b"kept while it is open");
     tree.sync().expect("power");
     let before = all(&mut tree);
     tree.remove(ROOT, "removed").expect("a file");
