@@ -237,7 +237,7 @@ pub struct FtlText {
 }
 
 impl FtlText {
-    /// The table of a stack.
+    /// The `[[ftl]]` table that says the same as a stack's text.
     pub fn of(stack: &Stack, label: Option<String>) -> Self {
         let texts =
             |part: &Part| part.settings.iter().map(|(key, value)| (key.clone(), Setting(value.clone()))).collect();

@@ -26,7 +26,7 @@ use crate::port::flash_port::FlashPort;
 use crate::port::label::Content;
 use crate::port::timing::Device;
 
-/// All blocks of a device.
+/// What each block is used for, which are free, and which free one is taken next.
 #[derive(Debug)]
 pub struct BlockManager {
     geometry: Geometry,
@@ -299,7 +299,7 @@ impl BlockManager {
         self.spares.used > 0 || self.was_recovered
     }
 
-    /// What a block is used for.
+    /// Whether a block is free, bad, or in use, and for what.
     pub fn use_of(&self, pbn: Pbn) -> Use {
         debug_assert!(pbn.index() < self.uses.len(), "there is no {pbn} of {} blocks", self.uses.len());
         self.uses[pbn.index()]
@@ -323,7 +323,7 @@ impl BlockManager {
         if self.use_of(pbn) == Use::Bad { RelocateOutcome::Retired } else { RelocateOutcome::Done }
     }
 
-    /// Free blocks of the device.
+    /// How many blocks can be taken before something has to be collected or merged.
     #[inline]
     pub fn free(&self) -> usize {
         self.pool.len()
@@ -348,7 +348,7 @@ impl BlockManager {
         query(&mut *self.policy, &Facts { uses: &self.uses, erases: &self.erases, geometry, homes });
     }
 
-    /// The geometry, where content stays on its die.
+    /// The geometry by which the wear policy tells dies apart; none where content may change dies.
     fn of_dies(&self) -> Option<Geometry> {
         self.stays_on_die.then_some(self.geometry)
     }
@@ -371,7 +371,7 @@ impl BlockManager {
 struct Facts<'a> {
     uses: &'a [Use],
     erases: &'a [u32],
-    /// Where content stays on its die.
+    /// To tell dies apart; none where content may change dies.
     geometry: Option<Geometry>,
     homes: Option<&'a dyn Homes>,
 }

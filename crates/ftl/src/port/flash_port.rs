@@ -30,7 +30,7 @@ pub struct Awaited {
 }
 
 impl Awaited {
-    /// Nothing: it is over.
+    /// An end that nobody has to wait for.
     pub const NOTHING: Self = Self { end: Moment::ZERO, clock: 0 };
 }
 
@@ -49,11 +49,11 @@ pub struct FlashPort<D: Device> {
     /// What the next operation follows.
     cursor: Moment,
     cause: Cause,
-    /// Pages of the request in hand that are no news of the host's, in order.
+    /// Pages added to the request as padding, sorted.
     padding: Vec<Lpn>,
-    /// Number of the detached work in hand, 0 for none.
+    /// Id of the background job whose operations are issued now; 0 for foreground work.
     chain: u32,
-    /// Numbers given so far.
+    /// Id of the background job that began last.
     chains: u32,
     tally: Tally,
     /// Ends of the collections of each channel that may not be over.
@@ -154,7 +154,7 @@ impl<D: Device> FlashPort<D> {
         Ok((Role::Lost, Content::New(D::Data::default())))
     }
 
-    /// Programs a page.
+    /// Programs a page: new content under a new version, a copy under the version that it has.
     #[inline]
     pub fn put(&mut self, ppn: Ppn, label: Label, content: Content<D::Data>) -> Result<(), FtlError> {
         match content {
@@ -208,7 +208,8 @@ impl<D: Device> FlashPort<D> {
         }
     }
 
-    /// Erases a block.
+    /// Erases a block, counts the erase and moves the cursor to its end. A block that cannot be
+    /// erased is an error like any other of flash: its owner retires it.
     #[inline]
     pub fn erase(&mut self, pbn: Pbn) -> Result<(), FtlError> {
         match self.device.erase(pbn) {
@@ -331,7 +332,7 @@ impl<D: Device> FlashPort<D> {
         }
     }
 
-    /// Does work under a cause.
+    /// Charges all operations of some work to a cause; an inner call overrides an outer one.
     #[inline]
     pub fn with_cause<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
         let before = std::mem::replace(&mut self.cause, cause);
@@ -349,12 +350,13 @@ impl<D: Device> FlashPort<D> {
         result
     }
 
-    /// Whether the host's page in hand is no news of the host's.
+    /// Whether a page is padding, and so charged to [`Cause::Padding`].
     fn pads(&self, logical: u32) -> bool {
         self.cause == Cause::Host && self.padding.binary_search(&Lpn::new(logical)).is_ok()
     }
 
-    /// Counts an event.
+    /// Counts an event that is no flash operation, such as a cache hit; it is in the results as
+    /// `notes.NAME`.
     #[inline]
     pub fn note(&mut self, note: Note) {
         self.tally.add_note(note);
@@ -414,7 +416,7 @@ impl<D: Device> FlashPort<D> {
         self.cursor = Moment::at(at);
     }
 
-    /// The time.
+    /// Virtual time now. Whoever asks decides by time, so its preparation runs with the clock on.
     #[inline]
     pub fn now(&self) -> Nanos {
         self.asked_of_time.set(true);

@@ -38,7 +38,7 @@ const MIN_WARRANTY_YEARS: f64 = 0.01;
 const MAX_WARRANTY_YEARS: f64 = 100.0;
 const NS_A_DAY: f64 = 86_400e9;
 
-/// A checked study.
+/// A study whose relations are checked: what its runs share.
 #[derive(Clone, Debug)]
 pub(crate) struct Experiment {
     pub(crate) name: Option<String>,
@@ -61,7 +61,7 @@ pub(crate) struct Experiment {
     /// Years over which drive writes a day are told.
     pub(crate) warranty_years: f64,
     pub(crate) verify: bool,
-    /// What the study says of it.
+    /// The study's `run.memory_limit`.
     pub(crate) memory_limit: Option<Bytes>,
     /// Requests at the beginning that are not measured.
     pub(crate) skip: u64,
@@ -75,9 +75,9 @@ pub(crate) struct Experiment {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) label: String,
-    /// What the study sets.
+    /// The stack with the parameters that the study sets.
     pub(crate) stack: Stack,
-    /// With what it does not set.
+    /// The same with every parameter, defaults included.
     pub(crate) resolved: Resolved,
 }
 

@@ -357,7 +357,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         }))
     }
 
-    /// How things stand.
+    /// The counts from which the measured part is told apart.
     fn before(&self) -> Before {
         let blocks = self.experiment.device.layout().good_blocks;
         let Experiment { survey, skip, .. } = self.experiment;

@@ -65,7 +65,7 @@ impl Few {
         self.causes |= 1 << cause as u32;
     }
 
-    /// Those that there is something of, by index.
+    /// Causes with their nanoseconds, without those of which there are none.
     #[inline]
     fn each(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let mut left = self.causes;
@@ -121,7 +121,7 @@ impl Ledger {
         self.is_free = true;
     }
 
-    /// The sums up to now.
+    /// How long each cause has held the die until now.
     #[inline]
     fn sums(&mut self, now: u64) -> &Few {
         self.close(now);
@@ -132,7 +132,7 @@ impl Ledger {
 /// What somebody waits for.
 #[derive(Clone, Copy)]
 enum Behind {
-    /// A single holder.
+    /// What holds the die now: the operation is next, so no other comes before it.
     One(Cause),
     /// Whoever holds the die from when it had been held so long.
     Since(ByCause),
@@ -166,7 +166,7 @@ impl Account {
     };
 }
 
-/// No account.
+/// The number of no account: nobody asked for the breakdown of this request.
 pub(crate) const NO_ACCOUNT: u32 = u32::MAX;
 
 /// Splits the time of requests. Accounts are named by number; what is done to none does nothing.
@@ -178,7 +178,7 @@ pub(crate) struct Breakdown {
 }
 
 impl Breakdown {
-    /// Nothing held yet.
+    /// For so many dies, of which none is held yet.
     pub(crate) fn new(dies: usize) -> Self {
         Self { dies: vec![Ledger::EMPTY; dies], accounts: Vec::new(), free: NO_ACCOUNT }
     }
@@ -201,7 +201,8 @@ impl Breakdown {
         (self.accounts.len() - 1) as u32
     }
 
-    /// An account of the same.
+    /// A second account that begins with what the first has, for a part of the request that goes on
+    /// by itself.
     #[cold]
     pub(crate) fn copy(&mut self, number: u32) -> u32 {
         let copy = self.open(0);

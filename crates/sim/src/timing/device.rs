@@ -25,7 +25,7 @@ const SMALLEST_AUTO_BLOCKS: u64 = 128;
 /// The most dies whose timelines one run keeps: 256 times those of today's largest drives.
 const MAX_DIES: u64 = 65_536;
 
-/// A chip with prices.
+/// A chip whose operations take time: the event engine prices them.
 pub(crate) type Simulated<S> = Timed<Chip<S>, EventTiming>;
 
 /// What studies run on.
@@ -34,7 +34,7 @@ pub type SimulatedDevice = Simulated<Lean>;
 /// What studies run on that check what is read (`run.verify`).
 pub type VerifiedDevice = Simulated<Full<u64>>;
 
-/// A checked device.
+/// A device as a study asks for it, checked, with everything that a run builds it from.
 #[derive(Clone, Debug)]
 pub struct Device {
     /// Shape of the flash.
@@ -43,7 +43,7 @@ pub struct Device {
     pub logical_pages: u32,
     /// What operations take.
     pub latencies: Latencies,
-    /// Whether they overlap.
+    /// Whether dies and channels work side by side, or all is one resource.
     pub model: Model,
     /// What the device can do beyond the plain model.
     pub abilities: Abilities,
@@ -106,7 +106,7 @@ impl Device {
         }
     }
 
-    /// An idle device.
+    /// The device's clock and queues at time zero, with nothing under way.
     pub(crate) fn timing(&self) -> EventTiming {
         EventTiming::new(&self.geometry, self.latencies, self.model, self.abilities).behind(self.front_end)
     }

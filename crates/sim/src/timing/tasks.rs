@@ -15,21 +15,21 @@ use std::collections::VecDeque;
 use flash::Pbn;
 use ftl::{Cause, FlashOp, Moment, Nanos, Task};
 
-/// No entry.
+/// Stands where an entry's number could, and means that there is none.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What an entry is.
+/// What ends when an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A flash operation.
+    /// A read, a program or an erase, as the task says.
     Operation,
     /// A read and the program of what it read, inside a plane; the entry's task is the program.
     CopyBack,
-    /// The last of several ends.
+    /// Several entries that it follows: it ends with the last of them.
     Join,
     /// The end of what a request did, and of what makes room for it in another one.
     Room,
-    /// Time of the controller.
+    /// A stretch of time at the controller, which occupies no die.
     Delay,
     /// A stay at a station of the front end; which one stands where an operation's die does.
     Stay,
@@ -51,7 +51,7 @@ pub(super) struct Entry {
     pub(super) missing: u16,
     /// What follows it in turn, by its place among the tails; [`NONE`] for nothing.
     tail: u32,
-    /// Behind it in the queue that it is in.
+    /// The entry behind it in the queue that it is in.
     pub(super) next: u32,
     /// Where the time of its request is split, [`NONE`] for nowhere.
     pub(super) account: u32,
@@ -124,7 +124,7 @@ impl Entry {
     }
 }
 
-/// All entries.
+/// The entries by number, with their tails; numbers of those that have ended are used again.
 #[derive(Default)]
 pub(super) struct Tasks {
     entries: Vec<Entry>,

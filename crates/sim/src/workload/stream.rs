@@ -29,7 +29,7 @@ const LATEST_NS: u64 = 1 << 61;
 /// Requests between two reports.
 const REPORT_EVERY: u64 = 4096;
 
-/// A workload whose keys are checked.
+/// Where a study's requests come from, checked; each run opens it anew.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     source: Source,

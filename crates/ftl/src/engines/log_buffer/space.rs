@@ -32,7 +32,7 @@ pub type Slot = u32;
 /// What the log counts for a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracked {
-    /// Nothing that has a price.
+    /// Only the totals that cost nothing to keep.
     Nothing,
     /// The newest pages of each log block.
     NewestPages,
@@ -124,7 +124,7 @@ impl LogSpace {
         }
     }
 
-    /// The shape of the device.
+    /// Dies, blocks and pages of the device, as policies need them for addresses.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
@@ -354,7 +354,7 @@ impl LogSpace {
         self.slots.len() - self.vacant.len()
     }
 
-    /// Whether no block is in use.
+    /// Whether the log has no block: after a format, or when all were merged.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

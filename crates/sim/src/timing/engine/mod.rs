@@ -50,7 +50,7 @@ pub enum Model {
 /// What a die is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing: it may take something up.
+    /// It is free to take something up.
     Idle,
     /// What comes before the work proper of something that can be suspended: its page waits for the
     /// bus or moves, it senses what it copies, or it resumes.
@@ -122,9 +122,9 @@ struct More {
 enum Standing {
     /// A read that the host waits for.
     Passing,
-    /// Held to its order.
+    /// Served in the order of issue: it neither passes others nor lets them pass.
     Ordered,
-    /// It lets such reads pass.
+    /// Lets reads that the host waits for pass.
     Yielding,
 }
 
@@ -194,7 +194,7 @@ const PLAIN: u8 = 0;
 const TOLD: u8 = 1;
 const GENERAL: u8 = 2;
 
-/// An event as the calendar holds it.
+/// An event as one number, as the calendar holds it: its kind in the two highest bits.
 #[inline]
 fn event(kind: u64, number: u32) -> u64 {
     kind << 62 | u64::from(number)
@@ -277,7 +277,7 @@ fn has_tails(die_mask: u32, abilities: Abilities) -> bool {
     die_mask != 0 && !abilities.copy_back && abilities.gc_channels.is_none()
 }
 
-/// A request that has ended.
+/// The end of a request, as it is handed to the host's side of the simulation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
     /// The ticket under which its end was asked for.

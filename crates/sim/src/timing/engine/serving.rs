@@ -577,7 +577,7 @@ impl EventTiming {
     }
 }
 
-/// The queue of those of a standing.
+/// The queue of a die in which operations of a standing wait.
 fn queue_of<'a>(ordered: &'a mut Fifo, more: &'a mut More, standing: Standing) -> &'a mut Fifo {
     match standing {
         Standing::Passing => &mut more.passing,
