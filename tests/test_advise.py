@@ -566,7 +566,7 @@ def test_a_mapping_that_takes_more_ram_than_there_may_be_is_told(given: Given) -
 
 def test_what_is_not_known_is_said(given: Given) -> None:
     text = " ".join(given.result.stdout.split())
-    assert "Nothing is said of its life" in text
+    assert "No lifetime forecast" in text
     assert "No block was erased" in text
     assert "the last 2,000, which the search did not see" in text
 

@@ -131,7 +131,7 @@ def test_reasons_are_the_parts_of_the_distance_that_were_measured() -> None:
 
 def test_ram_is_weighed_against_response() -> None:
     text = of(sample.document())
-    assert "page takes 8 MiB of RAM; dftl takes 70 KiB (0.854 % of it) at 1.50 × the mean" in text
+    assert "page needs 8 MiB of RAM; dftl needs 70 KiB (0.854 % of that) at 1.50 × the mean" in text
 
 
 def test_other_criteria_that_would_change_the_ranking() -> None:
@@ -207,7 +207,7 @@ def test_where_none_keeps_up_what_each_served_decides() -> None:
     assert "growing), dftl 750." in text
     assert "answers fastest" not in text
     assert "the mean response" not in text
-    assert "block takes 128 KiB (1.56 % of it) and serves 0.5 × the requests a second" in text
+    assert "block needs 128 KiB (1.56 % of that) and serves 0.5 × the requests a second" in text
 
 
 def test_few_requests_are_not_ranked_by_the_99th_percentile() -> None:
@@ -461,10 +461,10 @@ def test_who_lives_longest_is_named_with_the_range() -> None:
     document = sample.document()
     text = of(document)
     assert (
-        "Under page the device lives longest: 5.26 TB (5.00 TB to 5.79 TB) of host writes, 5.26 years at its own"
+        "Under page the device lives longest: 5.26 TB (5.00 TB to 5.79 TB) of host writes, 5.26 years at the workload's"
         in text
     )
-    assert "years at its own arrivals; it may" not in text
+    assert "years at the workload's own arrival rate; it may" not in text
     assert "It lives shortest under block: 164 GB (156 GB to 180 GB)." in text
     assert "drive writes a day (DWPD) are over 5.00 years" in text
     document["study"]["run"]["warranty_years"] = 3.0
@@ -479,7 +479,9 @@ def test_lives_that_a_forecast_cannot_tell_apart_are_not_ranked() -> None:
     assert page is not None
     assert dftl is not None
     dftl["high_bytes"] = page["low_bytes"]
-    assert "at its own arrivals; it may live as long under dftl. It lives shortest under block" in of(document)
+    assert "at the workload's own arrival rate; it may live as long under dftl. It lives shortest under block" in of(
+        document
+    )
     document["runs"] = [by_label(document)[label] for label in ("page", "dftl")]
     text = of(document)
     assert "Lives are too close to be ranked: 5.26 TB (5.00 TB to 5.79 TB) of host writes" in text
@@ -514,7 +516,7 @@ def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() 
 def test_a_life_under_a_run_that_falls_behind_is_given_no_time() -> None:
     document = sample.document()
     place = life.COLUMNS.index("at the workload's rate")
-    assert "5.26 years at its own arrivals" in of(document)
+    assert "5.26 years at the workload's own arrival rate" in of(document)
     overload(document, ["page"])
     assert "Under page the device lives longest: 5.26 TB (5.00 TB to 5.79 TB) of host writes. It lives" in of(document)
     cells = {row["label"]: row["cells"] for row in life.rows(fk.Results(document))}

@@ -190,11 +190,11 @@ def test_other_criteria_name_the_best_of_all_rows() -> None:
 def test_who_takes_least_ram_holds_in_the_rows() -> None:
     for rows, text in cases():
         scope = list(rows.there.values())
-        for match in re.finditer(rf"{LABELS} takes? least: (.+? \S+?)[. ]", text):
+        for match in re.finditer(rf"{LABELS} needs? least: (.+? \S+?)[. ]", text):
             assert {run["label"] for run in rows.named(match[1])} == rows.least(scope, ram, SIZE)
-        for match in re.finditer(rf"{LABELS} takes no more RAM than the others", text):
+        for match in re.finditer(rf"{LABELS} needs no more RAM than the others", text):
             assert match[1] in rows.least(scope, ram, SIZE)
-        for match in re.finditer(rf"{LABELS} takes (\S+ \S+) of RAM; {LABELS} takes (\S+ \S+)", text):
+        for match in re.finditer(rf"{LABELS} needs (\S+ \S+) of RAM; {LABELS} needs (\S+ \S+)", text):
             assert ram(rows.all[match[3]]) < ram(rows.all[match[1]])
             assert match[2] != match[4]
 
@@ -213,7 +213,9 @@ def test_the_longest_and_shortest_lives_hold_in_the_rows() -> None:
             for name, cells in columns.items():
                 assert cells["spares gone"] == units.written(known[name]["written_bytes"] if name in known else None)
             behind = {name for name, run in rows.all.items() if run["load"]["is_overloaded"]}
-            named = re.search(rf"nder {LABELS} the device lives longest: .+? of host writes(, .+? at its own)?", text)
+            named = re.search(
+                rf"nder {LABELS} the device lives longest: .+? of host writes(, .+? at the workload's own)?", text
+            )
             assert named
             assert (named[2] is None) == (named[1] in behind)
         for match in re.finditer(rf"It lives shortest under {LABELS}", text):

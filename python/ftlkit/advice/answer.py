@@ -410,7 +410,7 @@ def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
     if mine is None and metric == "life_bytes":
         return ["Its life is at least what its run wrote: the device lasted, and no life could be forecast."]
     if mine is None:
-        return ["Nothing is said of its life: the run erased too little to forecast one."]
+        return ["No lifetime forecast: too few erases in this run."]
     is_measured = all(row["is_life_measured"] for row in best.rows)
     how = "measured: the device wore out" if is_measured else "a forecast from the erases of the run, not measured"
     text = (

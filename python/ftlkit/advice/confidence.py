@@ -384,8 +384,8 @@ def _of_the_run(best: Measured) -> list[str]:
     sentences, rows = [], best.rows
     if any(row["is_overloaded"] for row in rows):
         sentences.append(
-            f"{best.stack} was asked for more than it can do: requests queue up, and its response times depend on how "
-            "long the workload runs."
+            f"{best.stack} was overloaded: requests queue up, and its response times depend on how long the "
+            "workload runs."
         )
     if all(not row["erases"] for row in rows):
         sentences.append(

@@ -23,7 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Compare flash translation layers.",
+    help="Compare flash translation layers (FTLs).",
 )
 
 COMMANDS = {
@@ -38,15 +38,15 @@ COMMANDS = {
     "report": ("compare:report", "Draw a report from saved results, without a new run."),
     "sweep": (
         "sweep:sweep",
-        "Run every combination of devices, workloads, layers and values; again, what is missing.",
+        "Run every combination of devices, workloads, FTLs and values; run again for the missing.",
     ),
     "advise": (
         "advise:advise",
-        "Search translation layers and parameters for a workload; say which to take, at what cost.",
+        "Search FTLs and their parameters for a workload; recommend one, with its cost.",
     ),
     "reproduce": (
         "reproduce:reproduce",
-        "Run a paper's experiments, judge its claims, write one page; again, run what is missing.",
+        "Run a paper's experiments, judge its claims, write one page; run again for the missing.",
     ),
     "torture": (
         "torture:torture",
@@ -68,9 +68,9 @@ COMMANDS = {
     ),
     "stat": (
         "live:stat",
-        "Say how a device that is being served is, like the SMART page of a drive.",
+        "Show the state of a served device, like the SMART page of a drive.",
     ),
-    "fault": ("live:fault", "Let something go wrong in a device that is being served."),
+    "fault": ("live:fault", "Inject a fault into a served device: a power cut, or a flash operation that fails."),
     "trace": ("trace:app", "Look into traces, convert and generate them."),
     "results": ("results:app", "List, show, compare and export results of sweeps."),
     "curve": ("curve:app", "Draw hit ratio over cache size, write amplification over spare."),
@@ -98,7 +98,7 @@ def _root(
         bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Compare flash translation layers: simulate, check, say what differs and why."""
+    """Compare flash translation layers: simulate and check them, explain what differs."""
 
 
 def command() -> Callable[..., object]:

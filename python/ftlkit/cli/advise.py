@@ -62,7 +62,7 @@ def advise(
     trials: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Try so many stacks: the same number gives the same answer.", rich_help_panel=_SEARCH
+            metavar="N", help="Try N stacks; the same N gives the same answer on any machine.", rich_help_panel=_SEARCH
         ),
     ] = None,
     ftl: Annotated[
@@ -75,7 +75,7 @@ def advise(
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(metavar="N", help="Seeds of the runs that are told.", rich_help_panel=_SEARCH)
+        int, typer.Option(metavar="N", help="Seeds per reported result.", rich_help_panel=_SEARCH)
     ] = SEEDS,
     store: Annotated[
         Path,
@@ -105,7 +105,7 @@ def advise(
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
-    """Search translation layers and parameters for a workload; say which to take, at what cost."""
+    """Search FTLs and their parameters for a workload; recommend one, with its cost."""
     query = question(
         workload,
         chosen | options.given(settings=setting),
@@ -159,7 +159,8 @@ def show(answer: Answer, console: Console) -> None:
     for fact in answer.facts:
         line(fact)
     for title, sentences in (("How sure that is", answer.doubts), ("Read with care", answer.cautions)):
-        line(f"\n{title}")
+        if sentences:
+            line(f"\n{title}")
         for sentence in sentences:
             line(f"- {sentence}")
     line("\nWhat was tried")

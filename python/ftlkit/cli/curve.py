@@ -102,7 +102,7 @@ def _cache_drawing(accesses: Accesses, curve: Curve) -> Drawing:
         [
             f"{units.count(curve.accesses)} look-ups of {units.count(accesses.logical_pages)} logical pages; {filled}.",
             *sampled,
-            "The cache is dftl's with cmt_policy=lru, 8 B an entry. Collections look nothing up.",
+            "The cache is dftl's with cmt_policy=lru, 8 B an entry. Garbage collection does not use the cache.",
             "Che's approximation takes look-ups as independent draws; the first of a page misses, as in the workload.",
         ],
         "cmt",

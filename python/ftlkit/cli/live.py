@@ -61,7 +61,7 @@ def create(
 
 @image.command(cls=Command)
 def info(path: Image, as_json: AsJson = False) -> None:
-    """Say what an image is; may be asked while it is served."""
+    """Describe an image; works while it is served, too."""
     info = live.image_info(path)
     if as_json:
         _print_json(info)
@@ -140,7 +140,7 @@ def serve(
         str,
         typer.Option(
             metavar="none|modelled",
-            help="none: as fast as it goes; modelled: each reply when the modelled device would answer.",
+            help="none: reply at once; modelled: reply when the modelled device would.",
         ),
     ] = "none",
     fault: Annotated[
@@ -211,7 +211,7 @@ def serve(
 
 
 def stat(path: Image, as_json: AsJson = False) -> None:
-    """Say how a device that is being served is, like the SMART page of a drive."""
+    """Show the state of a served device, like the SMART page of a drive."""
     statistics = live.stat(path)
     if as_json:
         _print_json(statistics)
@@ -235,7 +235,7 @@ def fault(
     ] = None,
     stay_off: Annotated[bool, typer.Option("--stay-off", help="Of a cut: until restore gives the power back.")] = False,
 ) -> None:
-    """Let something go wrong in a device that is being served."""
+    """Inject a fault into a served device: a power cut, or a flash operation that fails."""
     kinds = ("program_fails", "erase_fails", "read_fails", "read_corrected")
     if what not in ("cut", "restore", *kinds):
         raise UserError(f"{what}: must be one of cut, restore, {', '.join(kinds)}.")

@@ -44,7 +44,7 @@ def mount(
         str,
         typer.Option(
             metavar="none|modelled",
-            help="none: as fast as it goes; modelled: each request takes as long as on the modelled device.",
+            help="none: reply at once; modelled: each request takes as long as on the modelled device.",
         ),
     ] = "none",
     fault: Annotated[

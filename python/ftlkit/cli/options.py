@@ -136,7 +136,7 @@ Vary = Annotated[
 ]
 Seeds = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Run each point with so many seeds, for the noise.", rich_help_panel=_SWEEP),
+    typer.Option(metavar="N", help="Run each point with N seeds, to measure the noise.", rich_help_panel=_SWEEP),
 ]
 StoreFolder = Annotated[
     Path,
@@ -176,8 +176,8 @@ _OF_STUDIES = {
         metavar="SCHEME.KEY=VALUE",
         flags=("--set",),
     ),
-    "requests": _Option("Take so many requests of a trace, or generate so many.", _TRACE, metavar="N"),
-    "repeat": _Option("Serve the trace so many times in a row; --requests counts all.", _TRACE, metavar="N"),
+    "requests": _Option("Use the first N requests of a trace, or generate N.", _TRACE, metavar="N"),
+    "repeat": _Option("Serve the trace N times in a row; --requests counts over all rounds.", _TRACE, metavar="N"),
     "format": _Option(
         f"The trace's format, instead of the one guessed from its content: {', '.join(FORMATS)}.",
         _TRACE,
@@ -191,7 +191,7 @@ _OF_STUDIES = {
     ),
     "where": _Option(
         "Take the rows of a text whose column holds a value, or with != does not: type=D, op!=R|S; others are "
-        "left out and counted. May be repeated: then each must hold.",
+        "skipped and counted. May be repeated: then all must hold.",
         _TRACE,
         metavar="COLUMN=VALUE",
     ),
@@ -204,7 +204,7 @@ _OF_STUDIES = {
     "time_backwards": _Option(
         "When time goes backwards: refuse, clamp or sort:N.", _TRACE, metavar="refuse|clamp|sort:N"
     ),
-    "skip_bad": _Option("Leave out malformed records, and count them.", _TRACE),
+    "skip_bad": _Option("Skip malformed records, and count them.", _TRACE),
     "blkparse_action": _Option(
         "Which blkparse action is a request: one letter.",
         _TRACE,
@@ -213,26 +213,28 @@ _OF_STUDIES = {
     ),
     "align_offset": _Option("Bytes to add to every address, for example 512B.", _TRACE, metavar="SIZE"),
     "addresses": _Option("Addresses beyond the device: refuse, dense or wrap.", _TRACE, metavar="refuse|dense|wrap"),
-    "speedup": _Option("Let arrivals come so many times faster.", _TRACE, metavar="FACTOR"),
+    "speedup": _Option("Multiply the arrival rate by FACTOR.", _TRACE, metavar="FACTOR"),
     "loop": _Option(
-        "open: requests arrive at the trace's times; closed: when another is done.", _DEVICE, metavar="open|closed"
+        "open: requests arrive at the trace's times; closed: one arrives when another is done.",
+        _DEVICE,
+        metavar="open|closed",
     ),
-    "queue_depth": _Option("Requests under way at once in a closed loop.", _DEVICE, metavar="N"),
-    "skip": _Option("Serve so many requests before measuring begins: a warm-up.", _DEVICE, metavar="N"),
+    "queue_depth": _Option("Outstanding requests of a closed loop.", _DEVICE, metavar="N"),
+    "skip": _Option("Serve N requests before measuring begins, as a warm-up.", _DEVICE, metavar="N"),
     "precondition": _Option(
         "Prepare the device before measuring: auto, none, fill, steady or workload.",
         _DEVICE,
         metavar="auto|none|fill|steady|workload",
     ),
     "memory_limit": _Option(
-        "What the runs may take of memory, for example 16GiB; without it 80 % of what is available.",
+        "Memory limit of the runs, for example 16GiB; without it 80 % of what is available.",
         _DEVICE,
         metavar="SIZE",
     ),
     "samples": _Option("Points of the time series.", _DEVICE, metavar="N"),
-    "seed": _Option("Every random choice derives from it.", _DEVICE, metavar="N"),
+    "seed": _Option("Master seed: every random choice derives from it.", _DEVICE, metavar="N"),
     "verify": _Option("Check every read against an oracle.", _DEVICE),
-    "classes": _Option("Tell waiting and service times of flash operations by class.", _DEVICE),
+    "classes": _Option("Report waiting and service times of flash operations by class.", _DEVICE),
     "title": _Option("Title of the report.", _OUT, metavar="TEXT"),
 }
 """Options that `study.Options` has as keys, by these keys."""

@@ -31,7 +31,7 @@ def reproduce(
     on: options.On = LOCAL,
     threads: options.Threads = None,
 ) -> None:
-    """Run a paper's experiments, judge its claims, write one page; again, run what is missing."""
+    """Run a paper's experiments, judge its claims, write one page; run again for the missing."""
     path = reproductions.find(name)
     plan = reproductions.load(path)
     target = out or Path(f"{plan.name}.html")

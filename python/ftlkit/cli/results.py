@@ -110,10 +110,10 @@ def compare_(
     before: Annotated[
         str, typer.Argument(metavar="BEFORE", help="A layer, conditions such as dftl.cmt=16KiB, or a store.")
     ],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="The same, of what it is set against.")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The same, for the other side of the comparison.")],
     store: Folder = DEFAULT,
 ) -> None:
-    """Say what got better or worse from one selection of points to another, beyond the noise."""
+    """Show what got better or worse between two selections of points, beyond the noise."""
     sides = select(before, store), select(after, store)
     pairs = compare(*sides)
     metrics = list({change.metric.name: change.metric for pair in pairs for change in pair.changes}.values())

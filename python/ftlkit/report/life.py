@@ -110,7 +110,7 @@ def _span(life: Lifetime) -> str:
 def _years(one: _Forecast) -> str:
     """How long that takes; nothing where the run could not write as fast as the workload does."""
     years = one.life["years"]
-    return "" if years is None or one.is_behind else f", {units.years(years)} at its own arrivals"
+    return "" if years is None or one.is_behind else f", {units.years(years)} at the workload's own arrival rate"
 
 
 def rows(results: Outcome) -> list[Json]:

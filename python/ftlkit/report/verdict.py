@@ -233,7 +233,7 @@ def _ram(run: Run) -> int:
 
 
 def _ram_alone(run: Run) -> str:
-    return f"It takes {units.size(_ram(run))} of RAM."
+    return f"It needs {units.size(_ram(run))} of RAM."
 
 
 def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
@@ -242,25 +242,26 @@ def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
     mine = units.size(_ram(first))
     cheaper = [run for run in runs[1:] if _ram(run) < _ram(first) and units.size(_ram(run)) != mine]
     if not cheaper:
-        return [f"{first['label']} takes no more RAM than the others: {mine}."]
+        return [f"{first['label']} needs no more RAM than the others: {mine}."]
     nearest = cheaper[0]
     text = (
-        f"{first['label']} takes {mine} of RAM; {nearest['label']} takes "
-        f"{units.size(_ram(nearest))} ({units.share(_ram(nearest) / _ram(first))} of it)"
+        f"{first['label']} needs {mine} of RAM; {nearest['label']} needs "
+        f"{units.size(_ram(nearest))} ({units.share(_ram(nearest) / _ram(first))} of that)"
         f"{_beside(nearest, first, ahead)}."
     )
     leanest = [run for run in runs if units.size(_ram(run)) == units.size(_ram(least))]
     if nearest in leanest:
         return [text]
     beside = _beside(least, first, ahead) if len(leanest) == 1 else ""
-    takes = "takes" if len(leanest) == 1 else "take"
-    return [f"{text} {names(leanest)} {takes} least: {units.size(_ram(least))}{beside}."]
+    needs = "needs" if len(leanest) == 1 else "need"
+    return [f"{text} {names(leanest)} {needs} least: {units.size(_ram(least))}{beside}."]
 
 
 def _beside(run: Run, first: Run, ahead: list[Run]) -> str:
     """A run beside the first: by mean response if both kept up, else by what they served."""
     if run in ahead and mean(first):
-        return f" at {units.factor(mean(run) / mean(first))} the mean response"
+        factor = units.factor(mean(run) / mean(first))
+        return " for the same mean response" if factor == units.factor(1.0) else f" at {factor} the mean response"
     mine, best = _served(run), _served(first)
     return f" and serves {units.factor(mine / best)} the requests a second" if mine and best else ""
 

@@ -45,9 +45,9 @@ class TraceOptions(ReadingOptions, total=False):
     seed: int
     """Every random choice derives from it."""
     requests: int
-    """Take so many requests of a trace, or generate so many."""
+    """Use the first N requests of a trace, or generate N."""
     repeat: int
-    """Serve a trace so many times, one after another; `requests` counts over all of them."""
+    """Serve a trace N times in a row; `requests` counts over all rounds."""
 
 
 class Options(TraceOptions, total=False):
