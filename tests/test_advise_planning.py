@@ -7,6 +7,7 @@ import random
 import re
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -86,6 +87,14 @@ class Machine:
         return Measured(stack, [row] * seeds)
 
 
+@cache
+def known(*, levelled: bool) -> tuple[Any, Any, Any]:
+    """All mappings, those that are refused, and the least RAM of each: asking takes seconds."""
+    fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    mappings, refused = heads([], fits, levelled=levelled)
+    return mappings, refused, floors(mappings, fits)
+
+
 def searched(
     monkeypatch: pytest.MonkeyPatch,
     machine: Machine,
@@ -97,9 +106,8 @@ def searched(
     """What a search over all mappings comes to in made-up time."""
     monkeypatch.setattr("time.monotonic", lambda: machine.now_s)
     query = Query("fin1", ram_bytes=256 * KIB, budget_s=budget_s, trials=trials, goal=goal)
-    fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
-    mappings, refused = heads([], fits, levelled=goal == "life")
-    space = Space(mappings, 256 * KIB, floors(mappings, fits))
+    mappings, refused, least = known(levelled=goal == "life")
+    space = Space(mappings, 256 * KIB, least)
     policies = tuple(wear_policies(mappings))
     result = SearchResult(
         REQUESTS, frozenset(space.heads), refused, 1 << 30, wear_policies=policies, host_erases=host_erases
