@@ -1,19 +1,22 @@
-"""Chromium without a window: what a page writes to the console, requests, and shows."""
+"""Chromium without a window: what a page writes to the console, requests, and shows.
+
+The picture of the report in docs/ is made by it, after `make demo`:
+`.venv/bin/python tests/browser.py out/report.html docs/report.png`.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
 import shutil
+import sys
 import time
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from selenium import webdriver
 from selenium.webdriver.common.by import By
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 PATIENCE_S = 60.0
@@ -95,10 +98,10 @@ class Browser:
         """The page as it is printed."""
         return base64.b64decode(self.command("Page.printToPDF", printBackground=True)["data"])
 
-    def picture(self, path: Path) -> None:
-        """A picture of the whole page, for people who look at it."""
+    def picture(self, path: Path, height: int | None = None) -> None:
+        """A picture of the whole page, or of its first pixels, for people who look at it."""
         size = self.run("return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
-        clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
+        clip = {"x": 0, "y": 0, "width": size[0], "height": height or size[1], "scale": 1}
         data = self.command("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
         path.write_bytes(base64.b64decode(data))
 
@@ -121,3 +124,10 @@ class Browser:
 
 def _scheme(name: str) -> dict[str, str]:
     return {"name": "prefers-color-scheme", "value": name}
+
+
+if __name__ == "__main__":
+    shown = Browser()
+    shown.open(Path(sys.argv[1]).resolve(), width=960)
+    shown.picture(Path(sys.argv[2]), height=1809)
+    shown.close()
