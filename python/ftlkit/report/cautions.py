@@ -69,8 +69,12 @@ def cautions(results: Outcome) -> list[str]:
 
 def names(runs: list[Run]) -> str:
     """The runs' labels in a sentence."""
-    labels = [run["label"] for run in runs]
-    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
+    return listed([run["label"] for run in runs])
+
+
+def listed(words: list[str]) -> str:
+    """Words in a sentence: a, b and c."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _cancelled(results: Outcome) -> str | None:

@@ -5,10 +5,12 @@ The forecast's method and its error are in docs/endurance.md.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
+from ftlkit.report.cautions import listed
 from ftlkit.report.load import is_overloaded
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload
 
 NOT_KEPT_UP = "not kept up with"
 """In place of the time of a life where the run could not write at the workload's rate."""
+
+_ERASED = re.compile(r"(a block was erased )(\S+)( times.*)")
+"""A reason of the engine, and the number in it that differs from run to run."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,22 @@ def lives(results: Outcome) -> list[str]:
         )
     if len(forecast) > 1:
         sentences += _least_worn(results, [one.label for one in forecast])
-    refused: dict[str, list[str]] = {}
-    for run, endurance in known:
-        if endurance["refusal"]:
-            refused.setdefault(endurance["refusal"], []).append(run["label"])
-    return sentences + [f"No life is forecast for {', '.join(labels)}: {why}." for why, labels in refused.items()]
+    return sentences + _refused({run["label"]: reason for run, endurance in known if (reason := endurance["refusal"])})
+
+
+def _refused(reasons: dict[str, str]) -> list[str]:
+    """Why there is no forecast; runs whose reasons differ in a number alone share a sentence."""
+    alike: dict[tuple[str, str], dict[str, str]] = {}
+    for label, reason in reasons.items():
+        parts = _ERASED.fullmatch(reason)
+        before, number, behind = parts.groups() if parts else (reason, "", "")
+        alike.setdefault((before, behind), {})[label] = number
+    sentences = []
+    for (before, behind), runs in alike.items():
+        numbers = list(runs.values())
+        number = numbers[0] if len(set(numbers)) == 1 else listed(numbers)
+        sentences.append(f"No lifetime forecast for {listed(list(runs))}: {before}{number}{behind}.")
+    return sentences
 
 
 def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:
