@@ -10,6 +10,7 @@ import json
 import math
 import time
 from contextlib import suppress
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
@@ -276,12 +277,14 @@ def one_request() -> Json:
 
 def fitting(device: Json) -> Callable[[str], str]:
     """Tells why a stack cannot work on a device: what a study with one request is refused for."""
+    return partial(_refusal, json.dumps(device, sort_keys=True))
 
-    def fits(stack: str) -> str:
-        try:
-            _checked({"device": device, "workload": one_request(), "ftl": [study.scheme(stack)]}, Silent())
-        except UserError as error:
-            return str(error)
-        return ""
 
-    return fits
+@lru_cache(maxsize=4096)
+def _refusal(device: str, stack: str) -> str:
+    """Kept, since a question asks for over a hundred stacks, and the next one for the same."""
+    try:
+        _checked({"device": json.loads(device), "workload": one_request(), "ftl": [study.scheme(stack)]}, Silent())
+    except UserError as error:
+        return str(error)
+    return ""
