@@ -48,7 +48,6 @@ NOT_CLEAN: dict[str, int] = {
     "docs/buffers.md": 8,
     "docs/columns.md": 3,
     "docs/conformance.md": 27,
-    "docs/endurance.md": 14,
     "docs/fault-model.md": 11,
     "docs/format.md": 29,
     "docs/log-buffers.md": 18,
@@ -56,7 +55,6 @@ NOT_CLEAN: dict[str, int] = {
     "docs/recovery.md": 34,
     "docs/reliability.md": 42,
     "docs/reproduce.md": 65,
-    "docs/sweep.md": 18,
     "docs/timing.md": 15,
     "docs/workloads.md": 58,
 }
