@@ -44,6 +44,13 @@ SPELLINGS = {
 """A term as docs/glossary.md spells it, and the spellings that are used in quotations at most."""
 
 NOT_CLEAN: dict[str, int] = {
+    "docs/reproduce/a-sast.md": 2,
+    "docs/reproduce/bdb.md": 5,
+    "docs/reproduce/owl.md": 7,
+    "docs/reproduce/rftl.md": 2,
+    "docs/reproduce/saw.md": 12,
+    "docs/reproduce/treeftl.md": 8,
+    "docs/reproduce/waftl.md": 8,
     "DESIGN.md": 20,
     "docs/buffers.md": 8,
     "docs/columns.md": 3,
@@ -54,7 +61,7 @@ NOT_CLEAN: dict[str, int] = {
     "docs/performance.md": 40,
     "docs/recovery.md": 34,
     "docs/reliability.md": 42,
-    "docs/reproduce.md": 65,
+    "docs/reproduce.md": 21,
     "docs/timing.md": 15,
     "docs/workloads.md": 58,
 }
@@ -134,7 +141,13 @@ def offences(page: str) -> list[str]:
 
 def pages() -> list[str]:
     """Every page that the repository keeps."""
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if listed.returncode != 0:
         pytest.skip("not a checkout of git")
     return [name for name in listed.stdout.splitlines() if name not in NOT_CHECKED and (ROOT / name).exists()]
