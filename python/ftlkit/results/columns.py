@@ -390,8 +390,8 @@ _LIFE = (
     ),
     Metric(
         "wear_drift",
-        "power of the mean erase count with which blocks' counts drift apart: 1 where each keeps a rate of its own, "
-        "0 where levelling holds them together; null without a forecast",
+        "power of the mean erase count with which blocks' counts drift apart: from 0 (levelling holds them together) "
+        "to 1; null without a forecast",
         "",
         _REAL,
         "endurance.drift",
@@ -414,9 +414,8 @@ _MAPPING = (
     ),
     Metric(
         "buffer_hit_ratio",
-        "share of pages written of which a version was in RAM: in a write buffer one that waited, so that one of the "
-        "two is never programmed; in treeftl, aps and jtl a clean one, too, and pages of requests that go around RAM "
-        "do not count; null without either",
+        "share of pages written of which a version was in RAM, in a write buffer a waiting one (in treeftl, aps and "
+        "jtl a clean one counts, too); null without either",
         "share",
         _REAL,
         "buffer_hit_ratio",

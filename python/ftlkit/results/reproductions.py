@@ -89,8 +89,8 @@ ROWS = (
     ),
     _of_reproductions(
         "mapping_table_bytes",
-        "the whole mapping table wherever it lies, caches and directories left out; with blocks mapped in two ways, as "
-        "large as it is if all logical blocks are mapped by page as often as those that are mapped",
+        "the whole mapping table wherever it lies, without caches and directories; unmapped logical blocks count as "
+        "mapped by page as often as the mapped ones",
         "B",
         "footprint.structures, gauges",
         derived.mapping_table_bytes,
