@@ -46,7 +46,6 @@ SPELLINGS = {
 NOT_CLEAN: dict[str, int] = {
     "DESIGN.md": 20,
     "docs/conformance.md": 27,
-    "docs/fault-model.md": 11,
     "docs/format.md": 29,
     "docs/log-buffers.md": 18,
     "docs/performance.md": 40,
