@@ -52,10 +52,8 @@ NOT_CLEAN: dict[str, int] = {
     "docs/recovery.md": 34,
     "docs/reliability.md": 42,
     "docs/reproduce.md": 21,
-    "docs/reproduce/owl.md": 7,
     "docs/reproduce/saw.md": 12,
-    "docs/reproduce/treeftl.md": 8,
-    "docs/reproduce/waftl.md": 8,
+    "docs/reproduce/treeftl.md": 5,
     "docs/timing.md": 15,
     "docs/workloads.md": 58,
 }
