@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ftlkit.curves.hits import HitRatios, curve
     from ftlkit.own.ftl import Ftl, Parameter
     from ftlkit.own.loading import forget
+    from ftlkit.own.plugins import Plugin, plugins
     from ftlkit.results.results import RUN_COLUMNS, Results, load
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "Mounted",
     "Page",
     "Parameter",
+    "Plugin",
     "PowerCut",
     "ProgramFailed",
     "Results",
@@ -84,6 +86,7 @@ __all__ = [
     "load",
     "mount",
     "parts",
+    "plugins",
     "replay",
     "run",
     "run_study",
@@ -114,6 +117,7 @@ _HOMES = (
     "api.sweep",
     "own.ftl",
     "own.loading",
+    "own.plugins",
     "_native",
 )
 """The modules of these names; the compiled one last, whose functions take and give JSON.

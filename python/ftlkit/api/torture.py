@@ -15,6 +15,7 @@ from ftlkit import _native, study
 from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted, watched
 from ftlkit._util.progress import Silent, Watcher
+from ftlkit.own.plugins import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -138,6 +139,7 @@ def torture(
         raise UserError(f"torture: minutes = {minutes}: must be above 0; 5 finds most of what there is to find.")
     if seed < 0:
         raise UserError(f"torture: seed = {seed}: must be 0 or more.")
+    plugins()
     request = json.dumps(
         {
             "ftl": [] if ftl == ALL else study.named(ftl),
@@ -162,5 +164,6 @@ def replay(line: str, *, shrink: bool = False) -> Replayed:
 
     Raises `UserError` when the line cannot be read, or names a scheme or device that there is not.
     """
+    plugins()
     done: Replayed = json.loads(watched(lambda _: _native.replay(line, shrink), Silent()))
     return done

@@ -56,6 +56,10 @@ COMMANDS = {
         "catalogue:schemes",
         "List the translation layers and the parts that go with them, or show one.",
     ),
+    "plugins": (
+        "plugins:plugins",
+        "List the FTLs that installed packages add; say which cannot be loaded.",
+    ),
     "devices": ("catalogue:devices", "List the device presets, or show one with all its keys."),
     "workloads": (
         "catalogue:workloads",

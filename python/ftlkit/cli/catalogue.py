@@ -14,6 +14,7 @@ from ftlkit._util import units
 from ftlkit._util.lookup import known
 from ftlkit.api import catalogue
 from ftlkit.cli.shell import OUT
+from ftlkit.own.plugins import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +26,7 @@ Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one 
 
 def schemes(name: Name = None) -> None:
     """List the translation layers and the parts that go with them, or show one."""
+    plugins()
     entries = catalogue.parts()
     if name is None:
         _list((entry["name"], entry["family"], entry["idea"]) for entry in entries if entry["kind"] == "mapping")

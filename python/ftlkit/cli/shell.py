@@ -7,6 +7,7 @@ exit code 3 and says how to report it. A command is imported when it is called.
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -71,6 +72,7 @@ class Shell(Group):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
         """Load and run the subcommand."""
+        warnings.showwarning = _warn  # type: ignore[assignment] # which takes all that it is given
         try:
             return super().invoke(ctx)
         except UserError as error:
@@ -92,6 +94,11 @@ class Shell(Group):
 def screen(*outputs: Path | None) -> Console:
     """Where a command shows what came of it: standard output, unless a file was asked for there."""
     return ERR if STANDARD_OUTPUT in outputs else OUT
+
+
+def _warn(message: Warning | str, *_place: object) -> None:
+    """Print a warning as the paragraph that it is, without the line that gave it."""
+    say(f"Warning: {message}")
 
 
 def _end(message: str, code: int) -> None:

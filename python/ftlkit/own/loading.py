@@ -53,7 +53,7 @@ def registered_name(scheme: type) -> str:
         raise UserError(f"{scheme!r} is no FTL: derive your class from ftlkit.Ftl.")
     if scheme is Ftl:
         raise UserError("ftlkit.Ftl is what FTLs derive from: name a class of your own.")
-    name = _name_of(scheme)
+    name = name_of(scheme)
     parameters = [
         {
             "name": key,
@@ -75,7 +75,7 @@ def forget(scheme: type[Ftl]) -> bool:
     Runs that are under way keep it. Returns whether a class of its name was listed: naming a class
     in `fk.compare` or `fk.torture` lists it.
     """
-    return forget_ftl(_name_of(scheme))
+    return forget_ftl(name_of(scheme))
 
 
 def resolved(stack: str) -> str:
@@ -102,7 +102,7 @@ def load(home: str, cls: str) -> type[Ftl]:
             ) from None
         raise UserError(f"{home}:{cls}: cannot be loaded: {error}") from error
     except Exception as error:
-        raise UserError(f"{home}:{cls}: cannot be loaded: {_raised_at(error)}") from error
+        raise UserError(f"{home}:{cls}: cannot be loaded: {raised_at(error)}") from error
     scheme = getattr(module, cls, None)
     if scheme is None:
         known = [name for name, value in vars(module).items() if _is_scheme(value, module)]
@@ -141,7 +141,7 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
-def _raised_at(error: BaseException) -> str:
+def raised_at(error: BaseException) -> str:
     """What was raised, with the last line of the user's that it came from."""
     what = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError):
@@ -150,7 +150,8 @@ def _raised_at(error: BaseException) -> str:
     return f"{frames[-1].filename}, line {frames[-1].lineno}: {what}" if frames else what
 
 
-def _name_of(scheme: type[Ftl]) -> str:
+def name_of(scheme: type[Ftl]) -> str:
+    """Say what stacks call a class."""
     return scheme.name or _spelled(scheme.__name__)
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit._native import UserError, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
 from ftlkit.own.loading import registered_name, resolved
+from ftlkit.own.plugins import plugins
 from ftlkit.study.options import SECTIONS, TRACE_KEYS
 from ftlkit.study.toml import load
 
@@ -68,6 +69,7 @@ def build(
 
 def scheme(choice: FtlChoice) -> Json:
     """The `[[ftl]]` table of a layer: a stack such as `dftl:cmt=32KiB`, a class, or a table."""
+    plugins()
     if isinstance(choice, type):
         choice = registered_name(choice)
     return _ftl(resolved(choice)) if isinstance(choice, str) else _table("ftl", choice, "a name such as dftl")

@@ -1,0 +1,129 @@
+"""Plugins: what packages add by entry points is known by name; one that fails stops no other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PARTS = '''
+import ftlkit as fk
+
+
+class Append(fk.Ftl):
+    """Writes behind the last page, and never collects."""
+
+    def __init__(self, device):
+        super().__init__(device)
+        self.map, self.next = {}, 0
+
+    def read(self, flash, lpn):
+        return flash.read(self.map[lpn]) if lpn in self.map else None
+
+    def write(self, flash, lpn, page):
+        flash.program(self.next, page)
+        self.map[lpn] = self.next
+        self.next += 1
+
+
+class Page(fk.Ftl):
+    """Has the name of a built-in one."""
+
+
+class Other:
+    """Nothing of ftlkit's."""
+'''
+
+BROKEN = "raise RuntimeError('no such device')\n"
+
+POINTS = """
+[ftlkit.plugins]
+append = fk_parts:Append
+broken = fk_broken:Thing
+missing = fk_parts:Missing
+other = fk_parts:Other
+page = fk_parts:Page
+"""
+
+COMPARE = ["--requests", "300", "--capacity", "32MiB", "--addresses", "wrap"]
+
+
+def install(folder: Path, package: str, points: str, **modules: str) -> None:
+    """Lay a package into a folder as an installer does."""
+    for name, text in modules.items():
+        (folder / f"{name}.py").write_text(text)
+    facts = folder / f"{package.replace('-', '_')}-1.2.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
+    (facts / "entry_points.txt").write_text(points)
+
+
+@pytest.fixture
+def ftlkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command in a process of its own, which sees the packages of a folder."""
+    package = Path(__file__).parents[1] / "python"
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{package}")
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "ftlkit", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    return call
+
+
+def test_plugins_are_listed_and_those_that_fail_are_named(
+    ftlkit: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN)
+    listed = ftlkit("plugins")
+    assert listed.returncode == 0, listed.stderr
+    rows = {line.split()[0]: line for line in listed.stdout.splitlines() if line.strip()}
+    assert "fk-parts 1.2" in rows["append"]
+    said = " ".join(listed.stdout.split())
+    for name, why in [
+        ("broken", "fk_broken.py, line 1: RuntimeError: no such device"),
+        ("missing", "Missing"),
+        ("other", "does not derive from ftlkit.Ftl"),
+        ("page", "there is a mapping of this name already"),
+    ]:
+        assert f"{name} is left out: " in said
+        assert why in said
+    assert listed.stderr == ""
+
+
+def test_plugins_run_by_their_names_beside_a_broken_one(
+    ftlkit: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN)
+    done = ftlkit("compare", "fin1", "--ftl", "append,page", *COMPARE)
+    assert done.returncode == 0, done.stderr
+    assert "append" in done.stdout
+    assert "Warning: fk_broken:Thing of fk-parts 1.2 is left out: cannot be loaded" in " ".join(done.stderr.split())
+    assert "append" in ftlkit("schemes").stdout
+    refused = ftlkit("sweep", "fin1", "--ftl", "append", "--store", "s")
+    assert refused.returncode == 2
+    assert "append" in refused.stderr
+
+
+def test_the_first_package_keeps_a_name(
+    ftlkit: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    install(tmp_path, "fk-one", "[ftlkit.plugins]\na = fk_parts:Append\n", fk_parts=PARTS)
+    install(tmp_path, "fk-two", "[ftlkit.plugins]\nb = fk_parts:Append\n")
+    said = " ".join(ftlkit("plugins").stdout.split())
+    assert "b is left out: fk-one 1.2 has the FTL append already" in said
+
+
+def test_without_plugins_the_list_says_how_to_add_one(
+    ftlkit: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    done = ftlkit("plugins")
+    assert done.returncode == 0, done.stderr
+    assert "ftlkit.plugins" in done.stdout
