@@ -39,6 +39,10 @@ def test_the_answer_is_that_of_the_command(call: Callable[..., Result], tmp_path
     assert advice.doubts + advice.cautions == document["sure"] + document["cautions"]
     assert (advice.advised, advice.command, advice.is_cancelled) == (document["advised"], document["command"], False)
     assert repr(advice) == f"<ftlkit.Advice for fin1: {advice.advised}>"
+    shown = advice._repr_html_()
+    assert shown.count("<tr>") == 1 + len(advice.stacks)
+    assert advice.advised in shown
+    assert "<script" not in shown
 
 
 GIVEN: dict[str, tuple[str, Any]] = {

@@ -52,6 +52,20 @@ def page(answer: Answer) -> str:
     )
 
 
+def fragment(answer: Answer) -> str:
+    """The advice and the stacks that were measured, for a notebook's cell; no style, no script."""
+    metrics = ["ram_bytes", *answer.metrics]
+    return template("sentences.html.j2").render(
+        headline=answer.sentences[:1],
+        sentences=[*answer.sentences[1:], *answer.cautions, *answer.doubts],
+        names=["stack"],
+        headings=[phrasing.named(metric) for metric in metrics],
+        rows=[
+            {"names": [stack.stack], "cells": [_cell(stack, metric) for metric in metrics]} for stack in answer.stacks
+        ],
+    )
+
+
 def _cell(stack: StackResult, metric: str) -> Json:
     estimate = phrasing.of(metric, stack.measured)
     return {

@@ -115,6 +115,12 @@ class Advice:
         """What was read for it, which nothing may overwrite."""
         return [self.answer.query.trace()]
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the advice, and the stacks that were measured."""
+        from ftlkit.advice.page import fragment  # noqa: PLC0415 - as for the report
+
+        return fragment(self.answer)
+
     def __repr__(self) -> str:
         return f"<ftlkit.Advice for {self.answer.query.workload}: {self.advised}>"
 

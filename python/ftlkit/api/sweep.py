@@ -72,6 +72,12 @@ class Swept:
 
         write(Path(path), page(self.plan, self.done).encode(), self.plan.traces())
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what the sweep says, and its table."""
+        from ftlkit.sweeps.page import fragment  # noqa: PLC0415 - as for the report
+
+        return fragment(self.plan, self.done)
+
     def __repr__(self) -> str:
         return f"<ftlkit.Swept of {len(self.rows)} points, {len(self.failed)} failed>"
 

@@ -13,11 +13,14 @@ from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.summary import groups, shown, text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
+    from ftlkit.sweeps.summary import Group
 
 
 def page(plan: Plan, done: Sweep) -> str:
@@ -25,13 +28,7 @@ def page(plan: Plan, done: Sweep) -> str:
     groups_of_rows = groups(done.rows)
     metrics = shown(done.rows)
     keys = [axis.key for axis in plan.axes]
-    rows = [
-        {
-            "place": [group.workload, group.device, group.label, *(group.varied.get(key, "") for key in keys)],
-            "cells": [_cell(group.estimate(metric.name), metric) for metric in metrics],
-        }
-        for group in groups_of_rows
-    ]
+    rows = [{"place": place, "cells": cells} for place, cells in _rows(groups_of_rows, keys, metrics)]
     longest = max(plan.axes, key=lambda axis: axis.size, default=None)
     return template("sweep.html.j2").render(
         title=plan.title,
@@ -50,6 +47,29 @@ def page(plan: Plan, done: Sweep) -> str:
         script=own_script(),
         vega=drawing_script(),
     )
+
+
+def fragment(plan: Plan, done: Sweep) -> str:
+    """What the sweep says and its table, for a notebook's cell; no style, no script."""
+    said, metrics = statements(done.rows), shown(done.rows)
+    keys = [axis.key for axis in plan.axes]
+    failures = [f"{named(row)} failed ({row['state']}): {row['error']}" for row in done.failed]
+    return template("sentences.html.j2").render(
+        headline=said.headline,
+        sentences=[*said.cautions, *failures],
+        names=["workload", "device", "FTL", *keys],
+        headings=[metric.heading or metric.name for metric in metrics],
+        rows=[{"names": place, "cells": cells} for place, cells in _rows(groups(done.rows), keys, metrics)],
+    )
+
+
+def _rows(
+    groups_of_rows: list[Group], keys: list[str], metrics: list[Metric]
+) -> Iterator[tuple[list[str], list[Json]]]:
+    """A group's place, and its cells."""
+    for group in groups_of_rows:
+        place = [group.workload, group.device, group.label, *(group.varied.get(key, "") for key in keys)]
+        yield place, [_cell(group.estimate(metric.name), metric) for metric in metrics]
 
 
 def _cell(estimate: Estimate | None, metric: Metric) -> Json:
