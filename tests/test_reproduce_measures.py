@@ -268,8 +268,12 @@ def test_pages_moved_on_are_told_by_what_became_of_them() -> None:
     assert hits > 0
     assert misses > 0
     assert metric.value(run) == hits / (hits + misses)
+    merged, rewritten = run["gauges"]["merge_decisions"], run["gauges"]["merged_and_rewritten"]
+    assert 0 < rewritten < merged
+    both = METRICS["decision_hit_ratio"]
+    assert both.value(run) == (hits + merged - rewritten) / (hits + misses + merged)
     run["gauges"] = {}
-    assert metric.value(run) == 0
+    assert metric.value(run) == both.value(run) == 0
 
 
 def sampled(requests: list[int], column: list[float | None]) -> reproduce.Point:

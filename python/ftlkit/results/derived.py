@@ -167,6 +167,13 @@ def prediction_hit_ratio(run: Run) -> float:
     return hits / max(hits + misses, 1.0)
 
 
+def decision_hit_ratio(run: Run) -> float:
+    """Of the pages that adapt moved on or merged, those predicted rightly; 0 without any."""
+    hits, misses = (run["gauges"].get(f"prediction_{kind}", 0.0) for kind in ("hits", "misses"))
+    merged, rewritten = (run["gauges"].get(name, 0.0) for name in ("merge_decisions", "merged_and_rewritten"))
+    return (hits + merged - rewritten) / max(hits + misses + merged, 1.0)
+
+
 def latencies(run: Run, name: str) -> ClassLatency:
     """Latencies of a class of flash operations."""
     matching = [latency for latency in run["classes"] or [] if latency["name"] == name]

@@ -113,6 +113,15 @@ ROWS = (
         "",
     ),
     _of_reproductions(
+        "decision_hit_ratio",
+        "the same of all pages that adapt decided on: one that was merged was predicted rightly if the host did not "
+        "write it before as many pages had come to the log as it has; 0 without any",
+        "share",
+        "gauges",
+        derived.decision_hit_ratio,
+        "",
+    ),
+    _of_reproductions(
         "mapping_miss_ratio",
         "share of mapping lookups that were not answered from RAM",
         "share",

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use flash::Lpn;
 
 use super::history::History;
+use super::merge_decisions::MergeDecisions;
 use super::partition::Partition;
 use crate::api::report::Gauge;
 use crate::api::request::Request;
@@ -44,6 +45,7 @@ pub struct Adaptive {
     hits: u64,
     /// And how many it did not, before their block left or they were merged.
     misses: u64,
+    merges: MergeDecisions,
     aggregated_moves: u64,
 }
 
@@ -61,6 +63,7 @@ impl Adaptive {
             chances: SecondChanceBits::new(logical_pages),
             hits: 0,
             misses: 0,
+            merges: MergeDecisions::none(logical_pages),
             aggregated_moves: 0,
         }
     }
@@ -100,7 +103,7 @@ impl Sharing for Adaptive {
     fn moves(&mut self, area: Area, lpn: Lpn) -> bool {
         let had = self.chances.renew(lpn);
         self.misses += u64::from(had);
-        match &self.transfer {
+        let moves = match &self.transfer {
             // The table may cover more than the log has pages, and then moves alone would never
             // make room.
             Transfer::Predicted(history) => {
@@ -108,7 +111,11 @@ impl Sharing for Adaptive {
             }
             Transfer::SecondChance => !had,
             Transfer::Never => false,
+        };
+        if !moves && area == Area::Shared {
+            self.merges.on_merged(lpn);
         }
+        moves
     }
 
     fn goes_page_by_page(&self) -> bool {
@@ -134,7 +141,8 @@ impl Sharing for Adaptive {
     }
 
     #[inline]
-    fn on_appended(&mut self, _log: &LogSpace, _slot: Slot, page: LogPage) {
+    fn on_appended(&mut self, log: &LogSpace, _slot: Slot, page: LogPage) {
+        self.merges.on_appended(page.lpn, !page.moved, log.len() as u32 * self.pages_per_block);
         if page.moved {
             self.moved_in_a_row += 1;
             self.chances.on_moved(page.lpn);
@@ -159,6 +167,8 @@ impl Sharing for Adaptive {
             gauge("sequential_threshold_pages", f64::from(sequential.threshold_pages())),
             gauge("prediction_hits", self.hits as f64),
             gauge("prediction_misses", self.misses as f64),
+            gauge("merge_decisions", self.merges.decisions() as f64),
+            gauge("merged_and_rewritten", self.merges.rewritten() as f64),
             gauge("aggregated_moves", self.aggregated_moves as f64),
         ];
         if let Some(Partition { delta, phi, .. }) = &self.partition {

@@ -102,6 +102,7 @@
 
 mod adaptive;
 mod history;
+mod merge_decisions;
 mod partition;
 
 use self::adaptive::{Adaptive, Transfer};
