@@ -20,9 +20,10 @@
 //!   those that a step would have made; a step is 1 % of the RAM.
 //! - The cost-benefit model is told of in a sentence. What a step for a part is worth is what its
 //!   ghosts that came back have cost, less what the hits in the other part's tail have saved, which
-//!   is as long as a step. A ghost counts if the part was full by the border when it came back, a
-//!   hit in the tail if a step less would have taken that from the part. Of a page that leaves the
-//!   entry is needed, too, though that is no use of it.
+//!   is as long as a step. A ghost counts if both parts were full by the border when it came back:
+//!   while one is not, the other has what it leaves, and a border that moves gives it no more. A
+//!   hit in the tail counts if a step less would have taken it from the part. Of a page that leaves
+//!   the entry is needed, too, though that is no use of it.
 //! - Costs of misses are those of flash operations. A miss of the map costs a read, and a read and
 //!   a program if what left for it was newer than flash. A miss of a page that is written costs the
 //!   program of what leaves, and a read if it is loaded; one of a page that is read costs a read. A
@@ -199,10 +200,20 @@ impl Aps {
         if which == DATA { (self.data_bytes, self.sizes.page) } else { (self.sizes.ram - self.data_bytes, ENTRY_BYTES) }
     }
 
-    /// A ghost of a part came back, at this cost: it counts if the part is full.
-    fn ghost_came(&mut self, which: usize, cost: u64) {
+    /// Whether a part has no room by the border.
+    fn is_full(&self, which: usize) -> bool {
         let (bytes, item) = self.part(which);
-        if self.used[which] + item > bytes {
+        self.used[which] + item > bytes
+    }
+
+    /// A ghost of a part came back, at this cost: it counts if the border keeps room from the part.
+    ///
+    /// Where the other part is not full the border would move through room that the part has
+    /// already. If it did, a map that still grows towards its share would find it taken, and the
+    /// hits of one that is used in turns fall off a cliff that a step's worth of ghosts and tail
+    /// does not see.
+    fn ghost_came(&mut self, which: usize, cost: u64) {
+        if self.is_full(MAP) && self.is_full(DATA) {
             self.gains[which] += cost;
         }
     }
@@ -285,7 +296,7 @@ impl SharedRamPolicy for Aps {
         let which = if matches!(why, EvictionReason::Data(_)) { DATA } else { MAP };
         let is_there =
             matches!(why, EvictionReason::Entry(lpn) | EvictionReason::WriteDown(lpn) if ram.cache.find(lpn).is_some());
-        let (part, item) = self.part(which);
+        let (_, item) = self.part(which);
         let [map, data] = self.used;
         let may_hold = which == MAP || (ram.held.pages() as u64) < self.sizes.most_pages;
         if is_there || may_hold && map + data + item <= self.sizes.ram {
@@ -293,8 +304,7 @@ impl SharedRamPolicy for Aps {
         }
         // The part itself makes room if it is full, else the other one, which is beyond the border.
         // Of a page that leaves the entry may take the room of others, not that of the page.
-        let is_full = self.used[which] + item > part;
-        let from_itself = is_full || matches!(why, EvictionReason::WriteDown(_));
+        let from_itself = self.is_full(which) || matches!(why, EvictionReason::WriteDown(_));
         self.first(ram, (which == DATA) == from_itself)
     }
 

@@ -1,18 +1,16 @@
-//! RAM that data and map share: what moves the border is hardly ever worse than what leaves it in
-//! the middle.
+//! RAM that data and map share: what moves the border is no worse than what leaves it in the
+//! middle.
 //!
-//! The exception is RAM in which the map just fits with the border in the middle, and does not
-//! where the border is moved: the hits of a map that is used in turns fall off a cliff, which a
-//! step's worth of ghosts and tail does not see from below. It costs up to 6.5 % with the sizes
-//! that are tried here (the first 10 000 requests of Financial1 with 256 KiB), and elsewhere the
-//! border saves up to 12 %. It is 7.1 % on a window of `hm_0` with 224 KiB, and 7.7 % where that is
-//! served five times: more rounds do not bring the border back.
+//! Recorded traces are tried with RAM in which the map just fits with the border in the middle, too
+//! (224 to 256 KiB). There hits of a map that is used in turns fall off a cliff if the border moves
+//! while the map still grows.
 
 use super::levellers::recorded;
 use super::results;
 
-/// How much longer requests may take.
-const BOUND: f64 = 1.07;
+/// How much longer requests may take. A step is judged by the interval before, so that some steps
+/// are mistakes, which the next intervals take back.
+const BOUND: f64 = 1.01;
 
 /// Holds aps to the same with its border in the middle, by the time that requests take.
 fn assert_halves_are_not_better(what: &str, ram: &str, workload: &str) {
@@ -71,7 +69,7 @@ fn aps_is_not_below_its_fixed_halves_on_recorded_traces() {
         ("disksim-valid-ascii.trace", "trace_device = \"stacked\""),
         ("financial1_first10k.ssdsim.ascii", "trace_device = \"stacked\""),
     ] {
-        for ram in ["256KiB", "1MiB", "4MiB"] {
+        for ram in ["192KiB", "224KiB", "232KiB", "256KiB", "280KiB", "1MiB", "4MiB"] {
             let workload = format!("trace = {:?}\n{keys}\naddresses = \"dense\"", folder.join(trace));
             assert_halves_are_not_better(trace, ram, &workload);
         }
