@@ -4,6 +4,10 @@
 //! Recorded traces are tried with RAM in which the map just fits with the border in the middle, too
 //! (224 to 256 KiB). There hits of a map that is used in turns fall off a cliff if the border moves
 //! while the map still grows.
+//!
+//! The device has half of its pages to spare. With the preset's 6 % the mean response is mostly the
+//! copies of collections, and these depend on where the last one stopped: on a window of hm_0 it
+//! goes up and down by 4 % from 216 to 256 KiB with the border in the middle, while hits only rise.
 
 use super::levellers::recorded;
 use super::results;
@@ -19,6 +23,7 @@ fn assert_halves_are_not_better(what: &str, ram: &str, workload: &str) {
         [device]
         preset = "treeftl"
         capacity = "auto"
+        spare = 0.5
         [workload]
         {workload}
         [host]
