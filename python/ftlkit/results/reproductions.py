@@ -114,8 +114,8 @@ ROWS = (
     ),
     _of_reproductions(
         "decision_hit_ratio",
-        "the same of all pages that adapt decided on: one that was merged was predicted rightly if the host did not "
-        "write it before as many pages had come to the log as it has; 0 without any",
+        "the same of all pages that adapt decided on, merged ones being right if the host did not write them within "
+        "one round of the log; 0 without any",
         "share",
         "gauges",
         derived.decision_hit_ratio,
