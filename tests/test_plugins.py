@@ -16,6 +16,13 @@ PARTS = '''
 import ftlkit as fk
 
 
+class Oldest(fk.VictimPolicy):
+    """Filled longest ago."""
+
+    def score(self, block):
+        return block.since_filled
+
+
 class Append(fk.Ftl):
     """Writes behind the last page, and never collects."""
 
@@ -47,6 +54,7 @@ POINTS = """
 append = fk_parts:Append
 broken = fk_broken:Thing
 missing = fk_parts:Missing
+oldest = fk_parts:Oldest
 other = fk_parts:Other
 page = fk_parts:Page
 """
@@ -85,12 +93,14 @@ def test_plugins_are_listed_and_those_that_fail_are_named(
     listed = ftlkit("plugins")
     assert listed.returncode == 0, listed.stderr
     rows = {line.split()[0]: line for line in listed.stdout.splitlines() if line.strip()}
+    assert "FTL" in rows["append"]
     assert "fk-parts 1.2" in rows["append"]
+    assert "victim policy" in rows["oldest"]
     said = " ".join(listed.stdout.split())
     for name, why in [
         ("broken", "fk_broken.py, line 1: RuntimeError: no such device"),
         ("missing", "Missing"),
-        ("other", "does not derive from ftlkit.Ftl"),
+        ("other", "derives from none of ftlkit.Ftl, VictimPolicy and WriteClassifier"),
         ("page", "there is a mapping of this name already"),
     ]:
         assert f"{name} is left out: " in said
@@ -102,9 +112,10 @@ def test_plugins_run_by_their_names_beside_a_broken_one(
     ftlkit: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN)
-    done = ftlkit("compare", "fin1", "--ftl", "append,page", *COMPARE)
+    done = ftlkit("compare", "fin1", "--ftl", "append,page:victim=oldest", *COMPARE)
     assert done.returncode == 0, done.stderr
     assert "append" in done.stdout
+    assert "page:victim=oldest" in done.stdout
     assert "Warning: fk_broken:Thing of fk-parts 1.2 is left out: cannot be loaded" in " ".join(done.stderr.split())
     assert "append" in ftlkit("schemes").stdout
     refused = ftlkit("sweep", "fin1", "--ftl", "append", "--store", "s")

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ftlkit.own.ftl import Ftl, Parameter
     from ftlkit.own.loading import forget
     from ftlkit.own.plugins import Plugin, plugins
+    from ftlkit.own.policies import VictimPolicy, WriteClassifier
     from ftlkit.results.results import RUN_COLUMNS, Results, load
 
 __all__ = [
@@ -71,6 +72,8 @@ __all__ = [
     "TortureReport",
     "Uncorrectable",
     "UserError",
+    "VictimPolicy",
+    "WriteClassifier",
     "__version__",
     "advise",
     "check_image",
@@ -117,6 +120,7 @@ _HOMES = (
     "api.sweep",
     "own.ftl",
     "own.loading",
+    "own.policies",
     "own.plugins",
     "_native",
 )

@@ -188,6 +188,44 @@ class Flash:
     def background(self) -> Scope:
         """Make nobody wait for what is done in a `with` block; the flash is busy with it."""
 
+@final
+class Block:
+    """A closed block that garbage collection may take."""
+
+    number: int
+    """Its number."""
+    valid_pages: int
+    """Pages that collecting it has to move."""
+    pages: int
+    """Pages of content that a block has."""
+    erases: int
+    """How often it was erased."""
+    since_filled: int
+    """Changes of any block since it was filled: blocks filled and pages that became invalid."""
+    since_changed: int
+    """The same since it last lost a valid page, or was filled."""
+
+def register_victims(cls: type, name: str, origin: str) -> None:
+    """Register a class as a victim policy, in place of one of Python's of the same name.
+
+    `origin` names its method, with file and line.
+    """
+
+def forget_victims(name: str) -> bool:
+    """Take a victim policy out of the list again; tells whether it was there."""
+
+def register_classifier(cls: type, name: str, origin: str) -> None:
+    """Register a class as a write classifier, in place of one of Python's of the same name.
+
+    `origin` names its method, with file and line.
+    """
+
+def forget_classifier(name: str) -> bool:
+    """Take a write classifier out of the list again; tells whether it was there."""
+
+def own_policies() -> list[str]:
+    """The names of the registered policies: victim policies, then write classifiers."""
+
 def overdue_calls() -> list[int]:
     """The threads whose calls of an FTL last longer than they may; each call is named once."""
 
@@ -252,7 +290,7 @@ def trace_formats() -> list[str]:
 def torture(options_json: str, control: Control, threads: int | None = None) -> str:
     """Try translation layers for a time (JSON: ftl, geometry, seed, seconds, swarm)."""
 
-def replay(line: str, shrink: bool) -> str:
+def replay(line: str, shrink: bool, explains: bool) -> str:
     """Run the case of a replay line again; return what came of it (JSON)."""
 
 def trace_info(workload_json: str, master_seed: int, control: Control) -> str:

@@ -20,13 +20,15 @@ mod testing;
 pub mod wear;
 pub mod write_buffer;
 
+pub use api::classifier::WriteClassifier;
 pub use api::entry::{Capabilities, Entry, PartKind};
 pub use api::layout::{Layout, Wear};
 pub use api::mapping::{FutureRequest, Mapping, Scheme, WearQuery};
 pub use api::parameter::AccessDelays;
-pub use api::parameter::{Kind, Parameter, Settings, Values, bytes};
+pub use api::parameter::{Kind, Parameter, Settings, Values, bytes, joined};
 pub use api::report::{Buffered, Footprint, Gauge, Spares, Structure};
 pub use api::request::Request;
+pub use api::victim::{Candidate, VictimPolicy};
 pub use api::wear::{Deferred, RelocateOutcome};
 pub use drive::Drive;
 pub use host::{FileEvent, Hint, HostOp};

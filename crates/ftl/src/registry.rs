@@ -6,10 +6,13 @@
 
 use std::sync::Arc;
 
+use crate::api::classifier::{self, BuildClassifier};
 use crate::api::entry::{Entry, PartKind};
 use crate::api::layout::{Layout, WearKind, WearScheme};
 use crate::api::mapping::{BuilderOf, MappingBuilder, Scheme};
-use crate::api::parameter::{Parameter, Settings, Values};
+use crate::api::parameter::{Kind, Parameter, Settings, Values, is_plain};
+use crate::api::victim::{self, BuildVictims};
+use crate::blocks::victims;
 use crate::drive::Drive;
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::log_buffer::machine::LogBuffer;
@@ -33,7 +36,7 @@ use crate::schemes::faster::Faster;
 use crate::schemes::jtl::Jtl;
 use crate::schemes::kast::Kast;
 use crate::schemes::last::Last;
-use crate::schemes::page::Page;
+use crate::schemes::page::{self, Page};
 use crate::schemes::rftl::Rftl;
 use crate::schemes::sast::Sast;
 use crate::schemes::superblock::Superblock;
@@ -83,6 +86,46 @@ pub fn replace_mapping(registration: MappingRegistration) -> Result<(), ConfigEr
 /// Tells whether it was registered; a built-in one is not, and stays.
 pub fn forget_mapping(name: &str) -> bool {
     registered::forget(name)
+}
+
+/// Adds a victim policy, which then stands behind `victim=` of every scheme that has this parameter,
+/// in place of a registered one of the same name. `build` makes it for each device that is formatted
+/// or recovered.
+pub fn replace_victim_policy(name: &'static str, build: BuildVictims) -> Result<(), ConfigError> {
+    check_policy(name, &victims::PARAMETERS[0])?;
+    victim::REGISTERED.replace(name, build);
+    Ok(())
+}
+
+/// Takes a registered victim policy out of the list; tells whether it was there.
+pub fn forget_victim_policy(name: &str) -> bool {
+    victim::REGISTERED.forget(name)
+}
+
+/// Adds a write classifier, which then stands behind `streams=` of `page`, as
+/// [`replace_victim_policy`] does.
+pub fn replace_classifier(name: &'static str, build: BuildClassifier) -> Result<(), ConfigError> {
+    check_policy(name, &page::STREAMS)?;
+    classifier::REGISTERED.replace(name, build);
+    Ok(())
+}
+
+/// Takes a registered write classifier out of the list; tells whether it was there.
+pub fn forget_classifier(name: &str) -> bool {
+    classifier::REGISTERED.forget(name)
+}
+
+/// Whether a policy can be registered under a name for a parameter.
+fn check_policy(name: &str, parameter: &Parameter) -> Result<(), ConfigError> {
+    let is_builtin = matches!(parameter.kind, Kind::Policy { of, .. } if of.contains(&name));
+    if is_builtin || !is_plain(name) || name.contains('=') {
+        let why = if is_builtin { "is built in" } else { "cannot stand in a stack" };
+        return Err(ConfigError(format!(
+            "{} = {name}: this name {why}; choose another, such as my-{}",
+            parameter.name, parameter.name
+        )));
+    }
+    Ok(())
 }
 
 /// Adds a wear policy to the list; errors as with [`register_mapping`].

@@ -58,7 +58,7 @@ COMMANDS = {
     ),
     "plugins": (
         "plugins:plugins",
-        "List the FTLs that installed packages add; say which cannot be loaded.",
+        "List the FTLs and policies that installed packages add; say which cannot be loaded.",
     ),
     "devices": ("catalogue:devices", "List the device presets, or show one with all its keys."),
     "workloads": (

@@ -13,7 +13,7 @@ from ftlkit.own.plugins import plugins as loaded
 
 
 def plugins() -> None:
-    """List the FTLs that installed packages add; say which cannot be loaded."""
+    """List the FTLs and policies that installed packages add; say which cannot be loaded."""
     with warnings.catch_warnings():
         # The table names what is left out.
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -21,17 +21,15 @@ def plugins() -> None:
     if not found:
         OUT.print(
             f"No installed package adds anything. One does by an entry point in the group {GROUP}, which names a "
-            "class that derives from ftlkit.Ftl.",
+            "class that derives from ftlkit.Ftl, ftlkit.VictimPolicy or ftlkit.WriteClassifier.",
             highlight=False,
         )
         return
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("name", "", "package", "from"):
+    for heading in ("name", "kind", "package", "from"):
         table.add_column(heading)
     for plugin in found:
-        table.add_row(
-            *(Text(text) for text in (plugin.name, "left out" if plugin.error else "", plugin.package, plugin.place))
-        )
+        table.add_row(*(Text(text) for text in (plugin.name, plugin.kind or "left out", plugin.package, plugin.place)))
     OUT.print(table)
     for plugin in found:
         if plugin.error:

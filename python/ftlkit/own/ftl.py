@@ -8,10 +8,16 @@ what was read or what the host writes.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from ftlkit._native import Flash, FlashDevice, Page
+
+
+def spelled(name: str) -> str:
+    """The name of a class as stacks spell it: `HotCold` is `hot-cold`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).replace("_", "-").lower()
 
 
 class Parameter(NamedTuple):
@@ -58,6 +64,11 @@ class Ftl:
     def __init__(self, device: FlashDevice) -> None:
         """Make the scheme for an erased device, or for one that `recover` brings back next."""
         self.device = device
+
+    @classmethod
+    def stack_name(cls) -> str:
+        """Say what stacks call it."""
+        return cls.name or spelled(cls.__name__)
 
     def read(self, flash: Flash, lpn: int) -> Page | None:
         """Read a logical page: what `flash.read` returns, or None if it was never written."""

@@ -10,18 +10,21 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from ftlkit._native import UserError, forget_ftl, register_ftl
+from ftlkit._native import UserError, forget_ftl, own_policies, register_ftl
 from ftlkit.api import catalogue
-from ftlkit.own import watchdog
+from ftlkit.own import policies, watchdog
 from ftlkit.own.ftl import Ftl
+from ftlkit.own.policies import Policy, base_of, registered_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from types import ModuleType
 
     from ftlkit.results.document import Json
+
+_Base = TypeVar("_Base")
 
 REFERENCE = re.compile(r"(?:(?P<file>[^:+,]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])")
 """How text names a class: `path/to/mine.py:HotCold` or `package.module:HotCold`.
@@ -33,10 +36,10 @@ begins with a capital, so that `page:d` is a setting without a value.
 
 def refuse_own(layers: Iterable[Json], what: str) -> None:
     """Raise a `UserError` for `[[ftl]]` tables of classes: other processes do not know them."""
-    elsewhere = set(catalogue.built_in())
+    here = (set(catalogue.names()) - set(catalogue.built_in())) | set(own_policies())
     for layer in layers:
-        name = str(layer.get("name", "")).partition("+")[0]
-        if name not in elsewhere and name in catalogue.names():
+        named = [str(layer.get("name", "")).partition("+")[0], *(str(layer.get(key)) for key in policies.BASES)]
+        for name in here.intersection(named):
             raise UserError(
                 f"{what} runs in processes of its own, which do not know {name}, a class of this one: use "
                 "ftlkit compare or ftlkit.compare."
@@ -53,7 +56,7 @@ def registered_name(scheme: type) -> str:
         raise UserError(f"{scheme!r} is no FTL: derive your class from ftlkit.Ftl.")
     if scheme is Ftl:
         raise UserError("ftlkit.Ftl is what FTLs derive from: name a class of your own.")
-    name = name_of(scheme)
+    name = scheme.stack_name()
     parameters = [
         {
             "name": key,
@@ -69,27 +72,55 @@ def registered_name(scheme: type) -> str:
     return name
 
 
-def forget(scheme: type[Ftl]) -> bool:
+def forget(part: type[Ftl | Policy]) -> bool:
     """Take a class out of the lists again: `fk.schemes` and torture of everything leave it out.
 
     Runs that are under way keep it. Returns whether a class of its name was listed: naming a class
     in `fk.compare` or `fk.torture` lists it.
     """
-    return forget_ftl(name_of(scheme))
+    return forget_ftl(part.stack_name()) if issubclass(part, Ftl) else policies.forget(part)
 
 
 def resolved(stack: str) -> str:
-    """A stack's text with a registered name in place of a class that it names, if it names one."""
+    """A stack's text with registered names in place of the classes that it names."""
     reference = REFERENCE.match(stack)
-    if reference is None:
-        return stack
-    home, cls = reference["file"] or reference["module"], reference["name"] or reference["cls"]
-    name = registered_name(load(home, cls))
-    return name + stack[reference.end() :]
+    if reference is not None:
+        stack = registered_name(load(*_named(reference))) + stack[reference.end() :]
+
+    def setting(reference: re.Match[str]) -> str:
+        key = reference["key"]
+        home, cls = _named(reference)
+        return f"{key}={registered_policy(load(home, cls, base=base_of(key, cls)), key)}"
+
+    return policies.REFERENCE.sub(setting, stack)
 
 
-def load(home: str, cls: str) -> type[Ftl]:
-    """The class of a Python file or of a module. Raises `UserError` when it cannot be loaded."""
+def names_own(stack: str) -> bool:
+    """Whether a stack's text names a class of one's own."""
+    return bool(REFERENCE.match(stack) or policies.REFERENCE.search(stack))
+
+
+def settled(table: Mapping[str, object]) -> Json:
+    """An `[[ftl]]` table with registered names in place of the classes that are its settings.
+
+    Without a label it is called by them, so that it is told from its siblings.
+    """
+    own = {key: registered_policy(value, key) for key, value in table.items() if isinstance(value, type)}
+    if not own:
+        return dict(table)
+    label = ":".join([str(table.get("name")), *(f"{key}={name}" for key, name in own.items())])
+    return {"label": label, **table, **own}
+
+
+def _named(reference: re.Match[str]) -> tuple[str, str]:
+    return reference["file"] or reference["module"], reference["name"] or reference["cls"]
+
+
+def load(home: str, cls: str, base: type[_Base] = Ftl) -> type[_Base]:  # type: ignore[assignment]
+    """A class of a Python file or of a module that derives from `base`.
+
+    Raises `UserError` when it cannot be loaded.
+    """
     try:
         module = _from_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
     except UserError:
@@ -105,18 +136,18 @@ def load(home: str, cls: str) -> type[Ftl]:
         raise UserError(f"{home}:{cls}: cannot be loaded: {raised_at(error)}") from error
     scheme = getattr(module, cls, None)
     if scheme is None:
-        known = [name for name, value in vars(module).items() if _is_scheme(value, module)]
-        there = f"it has {', '.join(known)}" if known else "it has no class that derives from ftlkit.Ftl"
+        known = [name for name, value in vars(module).items() if _derives(value, base, module)]
+        there = f"it has {', '.join(known)}" if known else f"it has no class that derives from ftlkit.{base.__name__}"
         raise UserError(f"{home}:{cls}: {home} has no {cls}; {there}.")
-    if not _is_scheme(scheme, None):
-        raise UserError(f"{home}:{cls}: {cls} does not derive from ftlkit.Ftl.")
-    loaded: type[Ftl] = scheme
+    if not _derives(scheme, base):
+        raise UserError(f"{home}:{cls}: {cls} does not derive from ftlkit.{base.__name__}.")
+    loaded: type[_Base] = scheme
     return loaded
 
 
-def _is_scheme(value: object, module: ModuleType | None) -> bool:
-    is_ftl = isinstance(value, type) and issubclass(value, Ftl) and value is not Ftl
-    return is_ftl and (module is None or getattr(value, "__module__", None) == module.__name__)
+def _derives(value: object, base: type, module: ModuleType | None = None) -> bool:
+    is_own = isinstance(value, type) and issubclass(value, base) and value is not base
+    return is_own and (module is None or getattr(value, "__module__", None) == module.__name__)
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -148,16 +179,6 @@ def raised_at(error: BaseException) -> str:
         return f"{error.filename}, line {error.lineno}: {error.msg}"
     frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
     return f"{frames[-1].filename}, line {frames[-1].lineno}: {what}" if frames else what
-
-
-def name_of(scheme: type[Ftl]) -> str:
-    """Say what stacks call a class."""
-    return scheme.name or _spelled(scheme.__name__)
-
-
-def _spelled(name: str) -> str:
-    """`HotCold` as `hot-cold`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).replace("_", "-").lower()
 
 
 def _first_line(scheme: type[Ftl]) -> str:

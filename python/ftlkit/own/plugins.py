@@ -1,4 +1,4 @@
-"""FTLs that installed packages add, by entry points.
+"""FTLs and policies that installed packages add, by entry points.
 
 A package names its classes in the group `ftlkit.plugins`. They are loaded when a translation layer
 is named for the first time in a process, and are then known by their names like those of
@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from ftlkit._native import UserError
 from ftlkit.own.ftl import Ftl
-from ftlkit.own.loading import name_of, raised_at, registered_name
+from ftlkit.own.loading import raised_at, registered_name
+from ftlkit.own.policies import VictimPolicy, WriteClassifier, registered_policy
 
 GROUP = "ftlkit.plugins"
 """The group of entry points."""
@@ -27,6 +28,8 @@ class Plugin(NamedTuple):
     """The package that has it, with its version."""
     place: str
     """Where it is, `module:name`."""
+    kind: str
+    """`FTL`, `victim policy` or `write classifier`; empty if it could not be loaded."""
     name: str
     """What stacks call it; the entry point's own name if it could not be loaded."""
     error: str
@@ -37,7 +40,7 @@ class Plugin(NamedTuple):
 def plugins() -> tuple[Plugin, ...]:
     """All plugins of the installed packages, which are loaded now if they were not before."""
     points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
-    taken: dict[str, str] = {}
+    taken: dict[tuple[str, str], str] = {}
     found = tuple(_loaded(point, taken) for point in points)
     for plugin in found:
         if plugin.error:
@@ -47,24 +50,33 @@ def plugins() -> tuple[Plugin, ...]:
     return found
 
 
-def _loaded(point: EntryPoint, taken: dict[str, str]) -> Plugin:
-    """Load an entry point and register its class, whatever it raises."""
+def _loaded(point: EntryPoint, taken: dict[tuple[str, str], str]) -> Plugin:
+    """Load an entry point and register what it is, whatever it raises."""
     package = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown package"
     try:
-        return Plugin(package, point.value, _registered(point.load(), package, taken), "")
+        kind, name = _registered(point.load(), package, taken)
     except UserError as error:
-        return Plugin(package, point.value, point.name, str(error))
+        return Plugin(package, point.value, "", point.name, str(error))
     except Exception as error:  # noqa: BLE001 - whatever a package raises, the others go on
-        return Plugin(package, point.value, point.name, f"cannot be loaded: {raised_at(error)}")
+        return Plugin(package, point.value, "", point.name, f"cannot be loaded: {raised_at(error)}")
+    return Plugin(package, point.value, kind, name, "")
 
 
-def _registered(part: object, package: str, taken: dict[str, str]) -> str:
-    """Register a class; the first package that adds a name keeps it."""
-    if not (isinstance(part, type) and issubclass(part, Ftl)):
-        raise UserError(f"{part!r} does not derive from ftlkit.Ftl.")
-    name = name_of(part)
-    if name in taken:
-        raise UserError(f"{taken[name]} has the FTL {name} already.")
-    registered_name(part)
-    taken[name] = package
-    return name
+def _registered(part: object, package: str, taken: dict[tuple[str, str], str]) -> tuple[str, str]:
+    """Register a part; the first package that adds a name keeps it."""
+    if isinstance(part, type) and issubclass(part, Ftl):
+        kind, name = "FTL", part.stack_name()
+    elif isinstance(part, type) and issubclass(part, VictimPolicy):
+        kind, name = "victim policy", part.stack_name()
+    elif isinstance(part, type) and issubclass(part, WriteClassifier):
+        kind, name = "write classifier", part.stack_name()
+    else:
+        raise UserError(f"{part!r} derives from none of ftlkit.Ftl, VictimPolicy and WriteClassifier.")
+    if (kind, name) in taken:
+        raise UserError(f"{taken[kind, name]} has the {kind} {name} already.")
+    if issubclass(part, Ftl):
+        registered_name(part)
+    else:
+        registered_policy(part, "victim" if issubclass(part, VictimPolicy) else "streams")
+    taken[kind, name] = package
+    return kind, name

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
-from ftlkit.own.loading import registered_name, resolved
+from ftlkit.own.loading import registered_name, resolved, settled
 from ftlkit.own.plugins import plugins
 from ftlkit.study.options import SECTIONS, TRACE_KEYS
 from ftlkit.study.toml import load
@@ -72,7 +72,9 @@ def scheme(choice: FtlChoice) -> Json:
     plugins()
     if isinstance(choice, type):
         choice = registered_name(choice)
-    return _ftl(resolved(choice)) if isinstance(choice, str) else _table("ftl", choice, "a name such as dftl")
+    if isinstance(choice, str):
+        return _ftl(resolved(choice))
+    return settled(_table("ftl", choice, "a name such as dftl"))
 
 
 def _table(section: str, given: object, name: str) -> Json:

@@ -135,7 +135,7 @@ pub fn values(parameter: &Parameter) -> Vec<String> {
             let inner = [min, max, f64::midpoint(min, max), 0.1, 0.5];
             values.extend(inner.map(|ratio| ratio.clamp(min, max).to_string()));
         }
-        Kind::Choice { of } => values.extend(of.iter().map(ToString::to_string)),
+        Kind::Choice { of } | Kind::Policy { of, .. } => values.extend(of.iter().map(ToString::to_string)),
         Kind::Switch => values.extend(["true", "false"].map(String::from)),
     }
     let mut seen = Vec::new();

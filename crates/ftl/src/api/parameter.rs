@@ -11,6 +11,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::api::named::{self, PolicyKind};
 use crate::port::error::ConfigError;
 use crate::port::timing::Nanos;
 
@@ -60,13 +61,25 @@ pub enum Kind {
         /// The words to choose from.
         of: &'static [&'static str],
     },
+    /// One of a few words, or the name of a policy that was registered. Lists show it as the choice
+    /// that it is without any.
+    #[serde(rename = "choice")]
+    Policy {
+        /// The words to choose from.
+        of: &'static [&'static str],
+        /// Of which kind the policies are.
+        #[serde(skip)]
+        from: PolicyKind,
+    },
     /// `true` or `false`.
     Switch,
 }
 
-/// The parameters of a scheme, from those that its parts declare and its own; there must be `N` of
-/// them.
-pub(crate) const fn joined<const N: usize>(lists: &[&[Parameter]]) -> [Parameter; N] {
+/// The parameters of a scheme, from those that its parts declare and its own.
+///
+/// # Panics
+/// Unless there are `N` of them; in a constant, as everywhere here, the compiler says so.
+pub const fn joined<const N: usize>(lists: &[&[Parameter]]) -> [Parameter; N] {
     let mut all = [lists[0][0]; N];
     let (mut count, mut i) = (0, 0);
     while i < lists.len() {
@@ -220,13 +233,15 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
                 Err("not a finite number".into())
             }
         }
-        Kind::Choice { of } => of
-            .iter()
-            .find(|word| **word == text)
-            .map(|word| Value::Word(word))
-            .ok_or_else(|| format!("must be one of {}", of.join(", "))),
+        Kind::Choice { of } => one_of(of, text),
+        Kind::Policy { of, from } => one_of(&[of, &named::names(from)[..]].concat(), text),
         Kind::Switch => text.parse::<bool>().map(Value::Switch).map_err(|_| "must be true or false".into()),
     }
+}
+
+fn one_of(words: &[&'static str], text: &str) -> Result<Value, String> {
+    let word = words.iter().find(|word| **word == text);
+    word.copied().map(Value::Word).ok_or_else(|| format!("must be one of {}", words.join(", ")))
 }
 
 fn within<T: PartialOrd + Copy + std::fmt::Display>(value: T, min: T, max: T) -> Result<T, String> {

@@ -113,6 +113,12 @@ impl BlockManager {
         }
     }
 
+    /// How often a block was erased.
+    #[inline]
+    pub fn erases_of(&self, pbn: Pbn) -> u32 {
+        self.erases[pbn.index()]
+    }
+
     /// For recovery: a block holds something that is needed, as if it had been asked for so.
     pub fn adopt(&mut self, pbn: Pbn, alloc: AllocRequest) {
         debug_assert_ne!(self.use_of(pbn), Use::Free, "{pbn} is free, and recovery finds {:?} in it", alloc.purpose);

@@ -11,18 +11,24 @@
 //! | windowed-greedy | the same list | O(window) |
 //! | random, d-choices | an array | O(1), O(d) |
 //! | cost-benefit | the same array and the time of each block's last change | O(candidates of the die) |
+//! | from outside | the same, and when each block was closed | its scores of the candidates of the die |
 //!
 //! Sources: greedy and FIFO Menon 1995; cost-benefit Kawaguchi 1995 (age · (1 − u) / 2u); windowed
 //! greedy Hu 2009; d-choices Van Houdt 2013. A policy may well choose a block without a single
 //! invalid page (random often does), but only while some candidate of its die has one: so
 //! collecting again and again ends.
 
+use std::sync::Arc;
+
 use flash::{Geometry, Pbn};
 use random::SeededRng;
 
+use crate::api::named::PolicyKind;
 use crate::api::parameter::{Kind, Parameter, Values};
+use crate::api::victim::{self, Candidate, VictimPolicy};
 use crate::blocks::ledger::Ledger;
 use crate::linked_lists::LinkedLists;
+use crate::port::error::{ConfigError, FtlError};
 
 /// How victims are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +45,18 @@ pub enum Policy {
     WindowedGreedy(u32),
     /// A block chosen at random.
     Random,
+    /// Highest score of the policy that was registered under this name.
+    Registered(&'static str),
 }
 
 /// The parameters by which page-mapped schemes choose a policy.
 pub const PARAMETERS: [Parameter; 3] = [
     Parameter {
         name: "victim",
-        kind: Kind::Choice { of: &["greedy", "cost-benefit", "d-choices", "fifo", "windowed-greedy", "random"] },
+        kind: Kind::Policy {
+            of: &["greedy", "cost-benefit", "d-choices", "fifo", "windowed-greedy", "random"],
+            from: PolicyKind::Victims,
+        },
         default: "greedy",
         meaning: "Which block garbage collection takes: greedy copies least for uniform writes, random most.",
         source: "RFTL tab. 6 (greedy)",
@@ -75,12 +86,17 @@ impl Policy {
             "d-choices" => Self::DChoices(values.integer("d") as u32),
             "fifo" => Self::Fifo,
             "windowed-greedy" => Self::WindowedGreedy(values.integer("window") as u32),
-            _ => Self::Random,
+            "random" => Self::Random,
+            name => Self::Registered(name),
         }
     }
 
     fn keeps_array(self) -> bool {
-        matches!(self, Self::Random | Self::DChoices(_) | Self::CostBenefit)
+        matches!(self, Self::Random | Self::DChoices(_) | Self::CostBenefit | Self::Registered(_))
+    }
+
+    fn keeps_times(self) -> bool {
+        matches!(self, Self::CostBenefit | Self::Registered(_))
     }
 }
 
@@ -101,21 +117,35 @@ pub struct Victims {
     /// Drawing policies: the candidates of each die, and each block's position there.
     arrays: Vec<Vec<u32>>,
     positions: Vec<Option<u32>>,
-    /// Cost-benefit: the time of each block's last change, counted in changes.
+    /// Cost-benefit and policies from outside: the time of each block's last change, counted in
+    /// changes.
     changed: Vec<u64>,
     clock: u64,
     rng: SeededRng,
+    outside: Option<Outside>,
+}
+
+/// A policy from outside, and what is kept for it alone.
+#[derive(Clone, Debug)]
+struct Outside {
+    policy: Arc<dyn VictimPolicy>,
+    /// When each block was closed, counted in changes.
+    closed: Vec<u64>,
 }
 
 impl Victims {
     /// No candidates yet, of blocks that hold at most `full` valid pages. `seed` feeds the policies
-    /// that draw.
-    pub fn new(geometry: Geometry, full: u32, policy: Policy, seed: u64) -> Self {
+    /// that draw. A registered policy may refuse to be built.
+    pub fn new(geometry: Geometry, full: u32, policy: Policy, seed: u64) -> Result<Self, ConfigError> {
         let (blocks, dies) = (geometry.blocks() as usize, geometry.dies() as usize);
         let pages = geometry.pages_per_block();
         debug_assert!((1..=pages).contains(&full), "blocks of {pages} pages hold at most {full} valid ones");
         let lists_per_die = if policy == Policy::Greedy { geometry.pages_per_block() + 1 } else { 1 };
-        Self {
+        let outside = match policy {
+            Policy::Registered(name) => Some(Outside { policy: victim::build(name)?, closed: vec![0; blocks] }),
+            _ => None,
+        };
+        Ok(Self {
             policy,
             geometry,
             full,
@@ -125,10 +155,11 @@ impl Victims {
             fewest: vec![lists_per_die; dies],
             arrays: vec![Vec::new(); if policy.keeps_array() { dies } else { 0 }],
             positions: vec![None; if policy.keeps_array() { blocks } else { 0 }],
-            changed: vec![0; if policy == Policy::CostBenefit { blocks } else { 0 }],
+            changed: vec![0; if policy.keeps_times() { blocks } else { 0 }],
             clock: 0,
             rng: SeededRng::new(seed),
-        }
+            outside,
+        })
     }
 
     /// Whether a block is closed and may be collected.
@@ -152,6 +183,9 @@ impl Victims {
             self.positions[pbn.index()] = Some(array.len() as u32);
             array.push(pbn.get());
             self.touch(pbn);
+            if let Some(outside) = &mut self.outside {
+                outside.closed[pbn.index()] = self.clock;
+            }
         } else if self.policy == Policy::Greedy {
             self.lists.push_back(die * self.lists_per_die + valid_pages, pbn.get());
             self.fewest[die as usize] = self.fewest[die as usize].min(valid_pages);
@@ -187,21 +221,22 @@ impl Victims {
                     self.fewest[die] = self.fewest[die].min(valid_pages);
                 }
             }
-            Policy::CostBenefit => self.touch(pbn),
+            Policy::CostBenefit | Policy::Registered(_) => self.touch(pbn),
             _ => {}
         }
     }
 
-    /// Takes the next victim of a die, or none if no candidate there has an invalid page.
-    pub fn take(&mut self, die: u32, ledger: &Ledger) -> Option<Pbn> {
+    /// Takes the next victim of a die, or none if no candidate there has an invalid page. `erases`
+    /// tells how often a block was erased. Only a policy from outside fails.
+    pub fn take(&mut self, die: u32, ledger: &Ledger, erases: impl Fn(Pbn) -> u32) -> Result<Option<Pbn>, FtlError> {
         debug_assert!((die as usize) < self.gainful.len(), "there is no die {die} of {}", self.gainful.len());
         if self.gainful[die as usize] == 0 {
-            return None;
+            return Ok(None);
         }
-        let choice = self.choose(die, ledger)?;
+        let Some(choice) = self.choose(die, ledger, erases)? else { return Ok(None) };
         debug_assert_eq!(self.geometry.die_of(choice), die, "{choice} is chosen for another die");
         self.remove(choice, ledger.valid_pages(choice));
-        Some(choice)
+        Ok(Some(choice))
     }
 
     /// Takes one certain candidate.
@@ -237,21 +272,21 @@ impl Victims {
         Some(list - self.geometry.die_of(pbn) * self.lists_per_die)
     }
 
-    fn choose(&mut self, die: u32, ledger: &Ledger) -> Option<Pbn> {
-        match self.policy {
+    fn choose(&mut self, die: u32, ledger: &Ledger, erases: impl Fn(Pbn) -> u32) -> Result<Option<Pbn>, FtlError> {
+        Ok(match self.policy {
             Policy::Greedy => self.least(die),
             Policy::Fifo => self.candidates(die).next(),
             Policy::WindowedGreedy(window) => self.fewest_valid(die, window, ledger),
             Policy::Random => self.draw(die),
             Policy::DChoices(d) => {
-                let mut best = self.draw(die)?;
+                let mut best = self.draw(die);
                 for _ in 1..d {
-                    let other = self.draw(die)?;
-                    if ledger.valid_pages(other) < ledger.valid_pages(best) {
+                    let other = self.draw(die);
+                    if other.map(|pbn| ledger.valid_pages(pbn)) < best.map(|pbn| ledger.valid_pages(pbn)) {
                         best = other;
                     }
                 }
-                Some(best)
+                best
             }
             Policy::CostBenefit => {
                 let score = |pbn: Pbn| {
@@ -261,7 +296,24 @@ impl Victims {
                 };
                 self.candidates(die).max_by(|&a, &b| score(a).total_cmp(&score(b)))
             }
-        }
+            Policy::Registered(_) => self.highest_score(die, ledger, erases)?,
+        })
+    }
+
+    /// The choice of a policy from outside; its failure is one of the whole scheme.
+    #[inline(never)]
+    fn highest_score(&self, die: u32, ledger: &Ledger, erases: impl Fn(Pbn) -> u32) -> Result<Option<Pbn>, FtlError> {
+        let Some(Outside { policy, closed }) = &self.outside else { return Ok(None) };
+        let candidate = |pbn: Pbn| Candidate {
+            pbn,
+            valid_pages: ledger.valid_pages(pbn),
+            pages: self.full,
+            erases: erases(pbn),
+            since_filled: self.clock - closed[pbn.index()],
+            since_changed: self.clock - self.changed[pbn.index()],
+        };
+        let candidates: Vec<_> = self.candidates(die).map(candidate).collect();
+        victim::best(policy.as_ref(), &candidates).map_err(|message| FtlError::Failed { message })
     }
 
     fn least(&mut self, die: u32) -> Option<Pbn> {
@@ -320,7 +372,8 @@ mod tests {
     /// Blocks 0 to 7 of one die close in order; block `i` then has `valid[i]` valid pages.
     fn closed(policy: Policy, valid: [u32; BLOCKS as usize]) -> (Victims, Ledger) {
         let geometry = TestFlash::new(BLOCKS, PAGES).geometry();
-        let (mut victims, mut ledger) = (Victims::new(geometry, PAGES, policy, 1), Ledger::new(geometry));
+        let (mut victims, mut ledger) =
+            (Victims::new(geometry, PAGES, policy, 1).expect("a policy"), Ledger::new(geometry));
         for block in (0..BLOCKS).map(Pbn::new) {
             for offset in 0..PAGES {
                 ledger.validate(geometry.page(block, offset), block);
@@ -338,7 +391,7 @@ mod tests {
 
     fn order(policy: Policy, valid: [u32; BLOCKS as usize]) -> Vec<u32> {
         let (mut victims, ledger) = closed(policy, valid);
-        std::iter::from_fn(|| victims.take(0, &ledger)).map(Pbn::get).collect()
+        std::iter::from_fn(|| victims.take(0, &ledger, Pbn::get).expect("a choice")).map(Pbn::get).collect()
     }
 
     #[test]

@@ -69,8 +69,10 @@
 use flash::{Lpn, Role, Tag};
 use host::Hint;
 
+use crate::api::classifier::Classified;
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
+use crate::api::named::PolicyKind;
 use crate::api::parameter::joined;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
@@ -85,9 +87,10 @@ use crate::recovery::summary;
 
 const COLLECTED: Stream = 1;
 
-const STREAMS: Parameter = Parameter {
+/// Which pages share blocks.
+pub(crate) const STREAMS: Parameter = Parameter {
     name: "streams",
-    kind: Kind::Choice { of: &["separate", "shared", "hints"] },
+    kind: Kind::Policy { of: &["separate", "shared", "hints"], from: PolicyKind::Classifier },
     default: "separate",
     meaning: "Which pages get open blocks of their own: separate the collected ones, shared none, hints the collected ones and those of each \
               stream that the host hints at.",
@@ -133,19 +136,20 @@ impl PageMapScheme for Page {
 
     type Policy = Streams;
 
-    fn policy(_layout: &Layout, values: &Values) -> Result<Streams, ConfigError> {
+    fn policy(layout: &Layout, values: &Values) -> Result<Streams, ConfigError> {
         match values.word("streams") {
             "separate" => Ok(Streams::Separate),
             "shared" => Ok(Streams::Shared),
-            _ if values.word("checkpoint") != "none" => Err(ConfigError(
+            "hints" if values.word("checkpoint") != "none" => Err(ConfigError(
                 "page.streams = hints: summaries do not list hints, so after a power cut checkpoint = summaries would mix the streams; \
                  set checkpoint = none, or other streams"
                     .into(),
             )),
-            _ => Ok(Streams::Hinted {
+            "hints" => Ok(Streams::Hinted {
                 streams: values.integer("hint_streams") as usize,
                 collects_apart: values.word("hint_collection") == "apart",
             }),
+            classifier => Ok(Streams::Classified(Classified::build(classifier, layout, MOST_STREAMS)?)),
         }
     }
 }
@@ -163,6 +167,10 @@ pub enum Streams {
         /// Whether what is collected stays in its stream, instead of sharing one more.
         collects_apart: bool,
     },
+    /// Those that a classifier from outside puts together, and apart from that all that is
+    /// collected.
+    #[expect(private_interfaces, reason = "only the registry makes one")]
+    Classified(Classified),
 }
 
 /// Streams of what the host writes, and one of what is collected.
@@ -178,31 +186,51 @@ impl StreamPolicy for Streams {
             Self::Separate => &PURPOSES[MOST_STREAMS - 1..],
             Self::Shared => &PURPOSES[..1],
             Self::Hinted { streams, collects_apart: true } => &PURPOSES[..streams],
-            Self::Hinted { streams, collects_apart: false } => &PURPOSES[MOST_STREAMS - streams..],
+            Self::Hinted { streams, collects_apart: false } | Self::Classified(Classified { streams, .. }) => {
+                &PURPOSES[MOST_STREAMS - streams..]
+            }
         }
     }
 
     #[inline]
-    fn write_stream(&mut self, request: &Request, _lpn: Lpn) -> Stream {
-        self.stored_hint(request).map_or(HOST, usize::from)
+    fn write_stream(&mut self, request: &Request, lpn: Lpn) -> Stream {
+        match self {
+            Self::Classified(classified) => classified.stream(request, lpn),
+            _ => self.stored_hint(request).map_or(HOST, usize::from),
+        }
+    }
+
+    #[inline]
+    fn take_failure(&mut self) -> Option<String> {
+        match self {
+            Self::Classified(classified) => classified.take_failure(),
+            _ => None,
+        }
+    }
+
+    fn tables(&self) -> Vec<(&'static str, u64)> {
+        match self {
+            Self::Classified(classified) => vec![("write classifier", classified.ram_bytes())],
+            _ => Vec::new(),
+        }
     }
 
     #[inline]
     fn stored_hint(&self, request: &Request) -> Option<u8> {
         match self {
-            Self::Separate | Self::Shared => None,
+            Self::Separate | Self::Shared | Self::Classified(_) => None,
             Self::Hinted { streams, .. } => Some(request.hint.stream().min(*streams as u8 - 1)),
         }
     }
 
     fn uses_hints(&self) -> bool {
-        matches!(self, Self::Hinted { .. })
+        matches!(self, Self::Hinted { .. } | Self::Classified(_))
     }
 
     #[inline]
     fn hint_of(&self, stored: u8) -> Option<Hint> {
         match self {
-            Self::Separate | Self::Shared => None,
+            Self::Separate | Self::Shared | Self::Classified(_) => None,
             Self::Hinted { .. } => Some(Hint::of_stream(stored)),
         }
     }
@@ -212,7 +240,7 @@ impl StreamPolicy for Streams {
         match *self {
             Self::Separate => COLLECTED,
             Self::Shared | Self::Hinted { collects_apart: true, .. } => from,
-            Self::Hinted { streams, collects_apart: false } => streams,
+            Self::Hinted { streams, collects_apart: false } | Self::Classified(Classified { streams, .. }) => streams,
         }
     }
 
@@ -220,8 +248,12 @@ impl StreamPolicy for Streams {
         let is_collected = tag.role == Role::Collected;
         match *self {
             Self::Separate if is_collected => COLLECTED,
-            Self::Separate | Self::Shared => HOST,
-            Self::Hinted { streams, collects_apart: false } if is_collected => streams,
+            Self::Hinted { streams, collects_apart: false } | Self::Classified(Classified { streams, .. })
+                if is_collected =>
+            {
+                streams
+            }
+            Self::Separate | Self::Shared | Self::Classified(_) => HOST,
             Self::Hinted { streams, .. } => usize::from(tag.hint).min(streams - 1),
         }
     }

@@ -1,9 +1,12 @@
-//! Translation layers written in Python: registered by their class, built for every shell.
+//! Translation layers and policies written in Python: registered by their class, built for every
+//! shell.
 
+mod classifier;
 mod flash;
 mod mapping;
 mod overdue;
 mod port;
+mod victims;
 
 use std::sync::Arc;
 
@@ -35,7 +38,9 @@ impl PythonBuilder {
                     match parameter.kind {
                         Kind::Ratio { .. } => settings.set_item(parameter.name, values.ratio(parameter.name))?,
                         Kind::Switch => settings.set_item(parameter.name, values.switch(parameter.name))?,
-                        Kind::Choice { .. } => settings.set_item(parameter.name, values.word(parameter.name))?,
+                        Kind::Choice { .. } | Kind::Policy { .. } => {
+                            settings.set_item(parameter.name, values.word(parameter.name))?
+                        }
                         _ => settings.set_item(parameter.name, values.integer(parameter.name))?,
                     }
                 }
@@ -147,6 +152,8 @@ fn forget_ftl(name: &str) -> bool {
 /// Adds classes and functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     flash::register(module)?;
+    victims::register(module)?;
+    classifier::register(module)?;
     module.add_function(wrap_pyfunction!(overdue::overdue_calls, module)?)?;
     module.add_function(wrap_pyfunction!(forget_ftl, module)?)?;
     module.add_function(wrap_pyfunction!(register_ftl, module)?)

@@ -166,7 +166,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         while self.space.is_short(&self.blocks, die) {
             debug_assert!(self.updates.is_empty(), "die {die} is refilled in the middle of a collection");
             let is_choice = choices > 0;
-            let victim = if is_choice { self.take_victim(die) } else { self.space.take_fewest_valid_on(die) };
+            let victim = if is_choice { self.take_victim(die)? } else { self.space.take_fewest_valid_on(die) };
             let Some(victim) = victim else { break };
             choices = choices.saturating_sub(1);
             if is_choice && self.space.valid_in(victim) == self.space.content_pages() {

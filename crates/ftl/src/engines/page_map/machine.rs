@@ -102,6 +102,9 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
             self.remap(lpn, Some(to));
             Ok(())
         })?;
+        if let Some(message) = self.policy.take_failure() {
+            return Err(FtlError::Failed { message });
+        }
         self.repair_after_write(flash)
     }
 
@@ -206,7 +209,7 @@ impl<S: PageMapScheme> PageMap<S> {
                 die = self.space.take_turn(stream);
             }
             while self.is_starved(die, stream)
-                && let Some(victim) = self.space.take_victim(&self.blocks, die)
+                && let Some(victim) = self.space.take_victim(&self.blocks, die)?
             {
                 self.collect_apart(flash, die, victim, Cause::Collection)?;
             }

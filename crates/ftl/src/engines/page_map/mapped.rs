@@ -68,7 +68,7 @@ pub trait PageMapped {
 
     /// Takes the next block to collect on a die, if collecting gains anything there.
     #[inline]
-    fn take_victim(&mut self, die: u32) -> Option<Pbn> {
+    fn take_victim(&mut self, die: u32) -> Result<Option<Pbn>, FtlError> {
         let (space, blocks, _) = self.parts();
         space.take_victim(blocks, die)
     }
@@ -147,7 +147,7 @@ pub trait PageMapped {
     /// Collects on a die while that is short of free blocks and there is something to gain.
     fn refill<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32) -> Result<(), FtlError> {
         while self.is_short(die)
-            && let Some(victim) = self.take_victim(die)
+            && let Some(victim) = self.take_victim(die)?
         {
             self.collect_apart(flash, die, victim, Cause::Collection)?;
         }
@@ -459,7 +459,7 @@ pub fn collect_in_idle<S: PageMapped, D: Device>(
         while scheme.is_short_of(die, more)
             && choices > 0
             && scheme.is_whole()
-            && let Some(victim) = scheme.take_victim(die)
+            && let Some(victim) = scheme.take_victim(die)?
         {
             choices -= 1;
             debug_assert_eq!(scheme.space().die_of(victim), die, "{victim} is collected for another die");

@@ -11,17 +11,21 @@ use host::Hint;
 
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
-use crate::api::parameter::Values;
+use crate::api::parameter::{Parameter, Values, joined};
 use crate::api::request::Request;
 use crate::api::wear::Purpose;
-use crate::engines::page_map::mapped::HOST;
-use crate::engines::page_map::space::Stream;
+use crate::blocks::victims;
+use crate::engines::page_map::mapped::{GC_IDLE, HOST};
+use crate::engines::page_map::space::{GC_THRESHOLD, Stream};
 use crate::port::error::ConfigError;
+use crate::recovery::summary;
+
+/// What the machine reads: the parameters of each such scheme, besides its own.
+pub const PARAMETERS: [Parameter; 6] = joined(&[&victims::PARAMETERS, &[GC_THRESHOLD, summary::PARAMETER, GC_IDLE]]);
 
 /// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
 pub trait PageMapScheme {
-    /// What the registry knows of it. Its parameters hold those of victims, `gc_threshold`,
-    /// `gc_idle` and `checkpoint`.
+    /// What the registry knows of it. Its parameters hold [`PARAMETERS`].
     const ENTRY: Entry;
 
     /// What it decides.
@@ -66,6 +70,13 @@ pub trait StreamPolicy {
     /// The stream of a block in which recovery finds a page with this tag.
     fn recovered_stream(&self, tag: &Tag) -> Stream {
         if tag.role == Role::Collected { self.collected_stream(HOST) } else { HOST }
+    }
+
+    /// What went wrong in it since it was last asked; it ends the request. Only a policy from outside
+    /// fails.
+    #[inline]
+    fn take_failure(&mut self) -> Option<String> {
+        None
     }
 
     /// RAM beside the map, in bytes: name and size.

@@ -56,7 +56,7 @@ impl Waftl {
         for die in dies {
             while self.pages.blocks.free() < others
                 && self.pages.is_whole()
-                && let Some(victim) = self.pages.take_victim(die)
+                && let Some(victim) = self.pages.take_victim(die)?
             {
                 if self.pages.space.valid_in(victim) == self.pages.space.content_pages() {
                     self.pages.space.leave(victim);

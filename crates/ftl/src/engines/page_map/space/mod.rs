@@ -119,7 +119,7 @@ impl PageSpace {
         let space = Self {
             geometry,
             ledger: Ledger::new(geometry),
-            victims: Victims::new(geometry, summaries.content_pages(), policy, layout.seed),
+            victims: Victims::new(geometry, summaries.content_pages(), policy, layout.seed)?,
             open: vec![Open::default(); streams.len() * geometry.dies() as usize],
             stream_of: vec![0; geometry.blocks() as usize],
             order: channels_first(&geometry),
@@ -366,11 +366,11 @@ impl PageSpace {
     /// Takes the next block to collect on a die, if collecting gains anything there: the policy's
     /// choice, unless blocks that failed have cost a die its last free block; then the one with the
     /// least to move, for which there may still be room.
-    pub fn take_victim(&mut self, blocks: &BlockManager, die: u32) -> Option<Pbn> {
+    pub fn take_victim(&mut self, blocks: &BlockManager, die: u32) -> Result<Option<Pbn>, FtlError> {
         if blocks.has_lost_reserve() {
-            return self.take_fewest_valid_on(die);
+            return Ok(self.take_fewest_valid_on(die));
         }
-        self.victims.take(die, &self.ledger)
+        self.victims.take(die, &self.ledger, |pbn| blocks.erases_of(pbn))
     }
 
     /// A victim that was taken is not collected after all.

@@ -38,7 +38,8 @@ impl Model {
     }
 
     fn collect(&mut self, die: u32) {
-        let victim = self.space.take_victim(&self.blocks, die).expect("a closed block with an invalid page");
+        let victim =
+            self.space.take_victim(&self.blocks, die).expect("a choice").expect("a closed block with an invalid page");
         let mut pages = Vec::new();
         self.space.list_valid(victim, &mut pages);
         for &from in &pages {
@@ -225,7 +226,8 @@ fn planted_bugs_are_named_by_the_call_that_makes_them() {
         let mut model = Model::new(8, 4 * PAGES, 1, Policy::Greedy);
         (0..4 * PAGES).for_each(|lpn| model.write(lpn));
         (0..3 * PAGES).step_by(2).for_each(|lpn| model.write(lpn));
-        let victim = model.space.take_victim(&model.blocks, 0).expect("a closed block with an invalid page");
+        let victim =
+            model.space.take_victim(&model.blocks, 0).expect("a choice").expect("a closed block with an invalid page");
         let mut pages = Vec::new();
         model.space.list_valid(victim, &mut pages);
         assert!(pages.len() > 1, "{victim} has {pages:?}");

@@ -1,0 +1,278 @@
+"""Policies of one's own in Python, under engines that are built in."""
+
+# ruff: noqa: ARG002, D102 (policies are written here as users write them)
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+from ftlkit._native import forget_classifier, forget_victims, own_policies
+from ftlkit.own.loading import resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    from ftlkit._native import Block
+
+OLDEST = '''
+import ftlkit as fk
+
+
+class Oldest(fk.VictimPolicy):
+    """Filled longest ago: FIFO."""
+
+    def score(self, block):
+        return block.since_filled
+'''
+
+
+class Oldest(fk.VictimPolicy):
+    """Filled longest ago."""
+
+    def score(self, block: Block) -> float:
+        """Say how old it is."""
+        return block.since_filled
+
+
+@pytest.fixture(autouse=True)
+def _policies_are_forgotten() -> Iterator[None]:
+    yield
+    assert all(forget_victims(name) or forget_classifier(name) for name in own_policies())
+
+
+def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]:
+    """Label, event hash and write amplification of stacks on a small device that is full."""
+    results = fk.compare(
+        "fin1",
+        list(stacks),
+        device={"capacity": "8MiB", "channels": 2},
+        requests=8000,
+        addresses="wrap",
+        precondition="fill",
+    )
+    runs = results.document["runs"]
+    return [(run["label"], run["event_hash"], run["page_write_amplification"]) for run in runs]
+
+
+def test_the_oldest_block_first_is_fifo_to_the_event() -> None:
+    fifo, own, greedy = compared("page:victim=fifo", {"name": "page", "victim": Oldest}, "page")
+    assert own[0] == "page:victim=oldest"
+    assert own[1:] == fifo[1:]
+    assert own[1] != greedy[1]
+
+
+@pytest.mark.parametrize("mapping", ["dftl", "cdftl", "waftl", "treeftl"])
+def test_every_engine_with_a_choice_of_victims_takes_a_policy(mapping: str) -> None:
+    fifo, own = compared(f"{mapping}:victim=fifo", {"name": mapping, "victim": Oldest})
+    assert own[1:] == fifo[1:]
+
+
+def test_a_block_tells_what_it_holds_and_how_worn_it_is() -> None:
+    seen: list[Block] = []
+
+    class Watcher(fk.VictimPolicy):
+        def score(self, block: Block) -> float:
+            seen.append(block)
+            return -block.valid_pages
+
+    ((_, _, watcher), (_, _, greedy)) = compared({"name": "page", "victim": Watcher}, "page")
+    assert watcher == pytest.approx(greedy, rel=0.02)
+    assert {block.pages for block in seen} == {64}
+    assert all(0 <= block.valid_pages <= block.pages for block in seen)
+    assert all(0 <= block.since_changed <= block.since_filled for block in seen)
+    assert max(block.erases for block in seen) > 1
+    assert len({block.number for block in seen}) > 10
+
+
+def test_the_command_line_names_a_class_by_file(call: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OLDEST)
+    done = call(
+        "compare", "fin1", "--ftl", "page:victim=fifo,page:victim=mine.py:Oldest", "--requests", "3000",
+        "--capacity", "8MiB", "--addresses", "wrap", "--precondition", "fill", "--json", "out.json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    fifo, own = json.loads((tmp_path / "out.json").read_text())["runs"]
+    assert (own["label"], own["event_hash"]) == ("page:victim=oldest", fifo["event_hash"])
+    assert own["parameters"]["victim"] == "oldest"
+
+
+def test_a_policy_survives_torture(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OLDEST)
+    report = fk.torture(f"page:victim={tmp_path / 'mine.py'}:Oldest", minutes=0.05, seed=3)
+    (scheme,) = report["schemes"]
+    assert scheme["findings"] == []
+    assert scheme["recoveries"] > 0
+
+
+def test_a_policy_that_raises_is_named_with_its_line() -> None:
+    class Raises(fk.VictimPolicy):
+        def score(self, block: Block) -> float:
+            return 1 / block.valid_pages - self.bonus  # type: ignore[attr-defined,no-any-return]
+
+    with pytest.raises(fk.FtlBug, match=r"test_own_policies\.py, line \d+, in score \(`return 1 / block"):
+        compared({"name": "page", "victim": Raises})
+
+
+@pytest.mark.parametrize("answer", ["soon", None, float("nan"), float("inf")])
+def test_nonsense_is_refused_with_the_method_and_the_block(answer: object) -> None:
+    class Nonsense(fk.VictimPolicy):
+        def score(self, block: Block) -> float:
+            return answer  # type: ignore[return-value]
+
+    with pytest.raises(fk.FtlBug, match=r"test_own_policies\.py, line \d+, Nonsense\.score: .*block \d+") as caught:
+        compared({"name": "page", "victim": Nonsense})
+    assert "must return a number" in str(caught.value) or "no finite number" in str(caught.value)
+
+
+def test_a_policy_that_hangs_is_ended() -> None:
+    class Hangs(fk.VictimPolicy):
+        call_seconds = 0.3
+
+        def score(self, block: Block) -> float:
+            while True:
+                time.sleep(0.01)
+
+    with pytest.raises(fk.FtlBug, match="longer than"):
+        compared({"name": "page", "victim": Hangs})
+
+
+def test_a_policy_that_draws_without_a_seed_is_found() -> None:
+    draws = iter(range(10**9))
+
+    class Draws(fk.VictimPolicy):
+        def score(self, block: Block) -> float:
+            return next(draws) * 0.618 % 1 + 0 * block.number
+
+    report = fk.torture({"name": "page", "victim": Draws}, minutes=0.05, seed=3)
+    assert "promise 5" in report["schemes"][0]["findings"][0]["message"]
+
+
+def test_what_is_no_policy_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OLDEST + "\n\nclass Other:\n    pass\n")
+    file = tmp_path / "mine.py"
+    with pytest.raises(fk.UserError, match=r"Other does not derive from ftlkit\.VictimPolicy"):
+        resolved(f"page:victim={file}:Other")
+    with pytest.raises(fk.UserError, match="has no Odlest; it has Oldest"):
+        resolved(f"page:victim={file}:Odlest")
+    with pytest.raises(fk.UserError, match="only victim and streams take a class"):
+        resolved(f"page:window={file}:Oldest")
+    with pytest.raises(fk.UserError, match=r"greedy, cost-benefit, .*random"):
+        compared("page:victim=oldest")
+
+
+def test_a_name_that_is_built_in_is_refused() -> None:
+    class Greedy(fk.VictimPolicy):
+        pass
+
+    with pytest.raises(fk.UserError, match="victim = greedy: this name is built in"):
+        compared({"name": "page", "victim": Greedy})
+
+
+def test_sweeps_refuse_a_policy_of_this_process(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OLDEST)
+    with pytest.raises(fk.UserError, match="oldest, a class of this one"):
+        fk.sweep("fin1", f"page:victim={tmp_path / 'mine.py'}:Oldest", store=tmp_path / "store")
+
+
+class Once(fk.WriteClassifier):
+    """All pages in one stream."""
+
+    streams = 1
+
+    def stream(self, lpn: int, pages: int) -> int:
+        return 0
+
+
+class HotCold(fk.WriteClassifier):
+    """Pages that were written lately, and the others."""
+
+    def __init__(self, device: fk.FlashDevice) -> None:
+        super().__init__(device)
+        self.last: dict[int, int] = {}
+        self.writes = 0
+
+    def stream(self, lpn: int, pages: int) -> int:
+        self.writes += 1
+        before = self.last.get(lpn)
+        self.last[lpn] = self.writes
+        return 0 if before and self.writes - before < self.device.logical_pages // 2 else 1
+
+    def ram_bytes(self) -> int:
+        return 4 * self.device.logical_pages
+
+
+def test_one_stream_is_page_to_the_event_and_two_are_not() -> None:
+    page, once, two = compared("page", {"name": "page", "streams": Once}, {"name": "page", "streams": HotCold})
+    assert once[0] == "page:streams=once"
+    assert once[1:] == page[1:]
+    assert two[1] != page[1]
+
+
+def test_the_tables_of_a_classifier_are_counted_as_ram() -> None:
+    device = {"capacity": "8MiB"}
+    result = fk.compare(
+        "fin1", ["page", {"name": "page", "streams": HotCold}], device=device, requests=50, addresses="wrap"
+    )
+    page, own = result.runs["ram_bytes"].to_list()
+    assert own - page == 4 * (8 << 20) // 4096
+
+
+def test_a_classifier_survives_torture_with_a_victim_policy() -> None:
+    stack = {"name": "page", "streams": HotCold, "victim": Oldest, "checkpoint": "summaries"}
+    report = fk.torture(stack, minutes=0.05, seed=3)
+    (scheme,) = report["schemes"]
+    assert scheme["findings"] == []
+    assert scheme["recoveries"] > 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (2, "into stream 2, but has 2"),
+        (-1, "returned -1 for LPN"),
+        (None, "returned None for LPN"),
+        (0.5, "returned 0.5"),
+    ],
+)
+def test_a_stream_that_there_is_not_is_refused(answer: object, words: str) -> None:
+    class Wrong(fk.WriteClassifier):
+        def stream(self, lpn: int, pages: int) -> int:
+            return answer  # type: ignore[return-value]
+
+    with pytest.raises(fk.FtlBug, match=rf"test_own_policies\.py, line \d+, Wrong\.stream: .*{words}"):
+        compared({"name": "page", "streams": Wrong})
+
+
+def test_a_classifier_that_raises_or_has_no_streams_is_refused() -> None:
+    class Raises(Once):
+        def stream(self, lpn: int, pages: int) -> int:
+            return lpn // (pages - pages)
+
+    with pytest.raises(fk.FtlBug, match=r"line \d+, in stream \(`return lpn // .*ZeroDivisionError"):
+        compared({"name": "page", "streams": Raises})
+
+    class NoStreams(Once):
+        streams = 0
+
+    with pytest.raises(fk.UserError, match="it has 0 streams; must be from 1 to 16"):
+        compared({"name": "page", "streams": NoStreams})
+    with pytest.raises(fk.UserError, match=r"does not derive from ftlkit\.WriteClassifier"):
+        compared({"name": "page", "streams": Oldest})
+
+
+def test_a_policy_that_is_forgotten_has_no_name() -> None:
+    assert not fk.forget(Oldest)
+    compared({"name": "page", "victim": Oldest, "streams": Once})
+    assert fk.forget(Oldest)
+    assert fk.forget(Once)
+    assert own_policies() == []
+    with pytest.raises(fk.UserError, match="oldest"):
+        compared("page:victim=oldest")
