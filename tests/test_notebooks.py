@@ -30,6 +30,8 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for name in {scheme["name"] for scheme in fk.schemes()} - set(catalogue.built_in()):
         _native.forget_ftl(name)
+    for name in _native.own_policies():
+        assert _native.forget_victims(name)
 
 
 def cells(notebook: Path) -> list[str]:

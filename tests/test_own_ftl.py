@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,9 @@ from ftlkit.api import catalogue
 from ftlkit.own.loading import load, registered_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from typer.testing import Result
 
     from ftlkit.own.ftl import Ftl
 
@@ -320,3 +323,48 @@ def test_a_wear_policy_over_it_is_refused(simple: type[Ftl]) -> None:
 def test_a_loaded_file_stays_out_of_the_way_of_modules() -> None:
     load(str(EXAMPLE), "Simple")
     assert "own_ftl" not in sys.modules
+
+
+FORGETFUL = '''
+import ftlkit as fk
+from own_ftl import Simple
+
+
+class Forgetful(Simple):
+    """Erases a victim before it has copied what the victim holds."""
+
+    def collect(self, flash):
+        victim = min((b for b in self.valid if b not in (self.open, *self.free)), key=self.valid.get)
+        with flash.background(), flash.cause("collection"):
+            kept = [(ppn, flash.read(ppn)) for ppn in self.pages_of(victim) if ppn in self.needed]
+            flash.erase(victim)
+            for ppn, page in kept:
+                to = self.next_page(flash, reserve=1)
+                flash.program(to, page)
+                if ppn in self.trims:
+                    self.trims.add(to)
+                self.point(list(self.needed[ppn]), to)
+        self.free.append(victim)
+'''
+
+
+def test_a_finding_names_the_cut_and_the_copies_and_replays_elsewhere(
+    call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(EXAMPLE.parent)
+    (tmp_path / "mine.py").write_text(FORGETFUL)
+    ftl = ["--ftl", "mine.py:Forgetful"]
+    done = call("torture", *ftl, "--geometry", SMALL, "--minutes", "0.5", "--seed", "3", "--threads", "1")
+    assert done.exit_code == 1, done.output
+    assert "breaks promise 3" in done.stdout
+    cut = next(line for line in done.stdout.splitlines() if "the power was cut at the" in line)
+    assert re.search(r"(program|erase) of .*PBN \d+.* cause ", cut)
+    lpn = done.stdout.partition("LPN ")[2].split()[0]
+    assert re.search(rf"(no page|one page|\d+ pages) on flash names? LPN {lpn}", done.stdout)
+    pasted = next(line for line in done.stdout.splitlines() if line.startswith("ftlkit torture --ftl"))
+    assert _native.forget_ftl("forgetful")
+    again = call(*shlex.split(pasted)[1:], "--explain")
+    assert again.exit_code == 1, again.output
+    assert "The last flash operations:" in again.stdout
+    alone = call("torture", "--replay", pasted.partition("--replay '")[2].rstrip("'"))
+    assert alone.exit_code == 1

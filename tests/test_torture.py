@@ -71,6 +71,9 @@ def test_a_finding_ends_with_a_line_that_fails_again(call: Callable[..., Result]
     again = call(*shlex.split(pasted)[1:])
     assert again.exit_code == 1
     assert finding["message"] in again.stdout
+    assert any(line.startswith("the power was cut at the ") for line in finding["explanation"])
+    assert len(finding["explanation"]) < 10
+    assert all(line in done.stdout for line in finding["explanation"])
     healthy = call("torture", "--replay", finding["replay"].replace("torn-trusted", "none"))
     assert healthy.exit_code == 0, healthy.output
     assert "passes" in healthy.stdout
@@ -86,6 +89,24 @@ def test_a_failing_case_is_made_small() -> None:
     assert not small["passes"]
     assert "workload=script:" in small["replay"]
     assert len(small["replay"]) < len(line) + 40
+
+
+def test_a_failing_case_is_explained_from_the_flash(call: Callable[..., Result]) -> None:
+    line = (
+        "check::replay scheme=canary set.bug=lost-write geometry=1x1x1x8x4x512 pages=14 seed=7 prefill=full "
+        "workload=mixed requests=200"
+    )
+    done = fk.replay(line, explain=True)
+    assert done["message"]
+    lpn = done["message"].partition("LPN ")[2].split()[0]
+    printed = call("torture", "--replay", line, "--explain")
+    assert printed.exit_code == 1
+    assert (done["explanation"] or "").strip() in printed.stdout
+    assert f"LPN {lpn}" in printed.stdout.partition("The page in question:")[2]
+    assert "The last flash operations:" in printed.stdout
+    assert "die 0: " in printed.stdout
+    assert fk.replay(line)["explanation"] is None
+    assert fk.replay(line.replace("lost-write", "none"), explain=True)["explanation"] is None
 
 
 def test_torture_goes_to_the_device_that_is_asked_for(call: Callable[..., Result]) -> None:
@@ -111,6 +132,7 @@ def test_torture_goes_to_the_device_that_is_asked_for(call: Callable[..., Result
         (["--ftl", "block", "--geometry", "1x1x1x8x4x512,strict"], "program_order = strict"),
         (["--json", "nowhere/t.json"], "does not exist"),
         (["--shrink"], "--replay"),
+        (["--explain"], "--replay"),
         (["--replay", "nonsense"], "not a replay line"),
         (
             ["--replay", "check::replay scheme=dtfl geometry=1x1x1x8x4x512 pages=9 seed=1 workload=mixed requests=3"],

@@ -48,6 +48,8 @@
 //! Invariant: nothing is decided here. Each shell says on which types of devices it builds
 //! mappings, and this crate puts them together.
 
+pub mod trials;
+
 pub use check;
 pub use flash;
 pub use ftl;

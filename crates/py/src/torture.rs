@@ -1,18 +1,15 @@
-//! Torture, and cases run again: the clock and the threads of `check::torture`, which knows
-//! neither.
+//! Torture for a time, and cases run again.
 
-use std::num::NonZero;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use check::torture::{Options, SchemeReport, Torture};
-use check::{Case, DeviceSpec, run_case, smallest};
+use check::{Case, DeviceSpec, explain, run_case, smallest};
+use ftlkit::trials::{self, Limits};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use sim::study::FtlText;
 
-use crate::control::{Campaign, Control};
+use crate::control::{Control, Line};
 use crate::error::{Failure, json, parse};
 
 /// What is asked for.
@@ -48,6 +45,8 @@ struct Replayed {
     /// The case that was run last: the one given, or a smaller one.
     replay: String,
     flash_operations: Option<u64>,
+    /// What befell the flash, what it holds and what was done last, if that was asked for.
+    explanation: Option<String>,
 }
 
 /// Longest torture: a year.
@@ -67,30 +66,28 @@ fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Optio
                 wanted.seconds / 60.0
             )));
         }
-        let torture = Mutex::new(Torture::new(options(&wanted)?).map_err(Failure::User)?);
-        let threads = threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
-        let clock = Clock { begun: Instant::now(), budget: Duration::from_secs_f64(wanted.seconds) };
-        thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| work_off(&torture, &clock, &campaign));
-            }
+        let torture = Torture::new(options(&wanted)?).map_err(Failure::User)?;
+        let budget = Duration::from_secs_f64(wanted.seconds);
+        let done = trials::run(torture, Limits { budget, threads }, |reports, elapsed| {
+            campaign.show(lines(reports, elapsed, budget));
+            !campaign.is_cancelled()
         });
         json(&Report {
             ftlkit: env!("CARGO_PKG_VERSION"),
             options: &wanted,
-            threads,
-            elapsed_s: clock.begun.elapsed().as_secs_f64(),
+            threads: done.threads,
+            elapsed_s: done.elapsed.as_secs_f64(),
             cancelled: campaign.is_cancelled(),
-            schemes: lock(&torture).reports(),
+            schemes: done.torture.reports(),
         })
     };
     Ok(py.detach(work)?)
 }
 
 /// Runs the case of a replay line again and returns what came of it (JSON); with `shrink`, a
-/// failing case is made as small as it gets.
+/// failing case is made as small as it gets; with `explains`, it is explained from the flash.
 #[pyfunction]
-fn replay(py: Python<'_>, line: &str, shrink: bool) -> PyResult<String> {
+fn replay(py: Python<'_>, line: &str, shrink: bool, explains: bool) -> PyResult<String> {
     let work = || -> Result<String, Failure> {
         let case: Case = line.parse().map_err(Failure::User)?;
         let failure = match run_case(&case) {
@@ -100,6 +97,7 @@ fn replay(py: Python<'_>, line: &str, shrink: bool) -> PyResult<String> {
                     message: None,
                     replay: case.to_string(),
                     flash_operations: Some(outcome.flash_operations()),
+                    explanation: None,
                 });
             }
             // The case was never run: it names an unknown scheme, say.
@@ -107,11 +105,13 @@ fn replay(py: Python<'_>, line: &str, shrink: bool) -> PyResult<String> {
             Err(failure) => failure,
         };
         let failure = if shrink { smallest(failure) } else { failure };
+        let explained = if explains { explain(&failure.case).err() } else { None };
         json(&Replayed {
             passes: false,
             message: Some(failure.message()),
             replay: failure.case.to_string(),
             flash_operations: None,
+            explanation: explained.map(|explained| explained.1.to_string()),
         })
     };
     Ok(py.detach(work)?)
@@ -128,32 +128,10 @@ fn options(wanted: &TortureOptions) -> Result<Options, Failure> {
     })
 }
 
-struct Clock {
-    begun: Instant,
-    budget: Duration,
-}
-
-fn lock(torture: &Mutex<Torture>) -> MutexGuard<'_, Torture> {
-    torture.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs trials until time is up, nothing is left to be tried, or the work is cancelled.
-fn work_off(torture: &Mutex<Torture>, clock: &Clock, campaign: &Campaign) {
-    while clock.begun.elapsed() < clock.budget && !campaign.is_cancelled() {
-        let Some(trial) = lock(torture).next_trial() else { return };
-        let begun = Instant::now();
-        let result = trial.run();
-        let spent_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let mut torture = lock(torture);
-        torture.record(&trial, result, spent_ns);
-        campaign.show(lines(torture.reports(), clock));
-    }
-}
-
 /// The time in seconds, then the flash operations of each scheme.
-fn lines(reports: &[SchemeReport], clock: &Clock) -> Vec<(String, u64, u64)> {
-    let budget = clock.budget.as_secs().max(1);
-    let time = ("seconds".to_owned(), clock.begun.elapsed().as_secs().min(budget), budget);
+fn lines(reports: &[SchemeReport], elapsed: Duration, budget: Duration) -> Vec<Line> {
+    let budget = budget.as_secs().max(1);
+    let time = ("seconds".to_owned(), elapsed.as_secs().min(budget), budget);
     let schemes = reports.iter().map(|report| {
         let label = if report.findings.is_empty() { report.scheme.clone() } else { format!("{} fails", report.scheme) };
         (label, report.tried.flash_operations, 0)

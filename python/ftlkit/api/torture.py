@@ -53,12 +53,16 @@ class Faults(TypedDict):
 
 
 class Finding(TypedDict):
-    """A broken promise: what was broken, and the line that replays it."""
+    """A broken promise: what was broken, the line that replays it, and what that run showed.
+
+    `explanation` are the lines that matter of what `replay(line, explain=True)` tells.
+    """
 
     kind: str
     message: str
     replay: str
     reproduced: bool
+    explanation: list[str]
 
 
 class Covered(TypedDict):
@@ -114,6 +118,7 @@ class Replayed(TypedDict):
     message: str | None
     replay: str
     flash_operations: int | None
+    explanation: str | None
 
 
 def torture(
@@ -159,11 +164,13 @@ def torture(
     return report
 
 
-def replay(line: str, *, shrink: bool = False) -> Replayed:
+def replay(line: str, *, shrink: bool = False, explain: bool = False) -> Replayed:
     """Run the case of a replay line again; with `shrink`, make it small, which may take minutes.
 
-    Raises `UserError` when the line cannot be read, or names a scheme or device that there is not.
+    With `explain`, a failing case comes with what befell the flash, every page that names the
+    logical page in question, the last flash operations, and what each die holds. Raises `UserError`
+    when the line cannot be read, or names a scheme or device that there is not.
     """
     plugins()
-    done: Replayed = json.loads(watched(lambda _: _native.replay(line, shrink), Silent()))
+    done: Replayed = json.loads(watched(lambda _: _native.replay(line, shrink, explain), Silent()))
     return done

@@ -19,7 +19,7 @@ from ftlkit._util.progress import watcher
 from ftlkit.api import torture as checking
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, say, screen
-from ftlkit.own.loading import REFERENCE
+from ftlkit.own.loading import names_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,17 +58,21 @@ def torture(
         str | None, typer.Option(metavar="LINE", help="Run the case of a replay line again, and nothing else.")
     ] = None,
     shrink: Annotated[bool, typer.Option("--shrink", help="With --replay: make a failing case small.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="With --replay: say what the flash went through and holds.")
+    ] = False,
 ) -> None:
     """Test FTLs with power cuts and flash faults; exit code 1 if one fails."""
     request = options.given(
         ftl=ftl, minutes=minutes, **chosen, geometry=geometry or None, swarm=swarm, threads=threads, json=json
     )
-    own = [name for name in (ftl or "").split(",") if REFERENCE.match(name.strip())]
+    own = [name for name in (ftl or "").split(",") if names_own(name.strip())]
     if replay is not None:
-        _replay(replay, request, own, shrink=shrink)
+        _replay(replay, request, own, shrink=shrink, explain=explain)
         return
-    if shrink:
-        raise UserError("--shrink makes the case of a replay line small: give the line with --replay.")
+    if shrink or explain:
+        name = "shrink" if shrink else "explain"
+        raise UserError(f"--{name} is about the case of a replay line: give the line with --replay.")
     check_writable([json])
     request.pop("json", None)
     try:
@@ -92,7 +96,7 @@ def _save(path: Path, report: TortureReport) -> None:
         say(f"wrote {path}")
 
 
-def _replay(line: str, request: Mapping[str, object], own: list[str], *, shrink: bool) -> None:
+def _replay(line: str, request: Mapping[str, object], own: list[str], *, shrink: bool, explain: bool) -> None:
     """Run one case again; beside it only the files of `own` FTLs may be given."""
     if request.keys() - {"ftl"} or ("ftl" in request and not own):
         raise UserError(
@@ -101,11 +105,13 @@ def _replay(line: str, request: Mapping[str, object], own: list[str], *, shrink:
         )
     if own:
         study.named(own)
-    done = checking.replay(line, shrink=shrink)
+    done = checking.replay(line, shrink=shrink, explain=explain)
     if done["passes"]:
         _print(f"passes: {units.count(done['flash_operations'])} flash operations")
         return
     _print(f"{done['message']}\n{done['replay']}")
+    if done["explanation"]:
+        _print(f"\n{done['explanation'].rstrip()}")
     raise typer.Exit(FOUND)
 
 
@@ -128,6 +134,8 @@ def _show(report: TortureReport, console: Console, own: list[str]) -> None:
     for finding in findings:
         _print("", console)
         _print(finding["message"], console)
+        for line in finding["explanation"]:
+            _print(f"  {line}", console)
         known = f" --ftl {','.join(own)}" if own else ""
         _print(f"ftlkit torture{known} --replay '{finding['replay']}'", console)
         if not finding["reproduced"]:

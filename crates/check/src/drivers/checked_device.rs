@@ -6,18 +6,25 @@
 
 use std::sync::Arc;
 
-use flash::{Chip, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag};
+use flash::{
+    Cell, Chip, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag,
+};
 use ftl::{FlashOp, Moment, Nanos, Task, Timed, Timing};
 
 use crate::Stamp;
 use crate::inject::tracing_chip::FaultTracingChip;
+use crate::report::black_box::{self, Log, Target};
 use crate::report::recorder::Recorder;
 
 /// The device below a scheme under test.
 pub type CheckedDevice = Timed<CheckedFlash, FixedTimes>;
 
 /// Flash that is sound, recorded or failing, as the case asks.
-pub struct CheckedFlash(Kind);
+pub struct CheckedFlash {
+    kind: Kind,
+    /// What it was asked for, while a case is explained.
+    log: Option<Log>,
+}
 
 enum Kind {
     Sound(Chip<Full<Stamp>>),
@@ -33,7 +40,7 @@ impl CheckedFlash {
 
     /// The fault injector and its chip, of flash that is recorded or [`faulty`](Self::faulty).
     pub fn injector(&mut self) -> Option<&mut Faulty<Stamp>> {
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Recorded(recorder) => Some(recorder.flash_mut()),
             Kind::Sound(_) | Kind::Failing(_) => None,
         }
@@ -41,42 +48,73 @@ impl CheckedFlash {
 
     /// The recorder of flash that was made from one.
     pub(crate) fn recorder(&self) -> &Recorder {
-        let Kind::Recorded(recorder) = &self.0 else { unreachable!("the flash is not recorded") };
+        let Kind::Recorded(recorder) = &self.kind else { unreachable!("the flash is not recorded") };
         recorder
     }
 
     /// The planned faults and the chip, of flash that was made from them.
     pub(crate) fn frail(&self) -> &FaultTracingChip {
-        let Kind::Failing(frail) = &self.0 else { unreachable!("the flash does not fail") };
+        let Kind::Failing(frail) = &self.kind else { unreachable!("the flash does not fail") };
         frail
     }
 
     pub(crate) fn frail_mut(&mut self) -> &mut FaultTracingChip {
-        let Kind::Failing(frail) = &mut self.0 else { unreachable!("the flash does not fail") };
+        let Kind::Failing(frail) = &mut self.kind else { unreachable!("the flash does not fail") };
         frail
     }
 
     /// What was asked of flash that fails, operation by operation, if that was recorded.
     pub(crate) fn into_record(self) -> Vec<FlashOp> {
-        if let Kind::Failing(frail) = self.0 { frail.take_record() } else { Vec::new() }
+        if let Kind::Failing(frail) = self.kind { frail.take_record() } else { Vec::new() }
+    }
+}
+
+impl CheckedFlash {
+    fn of(kind: Kind) -> Self {
+        let mut flash = Self { kind, log: None };
+        flash.log = black_box::journal(&flash, |ppn| flash.cell(ppn));
+        flash
+    }
+
+    /// The device that it is, with the time that its operations take.
+    pub(crate) fn timed(self, mut timing: FixedTimes) -> CheckedDevice {
+        timing.log.clone_from(&self.log);
+        Timed { chip: self, timing }
+    }
+
+    fn cell(&self, ppn: Ppn) -> Cell<Stamp> {
+        let chip = match &self.kind {
+            Kind::Sound(chip) => chip,
+            Kind::Recorded(recorder) => recorder.flash().chip(),
+            Kind::Failing(frail) => frail.chip(),
+        };
+        chip.store().cell(ppn.index()).clone()
+    }
+
+    /// Logs an operation on a page, if that is wanted.
+    fn log<T>(&self, op: FlashOp, ppn: Ppn, tag: Option<&Tag>, result: &Result<T, FlashError>) {
+        if let Some(log) = &self.log {
+            let target = Target { op, pbn: self.geometry().block_of(ppn), ppn: Some(ppn), tag: tag.copied() };
+            black_box::log(log, target, result.as_ref().err().cloned(), |ppn| self.cell(ppn));
+        }
     }
 }
 
 impl From<Chip<Full<Stamp>>> for CheckedFlash {
     fn from(chip: Chip<Full<Stamp>>) -> Self {
-        Self(Kind::Sound(chip))
+        Self::of(Kind::Sound(chip))
     }
 }
 
 impl From<Recorder> for CheckedFlash {
     fn from(recorder: Recorder) -> Self {
-        Self(Kind::Recorded(recorder))
+        Self::of(Kind::Recorded(recorder))
     }
 }
 
 impl From<FaultTracingChip> for CheckedFlash {
     fn from(frail: FaultTracingChip) -> Self {
-        Self(Kind::Failing(frail))
+        Self::of(Kind::Failing(frail))
     }
 }
 
@@ -96,66 +134,80 @@ impl Flash for CheckedFlash {
 
     #[inline]
     fn geometry(&self) -> &Geometry {
-        ask!(&self.0, geometry())
+        ask!(&self.kind, geometry())
     }
 
     fn read(&mut self, ppn: Ppn) -> Result<Page<Stamp>, FlashError> {
-        ask!(&mut self.0, read(ppn))
+        let result = ask!(&mut self.kind, read(ppn));
+        self.log(FlashOp::Read, ppn, None, &result);
+        result
     }
 
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: Stamp) -> Result<(), FlashError> {
-        ask!(&mut self.0, program(ppn, tag, data))
+        let result = ask!(&mut self.kind, program(ppn, tag, data));
+        self.log(FlashOp::Program, ppn, Some(tag), &result);
+        result
     }
 
     fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
-        ask!(&mut self.0, erase(pbn))
+        let result = ask!(&mut self.kind, erase(pbn));
+        if let Some(log) = &self.log {
+            let target = Target { op: FlashOp::Erase, pbn, ppn: None, tag: None };
+            black_box::log(log, target, result.as_ref().err().cloned(), |ppn| self.cell(ppn));
+        }
+        result
     }
 
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
-        ask!(&mut self.0, scan(ppn))
+        let result = ask!(&mut self.kind, scan(ppn));
+        self.log(FlashOp::Read, ppn, None, &result);
+        result
     }
 
     fn mark_bad(&mut self, pbn: Pbn) {
-        ask!(&mut self.0, mark_bad(pbn));
+        ask!(&mut self.kind, mark_bad(pbn));
+        if let Some(log) = &self.log {
+            log.borrow_mut().bad.insert(pbn);
+        }
     }
 
     #[inline]
     fn peek(&self, ppn: Ppn) -> Option<u32> {
-        ask!(&self.0, peek(ppn))
+        ask!(&self.kind, peek(ppn))
     }
 
     fn tag(&self, ppn: Ppn) -> Option<Tag> {
-        ask!(&self.0, tag(ppn))
+        ask!(&self.kind, tag(ppn))
     }
 
     fn load(&mut self, ppn: Ppn, bytes: &[u8]) {
-        ask!(&mut self.0, load(ppn, bytes));
+        ask!(&mut self.kind, load(ppn, bytes));
     }
 
     fn loaded(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
-        ask!(&self.0, loaded(ppn))
+        ask!(&self.kind, loaded(ppn))
     }
 
     #[inline]
     fn next_page(&self, pbn: Pbn) -> u32 {
-        ask!(&self.0, next_page(pbn))
+        ask!(&self.kind, next_page(pbn))
     }
 
     #[inline]
     fn erase_count(&self, pbn: Pbn) -> u32 {
-        ask!(&self.0, erase_count(pbn))
+        ask!(&self.kind, erase_count(pbn))
     }
 
     fn is_bad(&self, pbn: Pbn) -> bool {
-        ask!(&self.0, is_bad(pbn))
+        ask!(&self.kind, is_bad(pbn))
     }
 
     fn program_order(&self) -> ProgramOrder {
-        ask!(&self.0, program_order())
+        ask!(&self.kind, program_order())
     }
 
     fn operations(&self) -> Operations {
-        ask!(&self.0, operations())
+        ask!(&self.kind, operations())
     }
 }
 
@@ -165,6 +217,8 @@ pub struct FixedTimes {
     takes: [u64; 3],
     now: Nanos,
     last_end: Nanos,
+    /// Where it says why operations are done, while a case is explained.
+    log: Option<Log>,
 }
 
 impl FixedTimes {
@@ -185,6 +239,9 @@ impl Timing for FixedTimes {
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
         let end = after.earliest + self.estimate(task, after);
         self.last_end = end.max(self.last_end);
+        if let Some(log) = &self.log {
+            log.borrow_mut().charge(task.cause);
+        }
         Moment::at(end)
     }
 

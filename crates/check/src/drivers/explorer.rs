@@ -34,6 +34,7 @@ use crate::inject::cut_sampler::CutSampler;
 use crate::inject::schedule::FaultSchedule;
 use crate::oracle::crash_oracle::CrashOracle;
 use crate::oracle::exact::Stamp;
+use crate::report::black_box;
 use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::recorder::{Outcome, Recorder, Step, Tape};
@@ -180,6 +181,7 @@ impl<'a> Explorer<'a> {
         if !self.sampler().takes(cut, 1) {
             return Ok(());
         }
+        black_box::stage_cut(cut.tear, None);
         self.after(cut, session.flash(), session.allowed())
     }
 
@@ -189,7 +191,10 @@ impl<'a> Explorer<'a> {
             return Ok(());
         }
         let cuts: Vec<_> = self.sampler().at(operation, one_in).collect();
-        cuts.into_iter().try_for_each(|cut| self.after(cut, step.cut(cut.tear), allowed))
+        cuts.into_iter().try_for_each(|cut| {
+            black_box::stage_cut(cut.tear, Some(step.target()));
+            self.after(cut, step.cut(cut.tear), allowed)
+        })
     }
 
     /// A life after a cut.
@@ -201,6 +206,7 @@ impl<'a> Explorer<'a> {
         self.reached |= matches!(self.choice, Choice::These(cuts) if cuts.len() == depth);
         self.life(depth, flash, allowed)?;
         self.trail.cuts.borrow_mut().pop();
+        black_box::survived_cut();
         Ok(())
     }
 

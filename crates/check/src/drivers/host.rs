@@ -14,13 +14,13 @@
 use std::ops::RangeInclusive;
 
 use flash::{Chip, Full};
-use ftl::{Buffered, Cause, ConfigError, Drive, FlashOp, Footprint, Layout, Tally, Timed};
+use ftl::{Buffered, Cause, ConfigError, Drive, FlashOp, Footprint, Layout, Tally};
 use random::{SeededRng, derive};
 
 use crate::Stamp;
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
-use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
+use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::Fault;
@@ -48,7 +48,7 @@ impl Host {
         build: impl FnOnce(&Layout) -> Result<CheckedFtl, ConfigError>,
     ) -> Result<Self, Fault> {
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let device = Timed { chip: chip.into(), timing: FixedTimes::default() };
+        let device = CheckedFlash::from(chip).timed(FixedTimes::default());
         let driver =
             Driver::start(device, Hints::of(case), |_| Ok(build(&layout)?), |_| ExactOracle::new(case.logical_pages))?;
         Ok(Self { rng: SeededRng::named(case.seed, "readback"), footprint: driver.scheme().footprint(), driver })

@@ -9,12 +9,12 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ftl::{FlashOp, Layout, Nanos, Timed};
+use ftl::{FlashOp, Layout, Nanos};
 use random::{SeededRng, derive};
 
 use crate::case::operation::Extent;
 use crate::case::test_case::Case;
-use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
+use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
 use crate::drivers::session::create;
 use crate::inject::schedule::FaultSchedule;
@@ -72,7 +72,7 @@ impl<'a> Trial<'a> {
     fn new(case: &'a Case, place: &'a Cell<FailurePoint>) -> Result<Self, Fault> {
         let chip = case.device.chip(u32::MAX).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let device = Timed { chip: chip.into(), timing: FixedTimes::new(TAKES) };
+        let device = CheckedFlash::from(chip).timed(FixedTimes::new(TAKES));
         let oracle = ExactOracle::new(case.logical_pages);
         let driver = Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, &layout)?), |_| oracle)?;
         Ok(Self { case, place, driver, rng: SeededRng::named(case.seed, "idle time"), idled: Idled::default() })

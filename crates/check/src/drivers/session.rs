@@ -5,12 +5,12 @@
 //! [`Session::acknowledge`] is the host hearing of it. The oracle is that of `crash_oracle.rs`.
 
 use flash::{Chip, Faulty, Full};
-use ftl::{ConfigError, Drive, FlashPort, Layout, RecoverError, Stack, Timed, registry};
+use ftl::{ConfigError, Drive, FlashPort, Layout, RecoverError, Stack, registry};
 
 use crate::canary;
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
-use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
+use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
 use crate::drivers::host::CheckedFtl;
 use crate::oracle::crash_oracle::CrashOracle;
@@ -52,7 +52,7 @@ pub(crate) struct Session(Driver<CheckedDevice, CrashOracle>);
 impl Session {
     /// A freshly formatted device that records to a tape.
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
-        let device = Timed { chip: Recorder::new(chip, Some(tape.clone())).into(), timing: FixedTimes::default() };
+        let device = CheckedFlash::from(Recorder::new(chip, Some(tape.clone()))).timed(FixedTimes::default());
         let oracle = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
         Ok(Self(Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, layout)?), oracle)?))
     }
@@ -64,7 +64,7 @@ impl Session {
         recorder: Recorder,
         allowed: CrashOracle,
     ) -> Result<Self, Fault> {
-        let device = Timed { chip: recorder.into(), timing: FixedTimes::default() };
+        let device = CheckedFlash::from(recorder).timed(FixedTimes::default());
         let start = |flash: &mut FlashPort<_>| recover(&case.stack, layout, flash);
         Ok(Self(Driver::start(device, Hints::of(case), start, |_| allowed)?))
     }

@@ -21,6 +21,8 @@ use crate::drivers::host::{CheckedFtl, Host};
 use crate::drivers::session::create;
 use crate::drivers::{explorer, faults, idle};
 use crate::inject::schedule::FaultSchedule;
+use crate::report::black_box;
+use crate::report::explanation::Explanation;
 use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::recorder::Outcome;
 
@@ -32,6 +34,15 @@ pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
         FaultSchedule::Faults(faults) => faults::replay(case, faults),
         FaultSchedule::IdleTime => idle::replay(case),
     }
+}
+
+/// Runs a case as [`run_case`] does, and explains its failure if it fails.
+pub fn explain(case: &Case) -> Result<Outcome, Box<(Failure, Explanation)>> {
+    let (result, kept) = black_box::record(|| run_case(case));
+    result.map_err(|failure| {
+        let explanation = Explanation::of(&failure, &kept);
+        Box::new((failure, explanation))
+    })
 }
 
 /// Runs a case of any scheme that `build` makes; it is asked twice, for two runs that must be the

@@ -1,5 +1,7 @@
 //! What a case found: a failure with its replay line, an outcome, the states it met.
 
+pub(crate) mod black_box;
 pub(crate) mod coverage;
+pub(crate) mod explanation;
 pub(crate) mod failure;
 pub(crate) mod recorder;

@@ -14,6 +14,7 @@ use ftl::{FlashOp, Tally};
 
 use crate::Stamp;
 use crate::inject::cut_sampler::CutSampler;
+use crate::report::black_box::Target;
 
 /// A program or an erase.
 #[derive(Clone, Debug)]
@@ -29,6 +30,17 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    /// What the operation is done to.
+    pub(crate) fn target(&self) -> Target {
+        match &self.mutation {
+            Mutation::Program(ppn, tag, _) => {
+                let pbn = self.before.geometry().block_of(*ppn);
+                Target { op: FlashOp::Program, pbn, ppn: Some(*ppn), tag: Some(*tag) }
+            }
+            Mutation::Erase(pbn) => Target { op: FlashOp::Erase, pbn: *pbn, ppn: None, tag: None },
+        }
+    }
+
     /// The chip after a power cut at this operation, with the power on again. The operation goes
     /// through the fault injector, so the referee's rules hold for it as for any other.
     pub(crate) fn cut(&self, tear: Tear) -> Faulty<Stamp> {

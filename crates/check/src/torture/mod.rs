@@ -27,7 +27,7 @@ use crate::case::device_spec::DeviceSpec;
 use crate::case::geometries;
 use crate::case::variants::Subject;
 use crate::drivers::session::create;
-use crate::drivers::suite::run_case;
+use crate::drivers::suite::explain;
 use crate::report::failure::Failure;
 
 pub mod campaign;
@@ -115,6 +115,9 @@ pub struct Finding {
     pub replay: String,
     /// Whether that line, run again, did fail in the same way.
     pub reproduced: bool,
+    /// What that run tells: what befell the flash, what it holds of the page in question, and the
+    /// last operations.
+    pub explanation: Vec<String>,
 }
 
 /// What is known of one scheme.
@@ -259,9 +262,10 @@ impl Trial {
 
 impl Finding {
     fn of(kind: Kind, failure: &Failure) -> Self {
-        let again = run_case(&failure.case);
-        let reproduced = again.is_err_and(|again| again.promise() == failure.promise());
-        Self { kind, message: failure.message(), replay: failure.case.to_string(), reproduced }
+        let again = explain(&failure.case).err().filter(|again| again.0.promise() == failure.promise());
+        let reproduced = again.is_some();
+        let explanation = again.map_or_else(Vec::new, |again| again.1.brief());
+        Self { kind, message: failure.message(), replay: failure.case.to_string(), reproduced, explanation }
     }
 }
 

@@ -8,6 +8,7 @@ mod canary;
 mod common;
 mod conformance;
 mod duplicate_copies;
+mod explained;
 mod faults;
 mod idle;
 mod policies;

@@ -24,12 +24,12 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::{Fault as FlashFault, FaultPlan, Flash, Lpn, Operations, Pbn};
-use ftl::{Drive, FlashOp, FlashPort, FtlError, Layout, RecoverError, Timed};
+use ftl::{Drive, FlashOp, FlashPort, FtlError, Layout, RecoverError};
 use random::derive;
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
-use crate::drivers::checked_device::{CheckedDevice, FixedTimes};
+use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
 use crate::drivers::session::{create, recover};
 use crate::inject::fault::{self, InjectedFault};
@@ -37,6 +37,7 @@ use crate::inject::schedule::FaultSchedule;
 use crate::inject::tracing_chip::{FaultTracingChip, Hit, Hits};
 use crate::oracle::exact::{Oracle, Stamp};
 use crate::oracle::fault_oracle::FaultOracle;
+use crate::report::black_box;
 use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::recorder::Outcome;
@@ -93,7 +94,7 @@ impl<'a> Trial<'a> {
         let frail = FaultTracingChip::new(chip, fault_run.plan.clone(), trail.hits.clone(), fault_run.records);
         let oracle = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
         let format = |_: &mut FlashPort<_>| Ok(create(&case.stack, &layout)?);
-        let device = Timed { chip: frail.into(), timing: FixedTimes::default() };
+        let device = CheckedFlash::from(frail).timed(FixedTimes::default());
         let mut driver = Driver::start(device, Hints::of(case), format, oracle)?;
         // Requests begin at 1 here, and reads are given their moments too, though they are done
         // page by page at the one before.
@@ -170,7 +171,7 @@ impl<'a> Trial<'a> {
                 }
                 Ok(())
             }
-            Err(Fault::Stopped(error)) if error.is_power_cut() => self.power_cut(),
+            Err(Fault::Stopped(error)) if error.is_power_cut() => self.power_cut(&error),
             Err(Fault::Stopped(error @ FtlError::ReadOnly { .. })) => self.refused(operation, &error),
             Err(fault) => {
                 self.keep_books();
@@ -189,7 +190,8 @@ impl<'a> Trial<'a> {
     }
 
     /// The power goes, comes back, and the scheme is recovered with the blocks that are left.
-    fn power_cut(&mut self) -> Result<(), Fault> {
+    fn power_cut(&mut self, error: &FtlError) -> Result<(), Fault> {
+        black_box::on_power_cut(error);
         loop {
             self.keep_books();
             self.driver.power_on(|device| device.chip.frail_mut().restore_power());
@@ -200,7 +202,7 @@ impl<'a> Trial<'a> {
             self.driver.oracle.power_on(marked, fresh.is_err());
             match self.driver.recover(|flash| recover(&case.stack, &layout, flash)) {
                 Ok(()) => break,
-                Err(RecoverError::Ftl(error)) if error.is_power_cut() => {}
+                Err(RecoverError::Ftl(error)) if error.is_power_cut() => black_box::on_power_cut(&error),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -224,7 +226,7 @@ impl<'a> Trial<'a> {
             }
             (Ok(got), _) => Ok(Some(got)),
             (Err(error), _) if error.is_power_cut() => {
-                self.power_cut()?;
+                self.power_cut(&error)?;
                 self.fetch(lpn)
             }
             (Err(error), Some(reported)) if error.is_uncorrectable() => {

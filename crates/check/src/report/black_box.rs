@@ -1,0 +1,149 @@
+//! The black box: what flash was asked for and what it holds, kept while a case is explained.
+//!
+//! Every device keeps its own journal from power-on to power-off, because a power cut is staged on a
+//! copy of the chip while the run that it came from goes on. The last one that was written to is
+//! that of the device that failed; it outlives the device, whatever ends the run.
+//!
+//! It is switched on for a thread, for the time of one run ([`record`]). Nothing depends on it: a
+//! run that is recorded does the same as one that is not.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use flash::{Cell, Flash, FlashError, Geometry, Pbn, Ppn, Tag, Tear};
+use ftl::{Cause, FlashOp, FtlError};
+
+use crate::Stamp;
+
+thread_local! {
+    static BOX: RefCell<Option<BlackBox>> = const { RefCell::new(None) };
+}
+
+/// What is kept during a run.
+#[derive(Debug, Default)]
+pub(crate) struct BlackBox {
+    /// The journal that was written to last.
+    pub(crate) latest: Option<Log>,
+    /// The power cuts around it, the first one first.
+    pub(crate) cuts: Vec<StagedCut>,
+}
+
+/// A power cut that was staged, and the program or erase that it hit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StagedCut {
+    pub(crate) tear: Tear,
+    /// None for a cut after the last operation.
+    pub(crate) hit: Option<Target>,
+    pub(crate) cause: Option<Cause>,
+}
+
+/// A journal that a device shares with the black box.
+pub(crate) type Log = Rc<RefCell<Journal>>;
+
+/// What an operation is done to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) op: FlashOp,
+    pub(crate) pbn: Pbn,
+    /// None for an erase.
+    pub(crate) ppn: Option<Ppn>,
+    /// What is programmed.
+    pub(crate) tag: Option<Tag>,
+}
+
+/// An operation that flash was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) target: Target,
+    /// Why; unknown for one that was refused.
+    pub(crate) cause: Option<Cause>,
+    pub(crate) error: Option<FlashError>,
+}
+
+/// What a device was asked for since the power came on, and what it holds.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    pub(crate) geometry: Geometry,
+    pub(crate) cells: Vec<Cell<Stamp>>,
+    pub(crate) bad: BTreeSet<Pbn>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// Runs something with the black box on.
+pub(crate) fn record<T>(run: impl FnOnce() -> T) -> (T, BlackBox) {
+    let outer = BOX.replace(Some(BlackBox::default()));
+    let result = run();
+    let kept = BOX.replace(outer);
+    (result, kept.unwrap_or_default())
+}
+
+/// A journal of a device, if the black box is on.
+pub(crate) fn journal(device: &impl Flash, cells: impl Fn(Ppn) -> Cell<Stamp>) -> Option<Log> {
+    BOX.with_borrow_mut(|kept| {
+        let kept = kept.as_mut()?;
+        let geometry = *device.geometry();
+        let cells = (0..geometry.pages()).map(|page| cells(Ppn::new(page))).collect();
+        let bad = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| device.is_bad(pbn)).collect();
+        let log = Rc::new(RefCell::new(Journal { geometry, cells, bad, events: Vec::new() }));
+        kept.latest = Some(Rc::clone(&log));
+        Some(log)
+    })
+}
+
+/// A device has been asked for an operation; `cells` tells what its pages hold now.
+pub(crate) fn log(log: &Log, target: Target, error: Option<FlashError>, cells: impl Fn(Ppn) -> Cell<Stamp>) {
+    let mut journal = log.borrow_mut();
+    let touched = match (target.op, target.ppn) {
+        (FlashOp::Erase, _) => journal.geometry.page_indices(target.pbn),
+        (_, Some(ppn)) => ppn.index()..ppn.index() + 1,
+        (_, None) => 0..0,
+    };
+    for page in touched {
+        journal.cells[page] = cells(Ppn::at(page));
+    }
+    journal.events.push(Event { target, cause: None, error });
+    BOX.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| kept.latest = Some(Rc::clone(log))));
+}
+
+impl Journal {
+    /// Why the last operation was done.
+    pub(crate) fn charge(&mut self, cause: Cause) {
+        if let Some(event) = self.events.last_mut() {
+            event.cause = Some(cause);
+        }
+    }
+
+    /// Why an operation was done last.
+    fn cause_of(&self, target: Target) -> Option<Cause> {
+        self.events.iter().rev().find(|event| event.target == target)?.cause
+    }
+}
+
+/// The power has gone at the last operation: its error says why that was done.
+pub(crate) fn on_power_cut(error: &FtlError) {
+    let FtlError::Flash { cause, .. } = error else { return };
+    BOX.with_borrow(|kept| {
+        let latest = kept.as_ref().and_then(|kept| kept.latest.as_ref());
+        latest.inspect(|log| log.borrow_mut().charge(*cause));
+    });
+}
+
+/// A power cut is staged at an operation of the device in hand.
+pub(crate) fn stage_cut(tear: Tear, hit: Option<Target>) {
+    BOX.with_borrow_mut(|kept| {
+        if let Some(kept) = kept {
+            let cause = hit.and_then(|hit| kept.latest.as_ref()?.borrow().cause_of(hit));
+            kept.cuts.push(StagedCut { tear, hit, cause });
+        }
+    });
+}
+
+/// What came of the last power cut broke no promise.
+pub(crate) fn survived_cut() {
+    BOX.with_borrow_mut(|kept| {
+        if let Some(kept) = kept {
+            kept.cuts.pop();
+        }
+    });
+}

@@ -1,0 +1,78 @@
+//! A failure is explained from the flash: what befell it, which pages name the lost one, and what
+//! was done last. To be recorded changes nothing.
+
+use check::case::variants::Subject;
+use check::torture::campaign::Campaign;
+use check::torture::{Options, Torture};
+use check::{Case, Effort, Explanation, Failure, FaultSchedule, explain, explore, run_case};
+use ftl::Stack;
+
+const DEVICE: &str = "geometry=1x1x1x8x4x512 pages=14 seed=7 prefill=full workload=mixed requests=200";
+
+fn buggy(bug: &str) -> Case {
+    format!("check::replay scheme=canary set.bug={bug} {DEVICE}").parse().expect("a replay line")
+}
+
+fn explained(case: &Case) -> (Failure, Explanation) {
+    *explain(case).expect_err("a bug is planted")
+}
+
+#[test]
+fn a_wrong_page_is_named_with_every_copy_of_it() {
+    for bug in ["lost-write", "stale-read", "double-map", "forgotten-trim"] {
+        let (failure, explanation) = explained(&buggy(bug));
+        assert_eq!(run_case(&failure.case).err(), Some(failure.clone()), "{bug}");
+        let message = failure.message();
+        let lpn = message.split("LPN ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a page");
+        let copies = &explanation.copies;
+        assert!(copies[0].contains(&format!("LPN {lpn}")), "{bug}: {message}: {copies:?}");
+        let is_copy = |line: &String| line.contains("PPN") && line.contains("PBN") && line.contains("version");
+        assert!(copies[1..].iter().all(is_copy), "{bug}: {copies:?}");
+        assert!(copies.len() > 1 || bug == "lost-write", "{bug}: {message}: {copies:?}");
+        assert_eq!(explanation.operations.len(), 20, "{bug}");
+        assert!(explanation.operations.iter().all(|line| line.contains("cause ")), "{explanation}");
+        assert_eq!(explanation.dies.len(), 1, "{explanation}");
+        assert!(explanation.faults.is_empty(), "{explanation}");
+        assert!((3..10).contains(&explanation.brief().len()), "{explanation}");
+    }
+}
+
+#[test]
+fn a_power_cut_is_named_with_the_operation_that_it_hit() {
+    let case = Case { schedule: FaultSchedule::None, ..buggy("erase-before-copy") };
+    let effort = Effort { first: 1, during_recovery: 0, after_recovery: 0 };
+    let failure = explore(&case, effort).expect_err("a bug is planted");
+    let (again, explanation) = explained(&failure.case);
+    assert_eq!(again, failure);
+    let [cut] = &explanation.faults[..] else { panic!("one cut: {explanation}") };
+    assert!(cut.starts_with("the power was cut at the "), "{cut}");
+    assert!(cut.contains("PBN") && cut.contains(", cause collection, "), "{cut}");
+    assert!(!explanation.copies.is_empty(), "{explanation}");
+}
+
+#[test]
+fn faults_of_the_flash_are_listed_and_panics_are_explained() {
+    let (failure, explanation) = explained(&buggy("panic"));
+    assert!(failure.message().contains("panicked"), "{failure}");
+    assert!(!explanation.operations.is_empty(), "{explanation}");
+
+    let stacks = vec!["canary:bug=lost-bad-block-table".parse().expect("a stack")];
+    let mut torture = Torture::new(Options { stacks, seed: 1, ..Options::default() }).expect("a request");
+    let finding = loop {
+        let Some(trial) = torture.next_trial() else { break torture.reports()[0].findings[0].clone() };
+        let result = trial.run();
+        torture.record(&trial, result, 1);
+    };
+    assert!(finding.reproduced && !finding.explanation.is_empty(), "{finding:?}");
+    let case: Case = finding.replay.parse().expect("a replay line");
+    let (_, explanation) = explained(&case);
+    assert!(explanation.faults.iter().any(|line| line.contains("fail")), "{explanation}");
+}
+
+#[test]
+fn a_run_that_is_recorded_does_the_same() {
+    let subject = Subject::keeping(Stack::of("page")).expect("a mapping");
+    for case in Campaign::of(subject, 5).defaults().cases.iter().step_by(40) {
+        assert_eq!(explain(case).ok(), run_case(case).ok(), "{case}");
+    }
+}

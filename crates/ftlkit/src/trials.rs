@@ -1,0 +1,58 @@
+//! Torture against the clock, on several threads: what `check::torture` leaves to whoever runs it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use check::torture::{SchemeReport, Torture};
+
+/// How long trials go on, and how many at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Time after which no trial begins.
+    pub budget: Duration,
+    /// Trials at once; none: one a core.
+    pub threads: Option<usize>,
+}
+
+/// What became of torture.
+#[derive(Debug)]
+pub struct Tortured {
+    /// What was tried and found, scheme by scheme.
+    pub torture: Torture,
+    /// Trials at once.
+    pub threads: usize,
+    /// The time that they took.
+    pub elapsed: Duration,
+}
+
+/// Runs trials until time is up, nothing is left to be tried, or `goes_on` says no. It is asked
+/// before each trial, with what is known so far and the time that has passed.
+pub fn run(torture: Torture, limits: Limits, goes_on: impl Fn(&[SchemeReport], Duration) -> bool + Sync) -> Tortured {
+    let threads = limits.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+    let (torture, begun) = (Mutex::new(torture), Instant::now());
+    let next = || {
+        let (mut torture, elapsed) = (lock(&torture), begun.elapsed());
+        let goes_on = goes_on(torture.reports(), elapsed) && elapsed < limits.budget;
+        if goes_on { torture.next_trial() } else { None }
+    };
+    let work = || {
+        while let Some(trial) = next() {
+            let begun = Instant::now();
+            let result = trial.run();
+            let spent_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            lock(&torture).record(&trial, result, spent_ns);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    let elapsed = begun.elapsed();
+    Tortured { torture: torture.into_inner().unwrap_or_else(PoisonError::into_inner), threads, elapsed }
+}
+
+fn lock(torture: &Mutex<Torture>) -> MutexGuard<'_, Torture> {
+    torture.lock().unwrap_or_else(PoisonError::into_inner)
+}
