@@ -45,9 +45,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A program of your own needs no more than [`cli::main`], as `examples/my-ftl` shows: it compares,
+//! checks and tortures what is registered.
+//!
 //! Invariant: nothing is decided here. Each shell says on which types of devices it builds
 //! mappings, and this crate puts them together.
 
+pub mod cli;
 pub mod trials;
 
 pub use check;

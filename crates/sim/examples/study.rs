@@ -10,7 +10,7 @@ extern crate ftlkit_sim as sim;
 use std::fs;
 use std::process::ExitCode;
 
-use sim::{Control, Results, SimError, parse_toml, run_study};
+use sim::{Control, SimError, parse_toml, run_study};
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -28,47 +28,13 @@ fn main() -> ExitCode {
             Ok(json) => show(&json),
             Err(error) => refuse(&format!("the results cannot be written as JSON: {error}")),
         },
-        Ok(results) => show(&table(&results)),
+        Ok(results) => show(&results.table()),
         Err(error @ SimError::Bug(_)) => {
             eprintln!("{error}");
             ExitCode::from(3)
         }
         Err(error) => refuse(&error.to_string()),
     }
-}
-
-/// One row a run: write amplification, erases, and response times of reads and writes in
-/// milliseconds.
-fn table(results: &Results) -> String {
-    let head = ["run", "WA", "erases", "mean read", "p99 read", "mean write", "p99 write", "p99.9 write"];
-    let mut rows = vec![head.map(str::to_owned)];
-    for run in &results.runs {
-        let (read, write) = (&run.response_ns.read, &run.response_ns.write);
-        let ms = |ns: f64| format!("{:.3}", ns / 1e6);
-        let tail = |ns: Option<u64>| ns.map_or_else(|| "none".to_owned(), |ns| ms(ns as f64));
-        let mean = |ns: Option<f64>| ns.map_or_else(|| "none".to_owned(), ms);
-        rows.push([
-            run.label.clone(),
-            run.write_amplification.map_or_else(|| "none".to_owned(), |factor| format!("{factor:.3}")),
-            run.operations
-                .iter()
-                .filter(|operation| operation.op == "erase")
-                .map(|operation| operation.count)
-                .sum::<u64>()
-                .to_string(),
-            mean(read.mean),
-            tail(read.p99),
-            mean(write.mean),
-            tail(write.p99),
-            tail(write.p99_9),
-        ]);
-    }
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let line = |row: &[String; 8]| {
-        let cells = row.iter().enumerate().map(|(column, cell)| format!("{cell:>width$}", width = width(column)));
-        cells.collect::<Vec<_>>().join("  ")
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn show(text: &str) -> ExitCode {

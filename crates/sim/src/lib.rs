@@ -17,6 +17,7 @@ mod observe;
 mod preset;
 mod result;
 pub mod study;
+mod table;
 mod timing;
 pub mod workload;
 
@@ -36,6 +37,7 @@ pub use result::{
     Utilisation, WearMap, WorkloadFacts, schema,
 };
 pub use study::{Study, parse_json, parse_toml};
+pub use table::aligned;
 pub use timing::abilities::{Abilities, Suspend};
 pub use timing::device::{Device, SimulatedDevice, VerifiedDevice};
 pub use timing::engine::{EventTiming, Model};
