@@ -29,6 +29,27 @@ pub enum HostOp {
     Flush = 3,
 }
 
+impl HostOp {
+    /// Every operation, each at the place of its number.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
+
+    /// The name in traces, results and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Trim => "trim",
+            Self::Flush => "flush",
+        }
+    }
+
+    /// The operation of a name.
+    #[inline]
+    pub fn from_name(name: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|op| op.name().as_bytes() == name)
+    }
+}
+
 /// What the host says of the data of a request. Each part is 0 where nothing is said.
 ///
 /// All of it is one number, as it goes with every page from the request to the opening of a block:

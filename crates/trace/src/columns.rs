@@ -165,13 +165,7 @@ fn bytes(part: &str, unit: &str) -> Result<u64, String> {
 fn meanings(part: &str, words: &str) -> Result<Vec<(String, HostOp)>, String> {
     let meaning = |word: &str| {
         let (said, means) = word.split_once('=')?;
-        let op = match means.trim() {
-            "read" => HostOp::Read,
-            "write" => HostOp::Write,
-            "trim" => HostOp::Trim,
-            "flush" => HostOp::Flush,
-            _ => return None,
-        };
+        let op = HostOp::from_name(means.trim().as_bytes())?;
         (!said.trim().is_empty()).then(|| (said.trim().to_owned(), op))
     };
     let mut found = words

@@ -9,8 +9,6 @@
 
 use std::path::Path;
 
-use host::HostOp;
-
 use crate::devices::Devices;
 use crate::error::{TraceError, excerpt};
 use crate::format::Format;
@@ -121,12 +119,7 @@ impl Reading {
         let span_s = (times().max().unwrap_or(0) - times().min().unwrap_or(0)) as f64 / 1e9;
         let first = self.requests.first().map_or_else(String::new, |record| {
             let device = self.devices.names().get(record.device as usize).map_or("", String::as_str);
-            let op = match record.op {
-                HostOp::Read => "read",
-                HostOp::Write => "write",
-                HostOp::Trim => "trim",
-                HostOp::Flush => "flush",
-            };
+            let op = record.op.name();
             format!("; the first is a {op} of {} bytes at byte {} of device {device}", record.length, record.offset)
         });
         let (count, extent) = (self.requests.len(), extent(&self.requests));

@@ -10,7 +10,7 @@ use ftl::Nanos;
 use trace::HostOp;
 
 use crate::observe::log::Operations;
-use crate::observe::metrics::Standing;
+use crate::observe::metrics::Snapshot;
 use crate::timing::engine::Ended;
 use crate::workload::paging::{Extent, HostRequest};
 
@@ -26,7 +26,7 @@ pub(crate) struct Pending {
     /// Its flash operations, where requests are logged.
     pub(crate) operations: Option<Box<Operations>>,
     /// How the device stood when it had been issued, if it ends an interval of the time series.
-    pub(crate) standing: Option<Box<Standing>>,
+    pub(crate) snapshot: Option<Box<Snapshot>>,
     first: Lpn,
     /// When it ended, and where its time is split.
     ended: Option<(Nanos, u32)>,
@@ -43,7 +43,7 @@ impl Pending {
         let &HostRequest { op, arrival_ns, .. } = request;
         let first = request.extents.first().map_or(Lpn::new(0), |extent| extent.lpn);
         let pages = request.pages();
-        Self { op, number, arrival_ns, begin, pages, is_measured, operations, standing: None, first, ended: None }
+        Self { op, number, arrival_ns, begin, pages, is_measured, operations, snapshot: None, first, ended: None }
     }
 
     /// The pages of a read or write, as many as it has behind its first.

@@ -38,7 +38,7 @@ use crate::host::precondition::{Prepared, prepare};
 use crate::host::server::{Host, NoCheck, ReadChecker};
 use crate::observe::log::{Part, Row};
 use crate::observe::metrics::{
-    Metrics, Sampler, Standing, buffer_hit_ratio, mapping_hit_ratio, page_write_amplification, write_amplification,
+    Metrics, Sampler, Snapshot, buffer_hit_ratio, mapping_hit_ratio, page_write_amplification, write_amplification,
 };
 use crate::observe::probe::Probe;
 use crate::observe::wear::{Life, Wear};
@@ -204,9 +204,9 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
                 }
                 self.host.mark_uncertain(request);
                 self.finish_outstanding()?;
-                let standing = self.standing((number - 1).saturating_sub(*skip), &before);
-                self.sampler.take_last(&self.metrics, standing);
-                let host_written_bytes = self.metrics.asked.bytes_written;
+                let snapshot = self.snapshot((number - 1).saturating_sub(*skip), &before);
+                self.sampler.take_last(&self.metrics, snapshot);
+                let host_written_bytes = self.metrics.totals.bytes_written;
                 let end = EndOfLife { request: number, host_written_bytes, message: fault.to_string() };
                 return Ok((self.take_series(), Some(end), before));
             }
@@ -217,11 +217,11 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             } else if let Some(measured) = measured
                 && self.sampler.is_due(measured)
             {
-                let standing = self.standing(measured, &before);
-                self.outstanding.last_mut().standing = Some(Box::new(standing));
+                let snapshot = self.snapshot(measured, &before);
+                self.outstanding.last_mut().snapshot = Some(Box::new(snapshot));
             }
             if measured == Some(before.life.due()) {
-                let (bytes, spares) = (self.metrics.asked.bytes_written, self.host.ftl().spares());
+                let (bytes, spares) = (self.metrics.totals.bytes_written, self.host.ftl().spares());
                 before.life.look(bytes, spares, || before.wear.counts(self.chip()));
             }
             self.measure_ended()?;
@@ -319,8 +319,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
                 let (begin_ns, end_ns, pages) = (begin.0, done.0, pending.pages);
                 log.push(&Row { number, op, arrival_ns, begin_ns, end_ns, pages, operations: *operations, parts })?;
             }
-            if let Some(standing) = pending.standing {
-                self.sampler.take(&self.metrics, *standing);
+            if let Some(snapshot) = pending.snapshot {
+                self.sampler.take(&self.metrics, *snapshot);
             }
         }
         Ok(())
@@ -366,10 +366,10 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     }
 
     /// How the device stands when so many measured requests have been issued.
-    fn standing(&self, requests: u64, before: &Before) -> Standing {
+    fn snapshot(&self, requests: u64, before: &Before) -> Snapshot {
         let (tally, gauges) = (*self.host.flash().tally(), self.host.ftl().gauges());
-        let (written_bytes, spread) = (self.metrics.asked.bytes_written, before.wear.spread(self.chip()));
-        Standing { requests, written_bytes, tally, spread, gauges }
+        let (written_bytes, spread) = (self.metrics.totals.bytes_written, before.wear.spread(self.chip()));
+        Snapshot { requests, written_bytes, tally, spread, gauges }
     }
 
     fn chip(&self) -> &Chip<S> {
@@ -422,14 +422,14 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
 
     fn endurance(&self, before: &Before, is_over: bool) -> Endurance {
         let limit = self.experiment.device.chip.endurance.unwrap_or(u32::MAX);
-        let (spares, bytes) = (self.host.ftl().spares(), self.metrics.asked.bytes_written);
+        let (spares, bytes) = (self.host.ftl().spares(), self.metrics.totals.bytes_written);
         let usage = self.experiment.usage();
         before.life.endurance((&before.wear, self.chip()), (limit, spares), (bytes, is_over), usage)
     }
 
     /// Share of page reads that found no data.
     fn reads_without_flash(&self) -> Option<f64> {
-        let reads = self.metrics.asked.pages_read + self.metrics.asked.pages_completed;
+        let reads = self.metrics.totals.pages_read + self.metrics.totals.pages_completed;
         let empty = self.held.as_ref().map_or(0, MappedPages::empty_reads);
         (reads > 0).then(|| empty as f64 / reads as f64)
     }
@@ -437,7 +437,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     fn result(&self, before: &Before, series: Series, endurance: Endurance) -> RunResult {
         let Self { experiment, plan, host, metrics, load, .. } = self;
         let tally = host.flash().tally().since(&before.tally);
-        let requests = metrics.asked;
+        let requests = metrics.totals;
         let seconds = metrics.elapsed().0 as f64 / 1e9;
         let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
         let all = metrics.reads.with(&metrics.writes);

@@ -145,13 +145,7 @@ impl Part {
     }
 
     pub(crate) fn push(&mut self, row: &Row) -> Result<(), SimError> {
-        let kind = match row.op {
-            HostOp::Read => "read",
-            HostOp::Write => "write",
-            HostOp::Trim => "trim",
-            HostOp::Flush => "flush",
-        };
-        self.kinds.push(kind.into());
+        self.kinds.push(row.op.name().into());
         let fixed = [row.number, row.arrival_ns, row.begin_ns, row.end_ns, row.pages];
         let parts = row.parts.unwrap_or_default();
         let times = parts.waiting.into_iter().chain(parts.service).chain([parts.controller, parts.link]);

@@ -93,11 +93,11 @@ impl Latency {
     }
 }
 
-/// Host pages and bytes asked for.
+/// What the measured requests came to, in requests, pages and bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct RequestTotals {
     /// Requests by kind, indexed by [`trace::HostOp`].
-    pub(crate) requests: [u64; 4],
+    pub(crate) requests: [u64; HostOp::ALL.len()],
     pub(crate) pages_read: u64,
     pub(crate) pages_written: u64,
     /// Pages that writes cover in part, whose rest is read.
@@ -109,7 +109,7 @@ pub(crate) struct Asked {
     pub(crate) bytes_written: u64,
 }
 
-impl Asked {
+impl RequestTotals {
     #[inline]
     pub(crate) fn add(&mut self, request: &HostRequest) {
         self.requests[request.op as usize] += 1;
@@ -134,7 +134,7 @@ impl Asked {
 pub(crate) struct Metrics {
     pub(crate) reads: Latency,
     pub(crate) writes: Latency,
-    pub(crate) asked: Asked,
+    pub(crate) totals: RequestTotals,
     /// When the last request was done.
     pub(crate) end: Nanos,
     /// When the first measured request began.
@@ -147,13 +147,13 @@ impl Metrics {
     /// Nothing yet. `begin`: since when is measured; none: since the first request that is.
     pub(crate) fn new(begin: Option<Nanos>) -> Self {
         let (reads, writes) = (Latency::new(), Latency::new());
-        Self { reads, writes, asked: Asked::default(), end: Nanos::ZERO, begin, parts: PartSums::default() }
+        Self { reads, writes, totals: RequestTotals::default(), end: Nanos::ZERO, begin, parts: PartSums::default() }
     }
 
     /// A request begins.
     #[inline]
     pub(crate) fn begin(&mut self, request: &HostRequest, begin: Nanos) {
-        self.asked.add(request);
+        self.totals.add(request);
         self.begin.get_or_insert(begin);
     }
 
@@ -209,7 +209,7 @@ pub fn buffer_hit_ratio(tally: &Tally) -> Option<f64> {
 
 /// How the device stands at a point of the time series: when the last request of the interval has
 /// been issued.
-pub(crate) struct Standing {
+pub(crate) struct Snapshot {
     /// Measured requests issued by then.
     pub(crate) requests: u64,
     pub(crate) written_bytes: u64,
@@ -276,8 +276,8 @@ impl Sampler {
     }
 
     /// Takes a point, when all requests of its interval are done.
-    pub(crate) fn take(&mut self, metrics: &Metrics, standing: Standing) {
-        let Standing { requests, written_bytes, tally, spread, gauges } = standing;
+    pub(crate) fn take(&mut self, metrics: &Metrics, snapshot: Snapshot) {
+        let Snapshot { requests, written_bytes, tally, spread, gauges } = snapshot;
         let interval = tally.since(&self.last);
         let timed = metrics.timed() - self.last_timed;
         let written = written_bytes - self.last_written_bytes;
@@ -304,9 +304,9 @@ impl Sampler {
     }
 
     /// Takes a last point after a run that ended early, unless there is one.
-    pub(crate) fn take_last(&mut self, metrics: &Metrics, standing: Standing) {
-        if standing.requests > 0 && self.series.request.last() != Some(&standing.requests) {
-            self.take(metrics, standing);
+    pub(crate) fn take_last(&mut self, metrics: &Metrics, snapshot: Snapshot) {
+        if snapshot.requests > 0 && self.series.request.last() != Some(&snapshot.requests) {
+            self.take(metrics, snapshot);
         }
     }
 
@@ -384,7 +384,7 @@ mod tests {
             let mut sampler = Sampler::new(requests, points, 4096, &Tally::default());
             for requests in (1..=requests).filter(|&requests| sampler.is_due(requests)).collect::<Vec<_>>() {
                 let (tally, spread) = (Tally::default(), Spread::default());
-                sampler.take(&metrics, Standing { requests, written_bytes: 0, tally, spread, gauges: Vec::new() });
+                sampler.take(&metrics, Snapshot { requests, written_bytes: 0, tally, spread, gauges: Vec::new() });
             }
             assert_eq!(sampler.finish().request, expected);
         }

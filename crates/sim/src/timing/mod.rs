@@ -7,5 +7,4 @@ mod collections;
 pub(crate) mod device;
 pub(crate) mod engine;
 pub(crate) mod front_end;
-pub(crate) mod latencies;
 mod tasks;

@@ -34,13 +34,8 @@ impl Layout for Csv {
         self.has_all_hints |= line.trim_ascii() == HEADER.as_bytes();
         let mut fields = Commas::new(line);
         let time_ns = fields.time("the time", self.unit)?;
-        let op = match fields.next("the op")? {
-            b"read" => HostOp::Read,
-            b"write" => HostOp::Write,
-            b"trim" => HostOp::Trim,
-            b"flush" => HostOp::Flush,
-            other => return Err(Fault::field("the op", other, "read, write, trim or flush")),
-        };
+        let name = fields.next("the op")?;
+        let op = HostOp::from_name(name).ok_or_else(|| Fault::field("the op", name, "read, write, trim or flush"))?;
         let offset = fields.whole("the offset")?;
         let length = fields.whole("the length")?;
         let stream = byte(&mut fields, "the stream")?;

@@ -4,8 +4,6 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use host::HostOp;
-
 use crate::read::csv::{HEADER, quoted};
 use crate::record::Record;
 
@@ -37,12 +35,7 @@ impl Sink for CsvSink {
             let next = self.names.len();
             self.names.push(devices.get(next).map_or_else(|| next.to_string(), |name| quoted(name)));
         }
-        let op = match record.op {
-            HostOp::Read => "read",
-            HostOp::Write => "write",
-            HostOp::Trim => "trim",
-            HostOp::Flush => "flush",
-        };
+        let op = record.op.name();
         let Record { time_ns, offset, length, hint, .. } = *record;
         let (stream, temperature, file_type) = (hint.stream(), hint.temperature(), hint.file_type());
         let name = &self.names[device];

@@ -5,10 +5,10 @@ use std::ops::Range;
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 
 use super::{Die, EventTiming, More, OVER, event, has_tails};
+use crate::timing::abilities::Latencies;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
 use crate::timing::front_end::{Place, Stations};
-use crate::timing::latencies::Latencies;
 use crate::timing::tasks::{Kind, NONE};
 
 impl EventTiming {

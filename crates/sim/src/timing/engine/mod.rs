@@ -24,12 +24,11 @@ use crate::observe::probe::{Probe, ProbeConfig};
 use crate::observe::timeline::Window;
 use crate::observe::wait_breakdown::Breakdown;
 use crate::result::TimelineFacts;
-use crate::timing::abilities::Abilities;
+use crate::timing::abilities::{Abilities, Latencies};
 use crate::timing::bus::Bus;
 use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
 use crate::timing::front_end::{FrontEnd, Stations};
-use crate::timing::latencies::Latencies;
 use crate::timing::tasks::{Fifo, Kind, NONE, Tasks};
 
 mod issuing;

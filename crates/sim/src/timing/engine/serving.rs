@@ -8,9 +8,9 @@ use super::{
     Standing, TOLD, event,
 };
 use crate::observe::timeline::Placed;
+use crate::timing::abilities::Latencies;
 use crate::timing::bus::{Transfer, Turn};
 use crate::timing::calendar::NEVER;
-use crate::timing::latencies::Latencies;
 use crate::timing::tasks::{Details, Entry, Fifo, Kind, NONE};
 
 impl EventTiming {

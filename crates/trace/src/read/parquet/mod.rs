@@ -226,13 +226,8 @@ impl ParquetSource {
 
     fn parse(&mut self) -> Result<Record, Fault> {
         let [ticks, op, offset, length, device, stream, temperature, file_type] = self.values;
-        let op = match op {
-            0 => HostOp::Read,
-            1 => HostOp::Write,
-            2 => HostOp::Trim,
-            3 => HostOp::Flush,
-            _ => return Err(Fault::new(format!("op is {op}; expected {OPERATIONS}"))),
-        };
+        let known = usize::try_from(op).ok().and_then(|op| HostOp::ALL.get(op));
+        let op = *known.ok_or_else(|| Fault::new(format!("op is {op}; expected {OPERATIONS}")))?;
         let time_ns = ticks
             .checked_mul(self.unit.ns())
             .ok_or_else(|| Fault::new(format!("time_ns is {ticks} {}, which is beyond 2^64-1 ns", self.unit)))?;
