@@ -37,6 +37,21 @@ pub enum Operation {
     FileEvent(FileEvent, Extent),
 }
 
+/// What an operation asks of the pages that it names: all that oracles need to know of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// These pages return what they hold.
+    Reads(Extent),
+    /// These pages have new content.
+    Writes(Extent),
+    /// These pages hold nothing any more.
+    Trims(Extent),
+    /// Whatever was acknowledged survives a power cut.
+    MakesDurable,
+    /// No content changes, and none becomes durable.
+    Nothing,
+}
+
 /// The space that operations are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
@@ -84,6 +99,28 @@ impl Extent {
 }
 
 impl Operation {
+    /// What it asks of the pages that it names.
+    pub(crate) fn effect(&self) -> Effect {
+        match *self {
+            Self::Read(extent) => Effect::Reads(extent),
+            Self::Write(extent) => Effect::Writes(extent),
+            Self::Trim(extent) => Effect::Trims(extent),
+            Self::Flush => Effect::MakesDurable,
+            Self::Idle | Self::RelocateBlock(_) | Self::FileEvent(..) => Effect::Nothing,
+        }
+    }
+
+    /// The same on other pages; one without pages stays as it is.
+    pub(crate) fn with_extent(self, extent: Extent) -> Self {
+        match self {
+            Self::Read(_) => Self::Read(extent),
+            Self::Write(_) => Self::Write(extent),
+            Self::Trim(_) => Self::Trim(extent),
+            Self::FileEvent(event, _) => Self::FileEvent(event, extent),
+            Self::Flush | Self::Idle | Self::RelocateBlock(_) => self,
+        }
+    }
+
     /// The pages that it touches.
     pub fn extent(&self) -> Option<Extent> {
         match self {

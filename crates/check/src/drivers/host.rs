@@ -18,7 +18,7 @@ use ftl::{Buffered, Cause, ConfigError, Drive, FlashOp, Footprint, Layout, Tally
 use random::{SeededRng, derive};
 
 use crate::Stamp;
-use crate::case::operation::{Extent, Operation};
+use crate::case::operation::{Effect, Extent, Operation};
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
@@ -71,7 +71,7 @@ impl Host {
         self.driver.apply(operation)?;
         self.audit(&before, expected)?;
         match self.driver.scheme().buffered().pages {
-            left if left > 0 && operation == Operation::Flush => {
+            left if left > 0 && operation.effect() == Effect::MakesDurable => {
                 Err(Fault::Accounts(format!("{left} pages still wait in RAM after a flush")))
             }
             _ => Ok(()),
@@ -80,22 +80,20 @@ impl Host {
 
     /// What an operation comes to.
     fn expected(&self, operation: Operation) -> Expected {
-        match operation {
-            Operation::Write(extent) => Expected { written: extent.pages, reads: 0, replaced: extent.pages },
-            Operation::Read(extent) => {
+        match operation.effect() {
+            Effect::Writes(extent) => Expected { written: extent.pages, reads: 0, replaced: extent.pages },
+            Effect::Reads(extent) => {
                 let written = extent.lpns().filter(|&lpn| self.driver.oracle.expected(lpn) != 0).count();
                 Expected { reads: written as u64, ..Expected::default() }
             }
-            Operation::Trim(extent) => Expected { replaced: extent.pages, ..Expected::default() },
-            Operation::Flush | Operation::Idle | Operation::RelocateBlock(_) | Operation::FileEvent(..) => {
-                Expected::default()
-            }
+            Effect::Trims(extent) => Expected { replaced: extent.pages, ..Expected::default() },
+            Effect::MakesDurable | Effect::Nothing => Expected::default(),
         }
     }
 
     /// Reads back what an operation touched, and a few pages that it did not.
     pub(crate) fn read_back(&mut self, operation: Operation) -> Result<(), Fault> {
-        if let Operation::Write(extent) | Operation::Trim(extent) = operation {
+        if let Effect::Writes(extent) | Effect::Trims(extent) = operation.effect() {
             self.apply(Operation::Read(extent))?;
         }
         for _ in 0..BYSTANDERS {

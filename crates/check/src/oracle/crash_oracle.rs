@@ -18,7 +18,7 @@
 
 use flash::Lpn;
 
-use crate::case::operation::{Extent, Operation};
+use crate::case::operation::{Effect, Extent, Operation};
 use crate::oracle::exact::{Mismatch, Nature, Oracle, Stamp, page_of, stamp, version_of};
 use crate::report::failure::Fault;
 
@@ -132,9 +132,9 @@ impl CrashOracle {
     }
 
     fn intent(&self, lpn: Lpn) -> Option<Intent> {
-        match self.in_flight? {
-            Operation::Write(extent) if extent.contains(lpn) => Some(Intent::Write(self.pages[lpn.index()].newest)),
-            Operation::Trim(extent) if extent.contains(lpn) => Some(Intent::Trim),
+        match self.in_flight?.effect() {
+            Effect::Writes(extent) if extent.contains(lpn) => Some(Intent::Write(self.pages[lpn.index()].newest)),
+            Effect::Trims(extent) if extent.contains(lpn) => Some(Intent::Trim),
             _ => None,
         }
     }
@@ -147,7 +147,7 @@ impl CrashOracle {
 impl Oracle for CrashOracle {
     fn begin(&mut self, operation: Operation) -> Vec<Stamp> {
         self.in_flight = Some(operation);
-        let Operation::Write(extent) = operation else { return Vec::new() };
+        let Effect::Writes(extent) = operation.effect() else { return Vec::new() };
         let next = |lpn: Lpn| {
             let page = &mut self.pages[lpn.index()];
             page.newest += 1;
@@ -157,15 +157,14 @@ impl Oracle for CrashOracle {
     }
 
     fn acknowledge(&mut self) {
-        match self.in_flight.take() {
-            Some(Operation::Write(extent)) => {
+        match self.in_flight.take().map(|operation| operation.effect()) {
+            Some(Effect::Writes(extent)) => {
                 let lasts = self.buffer_pages == 0;
                 self.each(extent, |page| page.write(lasts));
             }
-            Some(Operation::Trim(extent)) => self.each(extent, Account::trim),
-            Some(Operation::Flush) => self.pages.iter_mut().for_each(Account::settle),
-            Some(Operation::Read(_) | Operation::Idle | Operation::RelocateBlock(_) | Operation::FileEvent(..))
-            | None => {}
+            Some(Effect::Trims(extent)) => self.each(extent, Account::trim),
+            Some(Effect::MakesDurable) => self.pages.iter_mut().for_each(Account::settle),
+            Some(Effect::Reads(_) | Effect::Nothing) | None => {}
         }
     }
 

@@ -19,7 +19,7 @@ use std::fmt;
 
 use flash::Lpn;
 
-use crate::case::operation::Operation;
+use crate::case::operation::{Effect, Operation};
 
 /// What a page holds when checking: the logical page in the upper 32 bits, its version (from 1) in
 /// the lower; 0 for a page that was never written or is trimmed.
@@ -189,17 +189,13 @@ pub(crate) trait Oracle {
 /// Where nothing fails, a request is as good as done when it begins.
 impl Oracle for ExactOracle {
     fn begin(&mut self, operation: Operation) -> Vec<Stamp> {
-        match operation {
-            Operation::Write(extent) => extent.lpns().map(|lpn| self.stamp_for_write(lpn)).collect(),
-            Operation::Trim(extent) => {
+        match operation.effect() {
+            Effect::Writes(extent) => extent.lpns().map(|lpn| self.stamp_for_write(lpn)).collect(),
+            Effect::Trims(extent) => {
                 extent.lpns().for_each(|lpn| self.trim(lpn));
                 Vec::new()
             }
-            Operation::Read(_)
-            | Operation::Flush
-            | Operation::Idle
-            | Operation::RelocateBlock(_)
-            | Operation::FileEvent(..) => Vec::new(),
+            Effect::Reads(_) | Effect::MakesDurable | Effect::Nothing => Vec::new(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flash::{Lpn, Pbn};
 
-use crate::case::operation::Operation;
+use crate::case::operation::{Effect, Operation};
 use crate::inject::tracing_chip::Hit;
 use crate::oracle::crash_oracle::CrashOracle;
 use crate::oracle::exact::{Mismatch, Oracle, Stamp, page_of};
@@ -89,7 +89,8 @@ impl Oracle for FaultOracle {
     }
 
     fn acknowledge(&mut self) {
-        if let Some(Operation::Write(extent) | Operation::Trim(extent)) = self.operation {
+        if let Some(Effect::Writes(extent) | Effect::Trims(extent)) = self.operation.map(|operation| operation.effect())
+        {
             extent.lpns().for_each(|lpn| {
                 self.hit.remove(&lpn);
             });

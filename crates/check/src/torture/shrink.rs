@@ -96,14 +96,8 @@ fn without(case: &Case, start: usize, size: usize) -> Case {
 
 fn with_one_page(case: &Case, index: usize) -> Option<Case> {
     let mut script = operations(case);
-    let one = |extent: Extent| Extent { pages: 1, ..extent };
-    let smaller = match *script.get(index)? {
-        Operation::Write(extent) => Operation::Write(one(extent)),
-        Operation::Read(extent) => Operation::Read(one(extent)),
-        Operation::Trim(extent) => Operation::Trim(one(extent)),
-        Operation::FileEvent(event, extent) => Operation::FileEvent(event, one(extent)),
-        other => other,
-    };
+    let whole = *script.get(index)?;
+    let smaller = whole.with_extent(Extent { pages: 1, ..whole.extent()? });
     let changed = std::mem::replace(&mut script[index], smaller) != smaller;
     changed.then(|| scripted(case, script))
 }

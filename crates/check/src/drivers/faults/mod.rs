@@ -27,7 +27,7 @@ use flash::{Fault as FlashFault, FaultPlan, Flash, Lpn, Operations, Pbn};
 use ftl::{Drive, FlashOp, FlashPort, FtlError, Layout, RecoverError};
 use random::derive;
 
-use crate::case::operation::{Extent, Operation};
+use crate::case::operation::{Effect, Extent, Operation};
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
 use crate::drivers::driver::{Driver, Hints};
@@ -140,8 +140,8 @@ impl<'a> Trial<'a> {
     fn request(&mut self, operation: Operation) -> Result<(), Fault> {
         self.report.requests += 1;
         let hits = self.driver.oracle.hits();
-        match operation {
-            Operation::Read(extent) => {
+        match operation.effect() {
+            Effect::Reads(extent) => {
                 self.driver.pass();
                 self.driver.oracle.begin(operation);
                 self.read(extent)?;
@@ -159,7 +159,7 @@ impl<'a> Trial<'a> {
 
     fn change(&mut self, operation: Operation) -> Result<(), Fault> {
         match self.driver.begin(operation) {
-            Ok(()) if self.driver.oracle.read_only && matches!(operation, Operation::Write(_)) => {
+            Ok(()) if self.driver.oracle.read_only && matches!(operation.effect(), Effect::Writes(_)) => {
                 Err(Fault::ReadOnly("a write was accepted after the device had become read-only".into()))
             }
             Ok(()) => {

@@ -4,7 +4,7 @@ use flash::Flash;
 use ftl::FtlError;
 
 use super::Trial;
-use crate::case::operation::{Extent, Operation};
+use crate::case::operation::{Effect, Extent, Operation};
 use crate::oracle::exact::Oracle;
 use crate::report::failure::Fault;
 
@@ -31,11 +31,11 @@ impl Trial<'_> {
             self.driver.oracle.hit.entry(lpn).and_modify(|reported| *reported = false);
             let Some(got) = self.fetch(lpn)? else { continue };
             let oracle = &mut self.driver.oracle;
-            match (oracle.compare(lpn, got), operation) {
+            match (oracle.compare(lpn, got), operation.effect()) {
                 // This page of the request was not served.
                 (Ok(()), _) => {}
-                (Err(_), Operation::Trim(_)) if got == 0 => trimmed.push(lpn),
-                (Err(_), Operation::Write(_)) => {
+                (Err(_), Effect::Trims(_)) if got == 0 => trimmed.push(lpn),
+                (Err(_), Effect::Writes(_)) => {
                     oracle.allowed.observe_refused(lpn, got).map_err(Fault::WrongContent)?;
                 }
                 (Err(mismatch), _) => return Err(Fault::WrongContent(mismatch)),
