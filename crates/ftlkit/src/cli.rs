@@ -1,5 +1,5 @@
 //! The program around an FTL of your own: `main` of a crate outside registers it and calls
-//! [`main`](self::main).
+//! [`main`].
 //!
 //! ```text
 //! my-ftl list                              what there is

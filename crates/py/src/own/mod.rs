@@ -39,7 +39,7 @@ impl PythonBuilder {
                         Kind::Ratio { .. } => settings.set_item(parameter.name, values.ratio(parameter.name))?,
                         Kind::Switch => settings.set_item(parameter.name, values.switch(parameter.name))?,
                         Kind::Choice { .. } | Kind::Policy { .. } => {
-                            settings.set_item(parameter.name, values.word(parameter.name))?
+                            settings.set_item(parameter.name, values.word(parameter.name))?;
                         }
                         _ => settings.set_item(parameter.name, values.integer(parameter.name))?,
                     }

@@ -6,7 +6,7 @@
 //! while the map still grows.
 //!
 //! The device has half of its pages to spare. With the preset's 6 % the mean response is mostly the
-//! copies of collections, and these depend on where the last one stopped: on a window of hm_0 it
+//! copies of collections, and these depend on where the last one stopped: on a window of `hm_0` it
 //! goes up and down by 4 % from 216 to 256 KiB with the border in the middle, while hits only rise.
 
 use super::levellers::recorded;
