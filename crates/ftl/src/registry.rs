@@ -88,9 +88,9 @@ pub fn forget_mapping(name: &str) -> bool {
     registered::forget(name)
 }
 
-/// Adds a victim policy, which then stands behind `victim=` of every scheme that has this parameter,
-/// in place of a registered one of the same name. `build` makes it for each device that is formatted
-/// or recovered.
+/// Adds a victim policy, which then stands behind `victim=` of every scheme that has this
+/// parameter, in place of a registered one of the same name. `build` makes it for each device that
+/// is formatted or recovered.
 pub fn replace_victim_policy(name: &'static str, build: BuildVictims) -> Result<(), ConfigError> {
     check_policy(name, &victims::PARAMETERS[0])?;
     victim::REGISTERED.replace(name, build);

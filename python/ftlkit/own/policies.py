@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 REFERENCE = re.compile(
     r"(?<=:)(?P<key>\w+)=(?:(?P<file>[^:+,=]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])"
 )
-"""How a setting names a class: `victim=path/to/mine.py:Oldest` or `victim=package.module:Oldest`."""
+"""How a setting names a class: `victim=mine.py:Oldest` or `victim=package.module:Oldest`."""
 
 
 class Policy:

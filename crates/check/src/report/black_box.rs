@@ -1,7 +1,7 @@
 //! The black box: what flash was asked for and what it holds, kept while a case is explained.
 //!
-//! Every device keeps its own journal from power-on to power-off, because a power cut is staged on a
-//! copy of the chip while the run that it came from goes on. The last one that was written to is
+//! Every device keeps its own journal from power-on to power-off, because a power cut is staged on
+//! a copy of the chip while the run that it came from goes on. The last one that was written to is
 //! that of the device that failed; it outlives the device, whatever ends the run.
 //!
 //! It is switched on for a thread, for the time of one run ([`record`]). Nothing depends on it: a

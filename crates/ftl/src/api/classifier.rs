@@ -1,8 +1,9 @@
 //! Write classifiers from outside: which pages that the host writes share open blocks.
 //!
-//! A classifier is registered under a name, and then stands behind `streams=` of `page`. It is asked
-//! once for each page that the host writes, through a table of functions; the built-in words cost no
-//! such call. What it says is no part of a promise: any answer leaves every page where it is found.
+//! A classifier is registered under a name, and then stands behind `streams=` of `page`. It is
+//! asked once for each page that the host writes, through a table of functions; the built-in words
+//! cost no such call. What it says is no part of a promise: any answer leaves every page where it
+//! is found.
 
 use std::fmt;
 use std::sync::Arc;

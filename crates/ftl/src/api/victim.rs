@@ -1,9 +1,9 @@
 //! Victim policies from outside: which closed block garbage collection takes next, by a score.
 //!
-//! The built-in policies (`blocks/victims.rs`) keep lists from which a choice costs next to nothing.
-//! A policy from outside is asked about all candidates of a die at each choice, through a table of
-//! functions, and keeps no lists: it costs what its scores cost. It is registered under a name, and
-//! then stands behind `victim=` of every scheme that has this parameter.
+//! The built-in policies (`blocks/victims.rs`) keep lists from which a choice costs next to
+//! nothing. A policy from outside is asked about all candidates of a die at each choice, through a
+//! table of functions, and keeps no lists: it costs what its scores cost. It is registered under a
+//! name, and then stands behind `victim=` of every scheme that has this parameter.
 
 use std::fmt;
 use std::sync::Arc;

@@ -66,8 +66,9 @@ impl WriteClassifier for PythonClassifier {
     }
 }
 
-/// Registers a class as a write classifier: `streams=NAME` of page chooses it from then on. One that
-/// was registered before under this name is replaced. `origin` names its method, with file and line.
+/// Registers a class as a write classifier: `streams=NAME` of page chooses it from then on. One
+/// that was registered before under this name is replaced. `origin` names its method, with file and
+/// line.
 #[pyfunction]
 fn register_classifier(cls: Py<PyAny>, name: &str, origin: &str) -> PyResult<()> {
     let (name, origin) = (interned(name), interned(origin));

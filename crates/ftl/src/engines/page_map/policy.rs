@@ -72,8 +72,8 @@ pub trait StreamPolicy {
         if tag.role == Role::Collected { self.collected_stream(HOST) } else { HOST }
     }
 
-    /// What went wrong in it since it was last asked; it ends the request. Only a policy from outside
-    /// fails.
+    /// What went wrong in it since it was last asked; it ends the request. Only a policy from
+    /// outside fails.
     #[inline]
     fn take_failure(&mut self) -> Option<String> {
         None
