@@ -54,7 +54,7 @@ NOT_CLEAN: dict[str, int] = {
     "docs/reproduce.md": 15,
     "docs/reproduce/adapt.md": 6,
     "docs/reproduce/saw.md": 12,
-    "docs/reproduce/treeftl.md": 5,
+    "docs/reproduce/treeftl.md": 4,
     "docs/timing.md": 15,
     "docs/workloads.md": 58,
 }
