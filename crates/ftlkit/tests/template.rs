@@ -31,7 +31,7 @@ fn the_template_lists_compares_checks_and_tortures_its_ftl() {
     assert!(listed.lines().any(|line| line.contains("yours") && line.contains("hot-cold")), "{listed}");
 
     let compared =
-        printed(&my_ftl(&["compare", "fin1", "--requests", "5000", "--capacity", "16MiB", "--addresses", "wrap"]), 0);
+        printed(&my_ftl(&["compare", "fin1", "--requests", "5000", "--capacity", "64MiB", "--addresses", "wrap"]), 0);
     let labels: Vec<_> = compared.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(labels, ["run", "page", "hot-cold"], "{compared}");
 
@@ -56,7 +56,7 @@ fn what_cannot_be_run_is_refused_in_words() {
         (&["compare", "missing.toml"], "missing.toml: cannot be read"),
         (&["torture", "--ftl", "mine"], "unknown FTL mine"),
         (&["torture", "--minutes", "-1"], "--minutes -1"),
-        (&["check", "--ftl", "hot-cold:window=200"], "hot-cold.window = 200: out of range"),
+        (&["check", "--ftl", "hot-cold:soon=200"], "hot-cold.soon = 200: out of range"),
         (&["replay", "check::replay"], "check::replay"),
     ] {
         let said = printed(&my_ftl(words), 2);

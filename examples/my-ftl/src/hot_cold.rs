@@ -26,8 +26,8 @@ const HOT: Stream = 0;
 const COLD: Stream = 1;
 const COLLECTED: Stream = 2;
 
-const WINDOW: Parameter = Parameter {
-    name: "window",
+const SOON: Parameter = Parameter {
+    name: "soon",
     kind: Kind::Ratio { min: 0.0, max: 100.0 },
     default: "0.5",
     meaning: "A page is hot if it is written again within so many writes for each logical page; at 0 none is.",
@@ -47,14 +47,14 @@ impl PageMapScheme for HotCold {
         family: "page",
         source: "this template",
         capabilities: Capabilities::NONE,
-        parameters: &joined::<7>(&[&policy::PARAMETERS, &[WINDOW]]),
+        parameters: &joined::<7>(&[&policy::PARAMETERS, &[SOON]]),
         header: include_str!("hot_cold.rs"),
     };
 
     type Policy = Self;
 
     fn policy(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
-        let window = values.ratio("window") * f64::from(layout.logical_pages);
+        let window = values.ratio("soon") * f64::from(layout.logical_pages);
         Ok(Self { last: vec![0; layout.logical_pages as usize], writes: 0, window: window as u64 })
     }
 }

@@ -29,7 +29,7 @@ fn a_wrong_page_is_named_with_every_copy_of_it() {
         let is_copy = |line: &String| line.contains("PPN") && line.contains("PBN") && line.contains("version");
         assert!(copies[1..].iter().all(is_copy), "{bug}: {copies:?}");
         assert!(copies.len() > 1 || bug == "lost-write", "{bug}: {message}: {copies:?}");
-        assert_eq!(explanation.operations.len(), 20, "{bug}");
+        assert!((10..=20).contains(&explanation.operations.len()), "{bug}: {explanation}");
         assert!(explanation.operations.iter().all(|line| line.contains("cause ")), "{explanation}");
         assert_eq!(explanation.dies.len(), 1, "{explanation}");
         assert!(explanation.faults.is_empty(), "{explanation}");
@@ -66,7 +66,7 @@ fn faults_of_the_flash_are_listed_and_panics_are_explained() {
     assert!(finding.reproduced && !finding.explanation.is_empty(), "{finding:?}");
     let case: Case = finding.replay.parse().expect("a replay line");
     let (_, explanation) = explained(&case);
-    assert!(explanation.faults.iter().any(|line| line.contains("fail")), "{explanation}");
+    assert!(explanation.faults.iter().any(|line| line.contains("could not be ")), "{explanation}");
 }
 
 #[test]
