@@ -16,6 +16,9 @@ use crate::report::failure::{Failure, FailurePoint, Fault};
 /// Operations that a full explanation shows.
 const OPERATIONS: usize = 20;
 
+/// How a line about a power cut begins.
+const POWER_CUT: &str = "the power was cut";
+
 /// What is known of a failure from the flash, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
@@ -44,10 +47,12 @@ impl Explanation {
         }
     }
 
-    /// The lines that matter: at most nine, to stand below a failure's own.
+    /// The lines that matter: at most nine, to stand below a failure's own. Where the power was cut,
+    /// that matters more than what could not be read because of it.
     pub fn brief(&self) -> Vec<String> {
         let last = |lines: &[String], most: usize| lines[lines.len().saturating_sub(most)..].to_vec();
-        let mut lines = last(&self.faults, 2);
+        let cuts: Vec<_> = self.faults.iter().filter(|line| line.starts_with(POWER_CUT)).cloned().collect();
+        let mut lines = last(if cuts.is_empty() { &self.faults } else { &cuts }, 2);
         lines.extend(self.copies.iter().take(4).cloned());
         if !self.operations.is_empty() {
             lines.push("last flash operations:".into());
@@ -96,8 +101,8 @@ fn cut(cut: &StagedCut) -> String {
         Tear::After => "just after it",
     };
     match cut.hit {
-        Some(hit) => format!("the power was cut at the {}, {how}", target(hit, cut.cause)),
-        None => "the power was cut after the last operation".into(),
+        Some(hit) => format!("{POWER_CUT} at the {}, {how}", target(hit, cut.cause)),
+        None => format!("{POWER_CUT} after the last operation"),
     }
 }
 
