@@ -1,8 +1,8 @@
 //! The translation layers, without time: schemes, engines, wear policies, write buffers, the flash
 //! port and the registry.
 //!
-//! Invariant: no clock, thread, file, socket, global or unseeded randomness; a mapping never
-//! imports another mapping.
+//! Invariant: no clock, thread, file, socket or unseeded randomness, and no global but the lists of
+//! parts that were registered from outside; a mapping never imports another mapping.
 
 pub mod api;
 pub mod blocks;
