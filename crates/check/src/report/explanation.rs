@@ -47,8 +47,8 @@ impl Explanation {
         }
     }
 
-    /// The lines that matter: at most nine, to stand below a failure's own. Where the power was cut,
-    /// that matters more than what could not be read because of it.
+    /// The lines that matter: at most nine, to stand below a failure's own. Where the power was
+    /// cut, that matters more than what could not be read because of it.
     pub fn brief(&self) -> Vec<String> {
         let last = |lines: &[String], most: usize| lines[lines.len().saturating_sub(most)..].to_vec();
         let cuts: Vec<_> = self.faults.iter().filter(|line| line.starts_with(POWER_CUT)).cloned().collect();

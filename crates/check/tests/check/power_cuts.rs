@@ -24,8 +24,8 @@ fn seed() -> u64 {
     text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
 }
 
-/// Of how many cases one is tried: in the long form of the suite, and otherwise.
-fn one_in(long: usize, short: usize) -> usize {
+/// One number for the long form of the suite, and one otherwise.
+fn by_form(long: usize, short: usize) -> usize {
     if crate::common::is_long() { long } else { short }
 }
 
@@ -65,7 +65,7 @@ fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
         devices.len(),
         cases.len(),
     );
-    assert!(devices.len() >= 3, "{name} accepts too few devices for this to show much");
+    assert!(devices.len() >= by_form(3, 2), "{name} accepts too few devices for this to show much");
     failures.len()
 }
 
@@ -77,7 +77,7 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
         cases.extend(power_cuts::cases_of_settings(&subject, seed()));
         // No multiple of how many patterns, devices or ways to tear there are, so that all of them
         // are met.
-        let step = if crate::common::is_long() { crate::common::one_in(&subject.stack) } else { 11 };
+        let step = by_form(crate::common::one_in(&subject.stack), 11);
         let cases: Vec<_> = cases.into_iter().step_by(step).collect();
         failures += report(&subject.stack.to_string(), &cases);
     }
@@ -88,7 +88,7 @@ fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
 fn a_log_that_is_divided_anew_all_the_time_survives_every_power_cut() {
     let mut failures = 0;
     for stack in crate::common::divided_anew() {
-        let cases: Vec<_> = power_cuts::cases(&stack, seed()).into_iter().step_by(one_in(2, 5)).collect();
+        let cases: Vec<_> = power_cuts::cases(&stack, seed()).into_iter().step_by(by_form(2, 5)).collect();
         failures += report(&stack.to_string(), &cases);
     }
     assert_eq!(failures, 0, "see the replay lines above");
@@ -99,7 +99,7 @@ fn no_checkpoint_misleads_recovery_at_any_power_cut() {
     let mut failures = 0;
     for subject in subjects() {
         let cases: Vec<_> =
-            power_cuts::cases_of_checkpoints(&subject, seed()).into_iter().step_by(one_in(1, 2)).collect();
+            power_cuts::cases_of_checkpoints(&subject, seed()).into_iter().step_by(by_form(1, 2)).collect();
         if !cases.is_empty() {
             failures += report(&format!("{} with checkpoints", subject.stack), &cases);
         }
