@@ -16,13 +16,12 @@ use crate::report::failure::{Failure, FailurePoint, Fault};
 /// Operations that a full explanation shows.
 const OPERATIONS: usize = 20;
 
-/// How a line about a power cut begins.
-const POWER_CUT: &str = "the power was cut";
-
 /// What is known of a failure from the flash, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
-    /// Operations at which the power was cut or the flash failed, in their order.
+    /// Operations at which the power was cut, in their order.
+    pub cuts: Vec<String>,
+    /// Operations that the flash could not do, in their order.
     pub faults: Vec<String>,
     /// The page in question, and each page on flash that names it, the newest first.
     pub copies: Vec<String>,
@@ -40,7 +39,8 @@ impl Explanation {
         let first = journal.events.len().saturating_sub(OPERATIONS);
         let failed = journal.events.iter().filter(|event| event.error.is_some());
         Self {
-            faults: kept.cuts.iter().map(cut).chain(failed.map(|event| operation(&journal, event))).collect(),
+            cuts: kept.cuts.iter().map(cut).collect(),
+            faults: failed.map(|event| operation(&journal, event)).collect(),
             copies: lpn(failure).map_or_else(Vec::new, |lpn| copies(&journal, lpn)),
             operations: journal.events[first..].iter().map(|event| operation(&journal, event)).collect(),
             dies: dies(&journal),
@@ -51,8 +51,7 @@ impl Explanation {
     /// cut, that matters more than what could not be read because of it.
     pub fn brief(&self) -> Vec<String> {
         let last = |lines: &[String], most: usize| lines[lines.len().saturating_sub(most)..].to_vec();
-        let cuts: Vec<_> = self.faults.iter().filter(|line| line.starts_with(POWER_CUT)).cloned().collect();
-        let mut lines = last(if cuts.is_empty() { &self.faults } else { &cuts }, 2);
+        let mut lines = last(if self.cuts.is_empty() { &self.faults } else { &self.cuts }, 2);
         lines.extend(self.copies.iter().take(4).cloned());
         if !self.operations.is_empty() {
             lines.push("last flash operations:".into());
@@ -71,7 +70,8 @@ impl fmt::Display for Explanation {
             writeln!(f, "{title}")?;
             lines.iter().try_for_each(|line| writeln!(f, "  {line}"))
         };
-        section(f, "What befell the flash:", &self.faults)?;
+        let befell: Vec<_> = self.cuts.iter().chain(&self.faults).cloned().collect();
+        section(f, "What befell the flash:", &befell)?;
         section(f, "The page in question:", &self.copies)?;
         section(f, "The last flash operations:", &self.operations)?;
         section(f, "The dies:", &self.dies)
@@ -101,8 +101,8 @@ fn cut(cut: &StagedCut) -> String {
         Tear::After => "just after it",
     };
     match cut.hit {
-        Some(hit) => format!("{POWER_CUT} at the {}, {how}", target(hit, cut.cause)),
-        None => format!("{POWER_CUT} after the last operation"),
+        Some(hit) => format!("the power was cut at the {}, {how}", target(hit, cut.cause)),
+        None => "the power was cut after the last operation".into(),
     }
 }
 

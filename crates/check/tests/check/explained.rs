@@ -32,7 +32,7 @@ fn a_wrong_page_is_named_with_every_copy_of_it() {
         assert!((10..=20).contains(&explanation.operations.len()), "{bug}: {explanation}");
         assert!(explanation.operations.iter().all(|line| line.contains("cause ")), "{explanation}");
         assert_eq!(explanation.dies.len(), 1, "{explanation}");
-        assert!(explanation.faults.is_empty(), "{explanation}");
+        assert!(explanation.cuts.is_empty() && explanation.faults.is_empty(), "{explanation}");
         assert!((3..10).contains(&explanation.brief().len()), "{explanation}");
     }
 }
@@ -44,7 +44,7 @@ fn a_power_cut_is_named_with_the_operation_that_it_hit() {
     let failure = explore(&case, effort).expect_err("a bug is planted");
     let (again, explanation) = explained(&failure.case);
     assert_eq!(again, failure);
-    let [cut] = &explanation.faults[..] else { panic!("one cut: {explanation}") };
+    let [cut] = &explanation.cuts[..] else { panic!("one cut: {explanation}") };
     assert!(cut.starts_with("the power was cut at the "), "{cut}");
     assert!(cut.contains("PBN") && cut.contains(", cause collection, "), "{cut}");
     assert!(!explanation.copies.is_empty(), "{explanation}");
