@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+import browser
 import ftlkit as fk
 from ftlkit.cli import app
 from reproduction import STUDY
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
+    from browser import Browser
+
 LINES = 200
 """Requests of the small traces."""
 
@@ -29,6 +32,17 @@ LINES = 200
 def _heard() -> None:
     """Let this process and its children get Ctrl-C, even under a shell that ignores it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser for all tests."""
+    reason = browser.missing()
+    if reason:
+        pytest.skip(reason)
+    opened = browser.Browser()
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

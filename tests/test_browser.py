@@ -9,7 +9,6 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from typer.testing import CliRunner
 
-import browser
 import ftlkit as fk
 import sample
 from ftlkit import reproduce
@@ -24,24 +23,12 @@ from ftlkit.sweeps.page import page
 from reproduction import STUDY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from browser import Browser
 
 PAGES = ("report", "timeline", "reproduction", "sweep", "curve", "spare", "advice")
 NASTY = "</title></script><script>window.broken = true</script><b>\"'&"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A browser for all tests."""
-    reason = browser.missing()
-    if reason:
-        pytest.skip(reason)
-    opened = browser.Browser()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(scope="module")

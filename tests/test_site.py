@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from selenium.webdriver.common.by import By
 
-import browser
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from browser import Browser
 
 ROOT = Path(__file__).parents[1]
@@ -54,17 +50,6 @@ def site(pages: Path) -> Path:
     made = build(pages, pages.parent / "html")
     assert made.returncode == 0, made.stdout + made.stderr
     return pages.parent / "html"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A browser for all tests."""
-    reason = browser.missing()
-    if reason:
-        pytest.skip(reason)
-    opened = browser.Browser()
-    yield opened
-    opened.close()
 
 
 def test_a_dead_link_is_an_error(site: Path, pages: Path) -> None:

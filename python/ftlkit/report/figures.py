@@ -216,7 +216,7 @@ def draw(results: Outcome) -> list[Figure]:
         return []
     figures = []
     for name, title, note, legend, chart in _FIGURES:
-        # Altair would check each part against its schema again and again: two seconds a report.
+        # Altair would check each part against its schema again and again.
         with debug_mode(False):  # noqa: FBT003 - as Altair has it
             drawn = chart(results)
         if drawn is not None:
