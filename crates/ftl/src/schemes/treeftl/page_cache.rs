@@ -6,7 +6,7 @@
 //!
 //! What a clean entry says is read from the mirror of the translation page on flash, which changes
 //! only when the page is written. Only what is newer is kept here: whole pages were copied once,
-//! which took time (docs/performance.md).
+//! which took time (docs/history/speed.md).
 
 use flash::{Lpn, Ppn, long_array};
 
