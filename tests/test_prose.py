@@ -45,7 +45,6 @@ SPELLINGS = {
 
 NOT_CLEAN: dict[str, int] = {
     "DESIGN.md": 20,
-    "docs/recovery.md": 34,
     "docs/reliability.md": 42,
     "docs/reproduce.md": 15,
     "docs/reproduce/adapt.md": 6,
