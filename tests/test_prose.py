@@ -45,7 +45,6 @@ SPELLINGS = {
 
 NOT_CLEAN: dict[str, int] = {
     "DESIGN.md": 20,
-    "docs/reliability.md": 42,
     "docs/reproduce.md": 15,
     "docs/reproduce/adapt.md": 6,
     "docs/reproduce/saw.md": 12,
