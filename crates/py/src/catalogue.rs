@@ -45,7 +45,7 @@ fn workload_presets() -> PyResult<String> {
         .iter()
         .map(|preset| {
             let generator = json!({ "generator": to_value(&preset.spec())? });
-            Ok(with(generator, words(preset.name, preset.source, preset.description)))
+            Ok(with(generator, words(preset.name, preset.source, &preset.full_description())))
         })
         .collect();
     Ok(to_json(&all?)?)

@@ -4,13 +4,40 @@
 use super::personal::{Personal, PersonalAddresses};
 use super::recipe::{Enterprise, Popularity, Preset, Published, Recipe, Server, SmallRuns};
 
+/// Assumed of WAFTL's workloads of real systems.
+const ENTERPRISE: &[&str] = &["4 KiB alignment", "the shape of the size distribution", "bursts of 8"];
+
+/// Assumed of WAFTL's synthetic workloads.
+const SYNTHETIC: &[&str] = &["4 KiB alignment", "the shape of the size distribution", "Poisson arrivals"];
+
+/// Assumed of the thesis' TPC-C.
+const TPCC: &[&str] = &["2 KiB alignment", "the sizes inside a class", "bursts of 8"];
+
+/// Assumed of the thesis' other traces, where their places are not fitted.
+const SERVER: &[&str] = &[
+    "write share and gap as commonly reported",
+    "2 KiB alignment",
+    "the sizes inside a class",
+    "bursts of 8",
+    "half of the large requests go on where the last one ended",
+];
+
+/// Assumed of A-SAST's PC.
+const PERSONAL_COMPUTER: &[&str] =
+    &["a span of 1 GiB", "80 % writes", "the requests of 16-128 KiB come in four streams of ten requests"];
+
+/// Assumed of A-SAST's file tests.
+const FILE_TEST: &[&str] =
+    &["a span of 1 GiB", "only writes", "four files of 256 MiB, one after another", "records anywhere in the file"];
+
 /// WAFTL's, in the order of table III.
 pub(super) const WAFTL: [Preset; 7] = [
     Preset {
         name: "fin1",
         source: "WAFTL, table III",
-        description: "OLTP of a financial institution: small, random, strongly skewed. Assumed: a span of 4 GiB, popularity as \
-            rank^-1.0 over 64 KiB extents, 4 KiB alignment, the shape of the size distribution, bursts of 8.",
+        description: "OLTP of a financial institution: small, random, strongly skewed.",
+        assumed: &["a span of 4 GiB", "popularity as rank^-1.0 over 64 KiB extents"],
+        assumed_of_kind: ENTERPRISE,
         published: Published {
             mean_request_kib: Some(8.29),
             write_percent: Some(35.0),
@@ -33,8 +60,9 @@ pub(super) const WAFTL: [Preset; 7] = [
     Preset {
         name: "fin2",
         source: "WAFTL, table III",
-        description: "OLTP of a financial institution, mostly reads. Assumed: a span of 4 GiB, popularity as rank^-1.0 over 64 \
-            KiB extents, 4 KiB alignment, the shape of the size distribution, bursts of 8.",
+        description: "OLTP of a financial institution, mostly reads.",
+        assumed: &["a span of 4 GiB", "popularity as rank^-1.0 over 64 KiB extents"],
+        assumed_of_kind: ENTERPRISE,
         published: Published {
             mean_request_kib: Some(7.78),
             write_percent: Some(17.0),
@@ -57,8 +85,9 @@ pub(super) const WAFTL: [Preset; 7] = [
     Preset {
         name: "exchange",
         source: "WAFTL, table III",
-        description: "Mail server: large random writes. Assumed: a span of 16 GiB, popularity as rank^-0.8 over 256 KiB \
-            extents, 4 KiB alignment, the shape of the size distribution, bursts of 8.",
+        description: "Mail server: large random writes.",
+        assumed: &["a span of 16 GiB", "popularity as rank^-0.8 over 256 KiB extents"],
+        assumed_of_kind: ENTERPRISE,
         published: Published {
             mean_request_kib: Some(54.60),
             write_percent: Some(74.0),
@@ -81,8 +110,9 @@ pub(super) const WAFTL: [Preset; 7] = [
     Preset {
         name: "devdiv91",
         source: "WAFTL, table III",
-        description: "Release server of a development division, almost only writes. Assumed: a span of 8 GiB, popularity as \
-            rank^-0.8 over 256 KiB extents, 4 KiB alignment, the shape of the size distribution, bursts of 8.",
+        description: "Release server of a development division, almost only writes.",
+        assumed: &["a span of 8 GiB", "popularity as rank^-0.8 over 256 KiB extents"],
+        assumed_of_kind: ENTERPRISE,
         published: Published {
             mean_request_kib: Some(36.17),
             write_percent: Some(91.0),
@@ -105,9 +135,9 @@ pub(super) const WAFTL: [Preset; 7] = [
     Preset {
         name: "devdiv",
         source: "WAFTL, table III",
-        description: "Release server of a development division: the largest requests of the set. Assumed: a span of 16 GiB, \
-            popularity as rank^-0.7 over 1 MiB extents, 4 KiB alignment, the shape of the size distribution, bursts \
-            of 8.",
+        description: "Release server of a development division: the largest requests of the set.",
+        assumed: &["a span of 16 GiB", "popularity as rank^-0.7 over 1 MiB extents"],
+        assumed_of_kind: ENTERPRISE,
         published: Published {
             mean_request_kib: Some(88.98),
             write_percent: Some(72.0),
@@ -130,9 +160,9 @@ pub(super) const WAFTL: [Preset; 7] = [
     Preset {
         name: "seq_read",
         source: "WAFTL, table III",
-        description: "Synthetic: runs of large reads, faster than most devices can serve them. Assumed: a span of 16 GiB, \
-            popularity as rank^-0.6 over 1 MiB extents, 4 KiB alignment, the shape of the size distribution, Poisson \
-            arrivals.",
+        description: "Synthetic: runs of large reads, faster than most devices can serve them.",
+        assumed: &["a span of 16 GiB", "popularity as rank^-0.6 over 1 MiB extents"],
+        assumed_of_kind: SYNTHETIC,
         published: Published {
             mean_request_kib: Some(67.68),
             write_percent: Some(19.0),
@@ -155,9 +185,9 @@ pub(super) const WAFTL: [Preset; 7] = [
     Preset {
         name: "seq_write",
         source: "WAFTL, table III",
-        description: "Synthetic: runs of large writes, faster than most devices can serve them. Assumed: a span of 16 GiB, \
-            popularity as rank^-0.6 over 1 MiB extents, 4 KiB alignment, the shape of the size distribution, Poisson \
-            arrivals.",
+        description: "Synthetic: runs of large writes, faster than most devices can serve them.",
+        assumed: &["a span of 16 GiB", "popularity as rank^-0.6 over 1 MiB extents"],
+        assumed_of_kind: SYNTHETIC,
         published: Published {
             mean_request_kib: Some(67.55),
             write_percent: Some(80.0),
@@ -187,9 +217,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "tpcc",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "TPC-C database: small, random, confined to few places. Assumed: write share and gap, 99.5 % of the \
-            requests to 1 % of the data, in 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the sizes \
-            inside a class, bursts of 8.",
+        description: "TPC-C database: small, random, confined to few places.",
+        assumed: &["write share and gap", "99.5 % of the requests to 1 % of the data, in 64 KiB extents (fitted to the buffer hits)"],
+        assumed_of_kind: TPCC,
         published: Published {
             size_class_percents: Some([99.17, 0.83, 0.00]),
             buffer_hit_percent: Some(99.5),
@@ -209,11 +239,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "spc1-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "OLTP of a financial institution (the thesis' SPC1 is the UMass Financial trace, not the benchmark). \
-            Assumed: write share and gap as commonly reported for the trace, popularity as rank^-1.1 over 64 KiB \
-            extents (fitted to the buffer hits), 2 KiB alignment, the sizes inside a class, bursts of 8, half of the \
-            large requests going on where the last one ended, 45 % of the others going on where the last one of their stream ended, \
-            of 14 streams (as in the first 10 000 requests of the trace: 45 % on the same device, 3.3 % in the order of all).",
+        description: "OLTP of a financial institution (the thesis' SPC1 is the UMass Financial trace, not the benchmark).",
+        assumed: &["popularity as rank^-1.1 over 64 KiB extents (fitted to the buffer hits)", "45 % of the small requests continue their stream, of 14 streams"],
+        assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([86.58, 10.63, 2.79]),
             buffer_hit_percent: Some(70.5),
@@ -233,9 +261,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "hm_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, hardware monitoring server. Assumed: write share and gap as commonly reported for the \
-            trace, popularity as rank^-1.07 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the \
-            sizes inside a class, bursts of 8, half of the large requests going on where the last one ended.",
+        description: "MSR Cambridge, hardware monitoring server.",
+        assumed: &["popularity as rank^-1.07 over 64 KiB extents (fitted to the buffer hits)"],
+        assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([76.70, 13.72, 9.58]),
             buffer_hit_percent: Some(64.1),
@@ -255,9 +283,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "mds_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, media server. Assumed: write share and gap as commonly reported for the trace, popularity \
-            as rank^-1.09 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the sizes inside a \
-            class, bursts of 8, half of the large requests going on where the last one ended.",
+        description: "MSR Cambridge, media server.",
+        assumed: &["popularity as rank^-1.09 over 64 KiB extents (fitted to the buffer hits)"],
+        assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([72.35, 19.79, 7.86]),
             buffer_hit_percent: Some(70.3),
@@ -277,10 +305,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "prn_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2, section 5.6.2",
-        description: "MSR Cambridge, print server: most of its large requests exceed 64 KiB. Assumed: write share and gap as \
-            commonly reported for the trace, popularity as rank^-1.19 over 64 KiB extents (fitted to the buffer \
-            hits), 2 KiB alignment, the sizes inside a class, bursts of 8, half of the large requests going on where \
-            the last one ended.",
+        description: "MSR Cambridge, print server: most of its large requests exceed 64 KiB.",
+        assumed: &["popularity as rank^-1.19 over 64 KiB extents (fitted to the buffer hits)"],
+        assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([79.46, 8.88, 11.66]),
             over_64_kib_write_percent: Some(9.46),
@@ -301,10 +328,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "prxy_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2, section 4.6.2",
-        description: "MSR Cambridge, web proxy: very small writes to few places. Assumed: write share and gap as commonly \
-            reported for the trace, popularity as rank^-1.37 over 64 KiB extents (fitted to the buffer hits), 2 KiB \
-            alignment, the sizes inside a class, bursts of 8, half of the large requests going on where the last one \
-            ended.",
+        description: "MSR Cambridge, web proxy: very small writes to few places.",
+        assumed: &["popularity as rank^-1.37 over 64 KiB extents (fitted to the buffer hits)"],
+        assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([87.91, 6.82, 5.27]),
             one_page_write_percent: Some(77.8),
@@ -325,9 +351,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "rsrch_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, research projects server. Assumed: write share and gap as commonly reported for the \
-            trace, popularity as rank^-1.04 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the \
-            sizes inside a class, bursts of 8, half of the large requests going on where the last one ended.",
+        description: "MSR Cambridge, research projects server.",
+        assumed: &["popularity as rank^-1.04 over 64 KiB extents (fitted to the buffer hits)"],
+        assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([68.22, 25.04, 6.74]),
             buffer_hit_percent: Some(63.3),
@@ -347,9 +373,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "stg_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, web staging server. Assumed: write share and gap as commonly reported for the trace, \
-            popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the sizes \
-            inside a class, bursts of 8, half of the large requests going on where the last one ended.",
+        description: "MSR Cambridge, web staging server.",
+        assumed: &["popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits)"],
+        assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([72.33, 18.62, 9.05]),
             buffer_hit_percent: Some(64.8),
@@ -369,9 +395,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "ts_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, terminal server. Assumed: write share and gap as commonly reported for the trace, \
-            popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the sizes \
-            inside a class, bursts of 8, half of the large requests going on where the last one ended.",
+        description: "MSR Cambridge, terminal server.",
+        assumed: &["popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits)"],
+        assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([67.81, 25.87, 6.32]),
             buffer_hit_percent: Some(68.2),
@@ -391,9 +417,9 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "web_0-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, web server. Assumed: write share and gap as commonly reported for the trace, popularity \
-            as rank^-1.14 over 64 KiB extents (fitted to the buffer hits), 2 KiB alignment, the sizes inside a \
-            class, bursts of 8, half of the large requests going on where the last one ended.",
+        description: "MSR Cambridge, web server.",
+        assumed: &["popularity as rank^-1.14 over 64 KiB extents (fitted to the buffer hits)"],
+        assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([67.50, 23.85, 8.65]),
             buffer_hit_percent: Some(75.3),
@@ -417,10 +443,9 @@ pub(super) const A_SAST: [Preset; 3] = [
     Preset {
         name: "pctrace",
         source: "A-SAST, IV (PCtrace)",
-        description: "Windows PC with a word processor, moving pictures, web browsing and games; nothing of it is printed but that it is \
-            random and irregular. Assumed: a span of 1 GiB, 80 % writes, 85 % small requests (1-8 KiB) of which 90 % go to a tenth of \
-            the data in places of 1 MiB, one of which becomes another every 500 small requests; the rest of 16-128 KiB in four \
-            streams of ten requests. The size of the places was chosen so that SAST's best group size is the paper's.",
+        description: "Windows PC with a word processor, moving pictures, web browsing and games; random and irregular.",
+        assumed: &["85 % small requests (1-8 KiB)", "90 % of them to a tenth of the data, in places of 1 MiB", "a place moves every 500 small requests"],
+        assumed_of_kind: PERSONAL_COMPUTER,
         published: Published::NOTHING,
         places: None,
         recipe: Recipe::Personal(Personal {
@@ -434,8 +459,9 @@ pub(super) const A_SAST: [Preset; 3] = [
     Preset {
         name: "iozone-4",
         source: "A-SAST, IV (Iozone-4)",
-        description: "Iozone with write requests of 1-4 KB, a random pattern. Assumed: a span of 1 GiB, only writes, records of 1, 2 and \
-            4 KiB, each at a multiple of its size anywhere in a file of 256 MiB, and the next of four files after 100 000 requests.",
+        description: "Iozone with write requests of 1-4 KB, a random pattern.",
+        assumed: &["records of 1, 2 and 4 KiB at multiples of their size", "the next file after 100 000 requests"],
+        assumed_of_kind: FILE_TEST,
         published: Published { write_range_kib: Some([1, 4]), ..Published::NOTHING },
         places: None,
         recipe: Recipe::Personal(Personal {
@@ -449,9 +475,9 @@ pub(super) const A_SAST: [Preset; 3] = [
     Preset {
         name: "iozone-80",
         source: "A-SAST, IV (Iozone-80)",
-        description: "Iozone with write requests of 2-80 KB, both random and sequential. Assumed: a span of 1 GiB, only writes, half of \
-            them records of 2, 4 and 8 KiB, each at a multiple of its size anywhere in a file of 256 MiB, half of 16-80 KiB from the \
-            file's start to its end and again; the next of four files after 50 000 requests.",
+        description: "Iozone with write requests of 2-80 KB, both random and sequential.",
+        assumed: &["half records of 2, 4 and 8 KiB at multiples of their size", "half of 16-80 KiB from the file's start to its end and again", "the next file after 50 000 requests"],
+        assumed_of_kind: FILE_TEST,
         published: Published { write_range_kib: Some([2, 80]), ..Published::NOTHING },
         places: None,
         recipe: Recipe::Personal(Personal {

@@ -16,8 +16,12 @@ pub struct Preset {
     pub name: &'static str,
     /// The publication and table that its figures are from.
     pub source: &'static str,
-    /// What it looks like, and what of it is an assumption.
+    /// What it looks like.
     pub description: &'static str,
+    /// What is assumed of this one alone.
+    pub assumed: &'static [&'static str],
+    /// What is assumed of all of its kind.
+    pub assumed_of_kind: &'static [&'static str],
     /// The figures it meets.
     pub published: Published,
     /// Where its requests go, if that was fitted to recorded traces; else its recipe says so.
@@ -125,6 +129,12 @@ pub(super) enum Popularity {
 }
 
 impl Preset {
+    /// What it looks like, and what of it is an assumption.
+    pub fn full_description(&self) -> String {
+        let assumed = [self.assumed, self.assumed_of_kind].concat().join(", ");
+        format!("{} Assumed: {assumed}.", self.description)
+    }
+
     /// The description to generate from. Every field may be changed afterwards (`span` keeps the
     /// shape of the locality), at the price that the published figures may no longer hold.
     pub fn spec(&self) -> GeneratorSpec {
