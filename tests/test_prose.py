@@ -43,11 +43,6 @@ SPELLINGS = {
 }
 """A term as docs/glossary.md spells it, and the spellings that are used in quotations at most."""
 
-NOT_CLEAN: dict[str, int] = {
-    "DESIGN.md": 20,
-}
-"""Offences that a page still has. A page that has fewer lowers its number here."""
-
 NOT_CHECKED = ("CHANGELOG.md", "docs/sources.md")
 """What was said of a release stays as it was said; titles of papers are as the papers have them."""
 
@@ -137,10 +132,7 @@ def pages() -> list[str]:
 def test_pages_keep_the_rules_of_prose() -> None:
     found = {name: offences((ROOT / name).read_text(encoding="utf-8")) for name in pages()}
     assert len(found) > 20
-    more = [f"{name}:{each}" for name, seen in found.items() for each in seen if len(seen) > NOT_CLEAN.get(name, 0)]
-    assert more == [], "mend these, or others of the same page"
-    left = {name: len(seen) for name, seen in found.items() if seen}
-    assert left == NOT_CLEAN, "pages have become better: lower their numbers in NOT_CLEAN"
+    assert [f"{name}:{each}" for name, seen in found.items() for each in seen] == []
 
 
 def test_terms_with_one_spelling_are_in_the_glossary() -> None:
