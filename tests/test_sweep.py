@@ -161,7 +161,7 @@ def test_a_trace_that_is_laid_out_once_gives_the_same_points(tmp_path: Path) -> 
     assert hashes(done) == [run["event_hash"] for run in alone["runs"]]
     document: Any = json.loads(done.rows[0]["document"])
     assert document["workload"]["name"] == "t.csv"
-    assert "1 records were skipped" in document["workload"]["facts"]
+    assert "skipped 1 bad record" in document["workload"]["facts"]
     for key in ("format", "requests", "bytes", "span_bytes", "duration_ns"):
         assert document["workload"][key] == alone["workload"][key]
     assert document["study"]["workload"] == alone["study"]["workload"]

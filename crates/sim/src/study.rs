@@ -211,7 +211,7 @@ pub struct RunText {
     pub waiting: Option<bool>,
     /// Points of the time series, 1 to 100 000.
     pub samples: Option<Count>,
-    /// Years over which drive writes a day are told, above 0 and at most 100.
+    /// Years over which drive writes a day are reported, above 0 and at most 100.
     pub warranty_years: Option<f64>,
     /// Whether to run under the oracle.
     pub verify: Option<bool>,

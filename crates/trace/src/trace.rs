@@ -18,6 +18,7 @@ use crate::input::Origin;
 use crate::options::OpenOptions;
 use crate::read::source::{LeftOut, Source};
 use crate::record::Record;
+use crate::units::several;
 
 /// An opened workload. It yields requests until they end or one cannot be used; after an error it
 /// yields nothing more.
@@ -116,7 +117,7 @@ impl Trace {
     }
 
     /// Lines or records left out so far that the format provides for and that are no requests, by
-    /// kind.
+    /// kind: the name of one.
     pub fn left_out(&self) -> BTreeMap<String, u64> {
         self.source.left_out().other()
     }
@@ -151,7 +152,7 @@ impl Trace {
             match self.left_out() {
                 empty if empty.is_empty() => ". Check that it was copied completely".to_owned(),
                 kinds => {
-                    let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+                    let kinds: Vec<String> = kinds.iter().map(|(kind, &count)| several(count, kind)).collect();
                     format!(", only {}. Check that it was copied completely", kinds.join(", "))
                 }
             }

@@ -265,6 +265,11 @@ impl<'de> Deserialize<'de> for Nanoseconds {
     }
 }
 
+/// A number of things, in words: `1 header line`, `3 header lines`.
+pub fn several(count: u64, kind: &str) -> String {
+    format!("{count} {kind}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -136,7 +136,7 @@ def _counted(done: Json) -> Iterator[str]:
         if done[key]:
             yield f"{several(done[key], what)} {text}"
     for kind, number in done["left_out"].items():
-        yield f"{units.count(number)} {kind} left out"
+        yield f"{several(number, kind)} left out"
 
 
 def _show(document: Json) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit import _native
+from ftlkit._util.lookup import several
 from ftlkit.study import ReadingOptions
 from ftlkit.sweeps import key
 
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
 
 
 _READING = tuple(ReadingOptions.__annotations__)
+
+_COUNTED = (
+    ("skipped", "skipped", "bad record", ""),
+    ("unmet", "skipped", "row", " not matching where"),
+    ("clamped", "clamped", "request", " to the latest time seen"),
+    ("sorted", "put", "request", " in order of time"),
+)
+"""What may have been done to records while a trace was laid out: the key of its count, and words."""
 
 _PREFIX = "ftlkit-sweep-"
 _LOCK = "lock"
@@ -100,10 +109,8 @@ def over(workload: Json, path: str) -> Json:
 def as_given(document: Json, resolved: Json, laid_out: LaidOut) -> Json:
     """Results over a laid-out trace, with the facts of the trace as it was given."""
     facts = laid_out.facts
-    counted = [f"{facts[what]} records were {what}" for what in ("skipped", "clamped", "sorted") if facts.get(what)]
-    if facts.get("unmet"):
-        counted.append(f"{facts['unmet']} rows were left out, which do not meet where")
-    counted += [f"{count} records were left out: {kind}" for kind, count in facts.get("left_out", {}).items()]
+    counted = [f"{verb} {several(facts[key], kind)}{which}" for key, verb, kind, which in _COUNTED if facts.get(key)]
+    counted += [f"skipped {several(count, kind)}" for kind, count in facts.get("left_out", {}).items()]
     workload = document["workload"]
     others = [sentence for sentence in workload.get("facts", []) if not sentence.startswith("read as parquet")]
     facts_text = [f"read as {facts['format']}, laid out once for the sweep", *counted, *others]

@@ -58,7 +58,7 @@ pub(crate) struct Experiment {
     pub(crate) asked_precondition: Precondition,
     pub(crate) precondition_chosen: PreconditionChosen,
     pub(crate) samples: u32,
-    /// Years over which drive writes a day are told.
+    /// Years over which drive writes a day are reported.
     pub(crate) warranty_years: f64,
     pub(crate) verify: bool,
     /// The study's `run.memory_limit`.
@@ -310,7 +310,7 @@ fn samples(run: &RunText) -> Result<u32, SimError> {
     Ok(samples)
 }
 
-/// Years over which drive writes a day are told.
+/// Years over which drive writes a day are reported.
 fn warranty_years(run: &RunText) -> Result<f64, SimError> {
     let years = run.warranty_years.unwrap_or(USUAL_WARRANTY_YEARS);
     if !(MIN_WARRANTY_YEARS..=MAX_WARRANTY_YEARS).contains(&years) {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use ftl::{FutureRequest, PrefetchStage};
 use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern};
-use trace::units::Bytes;
+use trace::units::{Bytes, several};
 use trace::{Conditions, DeviceChoice, Facts, FlatRecords, HostOp, OpenOptions, Record, Rounds, StackedDevices};
 
 use crate::SimError;
@@ -294,38 +294,18 @@ fn reading(facts: &Facts, wanted: &Conditions) -> Vec<String> {
         facts.columns,
         facts.time_unit.name()
     )];
-    let mut count = |count: u64, one: &str, several: &str| {
+    let mut count = |what: &str, count: u64, kind: &str, which: &str| {
         if count > 0 {
-            sentences.push(format!("{count} {}", if count == 1 { one } else { several }));
+            sentences.push(format!("{what} {}{which}", several(count, kind)));
         }
     };
-    count(facts.skipped, "bad record was left out", "bad records were left out");
-    count(
-        facts.unmet,
-        &format!("row was left out, which does not meet where {wanted}"),
-        &format!("rows were left out, which do not meet where {wanted}"),
-    );
-    count(
-        facts.clamped,
-        "request went back in time and was held at the latest time seen",
-        "requests went back in time and were held at the latest time seen",
-    );
-    count(
-        facts.sorted,
-        "request stood behind a later one and was put in order",
-        "requests stood behind later ones and were put in order",
-    );
-    count(
-        facts.unchosen,
-        "request to another device of the trace was left out",
-        "requests to other devices of the trace were left out",
-    );
-    for (kind, left_out) in &facts.left_out {
-        count(
-            *left_out,
-            &format!("record that is no request was left out: {kind}"),
-            &format!("records that are no requests were left out: {kind}"),
-        );
+    count("skipped", facts.skipped, "bad record", "");
+    count("skipped", facts.unmet, "row", &format!(" not matching {wanted}"));
+    count("clamped", facts.clamped, "request", " to the latest time seen");
+    count("put", facts.sorted, "request", " in order of time");
+    count("skipped", facts.unchosen, "request", " to another device of the trace");
+    for (kind, &left_out) in &facts.left_out {
+        count("skipped", left_out, kind, "");
     }
     let used = facts.devices.iter().filter(|device| device.base_byte.is_some()).count();
     if used > 1 {

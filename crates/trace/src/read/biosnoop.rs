@@ -30,7 +30,7 @@ impl Biosnoop {
 impl Layout for Biosnoop {
     fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
         if line.starts_with(b"TIME(s)") {
-            return Ok(Parsed::Other("header lines"));
+            return Ok(Parsed::Other("header line"));
         }
         let mut fields = Blanks::new(line);
         let time_ns = fields.time("the time", self.unit)?;
@@ -53,7 +53,7 @@ impl Layout for Biosnoop {
         let op = read_or_write(NAMES[2], kind)?;
         let (offset, length) = (sectors(NAMES[3], whole(3, sector)?)?, whole(4, bytes)?);
         if length == 0 {
-            return Ok(Parsed::Other("requests without data"));
+            return Ok(Parsed::Other("empty request"));
         }
         Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device(devices, disk)?)))
     }

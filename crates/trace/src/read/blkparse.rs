@@ -71,7 +71,7 @@ impl Layout for Blkparse {
         let disk = fields.next("the device")?;
         if !is_device(disk) {
             return if self.is_summary(line) {
-                Ok(Parsed::Other("summary lines"))
+                Ok(Parsed::Other("summary line"))
             } else {
                 Err(Fault::field("the device", disk, "major,minor"))
             };
@@ -85,11 +85,11 @@ impl Layout for Blkparse {
             self.seen[usize::from(letter - b'A')] += 1;
         }
         if *action != [self.action] {
-            return Ok(Parsed::Other("events of other actions"));
+            return Ok(Parsed::Other("other event"));
         }
         let time_ns = self.time(&mut Blanks::new(clock))?;
         let rwbs = fields.next("the rwbs")?;
-        let Some(op) = operation(rwbs)? else { return Ok(Parsed::Other("requests without data")) };
+        let Some(op) = operation(rwbs)? else { return Ok(Parsed::Other("empty request")) };
         if op == HostOp::Flush {
             return Ok(Parsed::Request(Raw::flush(time_ns, device(devices, disk)?)));
         }
@@ -182,9 +182,9 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
         let mut trace = trace(Blkparse, TEXT.as_bytes());
         assert_eq!(trace.by_ref().count(), 5);
         let left_out = trace.left_out();
-        assert_eq!(left_out["events of other actions"], 3);
-        assert_eq!(left_out["summary lines"], 4);
-        assert_eq!(left_out["requests without data"], 1);
+        assert_eq!(left_out["other event"], 3);
+        assert_eq!(left_out["summary line"], 4);
+        assert_eq!(left_out["empty request"], 1);
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Etw {
         let is_event = name.first().is_some_and(u8::is_ascii_alphabetic)
             && (self.part == Part::Events || whole(fields.next("the timestamp")?).is_ok());
         if is_event {
-            Ok(Parsed::Other("other events"))
+            Ok(Parsed::Other("other event"))
         } else {
             Err(Fault::field("the event", name, "BeginHeader, DiskRead, DiskWrite or the name of another event"))
         }
@@ -77,7 +77,7 @@ impl Layout for Etw {
                 };
             }
         }
-        Ok(Parsed::Other("header lines"))
+        Ok(Parsed::Other("header line"))
     }
 
     /// A process may have commas in its name, and ends with its number in parentheses.
@@ -124,7 +124,7 @@ mod tests {
     fn headers_and_other_events_are_counted() {
         let mut trace = trace(Etw, TEXT.as_bytes());
         assert_eq!(trace.by_ref().count(), 2);
-        assert_eq!((trace.left_out()["header lines"], trace.left_out()["other events"]), (3, 3));
+        assert_eq!((trace.left_out()["header line"], trace.left_out()["other event"]), (3, 3));
     }
 
     #[test]

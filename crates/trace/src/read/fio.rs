@@ -53,7 +53,7 @@ impl Fio {
             .clock_ns
             .checked_add(wait_ns)
             .ok_or_else(|| Fault::new("the waits add up to more than 2^64-1 nanoseconds"))?;
-        Ok(Parsed::Other("waits"))
+        Ok(Parsed::Other("wait"))
     }
 }
 
@@ -73,7 +73,7 @@ impl Layout for Fio {
             (b"trim", _) => HostOp::Trim,
             (b"sync" | b"datasync", _) => return Ok(Parsed::Request(Raw::flush(time_ns, device(devices, file)?))),
             (b"wait", Version::Two) => return self.wait(&mut fields),
-            (b"add" | b"open" | b"close", _) => return Ok(Parsed::Other("files added, opened and closed")),
+            (b"add" | b"open" | b"close", _) => return Ok(Parsed::Other("file event")),
             _ => {
                 let actions = "read, write, trim, sync, datasync, add, open, close or (in version 2) wait";
                 return Err(Fault::field("the action", action, actions));
@@ -123,7 +123,7 @@ mod tests {
         );
         let mut trace = trace(Fio, text.as_bytes());
         assert_eq!(trace.by_ref().count(), 4);
-        assert_eq!((trace.left_out()["waits"], trace.left_out()["files added, opened and closed"]), (2, 3));
+        assert_eq!((trace.left_out()["wait"], trace.left_out()["file event"]), (2, 3));
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Layout for LibcachesimCsv {
         Ok(match scsi_operation(op) {
             Some(HostOp::Flush) => Parsed::Request(Raw::flush(time_ns, device)),
             Some(op) => Parsed::Request(Raw::new(time_ns, op, offset, size, device)),
-            None => Parsed::Other("commands that move no data"),
+            None => Parsed::Other("non-data command"),
         })
     }
 
@@ -71,7 +71,7 @@ mod tests {
         );
         let mut trace = trace(LibcachesimCsv, TEXT.as_bytes());
         assert_eq!(trace.by_ref().count(), 3);
-        assert_eq!(trace.left_out()["commands that move no data"], 1);
+        assert_eq!(trace.left_out()["non-data command"], 1);
     }
 
     #[test]

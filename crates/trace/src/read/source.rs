@@ -65,7 +65,8 @@ pub(crate) struct LeftOut {
     pub(crate) bad: u64,
     /// Rows that do not meet the user's conditions.
     pub(crate) unmet: u64,
-    /// Lines or records that the format provides for and that are no requests, by kind.
+    /// Lines or records that the format provides for and that are no requests, by kind: the name
+    /// of one, to which an `s` is added for several.
     other: Vec<(&'static str, u64)>,
 }
 

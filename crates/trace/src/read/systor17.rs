@@ -35,7 +35,7 @@ impl Layout for Systor17 {
         let size = fields.whole("the size")?;
         fields.end(6)?;
         if kind.is_empty() {
-            return Ok(Parsed::Other("requests without a type"));
+            return Ok(Parsed::Other("untyped request"));
         }
         let op = read_or_write("the type", kind)?;
         Ok(Parsed::Request(Raw::new(time_ns, op, offset, size, device(devices, lun)?)))
@@ -71,7 +71,7 @@ mod tests {
     fn requests_without_a_type_are_counted_and_left_out() {
         let mut trace = trace(Systor17, TEXT.as_bytes());
         assert_eq!(trace.by_ref().count(), 2);
-        assert_eq!(trace.left_out()["requests without a type"], 1);
+        assert_eq!(trace.left_out()["untyped request"], 1);
         assert_eq!(trace.left_out()["header line"], 1);
         assert_eq!(trace.skipped(), 0);
     }

@@ -229,7 +229,7 @@ impl Source for VscsiSource {
         while let Some(range) = self.step()? {
             match self.parse(&self.buffer[range]) {
                 Ok(Some(record)) => return Ok(Some(record)),
-                Ok(None) => self.left_out.count("commands that move no data"),
+                Ok(None) => self.left_out.count("non-data command"),
                 Err(_) if self.skip_bad => self.left_out.bad += 1,
                 Err(fault) => return Err(self.bad(&fault)),
             }
@@ -286,7 +286,7 @@ mod tests {
                 record(3000, HostOp::Flush, 0, 0),
             ];
             assert_eq!(records, expected);
-            assert_eq!(trace.left_out()["commands that move no data"], 1);
+            assert_eq!(trace.left_out()["non-data command"], 1);
             assert_eq!(trace.devices(), ["0"]);
         }
     }

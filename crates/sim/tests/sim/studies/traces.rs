@@ -146,7 +146,7 @@ fn rows_that_do_not_meet_where_are_left_out_and_counted() {
     let results = run_at(&study, "where = [\"Hostname=a\"]").expect("runs");
     assert_eq!(results.workload.pages_written, 2);
     let facts = results.workload.facts.join("; ");
-    assert!(facts.contains("1 row was left out, which does not meet where Hostname=a"), "{facts}");
+    assert!(facts.contains("skipped 1 row not matching Hostname=a"), "{facts}");
     assert_eq!(results.study["workload"]["where"], serde_json::json!(["Hostname=a"]));
 }
 
@@ -232,7 +232,7 @@ fn a_bad_line_is_found_before_anything_is_simulated() {
     assert!(error.contains("line 71") && error.contains("nonsense"), "{error}");
     let results = run_at(&study, "skip_bad = true").expect("runs");
     assert!(
-        results.workload.facts.iter().any(|fact| fact == "1 bad record was left out"),
+        results.workload.facts.iter().any(|fact| fact == "skipped 1 bad record"),
         "{:?}",
         results.workload.facts
     );
