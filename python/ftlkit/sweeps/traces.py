@@ -43,7 +43,7 @@ _COUNTED = (
     ("clamped", "clamped", "request", " to the latest time seen"),
     ("sorted", "put", "request", " in order of time"),
 )
-"""What may have been done to records while a trace was laid out: the key of its count, and words."""
+"""What may happen to records while a trace is laid out: the key of its count, and words."""
 
 _PREFIX = "ftlkit-sweep-"
 _LOCK = "lock"
