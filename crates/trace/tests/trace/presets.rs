@@ -346,7 +346,8 @@ fn tables() -> String {
 
 /// What each preset looks like, and what is assumed of it alone.
 fn notes_table() -> String {
-    let mut table = String::from("| preset | figures from | what it looks like | assumed of it alone |\n|---|---|---|---|\n");
+    let mut table =
+        String::from("| preset | figures from | what it looks like | assumed of it alone |\n|---|---|---|---|\n");
     for preset in presets() {
         let assumed = preset.assumed.join("; ");
         writeln!(table, "| `{}` | {} | {} | {assumed} |", preset.name, preset.source, preset.description).unwrap();

@@ -231,11 +231,7 @@ fn a_bad_line_is_found_before_anything_is_simulated() {
     let error = run_at(&study, "").expect_err("a bad line").to_string();
     assert!(error.contains("line 71") && error.contains("nonsense"), "{error}");
     let results = run_at(&study, "skip_bad = true").expect("runs");
-    assert!(
-        results.workload.facts.iter().any(|fact| fact == "skipped 1 bad record"),
-        "{:?}",
-        results.workload.facts
-    );
+    assert!(results.workload.facts.iter().any(|fact| fact == "skipped 1 bad record"), "{:?}", results.workload.facts);
 }
 
 #[test]

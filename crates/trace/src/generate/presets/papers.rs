@@ -218,7 +218,10 @@ pub(super) const THESIS: [Preset; 10] = [
         name: "tpcc",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
         description: "TPC-C database: small, random, confined to few places.",
-        assumed: &["write share and gap", "99.5 % of the requests to 1 % of the data, in 64 KiB extents (fitted to the buffer hits)"],
+        assumed: &[
+            "write share and gap",
+            "99.5 % of the requests to 1 % of the data, in 64 KiB extents (fitted to the buffer hits)",
+        ],
         assumed_of_kind: TPCC,
         published: Published {
             size_class_percents: Some([99.17, 0.83, 0.00]),
@@ -240,7 +243,10 @@ pub(super) const THESIS: [Preset; 10] = [
         name: "spc1-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
         description: "OLTP of a financial institution (the thesis' SPC1 is the UMass Financial trace, not the benchmark).",
-        assumed: &["popularity as rank^-1.1 over 64 KiB extents (fitted to the buffer hits)", "45 % of the small requests continue their stream, of 14 streams"],
+        assumed: &[
+            "popularity as rank^-1.1 over 64 KiB extents (fitted to the buffer hits)",
+            "45 % of the small requests continue their stream, of 14 streams",
+        ],
         assumed_of_kind: SERVER,
         published: Published {
             size_class_percents: Some([86.58, 10.63, 2.79]),
@@ -444,7 +450,11 @@ pub(super) const A_SAST: [Preset; 3] = [
         name: "pctrace",
         source: "A-SAST, IV (PCtrace)",
         description: "Windows PC with a word processor, moving pictures, web browsing and games; random and irregular.",
-        assumed: &["85 % small requests (1-8 KiB)", "90 % of them to a tenth of the data, in places of 1 MiB", "a place moves every 500 small requests"],
+        assumed: &[
+            "85 % small requests (1-8 KiB)",
+            "90 % of them to a tenth of the data, in places of 1 MiB",
+            "a place moves every 500 small requests",
+        ],
         assumed_of_kind: PERSONAL_COMPUTER,
         published: Published::NOTHING,
         places: None,
@@ -476,7 +486,11 @@ pub(super) const A_SAST: [Preset; 3] = [
         name: "iozone-80",
         source: "A-SAST, IV (Iozone-80)",
         description: "Iozone with write requests of 2-80 KB, both random and sequential.",
-        assumed: &["half records of 2, 4 and 8 KiB at multiples of their size", "half of 16-80 KiB from the file's start to its end and again", "the next file after 50 000 requests"],
+        assumed: &[
+            "half records of 2, 4 and 8 KiB at multiples of their size",
+            "half of 16-80 KiB from the file's start to its end and again",
+            "the next file after 50 000 requests",
+        ],
         assumed_of_kind: FILE_TEST,
         published: Published { write_range_kib: Some([2, 80]), ..Published::NOTHING },
         places: None,
