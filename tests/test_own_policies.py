@@ -228,7 +228,7 @@ def test_the_tables_of_a_classifier_are_counted_as_ram() -> None:
 
 def test_a_classifier_survives_torture_with_a_victim_policy() -> None:
     stack = {"name": "page", "streams": HotCold, "victim": Oldest, "checkpoint": "summaries"}
-    report = fk.torture(stack, minutes=0.05, seed=3)
+    report = fk.torture(stack, minutes=0.05, seed=3, geometry=["1x1x1x12x4x512"])
     (scheme,) = report["schemes"]
     assert scheme["findings"] == []
     assert scheme["recoveries"] > 0

@@ -76,10 +76,10 @@ def script(page: list[Step]) -> str:
 
 
 def missing(shown: tuple[str, ...], printed: list[str]) -> str | None:
-    """The first of the lines shown that was not printed, in this order."""
-    lines = iter(line.rstrip() for line in printed)
+    """The first of the lines shown that was not printed, in this order; columns may be wider or narrower."""
+    lines = iter(" ".join(line.split()) for line in printed)
     for line in shown:
-        pattern = re.compile(".*".join(map(re.escape, line.rstrip().split(ANY))))
+        pattern = re.compile(".*".join(map(re.escape, " ".join(line.split()).split(ANY))))
         if line != ANY and not any(pattern.fullmatch(each) for each in lines):
             return line
     return None

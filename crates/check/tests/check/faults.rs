@@ -111,7 +111,7 @@ fn one_fault_each(stack: &Stack, op: FlashOp, fault: Fault, step: usize) -> Vec<
     for case in cases(stack, &PATTERNS[..5], 60, seed()) {
         let calm = run_with_faults(&case, &FaultRun { records: true, ..FaultRun::default() })
             .unwrap_or_else(|failure| panic!("{failure}"));
-        let step = step * crate::common::one_in(stack);
+        let step = step * crate::common::one_in(stack) * if crate::common::is_long() { 1 } else { 3 };
         let which = (0..).zip(&calm.operations).filter(|&(_, &asked)| asked == op).step_by(step);
         runs.extend(which.map(|(operation, _)| {
             let plan = FaultPlan { at: BTreeMap::from([(operation, fault)]) };
@@ -244,7 +244,7 @@ fn blocks_fail_with_every_setting() {
     for stack in crate::common::subjects().iter().flat_map(|subject| subject.one_at_a_time().into_iter().skip(1)) {
         let runs: Vec<_> = at_rates(&stack, 120, &[failures_only, with_cuts])
             .into_iter()
-            .step_by(if crate::common::is_long() { 9 } else { 41 })
+            .step_by(if crate::common::is_long() { 9 } else { 97 })
             .collect();
         if !runs.is_empty() {
             failures += endure_all(&format!("{stack}, blocks fail"), &runs).1;
