@@ -7,4 +7,5 @@ mod collections;
 pub(crate) mod device;
 pub(crate) mod engine;
 pub(crate) mod front_end;
+mod tails;
 mod tasks;

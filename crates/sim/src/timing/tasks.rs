@@ -6,17 +6,13 @@
 //! generation tells whether a number still means the same.
 //!
 //! A collection or a merge issues hundreds of operations at once, each of which follows the one
-//! before. They stand in the *tail* of the first of them: in the order of issue, one beside the
-//! other in memory, each in half an entry's room. When the operation of an entry ends, the first of
-//! its tail becomes the entry's operation, under the next generation.
+//! before. They stand in the *tail* of the first of them, in the order of issue ([`Tails`]). When
+//! the operation of an entry ends, the first of its tail becomes the entry's operation, under the
+//! next generation.
 
-use std::collections::VecDeque;
-
-use flash::Pbn;
 use ftl::{Cause, FlashOp, Moment, Nanos, Task};
 
-/// Stands where an entry's number could, and means that there is none.
-pub(super) const NONE: u32 = u32::MAX;
+use crate::timing::tails::{NONE, Pending, Tails};
 
 /// What ends when an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,21 +78,6 @@ pub(super) struct Details {
     pub(super) read_cause: Cause,
 }
 
-/// An operation in a tail: half a line of the processor's cache.
-struct Pending {
-    issue: u64,
-    pbn: Pbn,
-    die: u32,
-    first_follower: u32,
-    /// Whom to tell when it ends.
-    ticket: u32,
-    /// The erase of its block, if that was under way when it was issued.
-    erase: u32,
-    op: FlashOp,
-    cause: Cause,
-    copies: bool,
-}
-
 /// An operation under way: an entry's, or one in its tail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Followed {
@@ -131,8 +112,7 @@ pub(super) struct Tasks {
     details: Vec<Details>,
     /// Whom to tell when an entry ends.
     tickets: Vec<u32>,
-    tails: Vec<VecDeque<Pending>>,
-    free_tails: Vec<u32>,
+    tails: Tails,
     free: u32,
     under_way: usize,
     issued: u64,
@@ -147,14 +127,13 @@ impl Tasks {
     pub(super) fn clear(&mut self) {
         self.free = NONE;
         for number in (0..self.entries.len()).rev() {
-            let pending = self.tail_of(number as u32).map_or(0, VecDeque::len) as u32;
+            let pending = self.tails.len(self.get(number as u32).tail);
             let entry = &mut self.entries[number];
             entry.generation = entry.generation.wrapping_add(1 + pending);
             (entry.first_follower, entry.tail, entry.next) = (NONE, NONE, self.free);
             self.free = number as u32;
         }
-        self.tails.iter_mut().for_each(VecDeque::clear);
-        self.free_tails = (0..self.tails.len() as u32).collect();
+        self.tails.clear();
         self.under_way = 0;
         self.issued = 0;
     }
@@ -235,7 +214,7 @@ impl Tasks {
     #[inline]
     pub(super) fn issue_behind(&mut self, task: &Task, after: Moment, erase: u32) -> Option<(u32, u32)> {
         let (number, generation) = after.event();
-        let Self { entries, tails, free_tails, .. } = self;
+        let Self { entries, tails, .. } = self;
         let entry = entries.get_mut(number as usize)?;
         if entry.kind != Kind::Operation || entry.task.chain != task.chain {
             return None;
@@ -245,18 +224,18 @@ impl Tasks {
             if place != 0 {
                 return None;
             }
-            entry.tail = free_tails.pop().unwrap_or_else(|| {
-                tails.push(VecDeque::new());
-                tails.len() as u32 - 1
-            });
+            entry.tail = tails.begin();
         }
-        let tail = &mut tails[entry.tail as usize];
-        if place as usize != tail.len() {
+        let tail = entry.tail;
+        if place != tails.len(tail) {
             return None;
         }
         let &Task { op, cause, pbn, die, copies, .. } = task;
-        let (issue, first_follower, ticket) = (self.issued, NONE, NONE);
-        tail.push_back(Pending { issue, pbn, die, first_follower, ticket, erase, op, cause, copies });
+        tails.push(tail, Pending::new(op, cause, copies, (pbn, die), self.issued));
+        if erase != NONE {
+            let issue = self.get(erase).issue;
+            self.tails.wait_for_erase(tail, erase, issue);
+        }
         self.issued += 1;
         self.under_way += 1;
         Some((number, generation.wrapping_add(1)))
@@ -274,8 +253,7 @@ impl Tasks {
         let (number, generation) = moment.event();
         let entry = self.entries.get(number as usize)?;
         let place = generation.wrapping_sub(entry.generation);
-        let is_awaited = place == 0 || entry.tail != NONE && place as usize <= self.tails[entry.tail as usize].len();
-        is_awaited.then_some(Followed { number, place })
+        (place <= self.tails.len(entry.tail)).then_some(Followed { number, place })
     }
 
     /// Lets an entry follow an operation; `side` is 0 for what it follows first, 1 for the second.
@@ -283,7 +261,7 @@ impl Tasks {
     pub(super) fn follow(&mut self, number: u32, side: u32, followed: Followed) {
         let first_follower = match followed.place {
             0 => &mut self.entries[followed.number as usize].first_follower,
-            place => &mut self.pending_mut(followed.number, place).first_follower,
+            place => &mut self.tails.rare_mut(self.entries[followed.number as usize].tail, place - 1).first_follower,
         };
         let behind = std::mem::replace(first_follower, number << 1 | side);
         let entry = self.get_mut(number);
@@ -295,17 +273,6 @@ impl Tasks {
     #[inline]
     pub(super) fn follow_entry(&mut self, number: u32, side: u32, followed: u32) {
         self.follow(number, side, Followed { number: followed, place: 0 });
-    }
-
-    /// The operation at a place of a tail, counted from 1.
-    fn pending_mut(&mut self, number: u32, place: u32) -> &mut Pending {
-        let tail = self.entries[number as usize].tail;
-        &mut self.tails[tail as usize][place as usize - 1]
-    }
-
-    #[inline]
-    fn tail_of(&self, number: u32) -> Option<&VecDeque<Pending>> {
-        self.tails.get(self.get(number).tail as usize)
     }
 
     /// Whether operations stand in the tail of an entry.
@@ -320,7 +287,8 @@ impl Tasks {
             self.entries[followed.number as usize].is_asked_for = true;
             self.tickets[followed.number as usize] = ticket;
         } else {
-            self.pending_mut(followed.number, followed.place).ticket = ticket;
+            let tail = self.get(followed.number).tail;
+            self.tails.rare_mut(tail, followed.place - 1).ticket = ticket;
         }
     }
 
@@ -355,10 +323,12 @@ impl Tasks {
         self.get(number).first_follower
     }
 
-    /// Asks for what follows an entry, which is far away where much is under way.
+    /// Asks for what follows an entry's operation, which is far away where much is under way: the
+    /// next of its tail, or who follows it.
     #[inline]
     pub(super) fn prefetch_follower(&self, number: u32) {
         flash::prefetch(&self.entries, (self.get(number).first_follower >> 1) as usize);
+        self.tails.prefetch_first(self.get(number).tail);
     }
 
     /// Ends the operation of an entry. The next of its tail takes its place; whether there is one.
@@ -367,7 +337,7 @@ impl Tasks {
     #[inline(always)]
     pub(super) fn end(&mut self, number: u32) -> bool {
         self.under_way -= 1;
-        let Self { entries, tails, free_tails, tickets, free, .. } = self;
+        let Self { entries, tails, tickets, free, .. } = self;
         let entry = &mut entries[number as usize];
         entry.generation = entry.generation.wrapping_add(1);
         if entry.tail == NONE {
@@ -376,22 +346,20 @@ impl Tasks {
             *free = number;
             return false;
         }
-        let tail = &mut tails[entry.tail as usize];
-        let pending = tail.pop_front().expect("an entry's tail is not empty");
-        if tail.is_empty() {
-            free_tails.push(entry.tail);
+        let (pending, rare, is_over) = tails.take(entry.tail);
+        if is_over {
             entry.tail = NONE;
         }
-        let Pending { issue, pbn, die, first_follower, ticket, erase, op, cause, copies } = pending;
-        (entry.task.op, entry.task.cause, entry.task.copies) = (op, cause, copies);
-        (entry.task.pbn, entry.task.die) = (pbn, die);
-        (entry.issue, entry.first_follower) = (issue, first_follower);
-        entry.is_asked_for = ticket != NONE;
-        if ticket != NONE {
-            tickets[number as usize] = ticket;
+        (entry.task.op, entry.task.cause, entry.task.copies) = (pending.op(), pending.cause, pending.copies());
+        (entry.task.pbn, entry.task.die) = (pending.pbn, pending.die());
+        entry.issue = pending.issue_after(entry.issue);
+        entry.first_follower = rare.first_follower;
+        entry.is_asked_for = rare.ticket != NONE;
+        if entry.is_asked_for {
+            tickets[number as usize] = rare.ticket;
         }
-        if erase != NONE {
-            self.wait_for_erase(number, erase);
+        if rare.erase != NONE {
+            self.wait_for_erase(number, rare.erase);
         }
         true
     }
@@ -488,6 +456,8 @@ impl Fifo {
 
 #[cfg(test)]
 mod tests {
+    use flash::Pbn;
+
     use super::*;
 
     const STRETCH: u32 = 7;

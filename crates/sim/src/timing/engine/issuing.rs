@@ -9,7 +9,8 @@ use crate::timing::abilities::Latencies;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
 use crate::timing::front_end::{Place, Stations};
-use crate::timing::tasks::{Kind, NONE};
+use crate::timing::tails::NONE;
+use crate::timing::tasks::Kind;
 
 impl EventTiming {
     /// A new entry that follows a moment.
@@ -283,7 +284,7 @@ impl Timing for EventTiming {
         }
         self.ended.clear();
         (self.now, self.rounds, self.turns, self.is_unsettled, self.idle_at) = (0, 0, 0, false, 0);
-        (self.is_stopped, self.rules.has_tails) = (false, has_tails(self.die_mask, self.abilities));
+        (self.is_stopped, self.rules.has_tails) = (false, has_tails(self.die_mask, self.dies.len(), self.abilities));
         self.times_ns = [[0; 3]; Cause::COUNT];
         if let Some(collections) = &mut self.collections {
             collections.clear();

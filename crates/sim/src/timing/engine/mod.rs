@@ -29,7 +29,8 @@ use crate::timing::bus::Bus;
 use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
 use crate::timing::front_end::{FrontEnd, Stations};
-use crate::timing::tasks::{Fifo, Kind, NONE, Tasks};
+use crate::timing::tails::{MOST_DIES, NONE};
+use crate::timing::tasks::{Fifo, Kind, Tasks};
 
 mod issuing;
 mod overlapping;
@@ -204,7 +205,8 @@ struct Rules {
     /// Whether some operations let reads pass.
     has_precedence: bool,
     /// Whether operations that follow one another stand in tails: not where one has a place in a
-    /// queue, becomes another one or waits for its turn before it is ready.
+    /// queue, becomes another one or waits for its turn before it is ready, nor where there are
+    /// more dies than a tail can name.
     has_tails: bool,
     /// Whether each die serves in order, no operation is shown to anybody, and all collections may
     /// be under way.
@@ -212,11 +214,11 @@ struct Rules {
 }
 
 impl Rules {
-    fn of(die_mask: u32, abilities: Abilities, overlaps: [bool; 4]) -> Self {
+    fn of(die_mask: u32, dies: u32, abilities: Abilities, overlaps: [bool; 4]) -> Self {
         let serves_in_order = !abilities.has_precedence() && !abilities.multi_plane && overlaps == [false; 4];
         Self {
             has_precedence: abilities.has_precedence(),
-            has_tails: has_tails(die_mask, abilities),
+            has_tails: has_tails(die_mask, dies as usize, abilities),
             is_plain: serves_in_order && abilities.gc_channels.is_none(),
         }
     }
@@ -272,8 +274,9 @@ pub struct EventTiming {
     breakdown: Option<Box<Breakdown>>,
 }
 
-fn has_tails(die_mask: u32, abilities: Abilities) -> bool {
-    die_mask != 0 && !abilities.copy_back && abilities.gc_channels.is_none()
+fn has_tails(die_mask: u32, dies: usize, abilities: Abilities) -> bool {
+    let is_parallel = die_mask != 0 && dies <= MOST_DIES as usize;
+    is_parallel && !abilities.copy_back && abilities.gc_channels.is_none()
 }
 
 /// The end of a request, as it is handed to the host's side of the simulation.
@@ -317,7 +320,7 @@ impl EventTiming {
             now: 0,
             latencies,
             abilities,
-            rules: Rules::of(die_mask, abilities, overlaps),
+            rules: Rules::of(die_mask, dies, abilities, overlaps),
             overlaps,
             is_stopped: false,
             die_mask,

@@ -8,7 +8,8 @@ use ftl::FlashOp;
 
 use super::{EventTiming, OF_OPERATION, PROGRAM, Phase, READ, event};
 use crate::timing::bus::{Transfer, Turn};
-use crate::timing::tasks::{Fifo, Kind, NONE};
+use crate::timing::tails::NONE;
+use crate::timing::tasks::{Fifo, Kind};
 
 impl EventTiming {
     /// What a die may take up behind what it is at, if anything.

@@ -7,7 +7,8 @@ use super::{DELAY_ENDS, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER,
 use crate::timing::calendar::NEVER;
 use crate::timing::collections::Collections;
 use crate::timing::front_end::Place;
-use crate::timing::tasks::{Entry, Kind, NONE};
+use crate::timing::tails::NONE;
+use crate::timing::tasks::{Entry, Kind};
 
 impl EventTiming {
     /// Lets time pass until a request has ended, or nothing is under way.

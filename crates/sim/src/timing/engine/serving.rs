@@ -11,7 +11,8 @@ use crate::observe::timeline::Placed;
 use crate::timing::abilities::Latencies;
 use crate::timing::bus::{Transfer, Turn};
 use crate::timing::calendar::NEVER;
-use crate::timing::tasks::{Details, Entry, Fifo, Kind, NONE};
+use crate::timing::tails::NONE;
+use crate::timing::tasks::{Details, Entry, Fifo, Kind};
 
 impl EventTiming {
     /// Dies and buses take up what waits for them.
