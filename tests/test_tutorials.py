@@ -76,7 +76,7 @@ def script(page: list[Step]) -> str:
 
 
 def missing(shown: tuple[str, ...], printed: list[str]) -> str | None:
-    """The first of the lines shown that was not printed, in this order; columns may be wider or narrower."""
+    """The first of the lines shown that was not printed, in this order; spaces count as one."""
     lines = iter(" ".join(line.split()) for line in printed)
     for line in shown:
         pattern = re.compile(".*".join(map(re.escape, " ".join(line.split()).split(ANY))))

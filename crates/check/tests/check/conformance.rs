@@ -1,9 +1,9 @@
 //! Every registered scheme, every device, every workload and every setting: the promises of
 //! `docs/conformance.md`.
 //!
-//! A new scheme is covered as soon as the registry lists it. Of its cases every eleventh one is tried;
-//! the canary's bugs are found in every twenty-ninth. `FTLKIT_SCHEME=name` tries one scheme alone
-//! and all its cases, `FTLKIT_SEED=number` tries other cases than the usual ones. With
+//! A new scheme is covered as soon as the registry lists it. Of its cases every eleventh one is
+//! tried; the canary's bugs are found in every twenty-ninth. `FTLKIT_SCHEME=name` tries one scheme
+//! alone and all its cases, `FTLKIT_SEED=number` tries other cases than the usual ones. With
 //! `FTLKIT_LONG` all cases are tried, and mappings get three campaigns of neighbouring seeds: other
 //! random requests at each point of the same grid.
 
