@@ -11,7 +11,7 @@ import pytest
 import ftlkit as fk
 from ftlkit import reproduce
 from ftlkit.reproduce.page import draw
-from reproduction import STUDY
+from reproduction import STUDY, claim
 
 ROOT = Path(__file__).parent.parent
 
@@ -297,6 +297,41 @@ def test_a_series_wants_one_run_a_variant_and_a_column_that_is_there(
     assert message in str(caught.value)
 
 
+def test_an_overloaded_run_decides_no_claim_by_any_metric(study: Path, tmp_path: Path) -> None:
+    """SAST and BAST serve requests 10 000 times as fast as they came, and 1000 times as slowly."""
+    text = STUDY.partition("[[figures]]")[0].replace('loop = "closed"\nqueue_depth = 1\n', 'loop = "open"\n')
+    text = text.replace("group_blocks = [1, 4] }", 'group_blocks = [4], "workload.speedup" = [10_000, 0.001] }')
+    measure = 'kind = "value", of = "SAST", each = ["workload.speedup"]'
+    for metric in ("mean_response_us", "flash_time_s", "erases", "gauges.groups"):
+        text += claim("measured", measure, "partly = [0, 1e9]", metric).replace("flash_time_s", metric)
+    slow = 'kind = "value", of = "SAST", only = { "workload.speedup" = 0.001 }'
+    text += claim("measured", slow, "partly = [0, 1e9]", "slow")
+    study.write_text(text, encoding="utf-8")
+    done = reproduce.reproduce(reproduce.load(study))
+    assert [point.is_overloaded for point in done.points] == [True, True, False, False]
+    *apart, alone = done.judgements
+    for judgement in apart:
+        rows = {row.label: (row.verdict, bool(row.values), row.note) for row in judgement.rows}
+        assert rows == {
+            "workload.speedup 10000": (
+                "open",
+                False,
+                "overloaded: fin1, SAST, group_blocks 4, workload.speedup 10000",
+            ),
+            "workload.speedup 0.001": ("partly", True, ""),
+        }, judgement.claim.id
+        assert judgement.verdict == "open"
+    assert alone.verdict == "partly"
+    assert reproduce.counted(done.judgements) == (
+        "measured: 0 reproduced, 1 partly reproduced, 0 not reproduced, 4 not judged"
+    )
+    done.page(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    overloaded = page.partition("What was overloaded")[2].partition("</section>")[0]
+    assert overloaded.count("<li>") == 2
+    assert "<li>fin1, BAST, group_blocks 4, workload.speedup 10000</li>" in overloaded
+
+
 TRACED = """
 [[sweeps]]
 id = "traces"
@@ -324,9 +359,14 @@ def test_a_trace_that_is_not_at_hand_is_left_out_and_named(
     monkeypatch.setenv("FTLKIT_TRACES", str(tmp_path))
     text = STUDY.replace('\n[[figures]]\nid = "time"\n', TRACED.replace('x = "n"', 'x = "size"'), 1)
     text = text.replace('variants = [{ label = "BAST"', 'vary = { size = [1] }\nvariants = [{ label = "BAST"', 1)
+    measure = 'kind = "value", of = "BAST", each = ["workload"]'
+    text += claim("measured", measure, "partly = [0, 9]", "C3").replace('sweep = "n"', 'sweep = "traces"')
     study.write_text(text, encoding="utf-8")
     done = reproduce.reproduce(reproduce.load(study))
     assert done.absent == ["recorded.csv"]
+    assert [judgement.verdict for judgement in done.judgements] == ["reproduced", "not", "open"]
+    assert done.judgements[2].text == "recorded: left out: recorded.csv is not at hand"
+    assert done.failed == []
     done.page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "left out: recorded.csv" in page
@@ -336,6 +376,7 @@ def test_a_trace_that_is_not_at_hand_is_left_out_and_named(
     (tmp_path / "recorded.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     done = reproduce.reproduce(reproduce.load(study))
     assert done.absent == []
+    assert done.judgements[2].verdict == "partly"
     assert [point.variant for point in done.points if point.workload == "recorded"] == ["BAST"]
 
 

@@ -15,7 +15,7 @@ from ftlkit._util.progress import Silent, Watcher
 from ftlkit.reproduce.judge import Judgement, counted, judge
 from ftlkit.reproduce.plan import Plan, find, load
 from ftlkit.reproduce.points import Point
-from ftlkit.reproduce.runs import absent_traces, run_sweeps
+from ftlkit.reproduce.runs import absent_points, absent_traces, run_sweeps
 from ftlkit.sweeps.local import Local
 
 if TYPE_CHECKING:
@@ -69,4 +69,5 @@ def reproduce(
     if it had begun.
     """
     points, reused = run_sweeps(plan, store, executor or Local(), watch)
-    return Reproduction(plan, points, [judge(claim, points) for claim in plan.claims], absent_traces(plan), reused)
+    asked = points + absent_points(plan)
+    return Reproduction(plan, points, [judge(claim, asked) for claim in plan.claims], absent_traces(plan), reused)

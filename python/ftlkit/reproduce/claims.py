@@ -71,12 +71,12 @@ class Claim:
         return list(self.measure.get("each", []))
 
     def asks_for(self, point: Point) -> bool:
-        """Whether its number uses this run: of its sweep, and of a variant that it names."""
+        """Whether its number uses this run: of its sweep and seeds, and of a variant that it names."""
         orders_workloads = self.measure["kind"] == "workload_order"
         keys = ("of", "against") if orders_workloads else ("of", "against", "rising")
         variants = [self.measure[key] for key in keys if key in self.measure]
         named = {name for variant in variants for name in (variant if isinstance(variant, list) else [variant])}
-        return self.takes(point) and (not named or point.variant in named)
+        return point.seed < self.seeds and self.takes(point) and (not named or point.variant in named)
 
     def takes(self, point: Point) -> bool:
         """Whether a run is of its sweep and has the keys that it wants."""

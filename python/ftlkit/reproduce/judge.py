@@ -25,7 +25,8 @@ VERDICTS = {
 }
 """Verdicts and their words: three for measured claims, two for calibrated and identities.
 
-The last is for any claim of which a run failed.
+The last is for any claim that asks for a run which gives no verdict: one that failed, lacks its
+recorded trace or was overloaded.
 """
 
 
@@ -36,7 +37,7 @@ class Row:
     label: str
     """The values of the keys that the claim is judged by apart; empty if there are none."""
     values: list[float]
-    """One number a seed; none where a run failed."""
+    """One number a seed; none where it is not judged."""
     verdict: str
     unit: str
     is_signed: bool
@@ -138,12 +139,32 @@ def _label(claim: Claim, point: Point, keys: Sequence[str]) -> str:
 
 
 def _row(claim: Claim, label: str, points: Sequence[Point]) -> Row:
-    measure = MEASURES[claim.measure["kind"]]
-    failed = [point.error for point in points if point.error and claim.asks_for(point)]
-    if failed:
-        more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
-        return Row(label, [], "open", claim.unit, measure.is_difference, note=f"a run failed: {failed[0]}{more}")
+    obstacle = _obstacle([point for point in points if claim.asks_for(point)])
+    if obstacle:
+        measure = MEASURES[claim.measure["kind"]]
+        return Row(label, [], "open", claim.unit, measure.is_difference, note=obstacle)
     return _measured(claim, label, [point for point in points if not point.error])
+
+
+def _obstacle(asked: Sequence[Point]) -> str:
+    """Why these runs give no verdict; empty if they do.
+
+    An overloaded run gives none by any metric: its response times tell how long the workload is,
+    and schemes that look at time (what is idle, which die is busy) do other operations in it.
+    """
+    failed = [point.error for point in asked if point.error and not point.is_absent]
+    absent = [point.error for point in asked if point.is_absent]
+    overloaded = [point.title for point in asked if point.is_overloaded]
+    if failed:
+        return f"a run failed: {_shortened(failed)}"
+    if absent:
+        return f"left out: {_shortened(absent)}"
+    return f"overloaded: {_shortened(overloaded)}" if overloaded else ""
+
+
+def _shortened(of_runs: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(of_runs))
+    return distinct[0] + (f", and {len(distinct) - 1} more" if len(distinct) > 1 else "")
 
 
 def _measured(claim: Claim, label: str, points: Sequence[Point]) -> Row:

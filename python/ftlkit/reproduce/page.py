@@ -42,6 +42,7 @@ def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absen
         figures=[(figure, draw(figure, points) if figure.sweep in run else None) for figure in plan.figures],
         absent=absent,
         failed=[point.error for point in points if point.error],
+        overloaded=list(dict.fromkeys(point.title for point in points if point.is_overloaded)),
         runs=len(runs),
         wall=units.duration(1e9 * sum(run["wall_s"] for run in runs)),
         study=toml.written(plan.study),
@@ -65,18 +66,13 @@ def draw(plan: FigurePlan, points: Sequence[Point]) -> list[tuple[str, Markup]]:
     mine = [point for point in mine if not point.error and point.workload not in bare]
     panels: dict[str, list[Point]] = {}
     for point in mine:
-        titles = {"shares": _run_title(point), "ratios": f"over {plan.against}" if plan.against else "by workload"}
+        titles = {"shares": point.title, "ratios": f"over {plan.against}" if plan.against else "by workload"}
         panels.setdefault(titles.get(plan.kind, point.workload), []).append(point)
     drawn = []
     for number, (title, panel) in enumerate(panels.items()):
         spec = page_spec(_KINDS[plan.kind](plan, panel).properties(height=HEIGHT))
         drawn.append((title, still(f"{plan.id}-{number}", spec, 2 * WIDTH if plan.kind == "ratios" else WIDTH)))
     return drawn
-
-
-def _run_title(point: Point) -> str:
-    keys = ", ".join(f"{key} {value}" for key, value in point.keys.items())
-    return f"{point.workload}, {point.variant}, {keys}"
 
 
 def _colour(labels: Sequence[str]) -> alt.Color:

@@ -33,6 +33,19 @@ class Point:
     """What the analyzer found in each interval: columns beside `request`."""
     error: str = ""
     """Why a run has no results."""
+    is_absent: bool = False
+    """Whether that is because its recorded trace is not at hand."""
+
+    @property
+    def title(self) -> str:
+        """What it is called among the runs of its study."""
+        return ", ".join([self.workload, self.variant, *(f"{key} {value}" for key, value in self.keys.items())])
+
+    @property
+    def is_overloaded(self) -> bool:
+        """Whether more was asked of a run than its device can do; a model has no load."""
+        load = self.results.get("load") if self.results else None
+        return load is not None and load["is_overloaded"]
 
     @property
     def run(self) -> Run:

@@ -101,9 +101,20 @@ def _absent(workload: Json) -> bool:
 
 def absent_traces(plan: Plan) -> list[str]:
     """Recorded traces of a study that are not at hand: their runs are left out."""
-    return sorted(
-        {str(workload["trace"]) for sweep in plan.sweeps for workload in sweep.workloads if _absent(workload)}
-    )
+    return sorted({str(workload["trace"]) for _, workload in _absent_workloads(plan)})
+
+
+def absent_points(plan: Plan) -> list[Point]:
+    """The runs that are left out, each with the trace that it lacks: no claim is judged without."""
+    return [
+        replace(point, error=f"{workload['trace']} is not at hand", is_absent=True)
+        for sweep, workload in _absent_workloads(plan)
+        for point in _blank(sweep, workload, seed=0)
+    ]
+
+
+def _absent_workloads(plan: Plan) -> Iterator[tuple[Sweep, Json]]:
+    return ((sweep, workload) for sweep in plan.sweeps for workload in sweep.workloads if _absent(workload))
 
 
 def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
@@ -119,7 +130,7 @@ def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
 
 def _is_asked_for(point: Point, claims: Sequence[Claim]) -> bool:
     """Whether a claim takes its number with this seed, too."""
-    return any(point.seed < claim.seeds and claim.asks_for(point) for claim in claims)
+    return any(claim.asks_for(point) for claim in claims)
 
 
 def _evaluated(sweep: Sweep, wanted: Sequence[Point]) -> list[Point]:
