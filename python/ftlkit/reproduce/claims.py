@@ -71,7 +71,7 @@ class Claim:
         return list(self.measure.get("each", []))
 
     def asks_for(self, point: Point) -> bool:
-        """Whether its number uses this run: of its sweep and seeds, and of a variant that it names."""
+        """Whether its number uses this run, of its sweep and seeds and a variant that it names."""
         orders_workloads = self.measure["kind"] == "workload_order"
         keys = ("of", "against") if orders_workloads else ("of", "against", "rising")
         variants = [self.measure[key] for key in keys if key in self.measure]
