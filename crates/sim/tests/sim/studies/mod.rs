@@ -2,6 +2,7 @@
 
 mod abilities;
 mod endurance;
+mod idle;
 mod levellers;
 mod manual;
 mod mount;
