@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.report.load import fifths, is_overloaded
+from ftlkit.report.load import fifths, is_overloaded, written_between
 from ftlkit.report.work import COPYING
 from ftlkit.results.outcome import device_of
 
@@ -173,7 +173,11 @@ def _unwritten(runs: list[Run]) -> str | None:
 
 def _filling(results: Outcome) -> str | None:
     """A device measured before its steady state: the longer the run, the worse the mean."""
-    parts = {run["label"]: fifths(run["series"]["write_amplification"]) for run in results.document["runs"]}
+    series = {run["label"]: run["series"] for run in results.document["runs"]}
+    parts = {
+        label: fifths(each["write_amplification"], written_between(each["host_written_bytes"]))
+        for label, each in series.items()
+    }
     filling = {label: part for label, part in parts.items() if part and part[-1] > FILLING * part[0]}
     if not filling:
         return None

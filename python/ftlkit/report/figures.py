@@ -154,7 +154,7 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
     (
         "amplification-over-time",
         "Write amplification over the workload",
-        "Flash pages programmed for each page that the host wrote, stretch by stretch.",
+        "Bytes programmed for each byte that the host wrote, stretch by stretch.",
         "runs",
         charts.amplification_over_time,
     ),

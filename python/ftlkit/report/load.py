@@ -49,8 +49,23 @@ def grows(run: Run) -> bool:
     return bool(parts) and steady and parts[-1] > GROWTH * parts[0]
 
 
-def fifths(samples: list[float | None]) -> list[float]:
-    """The means of five equal stretches of a series; none of a series too short to tell."""
-    values = [value for value in samples if value is not None]
+def fifths(samples: list[float | None], weights: list[float] | None = None) -> list[float]:
+    """The means of five equal stretches of a series; none of a series too short to tell.
+
+    `weights` says how much each sample counts, such as the bytes that a ratio is of. Without them
+    all count alike.
+    """
+    weighted = zip(samples, weights or [1.0] * len(samples), strict=True)
+    values = [(value, weight) for value, weight in weighted if value is not None]
     fifth = len(values) // 5
-    return [sum(values[i * fifth : (i + 1) * fifth]) / fifth for i in range(5)] if fifth >= 2 else []
+    if fifth < 2:
+        return []
+    stretches = [values[i * fifth : (i + 1) * fifth] for i in range(5)]
+    totals = [sum(weight for _, weight in stretch) for stretch in stretches]
+    sums = [sum(value * weight for value, weight in stretch) for stretch in stretches]
+    return [amount / total for amount, total in zip(sums, totals, strict=True)] if all(totals) else []
+
+
+def written_between(cumulative: list[float]) -> list[float]:
+    """The bytes that the host wrote in each stretch, from those up to its end."""
+    return [end - begin for begin, end in zip([0, *cumulative], cumulative, strict=False)]

@@ -38,8 +38,8 @@ SUMMARIES = {
     "collections_not_reached": "The host wrote less than the device holds, and collecting copied hardly anything: its "
     "cost in a steady state was not measured; set precondition = steady, or replay more requests",
     "unwritten": "Reads found pages that had never been written, and cost nothing; set precondition = fill",
-    "rising": "Write amplification rose during the run, so means depend on its length; set precondition = steady, or "
-    "replay more requests",
+    "rising": "Write amplification rose during the run, so means depend on its length; replay more requests, from a "
+    "steady state (precondition = steady)",
     "few_for_p99": "Response times are of fewer than 1,000 requests, so the 99th percentile is one of the longest few",
     "misaligned": "Most requests are off the device's page grid, and one offset would put them on it: see "
     "`ftlkit trace info`, and set align_offset",
