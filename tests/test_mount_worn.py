@@ -97,6 +97,9 @@ def test_flash_that_wears_out_under_a_mount_tells_all(tmp_path: Path, ftl: str) 
             _refused(partial(os.pwrite, handle, b"more", 0))
         refused = {f"file {i}" for i, handle in enumerate(handles) if _is_told(handle)}
         assert refused, "what was refused was written before"
+        for name in refused:
+            # To read it and close it again is no error, so it can be copied.
+            assert (at / name).read_bytes()
         _sync(at / "kept")
         until = time.monotonic() + 30.0
         while "warning" not in mount.said() and time.monotonic() < until:

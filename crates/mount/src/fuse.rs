@@ -22,6 +22,10 @@ use crate::device::Device;
 use crate::error::FileError;
 use crate::tree::{Attributes, Changes, Listed, Tree};
 
+/// The handle of files that are open for reading alone, and of others.
+const READER: FileHandle = FileHandle(0);
+const WRITER: FileHandle = FileHandle(1);
+
 /// How long the kernel may believe attributes, and names.
 const ATTRIBUTES_TTL: Duration = Duration::from_secs(1);
 const NAMES_TTL: Duration = Duration::ZERO;
@@ -250,7 +254,7 @@ impl<V: Device> Filesystem for Fuse<V> {
             if writes && tree.is_read_only() { Err(FileError::ReadOnly) } else { tree.open(ino.0) }
         };
         match self.with(open) {
-            Ok(()) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
+            Ok(()) => reply.opened(if writes { WRITER } else { READER }, FopenFlags::FOPEN_KEEP_CACHE),
             Err(error) => reply.error(error),
         }
     }
@@ -268,7 +272,7 @@ impl<V: Device> Filesystem for Fuse<V> {
         match text(name).and_then(|name| self.with(|tree| tree.create(parent.0, name, is_read_only(mode)))) {
             Ok(made) => {
                 let attr = self.attr(&made);
-                reply.created(&NAMES_TTL, &attr, Generation(0), FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+                reply.created(&NAMES_TTL, &attr, Generation(0), WRITER, FopenFlags::FOPEN_KEEP_CACHE);
             }
             Err(error) => reply.error(error),
         }
@@ -309,7 +313,12 @@ impl<V: Device> Filesystem for Fuse<V> {
         }
     }
 
-    fn flush(&self, _req: &Request, ino: INodeNo, _fh: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
+    /// Whoever writes is told on closing what is not kept. To a reader that is nothing: a file that
+    /// is lost can still be copied.
+    fn flush(&self, _req: &Request, ino: INodeNo, fh: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
+        if fh == READER {
+            return reply.ok();
+        }
         done(self.with(|tree| tree.flush(ino.0)), reply);
     }
 
