@@ -25,7 +25,7 @@
 //!   that is read is held, too, and leaves for nothing.
 //! - Wang 2013 tells of pages that are loaded before they are written for treeftl alone (fig. 6.2);
 //!   here jtl does it, too. With `write_misses = background` a write that misses waits for its
-//!   entry only if the page has to be loaded.
+//!   entry only if the page has to be loaded. It always waits for the page that makes room for it.
 //! - A page that is trimmed, or written around RAM, leaves no data in RAM; its entry stays where
 //!   its use puts it.
 //! - A level that has room because an entry of it went up takes what is pushed down.

@@ -31,7 +31,7 @@ use crate::engines::shared_ram::data_cache::{CachedPage, DataCache};
 use crate::engines::shared_ram::policy::{CacheOf, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::FlashPort;
+use crate::port::flash_port::{Awaited, FlashPort};
 use crate::port::tally::Note;
 use crate::port::timing::{Device, Nanos};
 use crate::prefetch::PrefetchStage;
@@ -51,6 +51,8 @@ pub struct SharedRam<P: SharedRamPolicy> {
     page_bytes: u64,
     /// Time in RAM that the request in hand has taken and not yet been charged.
     owed: Nanos,
+    /// When the page that left RAM last has gone.
+    left: Awaited,
 }
 
 impl<P: SharedRamPolicy> SharedRam<P> {
@@ -66,6 +68,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
             loads: values.switch("load_before_write"),
             page_bytes: layout.geometry.page_size_bytes().into(),
             owed: Nanos::ZERO,
+            left: Awaited::NOTHING,
         }
     }
 
@@ -91,7 +94,8 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         (&mut self.policy, RamView { cache: self.paged.cache_mut(), held: &self.held })
     }
 
-    /// Lets leave RAM what the policy names until it names nothing more.
+    /// Lets leave RAM what the policy names until it names nothing more. A page that comes into RAM
+    /// waits for the page that leaves it, since both cannot be there; entries may leave later.
     fn make_room<D: Device>(&mut self, flash: &mut FlashPort<D>, why: EvictionReason) -> Result<(), FtlError> {
         loop {
             let (policy, mut ram) = self.in_ram();
@@ -101,7 +105,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
                 Evict::Translation(_) | Evict::Entry(_) => self.map_selection,
             };
             self.owed += Nanos(per_thousand.0 * among / 1000);
-            if self.paged.is_in_background() {
+            if self.paged.is_in_background() && matches!(what, Evict::Entry(_)) {
                 flash.in_background(|flash| self.evict(flash, what))?;
             } else {
                 self.evict(flash, what)?;
@@ -118,9 +122,13 @@ impl<P: SharedRamPolicy> SharedRam<P> {
                 let was_newer = self.drop_page(flash, lpn);
                 debug_assert!(!was_newer, "{lpn} leaves RAM, and flash has something older");
                 flash.note(Note::BufferEviction);
+                self.left = flash.awaited();
                 return Ok(());
             }
-            Evict::Translation(page) => self.paged.write_back(flash, page)?,
+            Evict::Translation(page) => {
+                self.paged.write_back(flash, page)?;
+                self.left = flash.awaited();
+            }
             Evict::Entry(lpn) => self.paged.write_back_entry(flash, lpn)?,
         }
         debug_assert!(!self.is_newer_than_flash(what), "{what:?} leaves RAM, and flash says something older");
@@ -241,6 +249,10 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         is_newer: bool,
     ) -> Result<(), FtlError> {
         self.make_room(flash, EvictionReason::Data(lpn))?;
+        if self.paged.is_in_background() {
+            // Both cannot be in RAM, whoever asked for the room.
+            flash.wait_for(self.left);
+        }
         debug_assert!(self.held.find(lpn).is_none(), "{lpn} came into RAM while room was made for it");
         let page = flash.ram_mut().put(data);
         let place = self.held.insert(CachedPage { lpn, page, hint: request.hint, is_newer });

@@ -34,7 +34,7 @@
 //!   is read last leaves: a read brings no page into RAM. So no order has more hits of translation
 //!   pages and versions that are never programmed; another may read less and take less time.
 //! - With `write_misses = background` a write that misses waits for its translation page only if
-//!   the page has to be loaded.
+//!   the page has to be loaded. It always waits for the page that leaves RAM to make room for it.
 //!
 //! ## State
 //! RAM: as many pages as `ram` has room for, data and translation pages; two links a page and the

@@ -80,3 +80,41 @@ fn aps_is_not_below_its_fixed_halves_on_recorded_traces() {
         }
     }
 }
+
+#[test]
+fn writes_are_no_faster_than_the_flash_that_makes_room_for_them() {
+    let text = r#"
+        seed = 1
+        [device]
+        preset = "slc-small"
+        capacity = "128MiB"
+        [workload]
+        generator = { requests = 4000, span = "64MiB", pattern = "uniform", write_share = 1.0, sizes = "4KiB" }
+        [host]
+        loop = "closed"
+        queue_depth = 1
+        [run]
+        precondition = "fill"
+        waiting = false
+        [[ftl]]
+        name = "treeftl"
+        ram = "8KiB"
+        [[ftl]]
+        name = "jtl"
+        ram = "8KiB"
+        [[ftl]]
+        name = "aps"
+        ram = "8KiB"
+    "#;
+    let text = text
+        .replace("name = \"treeftl\"", "name = \"treeftl\"\nload_before_write = false")
+        .replace("name = \"jtl\"", "name = \"jtl\"\nload_before_write = false")
+        .replace("ram = \"8KiB\"", "ram = \"8KiB\"\nwrite_misses = \"background\"");
+    for run in results(&text).runs {
+        // Two pages of RAM hold nothing of what a window of this workload writes.
+        let programs = run.operations.iter().filter(|operation| (operation.cause, operation.op) == ("host", "program"));
+        let programs: u64 = programs.map(|operation| operation.time_ns).sum();
+        let dies = 4;
+        assert!(programs > 0 && run.simulated_ns * dies > programs * 9 / 10, "{}: {run:?}", run.label);
+    }
+}
