@@ -44,6 +44,8 @@ class Browser:
             options.add_argument(f"--{argument}")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
+        # Longer than the usual 30 s: axe looks at everything, beside whatever else is tested.
+        self.driver.set_script_timeout(180)
         self.asked: list[str] = []
         """Addresses that the page asked for and that are not on this machine."""
         self.console: list[str] = []
