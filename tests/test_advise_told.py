@@ -464,7 +464,7 @@ def erasing(measured: Measured, erases: int, stop: str = "none") -> Measured:
         document = json.loads(row["document"])
         run = document["runs"][0]
         run["erases"]["total"], run["host_pages_written"] = erases, 1 << 40
-        run["series"]["write_amplification"] = []
+        run["series"]["write_amplification"] = run["series"]["host_written_bytes"] = []
         if stop != "none":
             document["precondition_chosen"] = {"mode": stop}
             run["precondition"] = {"mode": stop, "settled": True}
