@@ -7,7 +7,7 @@ from ftlkit.report.load import fifths, written_between
 
 def test_stretches_that_hardly_write_hardly_count() -> None:
     # Two samples a fifth. In the last, one copies much for the few bytes that the host wrote.
-    samples: list[float | None] = [1.0] * 9 + [11.0]
+    samples = [1.0] * 9 + [11.0]
     weights = [100.0] * 9 + [1.0]
     assert fifths(samples)[-1] == 6.0
     assert fifths(samples, weights)[:4] == [1.0] * 4

@@ -11,6 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ftlkit.results.document import Document, Run
 
 GROWTH = 3.0
@@ -49,7 +51,7 @@ def grows(run: Run) -> bool:
     return bool(parts) and steady and parts[-1] > GROWTH * parts[0]
 
 
-def fifths(samples: list[float | None], weights: list[float] | None = None) -> list[float]:
+def fifths(samples: Sequence[float | None], weights: Sequence[float] | None = None) -> list[float]:
     """The means of five equal stretches of a series; none of a series too short to tell.
 
     `weights` says how much each sample counts, such as the bytes that a ratio is of. Without them
@@ -66,6 +68,6 @@ def fifths(samples: list[float | None], weights: list[float] | None = None) -> l
     return [amount / total for amount, total in zip(sums, totals, strict=True)] if all(totals) else []
 
 
-def written_between(cumulative: list[float]) -> list[float]:
+def written_between(cumulative: Sequence[float]) -> list[float]:
     """The bytes that the host wrote in each stretch, from those up to its end."""
     return [end - begin for begin, end in zip([0, *cumulative], cumulative, strict=False)]
