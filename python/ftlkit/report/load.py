@@ -70,4 +70,4 @@ def fifths(samples: Sequence[float | None], weights: Sequence[float] | None = No
 
 def written_between(cumulative: Sequence[float]) -> list[float]:
     """The bytes that the host wrote in each stretch, from those up to its end."""
-    return [end - begin for begin, end in zip([0, *cumulative], cumulative, strict=False)]
+    return [end - begin for begin, end in pairwise([0, *cumulative])]
