@@ -65,7 +65,7 @@ const WRITE_MISSES: Parameter = Parameter {
     kind: Kind::Choice { of: &["wait", "background"] },
     default: "wait",
     meaning: "Whether a write that misses waits for its translation page; in the background it is programmed at once, and neither writes nor \
-              reads wait for entries that make room in the cache. For a page that makes room they always wait.",
+              reads wait for what makes room in the cache. Only a page of data that comes into RAM waits for the page that leaves.",
     source: "Gupta 2009 (wait); EagleTree (background)",
 };
 

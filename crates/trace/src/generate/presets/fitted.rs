@@ -56,8 +56,9 @@ const fn server(theta: f64, joined: f64) -> PlaceShape {
 const FITTED: [Fitted; 9] = [
     Fitted {
         name: "spc1",
-        description: "OLTP of a financial institution (the UMass Financial trace, not the benchmark). Places fitted to its \
-            first 10 000 requests and calibrated to the hits.",
+        description: "OLTP of a financial institution (the UMass Financial trace, not the \
+                      benchmark). Places fitted to its first 10 000 requests and calibrated to the \
+                      hits.",
         assumed: &[],
         places: PlaceShape {
             theta: 1.38,
@@ -72,8 +73,8 @@ const FITTED: [Fitted; 9] = [
     },
     Fitted {
         name: "hm_0",
-        description: "MSR Cambridge, hardware monitoring server. Places fitted to two windows of the trace and calibrated \
-            to the hits.",
+        description: "MSR Cambridge, hardware monitoring server. Places fitted to two windows of \
+                      the trace and calibrated to the hits.",
         assumed: &[],
         places: HM_0,
     },
@@ -85,20 +86,22 @@ const FITTED: [Fitted; 9] = [
     },
     Fitted {
         name: "prn_0",
-        description: "MSR Cambridge, print server: most of its large requests exceed 64 KiB. Places of hm_0, calibrated to \
-            the hits.",
+        description: "MSR Cambridge, print server: most of its large requests exceed 64 KiB. \
+                      Places of hm_0, calibrated to the hits.",
         assumed: &["the places of hm_0"],
         places: server(1.8, 0.72),
     },
     Fitted {
         name: "prxy_0",
-        description: "MSR Cambridge, web proxy: very small writes to few places. Places of hm_0, calibrated to the hits.",
+        description: "MSR Cambridge, web proxy: very small writes to few places. Places of hm_0, \
+                      calibrated to the hits.",
         assumed: &["the places of hm_0"],
         places: server(1.8, 0.85),
     },
     Fitted {
         name: "rsrch_0",
-        description: "MSR Cambridge, research projects server. Places of hm_0, calibrated to the hits.",
+        description: "MSR Cambridge, research projects server. Places of hm_0, calibrated to the \
+                      hits.",
         assumed: &["the places of hm_0"],
         places: server(1.14, 0.37),
     },

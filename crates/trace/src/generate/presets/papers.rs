@@ -242,7 +242,8 @@ pub(super) const THESIS: [Preset; 10] = [
     Preset {
         name: "spc1-cold",
         source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "OLTP of a financial institution (the thesis' SPC1 is the UMass Financial trace, not the benchmark).",
+        description: "OLTP of a financial institution (the thesis' SPC1 is the UMass Financial \
+                      trace, not the benchmark).",
         assumed: &[
             "popularity as rank^-1.1 over 64 KiB extents (fitted to the buffer hits)",
             "45 % of the small requests continue their stream, of 14 streams",
@@ -449,7 +450,8 @@ pub(super) const A_SAST: [Preset; 3] = [
     Preset {
         name: "pctrace",
         source: "A-SAST, IV (PCtrace)",
-        description: "Windows PC with a word processor, moving pictures, web browsing and games; random and irregular.",
+        description: "Windows PC with a word processor, moving pictures, web browsing and games; \
+                      random and irregular.",
         assumed: &[
             "85 % small requests (1-8 KiB)",
             "90 % of them to a tenth of the data, in places of 1 MiB",
