@@ -100,7 +100,7 @@ def test_a_steady_device_collects(name: str) -> None:
 def test_a_lower_load_and_a_closed_loop_end_an_overload() -> None:
     def behind(**options: Any) -> list[str]:  # noqa: ANN401 - any option
         results = fk.compare(ftls="page,fast", precondition="fill", **chosen("uniform"), **options)
-        return [run["label"] for run in results.document["runs"] if is_overloaded(results.document, run)]
+        return [run["label"] for run in results.document["runs"] if is_overloaded(run)]
 
     assert behind(speedup=100.0) != []
     assert behind(speedup=0.5) == []
@@ -149,7 +149,7 @@ def test_what_is_named_as_a_cause_is_saved_without_it(name: str, cause: str) -> 
     precondition, ftl, settings, device = CURES[cause]
     document = fk.run(ftl=ftl, precondition=precondition, **options).document
     sick = document["runs"][0]
-    if is_overloaded(document, sick):
+    if is_overloaded(sick):
         return
     options["device"] = options["device"] | device
     sound = fk.run(ftl={"name": ftl} | settings, precondition=precondition, **options).document["runs"][0]
@@ -174,7 +174,7 @@ def test_no_order_of_requests_beats_the_bottleneck(name: str) -> None:
     options = chosen(name) | {"ftls": "page,dftl,fast", "precondition": "fill", "speedup": 1e4}
     overloaded = fk.compare(**options)
     runs = overloaded.document["runs"]
-    if not all(is_overloaded(overloaded.document, run) for run in runs):
+    if not all(is_overloaded(run) for run in runs):
         pytest.skip("arrives at once")
     served = [(run["iops"] or 0.0, done["iops"] or 0.0) for run, done in zip(runs, closed, strict=True)]
     for a, b in itertools.permutations(served, 2):

@@ -332,17 +332,6 @@ def test_an_overloaded_run_decides_no_claim_by_any_metric(study: Path, tmp_path:
     assert "<li>fin1, BAST, group_blocks 4, workload.speedup 10000</li>" in overloaded
 
 
-def test_a_run_that_outlasts_its_arrivals_is_overloaded_though_its_backlog_hardly_grows(study: Path) -> None:
-    study.write_text(STUDY.replace('loop = "closed"\nqueue_depth = 1\n', 'loop = "open"\n'), encoding="utf-8")
-    point = reproduce.reproduce(reproduce.load(study)).points[0]
-    load, count = point.run["load"], point.run["response_ns"]["all"]["count"]
-    span_ns = 1e9 * count / (load["offered_iops"] or 0.0)
-    for share, is_overloaded in ((0.009, False), (0.011, True)):
-        late = load | {"outlasts_arrivals_ns": int(share * span_ns)}
-        changed = replace(point, results=point.run | {"load": late})
-        assert changed.is_overloaded is is_overloaded, share
-
-
 TRACED = """
 [[sweeps]]
 id = "traces"

@@ -103,7 +103,7 @@ class Rows:
         self.document = document
         self.all = {run["label"]: run for run in document["runs"]}
         self.there = {name: run for name, run in self.all.items() if run["response_ns"]["all"]["count"]}
-        self.ahead = {name: run for name, run in self.there.items() if not is_overloaded(document, run)}
+        self.ahead = {name: run for name, run in self.there.items() if not is_overloaded(run)}
 
     def named(self, text: str) -> list[Run]:
         """The runs that a sentence names."""

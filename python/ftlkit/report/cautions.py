@@ -98,7 +98,7 @@ def _worn_out(runs: list[Run]) -> str | None:
 
 def _overload(results: Outcome) -> str | None:
     """An open loop that asks for more than the device can do: queues grow as long as it lasts."""
-    behind = [run for run in results.document["runs"] if is_overloaded(results.document, run)]
+    behind = [run for run in results.document["runs"] if is_overloaded(run)]
     if not behind:
         return None
     if not results.document["workload"]["duration_ns"]:

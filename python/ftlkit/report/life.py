@@ -42,7 +42,7 @@ def lives(results: Outcome) -> list[str]:
     known = [(run, endurance) for run in results.document["runs"] if (endurance := run.get("endurance"))]
     forecast = sorted(
         (
-            _Forecast(run["label"], life, is_overloaded(results.document, run))
+            _Forecast(run["label"], life, is_overloaded(run))
             for run, endurance in known
             if (life := endurance["spares_gone"])
         ),
@@ -135,7 +135,7 @@ def rows(results: Outcome) -> list[Json]:
     known = [run["endurance"] for run in runs if run.get("endurance")]
     if not any(endurance["first_block"] or endurance["spares_gone"] for endurance in known):
         return []
-    return [{"label": run["label"], "cells": _cells(run, is_overloaded(results.document, run))} for run in runs]
+    return [{"label": run["label"], "cells": _cells(run, is_overloaded(run))} for run in runs]
 
 
 def _cells(run: Run, is_behind: bool) -> list[str]:  # noqa: FBT001 - of a run

@@ -13,23 +13,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ftlkit.results.document import Document, Run
-
-GROWTH = 3.0
-"""A mean response of the last fifth this many times the first fifth's is growth, not noise."""
-
-BACKLOG = 1.02
-"""A run that ends this much after the last arrival has a queue left over."""
+    from ftlkit.results.document import Run
 
 
-def is_overloaded(document: Document, run: Run) -> bool:
-    """Whether a run fell behind the arrivals, by the simulator or by its series."""
-    if document["study"].get("host", {}).get("loop", "open") != "open":
-        return False
+def is_overloaded(run: Run) -> bool:
+    """Whether a run fell behind its arrivals, by the simulator; false where it did not measure."""
     load = run.get("load")
-    if load is not None:
-        return load["is_overloaded"]
-    return grows(run) and run["simulated_ns"] > BACKLOG * document["workload"]["duration_ns"]
+    return load is not None and load["is_overloaded"]
 
 
 def bottleneck(run: Run) -> float | None:
@@ -42,13 +32,6 @@ def offered(run: Run) -> float | None:
     """Requests a second that the workload asks for; null where that was not measured."""
     load = run.get("load")
     return load["offered_iops"] if load else None
-
-
-def grows(run: Run) -> bool:
-    """Whether the sampled mean response of a run grows steadily."""
-    parts = fifths(run["series"]["mean_response_ns"])
-    steady = all(after > before for before, after in pairwise(parts))
-    return bool(parts) and steady and parts[-1] > GROWTH * parts[0]
 
 
 def fifths(samples: Sequence[float | None], weights: Sequence[float] | None = None) -> list[float]:

@@ -69,7 +69,7 @@ def verdict(results: Outcome) -> Verdict:
         return Verdict("No read or write was replayed, so there are no response times to compare.")
     if not measured:
         return Verdict("No run finished, so there is nothing to compare.", cautions=cautions(results))
-    behind = _by_load([run for run in measured if is_overloaded(results.document, run)])
+    behind = _by_load([run for run in measured if is_overloaded(run)])
     ahead = sorted((run for run in measured if run not in behind), key=mean)
     runs = [*ahead, *behind]
     return Verdict(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
+from ftlkit.report.load import is_overloaded
 from ftlkit.results.columns import METRICS
 from ftlkit.results.derived import latencies
 
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ftlkit.results.document import Json, Run
-
-
-OUTLASTS = 0.01
-"""How much longer than its arrivals a run may take, as a share; as in the simulator's own rule."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +44,8 @@ class Point:
 
     @property
     def is_overloaded(self) -> bool:
-        """Whether more was asked of a run than its device can do; a model has no load.
-
-        A backlog that grows by less and less is no overload to the simulator. Here it is one, if
-        the run outlasts its arrivals.
-        """
-        load = self.results.get("load") if self.results else None
-        if load is None:
-            return False
-        requests = self.run["response_ns"]["all"]["count"]
-        arrivals = (load["outlasts_arrivals_ns"] or 0) * (load["offered_iops"] or 0.0) / 1e9
-        return load["is_overloaded"] or arrivals > OUTLASTS * requests
+        """Whether more was asked of a run than its device can do; a model has no load."""
+        return self.results is not None and is_overloaded(self.results)
 
     @property
     def run(self) -> Run:

@@ -224,8 +224,8 @@ class LoadFacts(TypedDict):
     """
     is_overloaded: bool
     """Whether more was asked than the device can do: at least 95 % of the bottleneck's rate is
-    offered, or the backlog grows and the run outlasts its arrivals by more than 1 % of their
-    span.
+    offered; or the backlog grows and the run outlasts its arrivals by more than 1 % of their
+    span; or it rises from quarter to quarter and the run outlasts them by more than 3 %.
     """
 
 

@@ -18,6 +18,9 @@ const NEARLY_ALL: f64 = 0.95;
 /// as overload.
 const OUTLASTS: f64 = 0.01;
 
+/// By how much a run may outlast its arrivals before a backlog that only rises counts, too.
+const OUTLASTS_MUCH: f64 = 0.03;
+
 /// Follows the load of a run.
 pub(crate) struct Load {
     requests: u64,
@@ -72,14 +75,14 @@ impl Load {
         let outlasts_ns = self.done_ns.saturating_sub(self.last_arrival_ns);
         let backlog_ns =
             std::array::from_fn(|quarter| self.sums_ns[quarter] as f64 / self.counts[quarter].max(1) as f64);
-        let backlog_grows = is_open && backlog_ns.is_sorted_by(|a, b| a < b) && backlog_ns[3] >= 2.0 * backlog_ns[1];
+        let backlog_grows = is_open && grows(&backlog_ns);
         // What arrives at once asks for all there is as soon as anybody has to wait for others.
         let arrives_at_once = is_open && self.seen > 1 && self.last_arrival_ns == 0;
         let asks_all = match offered_iops.zip(bottleneck_iops) {
             Some((offered, most)) => offered >= NEARLY_ALL * most,
-            None => arrives_at_once && backlog_ns.is_sorted_by(|a, b| a < b),
+            None => arrives_at_once && rises(&backlog_ns),
         };
-        let outlasts = outlasts_ns as f64 > OUTLASTS * self.last_arrival_ns as f64;
+        let outlasts = outlasts_ns as f64 / self.last_arrival_ns as f64;
         LoadFacts {
             offered_iops,
             bottleneck_iops,
@@ -88,9 +91,25 @@ impl Load {
             outlasts_arrivals_ns: is_open.then_some(outlasts_ns),
             backlog_ns: is_open.then_some(backlog_ns),
             backlog_grows,
-            is_overloaded: asks_all || (backlog_grows && outlasts),
+            is_overloaded: asks_all || (is_open && falls_behind(&backlog_ns, outlasts)),
         }
     }
+}
+
+/// Whether each quarter's mean backlog is above the one before.
+fn rises(backlog_ns: &[f64; QUARTERS]) -> bool {
+    backlog_ns.is_sorted_by(|a, b| a < b)
+}
+
+/// Whether a backlog rises and does not level off.
+fn grows(backlog_ns: &[f64; QUARTERS]) -> bool {
+    rises(backlog_ns) && backlog_ns[3] >= 2.0 * backlog_ns[1]
+}
+
+/// Whether a device with this backlog falls behind arrivals that it outlasts by such a share of
+/// their span.
+fn falls_behind(backlog_ns: &[f64; QUARTERS], outlasts: f64) -> bool {
+    (grows(backlog_ns) && outlasts > OUTLASTS) || (rises(backlog_ns) && outlasts > OUTLASTS_MUCH)
 }
 
 /// The resource that was held longest, and for how long; none where nothing was.
@@ -109,4 +128,25 @@ fn busiest(timing: &EventTiming) -> Option<(String, u64)> {
     let (link, controller) = (alone(timing.link_busy_ns(), "link"), alone(timing.controller_busy_ns(), "controller"));
     let resources = [die, channel, link, controller].into_iter().flatten();
     resources.reduce(|most, next| if next.1 > most.1 { next } else { most })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::falls_behind;
+
+    #[test]
+    fn a_backlog_that_only_rises_counts_where_much_of_it_is_left_at_the_end() {
+        let (doubling, rising, uneven) = ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 4.0, 5.0], [3.0, 1.0, 4.0, 5.0]);
+        for (backlog_ns, outlasts, expected) in [
+            (doubling, 0.009, false),
+            (doubling, 0.011, true),
+            (rising, 0.029, false),
+            (rising, 0.031, true),
+            (uneven, 0.5, false),
+            // All arrives at once: that is judged apart.
+            (rising, f64::NAN, false),
+        ] {
+            assert_eq!(falls_behind(&backlog_ns, outlasts), expected, "{backlog_ns:?}, {outlasts}");
+        }
+    }
 }
