@@ -904,7 +904,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--goal", "speed"], ["there is no goal speed", "mean, p99, wa, life, ram"]),
+        (["--goal", "speed"], ["--goal speed: there is no such goal", "mean, p99, wa, life, ram"]),
         (
             ["--capacity", "4GiB", "--ram", "3KiB"],
             ["--ram 3 KiB", "no stack that was tried takes so little", "dftl:cmt=64B takes least: 4.06 KiB"],

@@ -130,7 +130,7 @@ def test_the_stacks_are_a_frame(tmp_path: Path) -> None:
         ({"budget": 0}, "budget 0.000000s: must be a time"),
         ({"budget": "soon"}, "budget soon"),
         ({"seeds": 0}, "--seeds 0"),
-        ({"goal": "speed"}, "there is no goal speed"),
+        ({"goal": "speed"}, "--goal speed: there is no such goal"),
         ({"skip": 5}, "skip: the search sets it itself"),
         ({"span": "1GiB"}, "span"),
         ({"ftl": "dfttl"}, "dfttl"),

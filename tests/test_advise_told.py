@@ -291,6 +291,18 @@ def searched_as(whole: Answer, stack: str, of: str, factor: float) -> None:
     tried[stack] = replace(tried[stack], rows=rows)
 
 
+@pytest.mark.parametrize(("factor", "is_refuted"), [(1.0, True), (1.005, True), (1.007, False)])
+def test_a_small_lead_refutes_what_was_worse_by_no_more_where_it_was_chosen(
+    whole: Answer, factor: float, *, is_refuted: bool
+) -> None:
+    """As docs/advise.md says of stacks that take no more RAM."""
+    best, other = with_a_rival(whole, 1.006, ram_bytes=whole.advised.measured.mean("ram_bytes"))
+    searched_as(whole, other, best, factor)
+    told = again(whole)
+    assert told.advised.stack == (other if is_refuted else best)
+    assert is_refuted or any(f"on the held-out part {other} was better" in sentence for sentence in told.sentences)
+
+
 @pytest.mark.parametrize("lead", [1.002, 0.997])
 def test_ram_that_buys_nothing_on_both_parts_is_not_advised(whole: Answer, lead: float) -> None:
     ram = whole.advised.measured.mean("ram_bytes") or 0
@@ -538,6 +550,25 @@ def test_of_lives_that_are_as_long_the_fastest_is_advised(whole: Answer) -> None
     text = " ".join(advice.sentences)
     assert f"The search had chosen {small}, which lives about as long on the held-out part: " in text
     assert f"slower than {quick}" in text
+
+
+def test_a_bound_of_a_life_is_neither_a_loss_nor_a_win(whole: Answer) -> None:
+    """Where the held-out part erases too little, what the search chose is not swapped for speed."""
+    query, result = replace(whole.query, goal="life"), whole.result
+    best, other = [stack for stack in result.finalists if stack != "page"][:2]
+    lives = {best: (2e12, None), other: (1e12, 1e12), "page": (1e12, 1.07e12)}
+    for place, measured in enumerate((result.last.tried, result.finalists)):
+        for stack, run in list(measured.items()):
+            columns = {"life_bytes": lives.get(stack, (1e11, 1e11))[place], "host_written_bytes": 195_000_000}
+            columns |= {"response_mean_ns": 5e6 if stack == best else 1e6, "is_life_measured": True}
+            measured[stack] = replace(run, rows=[row | columns for row in run.rows])
+    advice = answer(query, result)
+    assert advice is not None
+    assert advice.advised.stack == best, "a faster one is not known to live as long"
+    assert advice.sentences[1].startswith(f"Of the life of {best} only a bound is known, which is no estimate")
+    text = units.typed(" ".join(advice.sentences))
+    assert f"On the part that was searched both had a figure: {best} 2.00 TB and page 1.00 TB" in text
+    assert "With less RAM" not in text
 
 
 def test_what_became_of_the_stacks_adds_up(whole: Answer) -> None:

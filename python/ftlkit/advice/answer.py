@@ -200,6 +200,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         is_held_out,
         [
             *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
+            *_bound_beside_life(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
             *of_a_new_device(best, figures.get(REFERENCE)),
             *_refuted(query, chosen, best, is_refuted=refuter is not None),
             *_better(query.metric, best, better, searched if is_held_out else {}),
@@ -316,7 +317,8 @@ def _besides(
     """Who does nearly as well with less RAM; the advised stack's other metrics and its settings."""
     metric, sentences = query.metric, []
     points = [measured.point([metric]) for measured in others.values()]
-    less = frugal(points, best.point([metric]), metric)
+    # A life of which only a bound is known is nothing to be near to.
+    less = None if best.mean(metric) is None else frugal(points, best.point([metric]), metric)
     if less is not None and less.stack not in {measured.stack for measured in better[:1]}:
         near = others[less.stack]
         compared = phrasing.against(metric, near, best, best.stack)
@@ -421,6 +423,31 @@ def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
     if reference is not None and best.stack != REFERENCE and metric != "life_bytes":
         text += f" ({REFERENCE}: {phrasing.value('life_bytes', phrasing.of('life_bytes', reference))})"
     return [f"{text} is {how}." if metric == "life_bytes" else f"{text}, {how}."]
+
+
+def _bound_beside_life(
+    query: Query, best: Measured, reference: Measured | None, searched: Mapping[str, Measured]
+) -> list[str]:
+    """That a bound of one life and a figure of the other do not tell which is longer."""
+    if query.goal != "life":
+        return []
+    lives = [] if reference is None or reference is best else [best.mean("life_bytes"), reference.mean("life_bytes")]
+    if lives.count(None) != 1:
+        return []
+    bound = best.stack if lives[0] is None else REFERENCE
+    other = REFERENCE if bound == best.stack else best.stack
+    told = [
+        (
+            f"Of the life of {bound} only a bound is known, which is no estimate: whether it lives longer or shorter "
+            f"than {other} does not follow from these figures."
+        )
+    ]
+    mine, its = searched.get(best.stack), searched.get(REFERENCE)
+    compared = "" if mine is None or its is None else phrasing.against("life_bytes", mine, its, REFERENCE)
+    if compared and mine is not None and its is not None:
+        lives_there = " and ".join(f"{each.stack} {phrasing.text('life_bytes', each)}" for each in (mine, its))
+        told.append(f"On the part that was searched both had a figure: {lives_there}, {compared}.")
+    return told
 
 
 def command(query: Query, result: SearchResult, names: list[str], *, is_held_out: bool) -> str:

@@ -255,8 +255,10 @@ def quickest(query: Query, best: Measured, others: Sequence[Measured]) -> Measur
     """The stack with the best response of those that live about as long as the best.
 
     About as long is within a factor of `NOTHING`. Of those that respond as well within it, the one
-    with the least RAM.
+    with the least RAM. Where of the best only a bound is known, none is known to live as long.
     """
+    if best.mean(query.metric) is None:
+        return best
     limit = NOTHING * best.point([query.metric]).costs[query.metric]
     level = [
         other

@@ -79,6 +79,8 @@ class Clock:
         self._budget_s, self._begun_s = budget_s, begun_s
         share = budget_s or 0.0
         self._kept_s = min(answering_s + _KEPT * share, _MOST * share) if answering_s else 0.0
+        self.explain: Callable[[float], tuple[str, str]] = lambda _: ("", "")
+        """Why such a budget is too short, and what to give instead; empty if that is not known."""
 
     @property
     def is_running(self) -> bool:
@@ -116,9 +118,11 @@ class Clock:
     def too_short(self, what: str, *, fewer: bool = True) -> UserError:
         """An error that says what the time was enough for; `fewer`: fewer requests would help."""
         took = typed(duration(time.monotonic() - self._begun_s))
+        why, instead = self.explain(self._budget_s or 0.0)
         return UserError(
-            f"--budget {typed(duration(self._budget_s or 0.0))}: too short to try anything. After {took} {what}. Give "
-            f"several times as much{', or fewer requests (--requests)' if fewer else ''}."
+            f"--budget {typed(duration(self._budget_s or 0.0))}: too short to try anything. After {took} {what}."
+            f"{why and f' {why}'} Give {instead or 'several times as much'}"
+            f"{', or fewer requests (--requests)' if fewer and not instead else ''}."
         )
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _APART = 0.2
 """A stack's gains on two parts of the workload are far apart if their logarithms differ by more."""
+_WIDER = 1.1
+"""From so many times its device on, the span of a trace that is placed densely is named."""
 _NAMED = 5
 """So many of the stacks that were not measured are named."""
 _OF_THE_TRACE = ("misaligned", "repeated")
@@ -259,6 +261,7 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
     sentences += _few(result, is_held_out=is_held_out)
     sentences += [*_unfinished(query, result, is_held_out=is_held_out), *_of_the_run(best), *_prepared(result, best)]
     sentences += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_THE_TRACE]
+    sentences += _placed_densely(query, best)
     lost = lost_in_a_cut(best.stack)
     if lost:
         sentences.append(
@@ -269,6 +272,25 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
     if result.untried_policies:
         sentences.append(f"Wear policies that were not searched: {', '.join(result.untried_policies)}.")
     return sentences
+
+
+def _placed_densely(query: Query, best: Measured) -> list[str]:
+    """That RAM and life are of a device for what the workload touches, where its span is wider."""
+    if query.document()["workload"].get("addresses") != "dense":
+        return []
+    document = json.loads(best.rows[0]["document"])
+    span = (document["workload"].get("read_as") or {}).get("end_byte") or 0
+    room = document["device"]["logical_bytes"]
+    times = span / room
+    if times < _WIDER:
+        return []
+    return [
+        (
+            f"--addresses dense: the device has {units.size(room)} for the host, and the trace's addresses reach "
+            f"{units.size(span)}. The RAM of maps and the life grow with the device: for the whole span both are about "
+            f"{units.factor(times)} as large."
+        )
+    ]
 
 
 def _of_the_results(best: Measured) -> list[Caution]:

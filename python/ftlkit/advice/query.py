@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
-from ftlkit._util.lookup import known
+from ftlkit._util.lookup import hint
 from ftlkit.api import catalogue
 from ftlkit.own.loading import refuse_own
 from ftlkit.study import Options
@@ -97,7 +97,9 @@ class Query:
 
     def check(self) -> None:
         """Refuse what cannot be answered, by a `UserError`."""
-        known(self.goal, GOALS, "goal")
+        if self.goal not in GOALS:
+            near = hint(self.goal, GOALS)
+            raise UserError(f"--goal {self.goal}: there is no such goal.{near} There are {', '.join(GOALS)}.")
         if self.trials is not None and not 1 <= self.trials <= TRIALS:
             raise UserError(f"--trials {self.trials}: must be from 1 to {TRIALS:,}.")
         if not 1 <= self.seeds <= MOST_SEEDS:

@@ -21,6 +21,7 @@ from ftlkit._util.progress import Silent
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.measure import WARM_UP, Runner
+from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_ram, wear_policies
@@ -94,7 +95,9 @@ def search_stacks(
     study.refuse_unreadable(document)
     try:
         device = _device(query, document, watch, clock.ends_s)
+        clock.explain = Preparing(device, {}, query, executor.checks).advice
         info = _look_over(document, watch, clock.ends_s)
+        clock.explain = Preparing(device, info, query, executor.checks).advice
         requests = int(info["requests"])
         _require_enough(query, requests)
         space, into = _space(query, device, requests, clock)

@@ -1,0 +1,59 @@
+"""What advice says of a trace over a wide span: how long filling takes, and dense addresses."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ftlkit._util.progress import Silent
+from ftlkit.advice.answer import answer
+from ftlkit.advice.clock import Clock
+from ftlkit.advice.preparing import Preparing
+from ftlkit.advice.query import Query
+from ftlkit.advice.run import _device, _look_over, search_stacks
+from ftlkit.results.store import Store
+from ftlkit.study import Options
+from ftlkit.sweeps.local import Local
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def wide(folder: Path, requests: int) -> Path:
+    """A trace that writes few pages at both ends of 16 GiB."""
+    path = folder / "wide.csv"
+    offsets = [(i % 50) * 4096 + (i % 2) * (16 << 30) for i in range(requests)]
+    lines = [f"{i * 100_000},write,{offset},4096,0,0" for i, offset in enumerate(offsets)]
+    path.write_text("\n".join(["time_ns,op,offset,length,stream,device", *lines]))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("precondition", "when"), [("fill", ""), ("auto", " where the workload reads what it has not")]
+)
+def test_a_budget_that_filling_uses_up_says_so_and_what_would_do(tmp_path: Path, precondition: str, when: str) -> None:
+    query = Query(str(wide(tmp_path, 100)), options=Options(precondition=precondition), budget_s=1.0)
+    document = query.document()
+    device, info = _device(query, document, Silent, None), _look_over(document, Silent, None)
+    clock = Clock(1.0, time.monotonic())
+    clock.explain = Preparing(device, info, query, 1).advice
+    error = str(clock.too_short("nothing was run"))
+    assert f"Each run first fills the device{when}" in error
+    assert re.search(r": 4,194,\d+ pages, which takes about [0-9.]+ m?s with page here", error), error
+    assert re.search(r"Give about --budget \d+min, or --addresses dense: the workload touches 200 KiB", error), error
+    unfilled = replace(query, options=Options(precondition="none"))
+    assert Preparing(device, info, unfilled, 1).advice(1.0) == ("", "")
+
+
+def test_of_dense_addresses_both_sizes_are_told(tmp_path: Path) -> None:
+    query = Query(str(wide(tmp_path, 1_200)), options=Options(addresses="dense"), ftl="page", trials=1, seeds=1)
+    advice = answer(query, search_stacks(query, Store(tmp_path / "store", create=True, lazily=True), Local()))
+    assert advice is not None
+    (told,) = [caution for caution in advice.cautions if caution.startswith("--addresses dense: ")]
+    assert re.search(
+        r"has 115\sMiB for the host, and the trace's addresses reach 16.0\sGiB.* about 142\s× as large", told
+    ), told
