@@ -1,6 +1,7 @@
 //! Studies from text to results, as a user runs them.
 
 mod abilities;
+mod backlog;
 mod endurance;
 mod idle;
 mod levellers;
