@@ -47,6 +47,13 @@ def test_help_fits_sixty_columns(names: tuple[str, ...], call: Callable[..., Res
     assert max(len(line) for line in call(*names, "--help").stdout.splitlines()) <= 60
 
 
+@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
+def test_no_word_of_help_is_cut(names: tuple[str, ...], call: Callable[..., Result], monkeypatch: Any) -> None:  # noqa: ANN401
+    for columns in ("60", "80"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert "…" not in call(*names, "--help").stdout
+
+
 def test_the_formats_in_help_are_those_of_errors(msr: Path) -> None:
     with pytest.raises(fk.UserError) as caught:
         fk.trace_info(msr, format="tape")

@@ -84,7 +84,7 @@ def _is_wanted(row: Json, key: str, value: str) -> bool:
 
 @app.command("show", cls=Command)
 def show(
-    keys: Annotated[list[str], typer.Argument(metavar="KEY…", help="Keys of points, or what they begin with.")],
+    keys: Annotated[list[str], typer.Argument(metavar="KEYS", help="Keys of points, or what they begin with.")],
     store: Folder = DEFAULT,
     report: options.Report = None,
 ) -> None:

@@ -7,11 +7,13 @@ exit code 3 and says how to report it. A command is imported when it is called.
 from __future__ import annotations
 
 import importlib
+import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command, get_group
 
@@ -33,6 +35,9 @@ USER_ERROR = 2
 BUG = 3
 INTERRUPTED = 130
 
+WIDE_COLUMNS = 100
+"""From here on the column of what options take leaves their texts room for the longest word."""
+
 REPORT_IT = (
     "This is a bug, not your mistake. Please report it with the command line, the study and this message; "
     "the run repeats exactly."
@@ -51,6 +56,25 @@ class _Plain:
             elif isinstance(parameter, TyperOption) and parameter.is_flag and parameter.metavar is None:
                 parameter.metavar = ""
         return parameters
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as declared by typer
+        """Help in which no word is cut: on a narrow screen, an option's text says what it takes."""
+        if Console().width < WIDE_COLUMNS:
+            for parameter in super().get_params(ctx):  # type: ignore[misc] # of the command that this is mixed into
+                if isinstance(parameter, TyperOption):
+                    _narrow(parameter)
+        super().format_help(ctx, formatter)  # type: ignore[misc] # as above
+
+
+def _narrow(option: TyperOption) -> None:
+    """Move what an option takes, and its second name, into its text."""
+    text, taken = option.help or "", option.metavar or ""
+    is_told = all(word in text for word in re.findall(r"[\w:]+", taken))
+    option.help = text if is_told else f"{escape(taken)}: {text}"
+    if len(option.opts) > 1:
+        option.help += f" Also {', '.join(option.opts[1:])}."
+        option.opts = option.opts[:1]
+    option.metavar = ""
 
 
 class Command(_Plain, TyperCommand):
