@@ -101,7 +101,7 @@ def test_the_frame_the_files_and_the_table_of_results_are_made_of_it(full: fk.Re
     assert full.runs.columns == pl.read_csv(tmp_path / "r.csv").columns == list(COLUMNS) == list(fk.RUN_COLUMNS)
     assert full.runs.schema == pl.Schema({name: metric.type for name, metric in COLUMNS.items()})
     shown = [metric.heading for metric in tables.runs(full)["columns"]]
-    assert shown[:4] == ["mean response", "p99 response", "IOPS", "write amp."]
+    assert shown[:4] == ["mean response", "p99 response", "IOPS", "MB/s"]
     assert set(shown) <= {metric.heading for metric in COLUMNS.values()}
 
 

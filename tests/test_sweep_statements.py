@@ -151,4 +151,4 @@ def test_a_sweep_without_erases_says_so(call: Callable[..., Result], tmp_path: P
     assert " On fin1 (slc-small) " in text
     assert f"All 2 points: {SUMMARIES['nothing_erased']}" in text
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert html.index("What the sweep says") < html.index(SUMMARIES["nothing_erased"]) < html.index("<figure")
+    assert html.index("Verdict") < html.index(SUMMARIES["nothing_erased"]) < html.index("<figure")

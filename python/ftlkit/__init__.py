@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from ftlkit.api.advise import Advice, advise
     from ftlkit.api.catalogue import devices, parts, schemes, workloads
     from ftlkit.api.compare import check_study, compare, run, run_study
+    from ftlkit.api.curve import curve_depth, curve_load
     from ftlkit.api.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
     from ftlkit.api.mount import Mounted, mount
     from ftlkit.api.sweep import Swept, sweep
     from ftlkit.api.torture import TortureReport, replay, torture
     from ftlkit.api.traces import generate_files, trace_convert, trace_fit, trace_generate, trace_info
     from ftlkit.curves.hits import HitRatios, curve
+    from ftlkit.curves.latency import LatencyCurve
     from ftlkit.own.ftl import Ftl, Parameter
     from ftlkit.own.loading import forget
     from ftlkit.own.plugins import Plugin, plugins
@@ -58,6 +60,7 @@ __all__ = [
     "FtlkitError",
     "HitRatios",
     "Interrupted",
+    "LatencyCurve",
     "Mounted",
     "Page",
     "Parameter",
@@ -81,6 +84,8 @@ __all__ = [
     "compare",
     "create_image",
     "curve",
+    "curve_depth",
+    "curve_load",
     "devices",
     "fault",
     "forget",
@@ -117,6 +122,8 @@ _HOMES = (
     "api.mount",
     "api.advise",
     "curves.hits",
+    "api.curve",
+    "curves.latency",
     "api.sweep",
     "own.ftl",
     "own.loading",

@@ -77,7 +77,7 @@ COMMANDS = {
     "fault": ("live:fault", "Inject a fault into a served device: a power cut, or a flash operation that fails."),
     "trace": ("trace:app", "Look into traces, convert and generate them."),
     "results": ("results:app", "List, show, compare and export results of sweeps."),
-    "curve": ("curve:app", "Draw hit ratio over cache size, write amplification over spare."),
+    "curve": ("curve:app", "Draw curves over cache size, spare, offered load or queue depth."),
     "image": ("live:image", "Make, describe and check flash images."),
 }
 """Where each command is, `module:name`, and the line that help has of it.

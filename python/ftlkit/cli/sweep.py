@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,9 +17,9 @@ from ftlkit.api.sweep import planned, swept
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
-from ftlkit.report.facts import intro
 from ftlkit.results.store import DEFAULT, files, named
 from ftlkit.sweeps.executors import LOCAL
+from ftlkit.sweeps.intro import facts
 from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.summary import groups, shown, text
 
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 )
 def sweep(
     workloads: Annotated[
-        list[str], typer.Argument(metavar="TRACE|PRESET|STUDY.toml…", help="Workloads; or one study file.")
+        list[str], typer.Argument(metavar="WORKLOADS", help="Traces and presets; or one study file, STUDY.toml.")
     ],
     ftl: Annotated[
         str | None,
@@ -91,20 +90,7 @@ def sweep(
 def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
     groups_of_rows = groups(done.rows)
     if groups_of_rows:
-        workloads, devices = dict(plan.workloads), dict(plan.devices)
-        # A device without a name is the default, unless it is what is varied.
-        unnamed = {"preset": None} if any(axis.key == "device.preset" for axis in plan.axes) else {}
-        lines = [
-            intro(
-                json.loads(group.rows[0]["document"]),
-                {
-                    "workload": workloads.get(group.workload, plan.workloads[0][1]),
-                    "device": devices.get(group.device, unnamed),
-                },
-            )
-            for group in groups_of_rows
-        ]
-        for line in dict.fromkeys(line for group in lines for line in group):
+        for line in facts(plan, groups_of_rows):
             console.print(units.typed(line), highlight=False, markup=False)
         statement_lines = statements(done.rows)
         for sentence in statement_lines.headline:

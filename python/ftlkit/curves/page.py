@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
@@ -11,11 +11,22 @@ from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.report.palette import styles
 from ftlkit.study import toml
-from ftlkit.sweeps.charts import chart
+from ftlkit.sweeps.charts import Panel, chart
 
 if TYPE_CHECKING:
+    from ftlkit.report.palette import Style
     from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart of a curve."""
+
+    metric: Metric
+    rows: list[Json]
+    """Points: `line`, `x`, `mean`, `low` and `high`."""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -27,27 +38,39 @@ class Drawing:
     """What it is, sentence by sentence."""
     key: str
     """What the curve is over."""
-    metric: Metric
-    rows: list[Json]
-    """Points: `line`, `x` as text, `mean`, `low` and `high`."""
+    charts: list[Chart]
     headings: list[str]
     cells: list[list[str]]
     """The table."""
     study: Json
+    verdict: list[str] = field(default_factory=list)
+    """What the curve says, the first sentence alone if need be."""
+    cautions: list[str] = field(default_factory=list)
+    axis: str = ""
+    """The labels of the axis of what the curve is over, if that is a number; else it is text."""
 
 
 def page(drawing: Drawing) -> str:
     """The page's HTML."""
-    lines = styles(list(dict.fromkeys(row["line"] for row in drawing.rows)))
-    spec = page_spec(sized(chart(drawing.rows, drawing.key, drawing.metric, lines)))
+    every = styles(list(dict.fromkeys(row["line"] for drawn in drawing.charts for row in drawn.rows)))
     return template("curve.html.j2").render(
         drawing=drawing,
         version=__version__,
-        lines=lines,
-        spec=spec,
-        still=still("curve", spec),
+        figures=[_panel(drawing, place, every) for place in range(len(drawing.charts))],
         study=toml.written(drawing.study),
         css=style(),
         script=own_script(),
         vega=drawing_script(),
+    )
+
+
+def _panel(drawing: Drawing, place: int, every: dict[str, Style]) -> Panel:
+    """A chart with the lines that it has; a line looks alike in all charts."""
+    drawn = drawing.charts[place]
+    lines = {name: look for name, look in every.items() if any(row["line"] == name for row in drawn.rows)}
+    spec = page_spec(sized(chart(drawn.rows, drawing.key, drawn.metric, lines, drawing.axis)))
+    name = "curve" if not place else f"curve-{place}"
+    heading = drawn.metric.heading
+    return Panel(
+        name, f"{heading[0].upper()}{heading[1:]} over {drawing.key}", drawn.note, lines, spec, still(name, spec)
     )

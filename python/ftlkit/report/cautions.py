@@ -30,6 +30,13 @@ FEW_WRITES = 0.01
 CHEAP = 0.05
 """Below this share of copied pages, collected blocks held hardly any data."""
 
+STEADY = "--precondition steady, in a study run.precondition"
+FILL = "--precondition fill, in a study run.precondition"
+SLOWER = "--speedup below 1, in a study workload.speedup"
+CLOSED = "--loop closed, in a study host.loop"
+MORE = "--requests, or --repeat to serve a trace again"
+"""Next steps: the option that takes them, and the key of a study that says the same."""
+
 FILLING = 1.25
 """Write amplification that ends this many times higher than it began had not settled."""
 
@@ -102,10 +109,11 @@ def _overload(results: Outcome) -> str | None:
     if not behind:
         return None
     if not results.document["workload"]["duration_ns"]:
-        return "All requests arrive at once, so response times tell how many there are. Use a closed loop."
+        return f"All requests arrive at once, so response times tell how many there are. Use a closed loop ({CLOSED})."
     return (
         f"More requests arrive than {names(behind)} can serve, so queues grow until the end: these response times "
-        "measure the length of the trace as much as the scheme. Lower the load (speedup below 1), or use a closed loop."
+        f"measure the length of the trace as much as the scheme. Lower the load ({SLOWER}), or use a closed loop "
+        f"({CLOSED})."
     )
 
 
@@ -152,7 +160,7 @@ def _unreached(results: Outcome) -> str | None:
     return (
         f"While measuring, the host wrote {share} of the device's logical pages, and collecting and merging copied "
         f"hardly anything ({', '.join(texts)}): what they cost in a steady state was not measured, and the ranking may "
-        "be another there. Precondition the device to a steady state (precondition = steady), or replay more requests."
+        f"be another there. Precondition the device to a steady state ({STEADY}), or replay more requests ({MORE})."
     )
 
 
@@ -168,7 +176,7 @@ def _unwritten(runs: list[Run]) -> str | None:
         "those of an empty device."
     )
     filled = all(run["precondition"] for run in runs)
-    return text if filled else f"{text} Fill the device first (precondition = fill)."
+    return text if filled else f"{text} Fill the device first ({FILL})."
 
 
 def _filling(results: Outcome) -> str | None:
@@ -183,9 +191,9 @@ def _filling(results: Outcome) -> str | None:
         return None
     texts = [f"{label} from {units.digits(part[0])} to {units.digits(part[-1])}" for label, part in filling.items()]
     advice = (
-        "Replay more requests"
+        f"Replay more requests ({MORE})"
         if _mode(results) == "steady"
-        else "Precondition the device to a steady state, or replay more requests"
+        else f"Precondition the device to a steady state ({STEADY}), or replay more requests ({MORE})"
     )
     return (
         f"Write amplification rose during the run ({', '.join(texts)}): means depend on how long the run was. "
@@ -207,7 +215,7 @@ def _few_for_p99(runs: list[Run]) -> str | None:
     rests = f"rests on the longest {above} of them" if above > 1 else "is about the longest of them"
     return (
         f"Response times are of {several(fewest, 'request')}: the 99th percentile {rests}, and nothing is ranked by "
-        f"it. Replay {units.count(FEW_FOR_P99)} requests or more."
+        f"it. Replay {units.count(FEW_FOR_P99)} requests or more ({MORE})."
     )
 
 
@@ -261,8 +269,8 @@ def _fresh(results: Outcome) -> str | None:
         return None
     text = f"No block was erased under {names(idle)}, so garbage collection was not tested"
     if _mode(results) == "steady":
-        return f"{text}. Replay more requests, or give the device less capacity."
-    return f"{text}. Precondition the device to a steady state (precondition = steady), or give it less capacity."
+        return f"{text}. Replay more requests ({MORE}), or give the device less capacity (--capacity)."
+    return f"{text}. Precondition the device to a steady state ({STEADY}), or give it less capacity (--capacity)."
 
 
 def writes(run: Run) -> bool:

@@ -104,6 +104,7 @@ _TIMES = (
         _REAL,
         "throughput_bytes_per_s",
         HIGHER,
+        "MB/s",
     ),
     Metric(
         "offered_iops",
@@ -400,7 +401,15 @@ _LIFE = (
     Metric("endurance", "erases that a block survives", "erases", _WHOLE, "endurance.limit"),
 )
 _MAPPING = (
-    Metric("ram_bytes", "RAM that the mapping takes", "B", _WHOLE, "footprint.ram_bytes", LOWER, "RAM"),
+    Metric(
+        "ram_bytes",
+        "RAM that the translation layer takes, with caches and write buffer",
+        "B",
+        _WHOLE,
+        "footprint.ram_bytes",
+        LOWER,
+        "RAM",
+    ),
     Metric("flash_bytes", "flash that the mapping takes", "B", _WHOLE, "footprint.flash_bytes", LOWER),
     Metric(
         "mapping_hit_ratio",

@@ -22,10 +22,13 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "B": units.size,
     "share": units.share,
     "1/s": units.rate,
-    "B/s": lambda value: f"{units.size(value)}/s",
+    "B/s": lambda value: units.plain(None if value is None else value / 1e6),
     "": units.plain,
 }
-"""How people read values of a unit; counts (requests, pages, blocks ...) are whole numbers."""
+"""How people read values of a unit; counts (requests, pages, blocks ...) are whole numbers.
+
+Bytes a second are shown in MB/s, as makers of drives state them, and the heading says so.
+"""
 
 
 @dataclass(frozen=True)

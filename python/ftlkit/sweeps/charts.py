@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 DRAWN = ("response_mean_ns", "response_p99_ns", "write_amplification", "erases", "mapping_hit_ratio")
 """The metrics that are drawn, where they differ."""
 
+WIDE = 20
+"""Numbers along a chart that differ by more than this factor get a logarithmic axis."""
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -98,18 +101,21 @@ def _line(group: Group, key: str) -> str:
     return ", ".join([group.label, *(f"{name} {value}" for name, value in group.varied.items() if name != key)])
 
 
-def chart(rows: list[Json], key: str, metric: Metric, lines: dict[str, Any]) -> Any:  # noqa: ANN401 - layers share no typed base
-    """Lines of a metric over a key; rows have `line`, `x` (None: level), `mean`, `low`, `high`."""
+def chart(rows: list[Json], key: str, metric: Metric, lines: dict[str, Any], axis: str = "") -> Any:  # noqa: ANN401 - layers share no typed base
+    """Lines of a metric over a key; rows have `line`, `x` (None: level), `mean`, `low`, `high`.
+
+    `x` is text, unless `axis` says how its numbers are labelled.
+    """
+    scaled, floor = _axis(rows, metric)
+    rows = [row | {"low": max(row["low"], floor)} for row in rows]
     over = [row for row in rows if row["x"] is not None]
-    order = list(dict.fromkeys(row["x"] for row in over))
-    y = alt.Y("mean:Q", title=metric.heading, **_axis(rows, metric))
-    angle = alt.Axis(labelAngle=0 if key else -30)
-    x = alt.X("x:O", title=key or None, sort=order, axis=angle, scale=alt.Scale(padding=0.1))
+    y = alt.Y("mean:Q", title=metric.heading, **scaled)
+    x = _along(over, key, axis)
     scale = alt.Scale(domain=list(lines), range=[style.colour for style in lines.values()])
     colour = alt.Color("line:N", legend=None, scale=scale)
     dashes = alt.Scale(domain=list(lines), range=[list(style.dash) for style in lines.values()])
     numbers = [alt.Tooltip(f"{name}:Q", format=",.4~g") for name in ("mean", "low", "high")]
-    tip: list[Any] = ["line:N", alt.Tooltip("x:O", title=key or "layer"), *numbers]
+    tip: list[Any] = ["line:N", _along_tip(key, axis), *numbers]
     base = alt.Chart(alt.InlineData(values=over)).encode(x=x, y=y, color=colour, tooltip=tip)
     level = alt.Chart(alt.InlineData(values=[row for row in rows if row["x"] is None])).encode(y=y, color=colour)
     dash = alt.StrokeDash("line:N", legend=None, scale=dashes)
@@ -128,9 +134,27 @@ def chart(rows: list[Json], key: str, metric: Metric, lines: dict[str, Any]) -> 
     return alt.layer(*layers)
 
 
-def _axis(rows: list[Json], metric: Metric) -> dict[str, Any]:
+def _along(over: list[Json], key: str, axis: str) -> alt.X:
+    """What the lines go over: texts in their order, or numbers."""
+    if not axis:
+        order = list(dict.fromkeys(row["x"] for row in over))
+        angle = alt.Axis(labelAngle=0 if key else -30)
+        return alt.X("x:O", title=key or None, sort=order, axis=angle, scale=alt.Scale(padding=0.1))
+    numbers = [row["x"] for row in over]
+    if max(numbers) > WIDE * min(numbers):
+        return alt.X("x:Q", title=key, **log_axis(pl.Series(numbers), axis, margin=1.05))
+    return alt.X("x:Q", title=key, axis=alt.Axis(tickCount=6, labelExpr=axis), scale=alt.Scale(nice=False))
+
+
+def _along_tip(key: str, axis: str) -> alt.Tooltip:
+    return alt.Tooltip("x:Q", title=key, format=",.0f") if axis else alt.Tooltip("x:O", title=key or "layer")
+
+
+def _axis(rows: list[Json], metric: Metric) -> tuple[dict[str, Any], float]:
+    """Scale and axis of the values, and what bands are cut at: a logarithmic axis has no zero."""
     labels = units.axis(metric.unit)
-    values = [row[name] for row in rows for name in ("low", "mean", "high")]
-    if min(values) > 0 and max(values) > LOG_FROM * min(values):
-        return log_axis(pl.Series(values), labels, margin=1.2)
-    return {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5, labelExpr=labels)}
+    means = [row["mean"] for row in rows]
+    if min(means) > 0 and max(means) > LOG_FROM * min(means):
+        floor = min(means) / 2
+        return log_axis(pl.Series([max(row[name], floor) for row in rows for name in ("low", "high")]), labels), floor
+    return {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5, labelExpr=labels)}, 0.0

@@ -9,6 +9,7 @@ from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.results.store import named
 from ftlkit.study import toml
 from ftlkit.sweeps.charts import panels
+from ftlkit.sweeps.intro import facts
 from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.summary import groups, shown, text
 
@@ -28,7 +29,7 @@ def page(plan: Plan, done: Sweep) -> str:
     groups_of_rows = groups(done.rows)
     metrics = shown(done.rows)
     keys = [axis.key for axis in plan.axes]
-    rows = [{"place": place, "cells": cells} for place, cells in _rows(groups_of_rows, keys, metrics)]
+    rows = [{"place": list(place.values()), "cells": cells} for place, cells in _rows(groups_of_rows, keys, metrics)]
     longest = max(plan.axes, key=lambda axis: axis.size, default=None)
     return template("sweep.html.j2").render(
         title=plan.title,
@@ -36,7 +37,8 @@ def page(plan: Plan, done: Sweep) -> str:
         done=done,
         said=statements(done.rows),
         seeds=plan.seeds,
-        keys=keys,
+        names=_names(groups_of_rows, keys),
+        facts=facts(plan, groups_of_rows),
         metrics=metrics,
         rows=rows,
         figures=panels(groups_of_rows, longest.key if longest is not None and longest.size > 1 else ""),
@@ -57,18 +59,28 @@ def fragment(plan: Plan, done: Sweep) -> str:
     return template("sentences.html.j2").render(
         headline=said.headline,
         sentences=[*said.cautions, *failures],
-        names=["workload", "device", "FTL", *keys],
+        names=_names(groups(done.rows), keys),
         headings=[metric.heading or metric.name for metric in metrics],
-        rows=[{"names": place, "cells": cells} for place, cells in _rows(groups(done.rows), keys, metrics)],
+        rows=[
+            {"names": list(place.values()), "cells": cells} for place, cells in _rows(groups(done.rows), keys, metrics)
+        ],
     )
+
+
+def _names(groups_of_rows: list[Group], keys: list[str]) -> list[str]:
+    """What tells points apart, the layer first; a workload or device of all is in the head."""
+    several = [name for name in ("workload", "device") if len({getattr(group, name) for group in groups_of_rows}) > 1]
+    return ["FTL", *keys, *several]
 
 
 def _rows(
     groups_of_rows: list[Group], keys: list[str], metrics: list[Metric]
-) -> Iterator[tuple[list[str], list[Json]]]:
-    """A group's place, and its cells."""
+) -> Iterator[tuple[dict[str, str], list[Json]]]:
+    """A group's place, by `_names`, and its cells."""
+    names = _names(groups_of_rows, keys)
     for group in groups_of_rows:
-        place = [group.workload, group.device, group.label, *(group.varied.get(key, "") for key in keys)]
+        places = {"FTL": group.label, "workload": group.workload, "device": group.device} | group.varied
+        place = {name: places.get(name, "") for name in names}
         yield place, [_cell(group.estimate(metric.name), metric) for metric in metrics]
 
 

@@ -12,14 +12,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ftlkit._util.lookup import several
-from ftlkit.report.cautions import all_cautions
+from ftlkit.report.cautions import CLOSED, FILL, MORE, SLOWER, STEADY, all_cautions
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.noise import LITTLE
 from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.summary import groups, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from ftlkit.results.document import Json
     from ftlkit.results.noise import Estimate
@@ -33,13 +33,14 @@ NAMED = 3
 
 SUMMARIES = {
     "worn_out": "The device wore out before the workload ended, so figures are of the requests before",
-    "overloaded": "More requests arrive than are served, so response times measure the length of the trace; lower the "
-    "load (speedup below 1), or use a closed loop",
+    "overloaded": "More requests arrive than are served, so response times measure the length of the trace. Lower the "
+    f"load ({SLOWER}), or use a closed loop ({CLOSED})",
     "collections_not_reached": "The host wrote less than the device holds, and collecting copied hardly anything: its "
-    "cost in a steady state was not measured; set precondition = steady, or replay more requests",
-    "unwritten": "Reads found pages that had never been written, and cost nothing; set precondition = fill",
-    "rising": "Write amplification rose during the run, so means depend on its length; replay more requests, from a "
-    "steady state (precondition = steady)",
+    f"cost in a steady state was not measured. Take a device in a steady state ({STEADY}), or replay more requests "
+    f"({MORE})",
+    "unwritten": f"Reads found pages that had never been written, and cost nothing. Fill the device first ({FILL})",
+    "rising": "Write amplification was higher in the last fifth of the run than in the first, so means depend on its "
+    f"length. Take a device in a steady state ({STEADY}), or replay more requests ({MORE})",
     "few_for_p99": "Response times are of fewer than 1,000 requests, so the 99th percentile is one of the longest few",
     "misaligned": "Most requests are off the device's page grid, and one offset would put them on it: see "
     "`ftlkit trace info`, and set align_offset",
@@ -47,7 +48,7 @@ SUMMARIES = {
     "request do; set blkparse_action or where",
     "few_requests": "Few requests were replayed: percentiles beyond the 99th rest on a handful of them",
     "nothing_erased": "No block was erased, so nothing is said of garbage collection, write amplification and "
-    "endurance; set precondition = steady, or give the device less capacity",
+    f"endurance. Take a device in a steady state ({STEADY}), or give it less capacity (--capacity)",
     "unsettled": "Write amplification had not settled when measuring began: a steady state may differ",
 }
 """What each kind of caution means for a sweep's points. A stopped sweep says so itself."""
@@ -89,12 +90,12 @@ class _Point:
         return text(METRIC, self.response)
 
 
-def statements(rows: Iterable[Json]) -> Statements:
-    """What the points of a sweep say together."""
+def statements(rows: Iterable[Json], *, without: Collection[str] = ()) -> Statements:
+    """What the points of a sweep say together, `without` some kinds of caution."""
     points = [_Point(group) for group in groups(rows)]
     places = [list(mine) for _, mine in groupby(sorted(points, key=_place), key=_place)]
-    headline = [sentence for mine in places if len(mine) > 1 for sentence in _headline(mine)]
-    return Statements(headline, _cautions(points))
+    headline = [sentence for mine in places for sentence in _headline(mine)]
+    return Statements(headline, _cautions(points, without))
 
 
 def _place(point: _Point) -> tuple[str, str]:
@@ -111,6 +112,8 @@ def _headline(points: list[_Point]) -> list[str]:
     ranked = [point for point in points if point.response and not set(point.kinds) & set(NO_RANKING)]
     if not any(point.response for point in points):
         return []
+    if len(points) == 1:
+        return [f"{where} {points[0].group.name} has a mean response of {points[0].shown}."]
     if not ranked:
         return [f"{where} no point can be ranked: each is overloaded or wore out."]
     left_out = len(points) - len(ranked)
@@ -165,12 +168,12 @@ def _names(points: list[_Point]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _cautions(points: list[_Point]) -> list[str]:
+def _cautions(points: list[_Point], without: Collection[str]) -> list[str]:
     """Each kind of caution once, with the points that it concerns."""
     sentences = []
     for kind, summary in SUMMARIES.items():
         mine = [point for point in points if kind in point.kinds]
-        if mine:
+        if mine and kind not in without:
             sentences.append(f"{_scope(mine, len(points))}: {summary}.")
     return sentences
 

@@ -1,0 +1,196 @@
+"""What each kind of curve draws and tells: title, verdict, charts and table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ftlkit._util import units
+from ftlkit.curves import spare as spares
+from ftlkit.curves.page import Chart, Drawing
+from ftlkit.curves.service import LOAD, PROBE_DEPTH, kept_up, layers, of_layer
+from ftlkit.results.columns import COLUMNS
+from ftlkit.sweeps.charts import band
+from ftlkit.sweeps.summary import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ftlkit.curves.accesses import Accesses
+    from ftlkit.curves.cache import Curve
+    from ftlkit.curves.service import Point, Service
+    from ftlkit.results.document import Json
+
+BEHIND = "falls behind"
+"""In place of response times that tell the length of the trace."""
+
+
+def cache(accesses: Accesses, curve: Curve) -> Drawing:
+    """Hit ratio over the size of the mapping cache."""
+    metric = COLUMNS["mapping_hit_ratio"]
+    names = [units.size(size) for size in curve.sizes]
+    how, sampled = "one pass, every page", []
+    if curve.share < 1:
+        how = f"one pass, {units.share(curve.share)} of the pages (SHARDS)"
+        size = f"{units.count(curve.pages)} pages, {units.share(curve.share)} of all (SHARDS)"
+        sampled = [f"The curve is from a sample of {size}; --sample 1 looks at every page."]
+    lines = {how: curve.hit_ratios, "Che's approximation": curve.che}
+    filled = "every page was written once before, in order" if accesses.filled else "the device was erased before"
+    rows = [
+        {"line": line, "x": name, "mean": ratio, "low": ratio, "high": ratio}
+        for line, ratios in lines.items()
+        for name, ratio in zip(names, ratios, strict=True)
+    ]
+    return Drawing(
+        f"Hit ratio of the mapping cache on {_name(accesses.study)}",
+        [
+            f"{units.count(curve.accesses)} look-ups of {units.count(accesses.logical_pages)} logical pages; {filled}.",
+            *sampled,
+            "The cache is dftl's with cmt_policy=lru, 8 B an entry. Garbage collection does not use the cache.",
+            "Che's approximation takes look-ups as independent draws; the first of a page misses, as in the workload.",
+        ],
+        "cmt",
+        [Chart(metric, rows)],
+        ["cmt", "hit ratio", "Che"],
+        [
+            [name, units.share(ours), units.share(model)]
+            for name, ours, model in zip(names, curve.hit_ratios, curve.che, strict=True)
+        ],
+        accesses.study,
+        [_enough(names, curve.hit_ratios)],
+    )
+
+
+NEARLY = 0.9
+"""Share of the highest hit ratio that counts as reaching it."""
+
+
+def _enough(names: Sequence[str], ratios: Sequence[float]) -> str:
+    """The least cache that reaches nearly what any does."""
+    most = max(ratios)
+    place = next(place for place, ratio in enumerate(ratios) if ratio >= NEARLY * most)
+    text = f"A cache of {names[place]} answers {units.share(ratios[place])} of the look-ups"
+    if ratios[place] == most:
+        return f"{text}, the most of the sizes shown."
+    return f"{text}; the largest shown, {names[-1]}, answers {units.share(ratios[-1])}."
+
+
+def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawing:
+    """Write amplification over spare, beside theory."""
+    metric = COLUMNS["page_write_amplification"]
+    model = "uniform writes, greedy (Van Houdt 2013)"
+    rows = [
+        {
+            "line": point.layer,
+            "x": point.spare,
+            "mean": point.page_write_amplification.mean,
+            **band(point.page_write_amplification),
+        }
+        for point in points
+    ]
+    models = {point.spare: point.model for point in points}
+    rows += [{"line": model, "x": spare, "mean": value, "low": value, "high": value} for spare, value in models.items()]
+    return Drawing(
+        f"Write amplification over spare on {workload}",
+        [
+            "Pages programmed for each page that host writes touch, as theory counts.",
+            "Measured in a run at each spare; a band is the 95 % interval over seeds.",
+            f"Beside it, no model of this workload: {model}, single pages of a full device that keeps no block free.",
+        ],
+        spares.KEY,
+        [Chart(metric, rows)],
+        ["FTL", "spare", metric.heading, "uniform, greedy"],
+        [
+            [point.layer, point.spare, text(metric, point.page_write_amplification), metric.text(point.model)]
+            for point in points
+        ],
+        request,
+        _bought(points),
+    )
+
+
+def _bought(points: list[spares.Measured]) -> list[str]:
+    """What the least and the most spare come to, a sentence a layer."""
+    sentences = []
+    for layer in dict.fromkeys(point.layer for point in points):
+        mine = [point for point in points if point.layer == layer]
+        ends = [
+            f"{text(COLUMNS['page_write_amplification'], point.page_write_amplification)} with a spare of {point.spare}"
+            for point in (mine[0], mine[-1])
+        ]
+        sentences.append(f"{layer} programs {' and '.join(ends)} for each page written.")
+    return sentences
+
+
+def latency(curve: Service) -> Drawing:
+    """Requests served and response times, over load or over depth."""
+    is_load = curve.kind == LOAD
+    name = _name(curve.study)
+    over = "offered load" if is_load else "queue depth"
+    shown = [point for ftl in layers(curve.points) for point in _drawn(of_layer(curve.points, ftl), is_load=is_load)]
+    metrics = ["response_mean_ns", "response_p99_ns"] if is_load else ["iops", "response_mean_ns", "response_p99_ns"]
+    return Drawing(
+        f"{'Response time' if is_load else 'Requests served'} over {over} on {name}",
+        [*curve.facts, *(_load_notes(curve) if is_load else _DEPTH_NOTES)],
+        "requests that arrive a second" if is_load else "outstanding requests",
+        [Chart(COLUMNS[metric], _rows(shown, metric, is_load=is_load)) for metric in metrics],
+        ["FTL", "offered" if is_load else "depth", "served", "MB/s", "mean", "p99"],
+        [_cells(point, is_load=is_load) for point in curve.points],
+        curve.study,
+        curve.verdict,
+        curve.cautions,
+        units.axis("") if is_load else "",
+    )
+
+
+_DEPTH_NOTES = (
+    "A closed loop: a request arrives when another is done, so that many are always outstanding.",
+    "Each point is a run of the whole workload, on a device prepared anew.",
+)
+
+
+_LOAD_NOTES = (
+    "Requests arrive at the workload's own times, closer together or further apart.",
+    "Each point is a run of the whole workload, on a device prepared anew.",
+    f"A layer {BEHIND} where more is offered than it serves: its queue grows until the end.",
+    "Response times of such a point tell the length of the trace, so they are not drawn.",
+)
+
+
+def _load_notes(curve: Service) -> list[str]:
+    notes = list(_LOAD_NOTES)
+    if curve.capacity is not None:
+        served = ", ".join(f"{ftl} {units.rate(rate)}" for ftl, rate in curve.capacity.served.items())
+        notes.append(f"In a closed loop with {PROBE_DEPTH} outstanding, requests served a second: {served}.")
+    return notes
+
+
+def _drawn(points: list[Point], *, is_load: bool) -> list[Point]:
+    return kept_up(points) if is_load else points
+
+
+def _rows(points: list[Point], metric: str, *, is_load: bool) -> list[Json]:
+    return [
+        {
+            "line": point.ftl,
+            "x": point.over if is_load else point.varied,
+            "mean": point.estimates[metric].mean,
+            **band(point.estimates[metric]),
+        }
+        for point in points
+    ]
+
+
+def _cells(point: Point, *, is_load: bool) -> list[str]:
+    times = [text(COLUMNS[name], point.estimates[name]) for name in ("response_mean_ns", "response_p99_ns")]
+    return [
+        point.ftl,
+        units.rate(point.over) if is_load else point.varied,
+        *(COLUMNS[name].text(point.estimates[name].mean) for name in ("iops", "throughput_bytes_per_s")),
+        *([BEHIND, BEHIND] if point.is_overloaded else times),
+    ]
+
+
+def _name(resolved: Json) -> str:
+    workload = resolved["workload"]
+    return str(workload.get("preset") or Path(workload.get("trace") or "a generated workload").name)

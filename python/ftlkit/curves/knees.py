@@ -1,0 +1,118 @@
+"""The verdict of a curve over load or depth, in sentences: each says what points measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ftlkit._util import units
+from ftlkit.curves.service import kept_up, layers, of_layer
+from ftlkit.report.cautions import listed
+from ftlkit.report.verdict import CLOSE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ftlkit.curves.service import Point
+
+NEARLY = 0.95
+"""Share of a layer's highest rate that counts as reaching it: noise of short runs is below that."""
+
+
+def over_load(points: Sequence[Point]) -> list[str]:
+    """Who keeps up with most, who answers fastest where all do, how each one's responses grow."""
+    names = layers(points)
+    kept = {name: kept_up(of_layer(points, name)) for name in names}
+    able = sorted((name for name in names if kept[name]), key=lambda name: -kept[name][-1].over)
+    sentences = [_most(able, kept), *_together(able, kept)] if len(able) > 1 else []
+    sentences += [_keeps_up(name, of_layer(points, name), kept[name]) for name in able]
+    if behind := [name for name in names if not kept[name]]:
+        does = "does" if len(behind) == 1 else "do"
+        sentences.append(f"{listed(behind)} {does} not keep up with any load that was tried.")
+    return sentences
+
+
+def _most(able: Sequence[str], kept: dict[str, list[Point]]) -> str:
+    """The ranking by the highest load that each layer keeps up with."""
+    last = [kept[name][-1] for name in able]
+    if _rate(last[0]) == _rate(last[-1]):
+        return f"{listed(list(able))} keep up with {_rate(last[0])} requests a second alike."
+    lead = [point.ftl for point in last if _rate(point) == _rate(last[0])]
+    others = listed([f"{point.ftl} with {_rate(point)}" for point in last[len(lead) :]])
+    verb = "keeps" if len(lead) == 1 else "keep"
+    return f"{listed(lead)} {verb} up with most: {_rate(last[0])} requests a second. Behind come {others}."
+
+
+def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
+    """The highest load that a layer keeps up with, and how its responses grow on the way there."""
+    first, last = kept[0], kept[-1]
+    beyond = next((point for point in points if point.over > last.over), None)
+    limit = f" and falls behind at {_rate(beyond)}" if beyond else ", the highest load that it was tried with"
+    text = f"{name} keeps up with {_rate(last)} requests a second{limit}"
+    if len(kept) == 1:
+        return f"{text}. There it answers in {_mean(last)} on average."
+    return (
+        f"{text}. On the way from {_rate(first)} there its mean response goes from {_mean(first)} to {_mean(last)}, "
+        f"and its 99th percentile from {_p99(first)} to {_p99(last)}."
+    )
+
+
+def _together(names: Sequence[str], kept: dict[str, list[Point]]) -> list[str]:
+    """Who answers fastest at the highest load that all of them keep up with."""
+    shared = set.intersection(*({point.varied for point in kept[name]} for name in names))
+    if not shared:
+        return []
+    same = [[point for point in kept[name] if point.varied in shared][-1] for name in names]
+    ranked = sorted(same, key=_mean_ns)
+    start = f"At {_rate(ranked[0])} a second, which all of these keep up with,"
+    if _mean_ns(ranked[1]) < CLOSE * _mean_ns(ranked[0]):
+        is_level = _mean_ns(ranked[-1]) < CLOSE * _mean_ns(ranked[0])
+        return [f"{start} mean responses are {'level: ' if is_level else ''}{_each(ranked)}."]
+    return [f"{start} {ranked[0].ftl} answers fastest: {_mean(ranked[0])} on average, against {_each(ranked[1:])}."]
+
+
+def over_depth(points: Sequence[Point]) -> list[str]:
+    """The most that each layer serves, the depth that is enough for it, and what more costs."""
+    tops = {name: max(of_layer(points, name), key=_served) for name in layers(points)}
+    names = sorted(tops, key=lambda name: -_served(tops[name]))
+    return [_saturates(of_layer(points, name), tops[name]) for name in names]
+
+
+def _saturates(points: Sequence[Point], top: Point) -> str:
+    enough = next(point for point in points if _served(point) >= NEARLY * _served(top))
+    first, deepest = points[0], points[-1]
+    text = f"{top.ftl} serves at most {_rate_served(top)} requests a second, with {top.over:.0f} outstanding"
+    if enough is deepest:
+        return f"{text}; with {first.over:.0f} it serves {_rate_served(first)}." if first is not deepest else f"{text}."
+    there = "" if enough is top else f", and {_rate_served(enough)} with {enough.over:.0f}"
+    return (
+        f"{text}{there}. From {enough.over:.0f} to {deepest.over:.0f} outstanding its mean response goes from "
+        f"{_mean(enough)} to {_mean(deepest)}."
+    )
+
+
+def _each(points: Sequence[Point]) -> str:
+    return listed([f"{point.ftl} {_mean(point)}" for point in points])
+
+
+def _served(point: Point) -> float:
+    return point.estimates["iops"].mean
+
+
+def _mean_ns(point: Point) -> float:
+    return point.estimates["response_mean_ns"].mean
+
+
+def _rate(point: Point) -> str:
+    return units.rate(point.over)
+
+
+def _rate_served(point: Point) -> str:
+    return units.rate(_served(point))
+
+
+def _mean(point: Point) -> str:
+    return units.duration(_mean_ns(point))
+
+
+def _p99(point: Point) -> str:
+    return units.duration(point.estimates["response_p99_ns"].mean)

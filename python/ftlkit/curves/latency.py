@@ -1,0 +1,200 @@
+"""Curves over offered load and over queue depth: runs of a sweep, told as a curve."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ftlkit._native import UserError, __version__
+from ftlkit._util import units
+from ftlkit._util.outputs import write
+from ftlkit.curves import knees, service
+from ftlkit.curves.service import DEPTH, KEYS, LOAD, METRICS
+from ftlkit.report.facts import intro
+from ftlkit.results.store import named
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps import values
+from ftlkit.sweeps.executors import executor
+from ftlkit.sweeps.statements import statements
+from ftlkit.sweeps.traces import Traces, scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ftlkit import study
+    from ftlkit._util.progress import Watcher
+    from ftlkit.curves.service import Capacity, Point
+    from ftlkit.results.document import Json
+    from ftlkit.results.store import Store
+    from ftlkit.sweeps.plan import Plan
+    from ftlkit.sweeps.run import Sweep
+
+DEPTHS = "1..128:x2"
+"""From a host that waits for every request to as many as an NVMe queue commonly has."""
+
+FTLS = "page,dftl"
+
+_SET_BY_CURVES = ("loop", "queue_depth", "speedup")
+
+_CLOSED = values.axis("host.loop", "closed")
+
+
+@dataclass(frozen=True)
+class LatencyCurve:
+    """Requests served and response times, over offered load or over queue depth."""
+
+    kind: str
+    """`load` or `depth`."""
+    workload: str
+    study: Json
+    """The study of all points, without what is varied."""
+    done: Sweep
+    points: list[Point]
+    capacity: Capacity | None = None
+    """What layers serve in a closed loop, from which loads were chosen; None over depth."""
+
+    @property
+    def verdict(self) -> list[str]:
+        """What the curve says, sentence by sentence."""
+        return knees.over_load(self.points) if self.kind == LOAD else knees.over_depth(self.points)
+
+    @property
+    def facts(self) -> list[str]:
+        """What the points were run on. How fast requests arrive is what differs between them."""
+        row = next(row for row in self.done.rows if row["document"])
+        given = {"workload": self.study["workload"], "device": self.study.get("device", {})}
+        return [line for line in intro(json.loads(row["document"]), given) if not line.startswith("Arrivals are ")]
+
+    @property
+    def cautions(self) -> list[str]:
+        """What weakens it. That layers fall behind at high loads is what the curve is about."""
+        left_out = [f"Left out, since it failed: {named(row)}: {row['error']}" for row in self.done.failed]
+        return [*statements(self.done.rows, without=("overloaded",)).cautions, *left_out]
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """A row a point: `ftl`, `offered_iops` or `queue_depth`, then means over the seeds.
+
+        Behind each mean stands half of its 95 % interval, null with one seed. Over load,
+        `is_overloaded` tells which points fell behind their arrivals.
+        """
+        over = "offered_iops" if self.kind == LOAD else "queue_depth"
+        rows = []
+        for point in self.points:
+            row: Json = {"ftl": point.ftl, over: point.over if self.kind == LOAD else round(point.over)}
+            if self.kind == LOAD:
+                row |= {"speedup": float(point.varied), "is_overloaded": point.is_overloaded}
+            for name in METRICS:
+                estimate = point.estimates[name]
+                row |= {name: estimate.mean, f"{name}_half_width": estimate.half_width}
+            rows.append(row)
+        kinds = {f"{name}_half_width": pl.Float64() for name in METRICS}
+        return pl.DataFrame(rows, schema_overrides=kinds)
+
+    @property
+    def document(self) -> Json:
+        """Everything as JSON, with the study that was asked."""
+        return {
+            "ftlkit": __version__,
+            "study": self.study,
+            "over": self.kind,
+            "verdict": [units.typed(sentence) for sentence in self.verdict],
+            "cautions": [units.typed(sentence) for sentence in self.cautions],
+            "points": self.frame.to_dicts(),
+        }
+
+    def written(self, suffix: str) -> bytes:
+        """What `save` writes for `.json` or `.csv`."""
+        if suffix == ".json":
+            return json.dumps(self.document, ensure_ascii=False).encode()
+        out = io.BytesIO()
+        self.frame.write_csv(out)
+        return out.getvalue()
+
+    def save(self, path: str | Path) -> None:
+        """Save it as `.json`, or its points as `.csv`."""
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".json", ".csv"):
+            raise UserError(f"cannot tell how to save {path}: its name must end in .json or .csv.")
+        write(Path(path), self.written(suffix), [self.study["workload"].get("trace")])
+
+    def report(self, path: str | Path) -> None:
+        """Write one self-contained HTML file with verdict, charts and table."""
+        from ftlkit.curves.drawings import latency  # noqa: PLC0415 - the drawing libraries take a second to load
+        from ftlkit.curves.page import page  # noqa: PLC0415 - as above
+
+        write(Path(path), page(latency(self)).encode(), [self.study["workload"].get("trace")])
+
+    def __repr__(self) -> str:
+        return f"<ftlkit.LatencyCurve over {self.kind}, {len(self.points)} points>"
+
+
+def over_load(
+    base: Plan, loads: str | None, store: Store, threads: int | None, watch: Callable[[], Watcher]
+) -> LatencyCurve:
+    """Run a plan's layers at each load; without `loads` at those that tell most of them."""
+    closed = plans.with_more(base, [_CLOSED, values.axis(KEYS[DEPTH], str(service.PROBE_DEPTH))], 1)
+    place = executor(workers=threads)
+    found = service.capacity(runs.run(closed, store, place, watch))
+    parts = _by_layer(base, found, loads)
+    with scratch() as folder:
+        done = runs.run_points(
+            [point for part in parts for point in part.points()],
+            store,
+            place,
+            Traces(folder),
+            watch,
+            check=lambda prepared: runs.refuse_hopeless(parts[0], prepared),
+        )
+    return LatencyCurve(LOAD, base.workloads[0][0], base.study, done, service.measured(done, LOAD), found)
+
+
+def _by_layer(base: Plan, found: Capacity, loads: str | None) -> list[Plan]:
+    """A plan a layer, over the loads that it is tried with."""
+    given = None if loads is None else [_rate(text) for text in values.axis("loads", loads, "--loads").values()]
+    rates = given or service.loads(found.served.values())
+    made = []
+    for entry in base.study["ftl"]:
+        served = found.served.get(str(entry.get("label") or entry["name"]))
+        if served:
+            factors = [service.speedup(rate, found.own_rate) for rate in given or service.reachable(rates, served)]
+            alone = replace(base, study=base.study | {"ftl": [entry]})
+            made.append(plans.with_more(alone, [values.axis(KEYS[LOAD], factors, "--loads")], None))
+    return made
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < float("inf"):
+        raise UserError(f"--loads: {text} is no load; give requests a second above 0, such as 500..4000:+500.")
+    return rate
+
+
+def over_depth(
+    base: Plan, depths: str, store: Store, threads: int | None, watch: Callable[[], Watcher]
+) -> LatencyCurve:
+    """Run a plan's layers in a closed loop at each depth."""
+    made = plans.with_more(base, [_CLOSED, values.axis(KEYS[DEPTH], depths, "--depths")], None)
+    done = runs.run(made, store, executor(workers=threads), watch)
+    return LatencyCurve(DEPTH, base.workloads[0][0], base.study, done, service.measured(done, DEPTH))
+
+
+def planned(
+    workload: study.WorkloadChoice, ftls: str, device: str | None, options: study.Options, seeds: int | None
+) -> Plan:
+    """What all points of a curve share, checked."""
+    for key in _SET_BY_CURVES:
+        if key in options:
+            raise UserError(f"{key}: a curve over load or depth sets it itself. Leave it out.")
+    if device is not None and "," in device:
+        raise UserError(f"--device {device}: a curve is of one device. Give one name.")
+    return plans.with_more(plans.from_options([workload], ftls, device, options), [], seeds)

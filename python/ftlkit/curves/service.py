@@ -1,0 +1,184 @@
+"""What translation layers serve over offered load, and over queue depth.
+
+Each point is a run of a sweep. Over load, requests arrive at the workload's own times, closer
+together or further apart. A run that falls behind its arrivals has response times that tell the
+length of the trace, so they are neither drawn nor ranked. Over depth, the host keeps so many
+requests outstanding, and no run can fall behind.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ftlkit._native import UserError
+from ftlkit.sweeps.summary import groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ftlkit.results.document import Json
+    from ftlkit.results.noise import Estimate
+    from ftlkit.sweeps.run import Sweep
+    from ftlkit.sweeps.summary import Group
+
+LOAD, DEPTH = "load", "depth"
+KEYS = {LOAD: "workload.speedup", DEPTH: "host.queue_depth"}
+"""What is varied in the study, by the kind of curve."""
+
+METRICS = ("iops", "throughput_bytes_per_s", "response_mean_ns", "response_p99_ns")
+"""What a point tells, as columns of results."""
+
+PROBE_DEPTH = 32
+"""Outstanding requests of the closed loop that finds out what a layer can serve.
+
+More hide a layer's weakness behind the device's parallelism; with fewer, dies stand idle.
+"""
+
+STEPS = 11
+"""Loads by default: from a tenth of the most that a layer serves, to a tenth above it."""
+
+APART = 2.0
+"""Layers that serve more unlike than by this factor get loads by factors, not by even steps."""
+
+FACTOR = 1.4
+"""The step of loads by factors: a knee is told to within it."""
+
+BEYOND = 1.05
+"""The first load above this multiple of what a layer serves is its last: its queue only grows."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A translation layer at one load or depth."""
+
+    ftl: str
+    varied: str
+    """The value of the key that is varied, as text."""
+    over: float
+    """Requests that arrive a second; or requests outstanding."""
+    estimates: dict[str, Estimate]
+    """Means over the seeds of `METRICS`."""
+    is_overloaded: bool
+    """Whether it fell behind the arrivals with any seed."""
+
+
+def measured(done: Sweep, kind: str) -> list[Point]:
+    """The points of a sweep in the order of their layers, then ascending."""
+    points = [point for group in groups(done.rows) if (point := _point(group, kind)) is not None]
+    if not points:
+        raise UserError("no point has a response time: the workload reads and writes nothing, or every point failed.")
+    order = {name: place for place, name in enumerate(layers(points))}
+    return sorted(points, key=lambda point: (order[point.ftl], point.over))
+
+
+def _point(group: Group, kind: str) -> Point | None:
+    varied = group.varied[KEYS[kind]]
+    offered = group.estimate("offered_iops")
+    over = float(varied) if kind == DEPTH else offered.mean if offered else None
+    estimates = {name: estimate for name in METRICS if (estimate := group.estimate(name)) is not None}
+    if over is None or len(estimates) < len(METRICS):
+        return None
+    return Point(group.label, varied, over, estimates, any(row["is_overloaded"] for row in group.rows))
+
+
+def layers(points: Iterable[Point]) -> list[str]:
+    """The translation layers, in their order."""
+    return list(dict.fromkeys(point.ftl for point in points))
+
+
+def of_layer(points: Iterable[Point], ftl: str) -> list[Point]:
+    """One layer's points."""
+    return [point for point in points if point.ftl == ftl]
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What was found out before a curve over load."""
+
+    own_rate: float
+    """Requests a second of the workload as it is."""
+    served: dict[str, float]
+    """Requests a second of each layer in a closed loop."""
+
+
+def capacity(done: Sweep) -> Capacity:
+    """The rate of the workload, and what each layer serves in a closed loop."""
+    served = {group.label: rate.mean for group in groups(done.rows) if (rate := group.estimate("iops")) is not None}
+    if not any(served.values()):
+        raise UserError("the workload reads and writes nothing, so there is no load to vary: give another one.")
+    row = next(row for row in done.rows if row["document"])
+    workload: Json = json.loads(row["document"])["workload"]
+    if not workload["duration_ns"]:
+        raise UserError(
+            "all requests of the workload arrive at once, so there is no load to vary. Take ftlkit curve depth, which "
+            "varies how many are outstanding, or a workload whose requests have times."
+        )
+    return Capacity(workload["requests"] / workload["duration_ns"] * 1e9, served)
+
+
+class Service(Protocol):
+    """What is drawn of a curve over load or depth."""
+
+    @property
+    def kind(self) -> str:
+        """`load` or `depth`."""
+
+    @property
+    def study(self) -> Json:
+        """What all points share."""
+
+    @property
+    def points(self) -> list[Point]:
+        """The points, layer by layer."""
+
+    @property
+    def capacity(self) -> Capacity | None:
+        """What layers serve in a closed loop, if that was found out."""
+
+    @property
+    def facts(self) -> list[str]:
+        """What the points were run on."""
+
+    @property
+    def verdict(self) -> list[str]:
+        """What the curve says."""
+
+    @property
+    def cautions(self) -> list[str]:
+        """What weakens it."""
+
+
+def loads(served: Iterable[float]) -> list[float]:
+    """Requests a second to try by default, from what the layers serve in a closed loop."""
+    known = [rate for rate in served if rate]
+    low, high = min(known) / (STEPS - 1), max(known) * STEPS / (STEPS - 1)
+    if max(known) <= APART * min(known):
+        step = max(known) / (STEPS - 1)
+        return [_round(step * (place + 1)) for place in range(STEPS)]
+    count = math.ceil(math.log(high / low) / math.log(FACTOR))
+    return [_round(low * (high / low) ** (place / count)) for place in range(count + 1)]
+
+
+def _round(rate: float) -> float:
+    """A rate as one would type it, to two digits: steps are at least a tenth apart."""
+    return float(f"{rate:.2g}")
+
+
+def reachable(rates: Sequence[float], served: float) -> list[float]:
+    """The loads that a layer is tried with: up to the first one that should be too much for it."""
+    first = next((place for place, rate in enumerate(rates) if rate > BEYOND * served), len(rates))
+    return list(rates[: first + 1])
+
+
+def speedup(rate: float, own_rate: float) -> str:
+    """The factor on arrivals that makes a workload ask for so many requests a second."""
+    return f"{rate / own_rate:.4g}" if rate < 1000 * own_rate else f"{rate / own_rate:.0f}"
+
+
+def kept_up(points: Sequence[Point]) -> list[Point]:
+    """One layer's points up to the first that fell behind."""
+    first = next((place for place, point in enumerate(points) if point.is_overloaded), len(points))
+    return list(points[:first])

@@ -1,0 +1,150 @@
+"""Curves over offered load and queue depth: what is tried, what is said of it, and the commands."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import ftlkit as fk
+from ftlkit.curves import knees, service
+from ftlkit.curves.service import METRICS, Point
+from ftlkit.results.noise import Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+SMALL = ("fin1", "--requests", "600", "--addresses", "dense", "--precondition", "fill", "--store", "points")
+
+
+def point(ftl: str, over: float, mean_ns: float, *, served: float = 0.0, behind: bool = False) -> Point:
+    figures = dict.fromkeys(METRICS, mean_ns) | {"iops": served or over}
+    estimates = {name: Estimate(value, None, 1) for name, value in figures.items()}
+    return Point(ftl, f"{over:g}", over, estimates, behind)
+
+
+def test_layers_that_serve_alike_get_even_loads_to_just_above_the_most() -> None:
+    rates = service.loads([1_000, 800])
+    assert rates == [100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000, 1_100]
+
+
+def test_layers_that_serve_unlike_get_loads_by_factors_from_the_least_to_the_most() -> None:
+    rates = service.loads([8_000, 500, 0])
+    assert rates == sorted(set(rates))
+    assert (rates[0], rates[-1]) == (50, 8_800)
+    assert max(after / before for before, after in pairwise(rates)) < 1.5
+    *below, above = service.reachable(rates, 500)
+    assert max(below) <= 500 * service.BEYOND < above, "where it falls behind is seen, and no more"
+    assert service.reachable(rates, 10_000) == rates
+
+
+def test_loads_become_factors_on_the_workloads_own_arrivals() -> None:
+    assert service.speedup(1_000, 123.4) == "8.104"
+    assert service.speedup(5, 1_000) == "0.005"
+    assert service.speedup(250_000, 100) == "2500"
+
+
+def test_what_follows_the_first_load_that_is_too_much_counts_as_too_much() -> None:
+    points = [point("page", 100, 1), point("page", 200, 1, behind=True), point("page", 300, 1)]
+    assert service.kept_up(points) == points[:1]
+
+
+def test_the_verdict_over_load_ranks_by_what_layers_keep_up_with_and_compares_where_all_do() -> None:
+    points = [
+        *(point("page", rate, rate * 1_000) for rate in (100, 200, 400)),
+        point("page", 800, 9e9, behind=True),
+        *(point("dftl", rate, rate * 2_000) for rate in (100, 200)),
+        point("dftl", 400, 9e9, behind=True),
+        point("block", 100, 9e9, behind=True),
+    ]
+    most, together, page, dftl, block = knees.over_load(points)
+    assert most == "page keeps up with most: 400 requests a second. Behind come dftl with 200."
+    assert "At 200 a second, which all of these keep up with, page answers fastest" in together
+    assert page.startswith("page keeps up with 400 requests a second and falls behind at 800.")
+    assert "dftl keeps up with 200 requests a second and falls behind at 400." in dftl
+    assert block == "block does not keep up with any load that was tried."
+
+
+def test_layers_that_are_level_are_not_ranked() -> None:
+    points = [point(ftl, 100, mean) for ftl, mean in (("page", 100_000), ("dftl", 101_000))]
+    most, together, *_ = knees.over_load(points)
+    assert most == "page and dftl keep up with 100 requests a second alike."
+    assert "mean responses are level" in together
+    assert "fastest" not in together
+
+
+def test_the_verdict_over_depth_names_the_depth_that_is_enough() -> None:
+    served = {1: 1_000, 2: 1_900, 4: 2_000, 8: 1_990}
+    points = [point("page", depth, depth * 1e6 / 2, served=rate) for depth, rate in served.items()]
+    (sentence,) = (text.replace("\N{NO-BREAK SPACE}", " ") for text in knees.over_depth(points))
+    assert sentence.startswith("page serves at most 2.00 k requests a second, with 4 outstanding, and 1.90 k with 2.")
+    assert "From 2 to 8 outstanding its mean response goes from 1.00 ms to 4.00 ms." in sentence
+
+
+def test_a_curve_over_load_is_shown_saved_and_the_same_from_python(call: Callable[..., Result], tmp_path: Path) -> None:
+    files = ("--report", "l.html", "--json", "l.json", "--csv", "l.csv")
+    result = call("curve", "load", *SMALL, "--loads", "200,400000", *files)
+    assert result.exit_code == 0, result.output
+    assert "falls behind" in result.stdout
+    assert "keeps up with" in " ".join(result.stdout.split())
+    document = json.loads((tmp_path / "l.json").read_text())
+    assert document["over"] == "load"
+    kept, behind = document["points"][:2]
+    assert not kept["is_overloaded"]
+    assert behind["is_overloaded"]
+    assert kept["offered_iops"] == pytest.approx(200, rel=0.05)
+    frame = pl.read_csv(tmp_path / "l.csv")
+    assert frame.height == len(document["points"]) == 4
+    curve = fk.curve_load("fin1", loads="200,400000", requests=600, addresses="dense", precondition="fill")
+    assert curve.frame["response_mean_ns"].to_list() == frame["response_mean_ns"].to_list()
+    html = (tmp_path / "l.html").read_text(encoding="utf-8")
+    assert html.index(">Verdict<") < html.index("<figure")
+    spec = json.loads(html.partition('id="spec-curve">')[2].partition("</script>")[0])
+    drawn = [row["x"] for data in spec["datasets"].values() for row in data]
+    assert max(drawn) < 1_000, "response times of a growing queue are not drawn"
+
+
+def test_a_curve_over_depth_is_shown_and_serves_no_less_with_more(call: Callable[..., Result], tmp_path: Path) -> None:
+    result = call("curve", "depth", *SMALL, "--ftl", "page", "--depths", "1,8", "--csv", "d.csv", "--report", "d.html")
+    assert result.exit_code == 0, result.output
+    assert "page serves at most" in " ".join(result.stdout.split())
+    frame = pl.read_csv(tmp_path / "d.csv")
+    assert frame["queue_depth"].to_list() == [1, 8]
+    assert frame["iops"][1] > frame["iops"][0]
+    assert 'id="spec-curve-2"' in (tmp_path / "d.html").read_text(encoding="utf-8"), "three charts"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["load", "fin1", "--loads", "10ms"], ["--loads: 10ms is no load", "500..4000:+500"]),
+        (["load", "fin1", "--loads", "0"], ["--loads: 0 is no load"]),
+        (["load", "fin1", "--device", "slc-small,tlc-nvme"], ["a curve is of one device"]),
+        (["load", "fin1", "--csv", "a.json"], ["must end in .csv"]),
+        (["depth", "fin1", "--depths", "0"], ["queue_depth"]),
+        (["depth", "fin1", "--ftl", "pag"], ["pag", "page"]),
+    ],
+)
+def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Callable[..., Result]) -> None:
+    result = call("curve", *arguments, "--requests", 200, "--addresses", "dense", "--store", "s")
+    assert result.exit_code == 2, result.output
+    for word in words:
+        assert word in " ".join(result.stderr.split())
+
+
+def test_what_a_curve_goes_through_itself_is_no_option() -> None:
+    with pytest.raises(fk.UserError, match="speedup: a curve over load or depth sets it itself"):
+        fk.curve_load("fin1", speedup=2.0)
+
+
+def test_a_workload_without_times_has_no_load(tmp_path: Path) -> None:
+    lines = ["time_ms,op,offset,length", *(f"0,write,{at * 4096},4096" for at in range(50))]
+    (tmp_path / "now.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(fk.UserError, match="arrive at once, so there is no load to vary"):
+        fk.curve_load(tmp_path / "now.csv", "page", columns="time:ms, op, offset:B, size:B")
