@@ -17,7 +17,7 @@ import ftlkit as fk
 import sample
 from ftlkit import study as studies
 from ftlkit._native import causes, parse_study_toml
-from ftlkit.report import figures
+from ftlkit.report import figures, tables
 from ftlkit.report.causes import CAUSES
 from ftlkit.report.charts import ram as ram_chart
 from ftlkit.report.page import page
@@ -27,7 +27,7 @@ from ftlkit.study import toml
 
 WEAR_CHARTS = ["erases", "wear-map", "erases-over-time", "price-of-evenness"]
 CHARTS = [
-    *("response-cdf", "operations", "flash-time", "ram"),
+    *("response-cdf", "tail", "operations", "flash-time", "ram"),
     *WEAR_CHARTS,
     *("mean-over-time", "amplification-over-time"),
 ]
@@ -104,7 +104,7 @@ def test_the_table_holds_every_run_with_values_to_sort_by(text: str) -> None:
     rows = [row for row in html.all("th") if row.get("scope") == "row" and "data-sort" in row]
     assert len(rows) == 4
     sorted_by = [cell["data-sort"] for cell in html.all("td") if "data-sort" in cell]
-    assert len(sorted_by) == 4 * 10
+    assert len(sorted_by) == 4 * 11
     assert all(value == "" or float(str(value)) >= 0 for value in sorted_by)
 
 
@@ -134,13 +134,54 @@ def test_priced_options_are_told_where_there_are_any(text: str) -> None:
     assert "options: cache_read, gc_yields, suspend both, gc_channels 2" in page(fk.Results(document))
 
 
+def test_the_head_says_on_what_device_and_after_what_preparation(text: str) -> None:
+    head = text.partition("<header>")[2].partition("</header>")[0].replace("\N{NO-BREAK SPACE}", " ")
+    for words in ("50,000 requests of fin1", "Device slc-small", "for the host on", "spare", "Preconditioning: steady"):
+        assert words in head
+
+
+def test_a_legend_names_what_has_a_mark_and_nothing_else(results: fk.Results) -> None:
+    drawn = {figure.name: figure for figure in figures.draw(results)}
+    assert drawn["response-cdf"].entries == results.labels
+    assert drawn["log-utilisation"].entries == ["fast"], "page has no log"
+    for figure in drawn.values():
+        field = "cause" if figure.legend == "causes" else "label"
+        rows = [row for data in figure.spec["datasets"].values() if isinstance(data, list) for row in data]
+        if rows:
+            assert set(figure.entries) == {row[field] for row in rows if field in row}
+
+
+def test_the_tail_goes_as_far_as_the_requests_tell() -> None:
+    results = fk.Results(sample.document())
+    (rows,) = next(figure for figure in figures.draw(results) if figure.name == "tail").spec["datasets"].values()
+    for label in results.labels:
+        places = [row["nines"] for row in rows if row["label"] == label]
+        assert places == sorted(places)
+        assert min(places) >= 0.3, "from the median on"
+        assert max(places) == pytest.approx(4.699, abs=0.001), "of 50,000 requests the longest is at 99.998 %"
+
+
+def test_a_phone_has_a_column_a_run_and_at_most_four() -> None:
+    rows: list[dict[str, Any]] = [
+        {"label": f"run {run}", "kind": kind, "cells": [f"{run} {kind} {name}" for name in ("mean", "p99")]}
+        for run in range(5)
+        for kind in ("all", "reads")
+        if (run, kind) != (4, "reads")
+    ]
+    first, second = tables.down(rows, ["mean", "p99"], "kind")
+    assert first["labels"] == ["run 0", "run 1", "run 2", "run 3"]
+    assert [group["name"] for group in first["groups"]] == ["all", "reads"]
+    assert first["groups"][1]["lines"][1] == ("p99", [f"{run} reads p99" for run in range(4)])
+    assert [group["name"] for group in second["groups"]] == ["all"], "run 4 has no reads"
+
+
 def test_the_same_results_give_the_same_page(text: str) -> None:
     assert page(fk.Results(sample.document())) == text
 
 
 def test_real_results_are_drawn(results: fk.Results) -> None:
     html = Page(page(results))
-    assert [figure["id"] for figure in html.all("figure")] == [CHARTS[0], "response-parts", *CHARTS[1:], *LOG_CHARTS]
+    assert [figure["id"] for figure in html.all("figure")] == [*CHARTS[:2], "response-parts", *CHARTS[2:], *LOG_CHARTS]
 
 
 def test_a_log_that_divides_itself_is_drawn_with_what_decides() -> None:
@@ -180,7 +221,7 @@ def test_charts_without_data_are_left_out() -> None:
         run["erases"] = {"total": 0, "mean": 0.0, "std": 0.0, "min": 0, "max": 0, "histogram": [(0, 0, 1000)]}
         run["series"] = {key: [] for key in run["series"]} | {"gauges": {}}  # type: ignore[typeddict-item]
     shown = [figure["id"] for figure in Page(page(fk.Results(document))).all("figure")]
-    assert shown == CHARTS[:4]
+    assert shown == CHARTS[:5]
 
 
 def test_a_study_stopped_before_any_run_finished_is_still_told() -> None:

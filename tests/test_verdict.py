@@ -12,6 +12,7 @@ from ftlkit._util import units
 from ftlkit.report import life
 from ftlkit.report.verdict import verdict
 from ftlkit.results.columns import METRICS
+from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -285,9 +286,13 @@ def test_runs_that_never_erased_are_told() -> None:
     page["requests"]["write"], some = 100, page["requests"]["write"]
     assert "No block was erased" not in of(document), "who hardly writes does not collect"
     page["requests"]["write"] = some
-    assert "Replay more requests, or give" in of(document), "it was preconditioned to a steady state"
+    assert "Replay more requests (--requests, or --repeat to serve a trace again), or give" in of(document), (
+        "it was preconditioned to a steady state"
+    )
     document["precondition_chosen"] = {"mode": "fill", "requested": "auto", "reason": "it reads what it did not write"}
-    assert "Precondition the device to a steady state (precondition = steady)" in of(document)
+    assert "Precondition the device to a steady state (--precondition steady, in a study run.precondition)" in of(
+        document
+    )
 
 
 def test_merges_of_all_kinds_are_counted_where_their_time_is_divided() -> None:
@@ -315,7 +320,7 @@ def test_collections_that_hardly_copied_in_a_short_run_are_told_beside_the_verdi
     text = of(document)
     assert "the host wrote 25.4 % of the device's logical pages, and collecting and merging copied" in text
     assert words in text
-    assert "Precondition the device to a steady state (precondition = steady), or replay more requests." in text
+    assert "Precondition the device to a steady state (--precondition steady, in a study run.precondition)" in text
     headline = text.partition("\n")[0]
     assert headline.endswith("Collecting and merging cost page hardly anything yet: see Read with care.")
     page["host_pages_written"] = 480_000
@@ -384,7 +389,7 @@ def test_reads_of_what_was_never_written_are_told() -> None:
     assert "Fill the device first" not in of(document), "it was filled"
     for run in document["runs"]:
         run["precondition"] = None
-    assert "Fill the device first (precondition = fill)." in of(document)
+    assert "Fill the device first (--precondition fill, in a study run.precondition)." in of(document)
     for run in document["runs"]:
         run["reads_without_flash"] = 0.0
     assert "never been written" not in of(document)
@@ -501,6 +506,35 @@ def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() 
     del document["runs"][1:]
     document["runs"][0]["endurance"]["spares_gone"] = document["runs"][0]["endurance"]["first_block"] = None
     assert life.rows(fk.Results(document)) == []
+
+
+def test_a_forecast_above_what_write_amplification_allows_has_a_reason() -> None:
+    document = sample.document()
+    document["runs"] = document["runs"][:1]
+    (page,) = document["runs"]
+    last = endurance(page)["spares_gone"]
+    assert last is not None
+    allowed = 3000 * device_of(document)["physical_bytes"] / 1.9
+    last["written_bytes"] = round(allowed)
+    assert "above the" not in of(document)
+    last["written_bytes"] = round(1.1 * allowed)
+    series = page["series"]
+    series["write_amplification"] = [*[2.1] * 100, *[1.7] * 100]
+    erased_bytes = 64 * 4096
+    series["erases"] = [round(1.7 * at / erased_bytes) for at in series["host_written_bytes"]]
+    text = of(document)
+    assert "page's forecast is above the " in text
+    assert "the second half of the run, in which write amplification was 1.70." in text
+    series["erases"] = [round(0.5 * at / erased_bytes) for at in series["host_written_bytes"]]
+    assert "only 29.4 % of the pages programmed were erased, since erased blocks were left" in of(document)
+
+
+def test_the_ram_of_a_write_buffer_stands_under_cost() -> None:
+    document = sample.document()
+    assert "write buffer" not in of(document)
+    page = by_label(document)["page"]
+    page["footprint"]["structures"].append({"name": "write buffer", "ram_bytes": 8 << 20, "flash_bytes": 0})
+    assert "Of this RAM the write buffer takes 8 MiB under page." in of(document)
 
 
 def test_a_life_under_a_run_that_falls_behind_is_given_no_time() -> None:

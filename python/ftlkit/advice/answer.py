@@ -36,6 +36,7 @@ from ftlkit.api import catalogue
 from ftlkit.report.facts import intro
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.comparison import UNKNOWN, WORSE, change
+from ftlkit.results.derived import buffer_ram
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -330,7 +331,14 @@ def _besides(
     for name in (query.response, "write_amplification"):
         if name != metric:
             sentences += _also(name, best, reference)
-    return [*sentences, *_life(metric, best, reference), *_settings(best.stack)]
+    return [*sentences, *_buffer(best), *_life(metric, best, reference), *_settings(best.stack)]
+
+
+def _buffer(best: Measured) -> list[str]:
+    """What the write buffer takes of the RAM of the advised stack."""
+    (run,) = json.loads(best.rows[0]["document"])["runs"]
+    taken = buffer_ram(run)
+    return [f"Of its RAM, the write buffer takes {units.size(taken)}."] if taken else []
 
 
 def _bought_there(metric: str, less: Measured, best: Measured, searched: Mapping[str, Measured]) -> str:

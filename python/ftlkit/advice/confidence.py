@@ -43,7 +43,7 @@ _HARDLY = 0.01
 _OF_A_NEW_DEVICE = {
     "nothing_erased": "no block was erased",
     "collections_not_reached": "collecting and merging copied hardly anything",
-    "rising": "write amplification was still rising",
+    "rising": "write amplification had risen in the run",
 }
 """Kinds of caution that tell of a device which is not in use yet, and what they say."""
 

@@ -40,6 +40,7 @@ def page(answer: Answer) -> str:
         meanings=[COLUMNS[metric].meaning for metric in metrics],
         rows=[{"stack": stack, "cells": [_cell(stack, metric) for metric in metrics]} for stack in answer.stacks],
         figures=panels(answer),
+        limit=LIMIT,
         prefixes=search_result.rungs(result),
         prefix_headings=search_result.HEADINGS,
         fates=search_result.fates(query, result),
@@ -105,7 +106,7 @@ def panels(answer: Answer) -> list[Panel]:
                 answer,
                 metric,
                 f"RAM and {name}",
-                f"Measured on {part}; the line joins what no stack beats.{lasted}",
+                f"Measured on {part}; the line joins what no stack beats. In the ring: {answer.advised.stack}.{lasted}",
                 rows,
             )
         )
@@ -174,11 +175,12 @@ def _chart(metric: str, rows: list[Json], lines: dict[str, Any], limit: int | No
     ]
     chosen = [row for row in rows if row["kind"] == ADVISED]
     if chosen:
-        # Drawn last and larger, with its name: other points may lie on it.
+        # Drawn last and larger: other points may lie on it.
         advised = alt.Chart(alt.InlineData(values=chosen)).encode(x=x, y=y, tooltip=tips)
         ring = advised.mark_point(size=320, strokeWidth=2.5, opacity=1, color=lines[ADVISED].colour, shape="circle")
         marks.append(ring)
-        marks.append(advised.mark_text(dy=-16, fill="currentColor", fontWeight="bold").encode(text="stack:N"))
+        # Its word and not its name: names of stacks are wider than a phone.
+        marks.append(advised.mark_text(dy=-18, fill="currentColor", fontWeight="bold").encode(text="kind:N"))
     if limit is not None:
         rule = alt.Chart(alt.InlineData(values=[{"ram": limit, "kind": LIMIT}]))
         marks.append(rule.mark_rule(strokeDash=[4, 4], strokeWidth=2).encode(x=x, color=colour))

@@ -8,6 +8,7 @@ the report writes them in HTML, where they wrap.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING
 
 import altair as alt
@@ -58,6 +59,43 @@ def response_cdf(results: Outcome) -> AnyChart | None:
         return sized(chart.transform_filter("datum.requests == 'all'"))
     chosen = alt.param("requests", value="all", bind=alt.binding_radio(options=kinds, name="requests: "))
     return sized(chart.add_params(chosen).transform_filter("datum.requests == requests"))
+
+
+NINES = 5
+"""How far into the tail the chart goes: 99.999 %."""
+
+
+def response_tail(results: Outcome) -> AnyChart | None:
+    """Response time at each percentile from the median on, of which the tail has most room."""
+    counts = {run["label"]: run["response_ns"]["all"]["count"] for run in results.document["runs"]}
+    frame = results.cdf.filter((pl.col("response_ns") > 0) & (pl.col("requests") == "all"))
+    # A run of n requests tells its percentiles up to 1 - 1/n: there stands its longest response.
+    last = 1 - 1 / pl.col("label").replace_strict(counts, default=2, return_dtype=pl.Float64).clip(2)
+    nines = -(1 - pl.min_horizontal("share", last)).log10()
+    frame = frame.with_columns(nines.alias("nines")).filter(pl.col("nines") >= -math.log10(0.5))
+    frame = frame.filter(pl.col("nines") <= NINES).select("label", "nines", "response_ns", "share")
+    if frame.is_empty():
+        return None
+    last_drawn = max([1.0, *frame["nines"].to_list()])
+    ticks = [-math.log10(1 - share) for share in (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)]
+    names = "datum.value < 0.5 ? '50 %' : format(100 - pow(10, 2 - datum.value), '.5~g') + ' %'"
+    chart = (
+        alt.Chart(values(frame))
+        .mark_line(interpolate="step-before", strokeWidth=2, clip=True)
+        .encode(
+            x=alt.X(
+                "nines:Q",
+                title="percentile of requests",
+                scale=alt.Scale(domain=[ticks[0], last_drawn], nice=False),
+                axis=alt.Axis(values=ticks, labelExpr=names),
+            ),
+            y=alt.Y("response_ns:Q", title="response time", **log_axis(frame["response_ns"], DURATION)),
+            color=run_colour(results),
+            strokeDash=run_dash(results),
+            tooltip=["label:N", time_tip("response_ns", "response time"), alt.Tooltip("share:Q", format=".4%")],
+        )
+    )
+    return sized(chart)
 
 
 def class_latency(results: Outcome) -> AnyChart | None:
@@ -208,14 +246,14 @@ def _bars(results: Outcome, frame: pl.DataFrame, value: str, title: str, *, norm
 
 
 def ram(results: Outcome) -> AnyChart | None:
-    """RAM for the mapping against mean response time; down and left is better."""
+    """RAM of the translation layer against mean response time; down and left is better."""
     frame = results.runs.select("label", "ram_bytes", "response_mean_ns").filter(
         (pl.col("ram_bytes") > 0) & (pl.col("response_mean_ns") > 0)
     )
     if frame.is_empty():
         return None
     base = alt.Chart(values(frame)).encode(
-        x=alt.X("ram_bytes:Q", title="RAM for the mapping", **log_axis(frame["ram_bytes"], SIZE, base=2, margin=2)),
+        x=alt.X("ram_bytes:Q", title="RAM", **log_axis(frame["ram_bytes"], SIZE, base=2, margin=2)),
         y=alt.Y(
             "response_mean_ns:Q",
             title="mean response time",

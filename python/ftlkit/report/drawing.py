@@ -6,6 +6,7 @@ places a chart.
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,9 @@ from ftlkit._util import units
 from ftlkit.report.palette import styles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ftlkit.results.document import Json
     from ftlkit.results.outcome import Outcome
 
 HEIGHT = 260
@@ -49,9 +53,17 @@ def over_time(results: Outcome, column: str, title: str, label: str) -> AnyChart
     scaled: dict[str, Any] = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5, labelExpr=label)}
     if max(points) > LOG_FROM * min(points):
         scaled = log_axis(frame[column], label, margin=1.2)
-    y = alt.Y(f"{column}:Q", title=title, **scaled)
-    tip = time_tip(column, title) if label == DURATION else alt.Tooltip(f"{column}:Q", title=title, format=".3f")
-    chart = alt.Chart(values(frame)).mark_line(strokeWidth=1.8, clip=True)
+    y = alt.Y("value:Q", title=title, **scaled)
+    tip = time_tip("value", title) if label == DURATION else alt.Tooltip("value:Q", title=title, format=".3f")
+    labels = frame["label"].unique(maintain_order=True).to_list()
+    keys = [f"r{place}" for place in range(len(labels))]
+    chart = (
+        alt.Chart(_lines(frame, column, dict(zip(labels, keys, strict=True))))
+        .transform_fold([*keys], as_=["key", "value"])
+        .transform_calculate(label=label_of_key(labels))
+        .transform_filter("isValid(datum.value)")
+        .mark_line(strokeWidth=1.8, clip=True)
+    )
     return sized(
         chart.encode(
             x=alt.X(
@@ -66,6 +78,35 @@ def over_time(results: Outcome, column: str, title: str, label: str) -> AnyChart
             tooltip=["label:N", alt.Tooltip("request:Q", format=","), tip],
         )
     )
+
+
+_BY_KEY = "[toNumber(slice(datum.key, 1))]"
+
+
+def label_of_key(labels: Sequence[str]) -> str:
+    """A Vega expression for the run that a folded column is of."""
+    return f"{json.dumps(labels)}{_BY_KEY}"
+
+
+def folded_labels(spec: Json) -> list[str]:
+    """The runs of a chart whose data have a column a run; none of others."""
+    names: list[str] = []
+    for transform in spec.get("transform", []):
+        if transform.get("as") == "label":
+            names = json.loads(transform["calculate"].removesuffix(_BY_KEY))
+    return names
+
+
+def _lines(frame: pl.DataFrame, column: str, keys: dict[str, str]) -> alt.InlineData:
+    """Lines as text with a column a run: a row a point would be most of a page of many runs."""
+    wide = frame.pivot(on="label", index="request", values=column, sort_columns=False).sort("request")
+    rows = [
+        ",".join("" if value is None else f"{value:.5g}" for value in row)
+        for row in wide.select("request", *keys).iter_rows()
+    ]
+    rows.insert(0, ",".join(["request", *keys.values()]))
+    parse = dict.fromkeys(["request", *keys.values()], "number")
+    return alt.InlineData(values="\n".join(rows), format={"type": "csv", "parse": parse})
 
 
 def values(frame: pl.DataFrame) -> alt.InlineData:

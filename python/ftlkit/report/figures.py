@@ -12,6 +12,8 @@ from markupsafe import Markup
 
 from ftlkit._util import units
 from ftlkit.report import charts, wear_charts
+from ftlkit.report.drawing import folded_labels
+from ftlkit.report.palette import CAUSE_COLOURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +57,9 @@ class Figure:
     title: str
     note: str
     legend: str
-    """Which legend belongs to it: `runs`, `causes` or `wear`."""
+    """Which legend belongs to it: `runs` (lines), `areas` (runs as areas), `causes` or `wear`."""
+    entries: list[str]
+    """The runs or causes that have a mark in it."""
     spec: Json
     still: Markup
 
@@ -80,6 +84,13 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
         "Share of requests answered within a time; further left is better, and the top of the curve is the tail.",
         "runs",
         charts.response_cdf,
+    ),
+    (
+        "tail",
+        "The tail of response times",
+        "Response time at each percentile, each nine as wide as the one before; a line ends at its longest response.",
+        "runs",
+        charts.response_tail,
     ),
     (
         "class-latency",
@@ -113,14 +124,14 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
         "ram",
         "RAM against response time",
         "Each run's RAM and its mean response time; lower and further left is better.",
-        "runs",
+        "areas",
         charts.ram,
     ),
     (
         "erases",
         "Erases of blocks",
         "How many blocks were erased how often, each histogram to its own height; dashed: the mean. Narrow is even.",
-        "runs",
+        "areas",
         wear_charts.erases,
     ),
     (
@@ -141,7 +152,7 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
         "price-of-evenness",
         "Evenness against its price",
         "Each run's flash time for a read or write, and the σ of its blocks' erases; lower and further left is better.",
-        "runs",
+        "areas",
         wear_charts.price,
     ),
     (
@@ -222,8 +233,18 @@ def draw(results: Outcome) -> list[Figure]:
         if drawn is not None:
             spec = page_spec(drawn)
             words = note if isinstance(note, str) else note(results)
-            figures.append(Figure(name, title, words, legend, spec, still(name, spec)))
+            figures.append(Figure(name, title, words, legend, _entries(spec, legend), spec, still(name, spec)))
     return figures
+
+
+def _entries(spec: Json, legend: str) -> list[str]:
+    """The runs or causes among a chart's data, in their order."""
+    field = "cause" if legend == "causes" else "label"
+    rows = [row for data in spec["datasets"].values() if isinstance(data, list) for row in data]
+    rows += [{field: label} for label in folded_labels(spec)]
+    order = CAUSE_COLOURS if legend == "causes" else dict.fromkeys(row[field] for row in rows if field in row)
+    present = {row[field] for row in rows if field in row}
+    return [name for name in order if name in present]
 
 
 def page_spec(chart: AnyChart) -> Json:
@@ -234,10 +255,26 @@ def page_spec(chart: AnyChart) -> Json:
     return spec
 
 
+_CELL = r'<path d="([^"]*)" fill="([^"]*)"/>'
+_CELLS = re.compile(f"(?:{_CELL}){{500,}}")
+"""So many areas in a row are the cells of a map, none of which covers another."""
+
+
+def _merged(cells: re.Match[str]) -> str:
+    """The cells as one path a colour: that takes a third of the text."""
+    by_colour: dict[str, list[str]] = {}
+    for path, colour in re.findall(_CELL, cells[0]):
+        by_colour.setdefault(colour, []).append(path)
+    return "".join(f'<path d="{"".join(paths)}" fill="{colour}"/>' for colour, paths in by_colour.items())
+
+
 def still(name: str, spec: dict[str, Any], width: int = STILL_WIDTH) -> Markup:
     """The chart as SVG, to a hundredth of a pixel, with ids that are unique on the page."""
     svg = vl_convert.vegalite_to_svg({**spec, "width": width})
+    # The place of the picture has a text; one for each of its marks would be most of the page.
+    svg = re.sub(r' (?:aria-[a-z]+|role)="[^"]*"', "", svg)
     svg = re.sub(r' (d|transform)="[^"]*"', lambda match: re.sub(r"(\.\d\d)\d+", r"\1", match[0]), svg)
+    svg = _CELLS.sub(_merged, svg)
     for number, old in enumerate(dict.fromkeys(re.findall(r'id="([^"]+)"', svg))):
         svg = re.sub(rf'(id="|url\(#){re.escape(old)}(?=["\)])', rf"\g<1>{name}-still-{number}", svg)
     return Markup(svg)  # noqa: S704 - drawn here; vega escapes the texts

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
-from ftlkit.report.cautions import listed
-from ftlkit.report.load import is_overloaded
+from ftlkit.report.cautions import FILL, MORE, listed
+from ftlkit.report.load import is_overloaded, written_between
+from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json, Lifetime, Run
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload's rate", "erases")
 """Headings of the cells of `rows`: bytes written by then, the final estimate, the run's erases."""
+
+BEYOND = 1.02
+"""By this factor forecasts may pass what write amplification allows: figures have three digits."""
 
 NOT_KEPT_UP = "not kept up with"
 """In place of the time of a life where the run could not write at the workload's rate."""
@@ -58,6 +62,7 @@ def lives(results: Outcome) -> list[str]:
         )
     if len(forecast) > 1:
         sentences += _least_worn(results, [one.label for one in forecast])
+    sentences += _beyond(results, forecast)
     return sentences + _refused({run["label"]: reason for run, endurance in known if (reason := endurance["refusal"])})
 
 
@@ -74,6 +79,64 @@ def _refused(reasons: dict[str, str]) -> list[str]:
         number = numbers[0] if len(set(numbers)) == 1 else listed(numbers)
         sentences.append(f"No lifetime forecast for {listed(list(runs))}: {before}{number}{behind}.")
     return sentences
+
+
+def _beyond(results: Outcome, forecast: list[_Forecast]) -> list[str]:
+    """Forecasts above what write amplification over the whole run allows, each with its reason."""
+    runs = {run["label"]: run for run in results.document["runs"]}
+    flash_bytes = device_of(results.document)["physical_bytes"]
+    sentences = []
+    for one in forecast:
+        run = runs[one.label]
+        endurance, amplification = run.get("endurance"), run["write_amplification"]
+        if one.life["is_measured"] or not amplification or endurance is None:
+            continue
+        allowed = endurance["limit"] * flash_bytes / amplification
+        if one.life["written_bytes"] > BEYOND * allowed:
+            sentences.append(
+                f"{one.label}'s forecast is above the {units.written(allowed)} that its write amplification over the "
+                f"whole run allows (endurance × flash ÷ {units.digits(amplification)}): {_reason(results, run)}."
+            )
+    return sentences
+
+
+def _reason(results: Outcome, run: Run) -> str:
+    """Why a forecast is above that: what the second half of the run did otherwise."""
+    half = _second_half(results, run)
+    whole = run["write_amplification"] or 0.0
+    if half is None:
+        return "this run does not tell why, so take the smaller one"
+    amplification, erased = half
+    if erased * BEYOND < 1:
+        return (
+            f"in the second half of the run only {units.share(erased)} of the pages programmed were erased, since "
+            f"erased blocks were left. It comes out too late: fill the device first ({FILL}), or replay more "
+            f"requests ({MORE})"
+        )
+    if amplification * BEYOND < whole:
+        return (
+            "forecasts take the rate of the second half of the run, in which write amplification was "
+            f"{units.digits(amplification)}"
+        )
+    return "this run does not tell why, so take the smaller one"
+
+
+def _second_half(results: Outcome, run: Run) -> tuple[float, float] | None:
+    """Write amplification in the second half, and erased pages over programmed ones."""
+    series = run["series"]
+    written_bytes = written_between(series.get("host_written_bytes") or [])
+    first = len(written_bytes) // 2
+    programmed_bytes = sum(
+        amplification * written
+        for amplification, written in zip(series["write_amplification"][first:], written_bytes[first:], strict=True)
+        if amplification is not None
+    )
+    if not first or not programmed_bytes or not sum(written_bytes[first:]):
+        return None
+    geometry = device_of(results.document)["geometry"]
+    block_bytes = geometry["pages_per_block"] * geometry["page_size_bytes"]
+    erased_bytes = (series["erases"][-1] - series["erases"][first - 1]) * block_bytes
+    return programmed_bytes / sum(written_bytes[first:]), erased_bytes / programmed_bytes
 
 
 def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:

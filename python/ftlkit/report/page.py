@@ -8,13 +8,14 @@ Colours follow the reader's light or dark setting through CSS; the charts inheri
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
 import jinja2
 import vl_convert
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ftlkit._util import units
 from ftlkit.report import facts, figures, life, tables, wear_charts
@@ -25,6 +26,7 @@ from ftlkit.results.columns import METRICS
 from ftlkit.study import toml
 
 if TYPE_CHECKING:
+    from ftlkit.results.document import Json
     from ftlkit.results.outcome import Outcome
 
 
@@ -33,6 +35,7 @@ def page(results: Outcome) -> str:
     document = results.document
     seen = {operation["cause"] for run in document["runs"] for operation in run["operations"] if operation["count"]}
     seen |= set(results.waiting["cause"])
+    prepared = facts.preparation(document)
     return template("page.html.j2").render(
         title=document["study"].get("name") or f"Translation layers on {document['workload']['name']}",
         document=document,
@@ -57,12 +60,26 @@ def page(results: Outcome) -> str:
         wear_stops=wear_charts.wear_stops(results),
         asked=facts.asked(results),
         device_line=facts.device_line(document),
+        preparation=f"{prepared[0].upper()}{prepared[1:]}",
+        downs=_downs(results),
         study=toml.written(document["study"]),
         css=style(),
         script=own_script(),
         vega=drawing_script(),
         units=units,
     )
+
+
+def _downs(results: Outcome) -> Json:
+    """The tables with a column a run, for narrow screens."""
+    counts = ("reads", "programs", "erases", "flash time")
+    return {
+        "responses": tables.down(tables.responses(results), [*tables.RESPONSES.values()], "kind"),
+        "wear": tables.down(tables.wear(results), [*tables.WEAR.values()]),
+        "life": tables.down(life.rows(results), life.COLUMNS),
+        "operations": tables.down(tables.operations(results), counts, "cause"),
+        "classes": tables.down(tables.classes(results), tables.CLASS_COLUMNS, "name"),
+    }
 
 
 def fragment(results: Outcome) -> str:
@@ -76,6 +93,7 @@ def template(name: str) -> jinja2.Template:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters["json_script"] = _json_script
+    environment.filters["breakable"] = _breakable
     return environment.from_string(_asset(name))
 
 
@@ -91,6 +109,11 @@ def own_script() -> Markup:
 
 def _asset(name: str) -> str:
     return (resources.files("ftlkit.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _breakable(name: str) -> Markup:
+    """A stack's name that may go on in the next line behind each part and setting."""
+    return Markup(re.sub("([:+])", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped just here
 
 
 def _json_script(value: object) -> Markup:

@@ -11,6 +11,8 @@ from ftlkit.results.derived import CLASSES, waiting
 from ftlkit.results.metric import HIGHER, Metric
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ftlkit.results.document import Json, Run
     from ftlkit.results.outcome import Outcome
 
@@ -33,7 +35,7 @@ def runs(results: Outcome) -> Json:
     for run in runs:
         cells = [_cell(metric, run, best[metric.name]) for metric in shown]
         rows.append({"label": run["label"], "cells": cells})
-    return {"columns": shown, "rows": rows}
+    return {"columns": shown, "rows": rows, "down": down(rows, [metric.heading for metric in shown])}
 
 
 def _best(metric: Metric, runs: list[Run]) -> str | None:
@@ -55,6 +57,36 @@ def _cell(metric: Metric, run: Run, best: str | None) -> Json:
         else ""
     )
     return cell
+
+
+PHONE_RUNS = 4
+"""Runs beside each other on a phone: a fifth column would not fit 400 pixels."""
+
+
+def down(rows: Sequence[Json], headings: Sequence[str], group: str = "") -> list[Json]:
+    """A table with a column a run and a line a heading, for narrow screens, a few runs a part.
+
+    `group` is the key of what tells rows of one run apart; each of its values has lines of its own.
+    """
+    labels = list(dict.fromkeys(row["label"] for row in rows))
+    names = list(dict.fromkeys(row.get(group, "") for row in rows))
+    cells = {(row["label"], row.get(group, "")): row["cells"] for row in rows}
+    parts = []
+    for first in range(0, len(labels), PHONE_RUNS):
+        mine = labels[first : first + PHONE_RUNS]
+        groups = [
+            {
+                "name": name,
+                "lines": [
+                    (heading, [cells[label, name][place] if (label, name) in cells else "" for label in mine])
+                    for place, heading in enumerate(headings)
+                ],
+            }
+            for name in names
+            if any((label, name) in cells for label in mine)
+        ]
+        parts.append({"labels": mine, "groups": groups})
+    return parts
 
 
 RESPONSES = {"mean": "mean"} | {key: heading for key, _, heading in TAIL}

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
-from ftlkit.report.cautions import cautions, cheap, names, ranks_by_p99
+from ftlkit.report.cautions import cautions, cheap, listed, names, ranks_by_p99
 from ftlkit.report.evenness import evenness
 from ftlkit.report.life import lives
 from ftlkit.report.load import bottleneck, is_overloaded, offered
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
 from ftlkit.results.columns import METRICS
+from ftlkit.results.derived import buffer_ram
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Run
@@ -78,6 +79,7 @@ def verdict(results: Outcome) -> Verdict:
         [work(run) for run in runs],
         [
             *(_costs(runs, ahead) if len(runs) > 1 else [_ram_alone(runs[0])]),
+            *_buffers(runs),
             *_mounts(runs),
             *_otherwise(runs, ahead),
             *_caches(runs),
@@ -176,12 +178,18 @@ def _leader(runs: list[Run], *, is_all: bool) -> str:
         start = f"{first['label']} answers fastest: {fastest} on average, {_faster(runs[1], first)}"
     if len(runs) > max(2, len(level)):
         slowest = [run for run in runs if units.duration(mean(run)) == units.duration(mean(runs[-1]))]
-        start += f" and {_faster(runs[-1], first, slowest)}, the slowest"
+        start += f" and {_faster(runs[-1], first, slowest)}{_slowest(runs, slowest)}"
     if not ranks_by_p99(runs):
         return f"{_begun(start)}. {_UNRANKED}" if is_all else f"Of those that keep up, {start}. {_UNRANKED}"
     if is_all:
         return f"{_begun(start)}. {_begun(_tail(runs))}"
     return f"Of those that keep up, {start}. Of these, {_tail(runs)}"
+
+
+def _slowest(runs: list[Run], slowest: list[Run]) -> str:
+    """That they are slowest: not said where another is so close that an accident may decide."""
+    others = [mean(run) for run in runs if run not in slowest]
+    return ", the slowest on average" if max(others) * CLOSE < mean(runs[-1]) else ""
 
 
 def _to(level: list[Run]) -> str:
@@ -264,6 +272,12 @@ def _beside(run: Run, first: Run, ahead: list[Run]) -> str:
         return " for the same mean response" if factor == units.factor(1.0) else f" at {factor} the mean response"
     mine, best = _served(run), _served(first)
     return f" and serves {units.factor(mine / best)} the requests a second" if mine and best else ""
+
+
+def _buffers(runs: list[Run]) -> list[str]:
+    """What the write buffers take of the RAM: as much as they are given, whatever the mapping."""
+    taken = [f"{units.size(ram)} under {run['label']}" for run in runs if (ram := buffer_ram(run))]
+    return [f"Of this RAM the write buffer takes {listed(taken)}."] if taken else []
 
 
 def _mounts(runs: list[Run]) -> list[str]:

@@ -211,3 +211,8 @@ def erases_cv(run: Run) -> float | None:
     """Coefficient of variation of the blocks' erase counts; null without erases."""
     wear = run["erases"]
     return wear["std"] / wear["mean"] if wear["mean"] else None
+
+
+def buffer_ram(run: Run) -> int:
+    """RAM that the write buffer takes, in bytes; 0 without one."""
+    return sum(part["ram_bytes"] for part in run["footprint"]["structures"] if part["name"] == "write buffer")
