@@ -174,7 +174,12 @@ impl Rule {
         if below(full) > 0.0 { 1.0 - below(threshold) / below(full) } else { 0.0 }
     }
 
+    /// The threshold after a migration. It stays where no request has been answered since the one
+    /// before, as while a device is prepared: neither equation is known then.
     fn adjusted(&mut self, now: u32, full: u32) -> u32 {
+        if self.responses.count == 0 {
+            return now;
+        }
         if now == full {
             self.at_full = self.responses.value().or(self.at_full);
             self.since_full = 0;
@@ -243,6 +248,17 @@ mod tests {
             threshold.answered(&Request::new(Lpn::new(0), 1), Nanos(105_000));
             assert_eq!(threshold.loss(), Some(0.05));
         }
+    }
+
+    #[test]
+    fn it_stays_while_no_response_is_known() {
+        let mut threshold = dynamic("0.03", "least");
+        (0..64).for_each(|pages| threshold.placed(pages));
+        (0..100).for_each(|_| threshold.on_migrated());
+        assert_eq!(threshold.pages(), 64);
+        assert_eq!(epoch(&mut threshold, 100), 60);
+        threshold.on_migrated();
+        assert_eq!(threshold.pages(), 60);
     }
 
     /// No block has 60 pages or more, so the first step saves nothing; 16 would save all.
