@@ -96,7 +96,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
         "family": family,
         "parameters": {"cmt": "65536"} if label == "dftl" else {},
         "seed": 1,
-        "verified": None,
+        "proved": None,
         "event_hash": f"{seed:016x}",
         "requests": {"read": 20_000, "write": 30_000, "trim": 0, "flush": 0},
         "simulated_ns": 410 * 10**9,

@@ -69,8 +69,9 @@ pub struct RunResult {
     pub parameters: BTreeMap<String, String>,
     /// The study's seed.
     pub seed: u64,
-    /// True for a run that passed the oracle; null for one that was not asked to.
-    pub verified: Option<bool>,
+    /// What `verify` proved, in words: this run, and one clean power cut after a flush at its end.
+    /// Null for a run that was not asked to.
+    pub proved: Option<&'static str>,
     /// Hash of every flash operation with its address, cause and completion, in hexadecimal: equal
     /// runs have equal hashes.
     pub event_hash: String,

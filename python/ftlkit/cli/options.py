@@ -233,7 +233,7 @@ _OF_STUDIES = {
     ),
     "samples": _Option("Points of the time series.", _DEVICE, metavar="N"),
     "seed": _Option("Master seed: every random choice derives from it.", _DEVICE, metavar="N"),
-    "verify": _Option("Check every read against an oracle.", _DEVICE),
+    "verify": _Option("Check every read of this run against an oracle, and one power cut after a flush.", _DEVICE),
     "classes": _Option("Report waiting and service times of flash operations by class.", _DEVICE),
     "title": _Option("Title of the report.", _OUT, metavar="TEXT"),
 }

@@ -90,7 +90,7 @@ def _host(document: Document) -> list[str]:
         loop,
         preparation(document),
         f"seed {study.get('seed')}",
-        _verified(document),
+        _proved(document),
     ]
     return [*lines, f"ftlkit {document['ftlkit']}"]
 
@@ -164,10 +164,11 @@ def changes(document: Document) -> list[str]:
     return [f"{fact[0].upper()}{fact[1:]}" for fact in facts]
 
 
-def _verified(document: Document) -> str:
-    runs = document["runs"]
-    if runs and all(run["verified"] for run in runs):
-        return "verified: an oracle compared every page read with the last one written"
+def _proved(document: Document) -> str:
+    proofs = [run.get("proved") for run in document["runs"]]
+    if proofs and all(proofs):
+        proved = "; or ".join(dict.fromkeys(str(proof) for proof in proofs))
+        return f"checked against the oracle, which compared every page read with the last one written: {proved}"
     return "not checked against the oracle; --verify does so, and takes longer"
 
 

@@ -488,11 +488,11 @@ _RUN = (
         "utilisation.controller",
     ),
     Metric(
-        "verified",
-        "true when an oracle checked every read; null when it was not asked to",
+        "proved",
+        "what --verify proved: this run, and one clean power cut after a flush; null when it was not asked to",
         "",
-        _SWITCH,
-        "verified",
+        _TEXT,
+        "proved",
     ),
     Metric(
         "mount_reads",

@@ -383,8 +383,10 @@ class Run(TypedDict):
     """Every parameter with its value; of parts behind the mapping as `part.parameter`."""
     seed: int
     """The study's seed."""
-    verified: bool | None
-    """True for a run that passed the oracle; null for one that was not asked to."""
+    proved: str | None
+    """What `verify` proved, in words: this run, and one clean power cut after a flush at its
+    end. Null for a run that was not asked to.
+    """
     event_hash: str
     """Hash of every flash operation with its address, cause and completion, in hexadecimal:
     equal runs have equal hashes.

@@ -74,6 +74,11 @@ pub(crate) fn run(
     }
 }
 
+/// What a run that passed the oracle proves, and no more: other workloads, cuts in the middle and
+/// failing flash are torture's.
+const PROVED_WITH_CUT: &str = "this run, one clean cut after a flush";
+const PROVED_READ_ONLY: &str = "this run, until the device was read-only; no cut";
+
 struct Run<'a, S: Store, W> {
     experiment: &'a Experiment,
     plan: &'a Plan,
@@ -170,7 +175,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         // A device that takes no writes any more cannot flush its trims either, and some of them
         // would come back.
         let mount = if self.host.ftl().spares().admit().is_ok() { Some(self.mount()?) } else { None };
-        Ok(RunResult { mount, ..result })
+        let proved = Some(if mount.is_some() { PROVED_WITH_CUT } else { PROVED_READ_ONLY });
+        Ok(RunResult { proved, mount, ..result })
     }
 
     /// Cuts the power and mounts the device again; what it holds must be the same.
@@ -454,7 +460,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             family: plan.resolved.mapping().entry.family.into(),
             parameters: plan.parameters(),
             seed: experiment.seed,
-            verified: experiment.verify.then_some(true),
+            proved: None,
             event_hash: format!("{:016x}", host.flash().event_hash()),
             requests: RequestCounts { read, write, trim, flush },
             skipped_requests: experiment.skip,

@@ -65,7 +65,7 @@ fn a_verified_run_does_what_a_lean_one_does() {
     let lean = results(MIXED);
     let verified = results(&MIXED.replace("samples = 50", "samples = 50\nverify = true"));
     for (lean, verified) in lean.runs.iter().zip(&verified.runs) {
-        assert_eq!((lean.verified, verified.verified), (None, Some(true)));
+        assert_eq!((lean.proved, verified.proved), (None, Some("this run, one clean cut after a flush")));
         assert_eq!(lean.event_hash, verified.event_hash, "{}", lean.label);
         assert_eq!(lean.operations, verified.operations);
         assert_eq!(lean.response_ns, verified.response_ns);
