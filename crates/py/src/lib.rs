@@ -10,6 +10,11 @@ mod catalogue;
 mod control;
 mod error;
 mod live_device;
+#[cfg(feature = "fuse")]
+mod mounted;
+#[cfg(not(feature = "fuse"))]
+#[path = "without_fuse.rs"]
+mod mounted;
 mod own;
 mod study;
 mod tools;
@@ -25,6 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     catalogue::register(module)?;
     live_device::register(module)?;
+    mounted::register(module)?;
     own::register(module)?;
     study::register(module)?;
     tools::register(module)?;

@@ -1,11 +1,10 @@
-//! The live device: images, and servers and mounts that run until they are stopped.
+//! The live device: images, and servers that run until they are stopped.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use live::{CreateText, ServeText};
-use mount::MountText;
 use pyo3::prelude::*;
 
 use crate::error::{Failure, json, parse};
@@ -64,7 +63,7 @@ impl Server {
 }
 
 /// Waits at most so many seconds for something to be so; whether it is.
-fn wait_for(seconds: f64, is_so: impl Fn() -> bool) -> bool {
+pub(crate) fn wait_for(seconds: f64, is_so: impl Fn() -> bool) -> bool {
     let until = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
     while !is_so() {
         if Instant::now() >= until {
@@ -108,62 +107,9 @@ impl Server {
     }
 }
 
-/// An image that is mounted. It runs in threads of its own from its making until it is stopped.
-#[pyclass(frozen, module = "ftlkit._native")]
-struct Mounted {
-    ready: String,
-    running: Mutex<Option<mount::Mounted>>,
-}
-
-impl Mounted {
-    fn running(&self) -> std::sync::MutexGuard<'_, Option<mount::Mounted>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[pymethods]
-impl Mounted {
-    #[new]
-    fn new(py: Python<'_>, options_json: &str) -> PyResult<Self> {
-        let start = || -> Result<Self, Failure> {
-            let options = parse::<MountText>("the options of the mount", options_json)?.check()?;
-            let mounted = mount::Mounted::start(&options)?;
-            Ok(Self { ready: json(mounted.ready())?, running: Mutex::new(Some(mounted)) })
-        };
-        Ok(py.detach(start)?)
-    }
-
-    /// Where it is mounted and what there is (JSON).
-    fn ready(&self) -> &str {
-        &self.ready
-    }
-
-    /// Wait at most so many seconds; whether it has ended by itself, as when somebody unmounts it.
-    fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
-        py.detach(|| wait_for(seconds, || self.running().as_ref().is_none_or(mount::Mounted::has_ended)))
-    }
-
-    /// What has happened since the last call that the user is to be told, if something has.
-    fn notice(&self) -> Option<String> {
-        self.running().as_ref().and_then(mount::Mounted::notice)
-    }
-
-    /// Unmount, make everything safe and stop; what was saved (JSON). Raises why it ended by
-    /// itself, if it did.
-    fn stop(&self, py: Python<'_>) -> PyResult<String> {
-        let stop = || -> Result<String, Failure> {
-            let mounted = self.running().take();
-            let mounted = mounted.ok_or_else(|| Failure::User("the image was unmounted already".into()))?;
-            json(&mounted.stop()?)
-        };
-        Ok(py.detach(stop)?)
-    }
-}
-
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Server>()?;
-    module.add_class::<Mounted>()?;
     module.add_function(wrap_pyfunction!(image_create, module)?)?;
     module.add_function(wrap_pyfunction!(image_info, module)?)?;
     module.add_function(wrap_pyfunction!(image_check, module)?)?;
