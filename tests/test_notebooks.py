@@ -29,7 +29,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     yield
     for name in {scheme["name"] for scheme in fk.schemes()} - set(catalogue.built_in()):
-        _native.forget_ftl(name)
+        _native.forget_part(name)
     for name in _native.own_policies():
         assert _native.forget_victims(name)
 

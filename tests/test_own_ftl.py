@@ -15,14 +15,13 @@ import pytest
 import ftlkit as fk
 from ftlkit import _native
 from ftlkit.api import catalogue
+from ftlkit.own.ftl import Ftl
 from ftlkit.own.loading import load, registered_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from typer.testing import Result
-
-    from ftlkit.own.ftl import Ftl
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "own_ftl.py"
 SMALL = "1x1x1x12x4x512"
@@ -33,13 +32,14 @@ def _own_are_forgotten() -> Iterator[None]:
     """What a test registers is not there for others: torture takes every FTL that there is."""
     yield
     for name in set(catalogue.names()) - set(catalogue.built_in()):
-        assert _native.forget_ftl(name)
+        assert _native.forget_part(name)
+    sys.modules.pop("own_ftl", None)
 
 
 @pytest.fixture
 def simple() -> type[Ftl]:
     """The FTL of the example."""
-    return load(str(EXAMPLE), "Simple")
+    return load(str(EXAMPLE), "Simple", Ftl)
 
 
 def found(scheme: type[Ftl], *, minutes: float = 0.1, seed: int = 3) -> str:
@@ -137,36 +137,68 @@ def test_the_example_survives_torture_with_cuts_and_failing_flash(simple: type[F
     assert scheme["faults"]["failed_programs"] > 0
 
 
-def test_a_block_that_is_erased_before_its_pages_are_copied_is_found(simple: type[Ftl]) -> None:
-    class ErasesFirst(simple):  # type: ignore[misc, valid-type]
-        def collect(self, flash: fk.Flash) -> None:
-            victim = min((b for b in self.valid if b not in (self.open, *self.free)), key=self.valid.get)
-            with flash.cause("collection"):
-                pages = [(flash.read(ppn), ppn) for ppn in self.pages_of(victim) if ppn in self.needed]
-                flash.erase(victim)
-                self.free.append(victim)
-                for page, ppn in pages:
-                    to = self.next_page(flash, reserve=1)
-                    flash.program(to, page)
-                    self.point(list(self.needed[ppn]), to)
+PLANTED = {
+    "erases-before-it-copies": """
+class Wrong(Simple):
+    def collect(self, flash):
+        victim = min((b for b in self.valid if b not in (self.open, *self.free)), key=self.valid.get)
+        with flash.cause("collection"):
+            pages = [(flash.read(ppn), ppn) for ppn in self.pages_of(victim) if ppn in self.needed]
+            flash.erase(victim)
+            self.free.append(victim)
+            for page, ppn in pages:
+                to = self.next_page(flash, reserve=1)
+                flash.program(to, page)
+                if ppn in self.trims:
+                    self.trims.add(to)
+                self.point(list(self.needed[ppn]), to)
+""",
+    "loses-the-tag-of-a-trim": """
+class Wrong(Simple):
+    gone = frozenset()
 
-    message = found(ErasesFirst)
-    assert re.search(r"erases-first breaks promise [34]", message)
+    def read(self, flash, lpn):
+        return None if lpn in self.gone else super().read(flash, lpn)
+
+    def write(self, flash, lpn, page):
+        super().write(flash, lpn, page)
+        self.gone -= {lpn}
+
+    def trim(self, flash, lpn, pages):
+        super().trim(flash, lpn, 1)
+        self.gone |= set(range(lpn + 1, lpn + pages))
+""",
+    "believes-an-old-map-after-a-cut": """
+class Wrong(Simple):
+    def recover(self, flash):
+        for block in self.valid:
+            for ppn in self.pages_of(block):
+                tag = flash.scan(ppn)
+                if tag and tag.role in ("data", "collected") and tag.lpn not in self.where:
+                    self.point([tag.lpn], ppn)
+        self.free = [block for block, pages in self.valid.items() if pages == 0]
+        for block in self.free:
+            flash.erase(block)
+""",
+}
 
 
-def test_a_copy_that_looks_newer_than_a_later_write_is_found(simple: type[Ftl]) -> None:
-    class OldestWins(simple):  # type: ignore[misc, valid-type]
-        def recover(self, flash: fk.Flash) -> None:
-            for block in self.valid:
-                for ppn in self.pages_of(block):
-                    tag = flash.scan(ppn)
-                    if tag and tag.role == "data" and tag.lpn not in self.where:
-                        self.point([tag.lpn], ppn)
-            self.free = [block for block, pages in self.valid.items() if pages == 0]
-            for block in self.free:
-                flash.erase(block)
-
-    assert "oldest-wins breaks promise 3" in found(OldestWins)
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_told_with_page_copies_and_rule(
+    bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(EXAMPLE.parent)
+    (tmp_path / "mine.py").write_text("from own_ftl import Simple\n\n" + PLANTED[bug])
+    report = fk.torture(f"{tmp_path / 'mine.py'}:Wrong", minutes=0.1, seed=3, geometry=[SMALL], threads=1)
+    finding = report["schemes"][0]["findings"][0]
+    rule = r"wrong breaks promise (3 \(power cuts|4 \(failing flash) .*\).* at request \d+"
+    assert re.search(rule, finding["message"]), finding["message"]
+    told = "\n".join(finding["explanation"])
+    assert re.search(r"the power was cut at the (program|erase)|(program|erase) of .* could not be", told), told
+    copies = re.search(r"(?:no page|one page|\d+ pages) on flash names? LPN (\d+)", told)
+    assert copies is not None, told
+    assert f"LPN {copies[1]} should" in finding["message"] or f"(w{copies[1]}+" in finding["message"]
+    assert "last flash operations:" in told
 
 
 def test_an_exception_is_told_with_the_line_of_its_source(simple: type[Ftl]) -> None:
@@ -321,7 +353,7 @@ def test_a_wear_policy_over_it_is_refused(simple: type[Ftl]) -> None:
 
 
 def test_a_loaded_file_stays_out_of_the_way_of_modules() -> None:
-    load(str(EXAMPLE), "Simple")
+    load(str(EXAMPLE), "Simple", Ftl)
     assert "own_ftl" not in sys.modules
 
 
@@ -362,7 +394,7 @@ def test_a_finding_names_the_cut_and_the_copies_and_replays_elsewhere(
     lpn = done.stdout.partition("LPN ")[2].split()[0]
     assert re.search(rf"(no page|one page|\d+ pages) on flash names? LPN {lpn}", done.stdout)
     pasted = next(line for line in done.stdout.splitlines() if line.startswith("ftlkit torture --ftl"))
-    assert _native.forget_ftl("forgetful")
+    assert _native.forget_part("forgetful")
     again = call(*shlex.split(pasted)[1:], "--explain")
     assert again.exit_code == 1, again.output
     assert "The last flash operations:" in again.stdout

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ftlkit.own.ftl import Ftl, Parameter
     from ftlkit.own.loading import forget
     from ftlkit.own.plugins import Plugin, plugins
-    from ftlkit.own.policies import VictimPolicy, WriteClassifier
+    from ftlkit.own.policies import EvictionPolicy, VictimPolicy, WearPolicy, WriteClassifier
     from ftlkit.results.results import RUN_COLUMNS, Results, load
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "Advice",
     "Device",
     "EraseFailed",
+    "EvictionPolicy",
     "Flash",
     "FlashDevice",
     "FlashError",
@@ -76,6 +77,7 @@ __all__ = [
     "Uncorrectable",
     "UserError",
     "VictimPolicy",
+    "WearPolicy",
     "WriteClassifier",
     "__version__",
     "advise",

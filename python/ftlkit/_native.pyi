@@ -223,14 +223,44 @@ def register_classifier(cls: type, name: str, origin: str) -> None:
 def forget_classifier(name: str) -> bool:
     """Take a write classifier out of the list again; tells whether it was there."""
 
+@final
+class Blocks:
+    """What is known of all blocks, while a wear policy's next_move runs."""
+
+    def __len__(self) -> int: ...
+    def use_of(self, block: int) -> str:
+        """What a block is used for.
+
+        `free`, `bad`, or what it was taken for: `data`, `collected`, `translation`, `log`, `merge`,
+        `relocated`, `levelled`, `reserve`.
+        """
+
+    def erases(self, block: int) -> int:
+        """How often a block was erased."""
+
+    def domain_of(self, block: int) -> int:
+        """The domain in which a block's content stays when it is moved: its die under a page map."""
+
+def register_eviction(cls: type, name: str, story: str, source: str, origins: dict[str, str]) -> None:
+    """Register a class as a write buffer, in place of one of Python's of the same name.
+
+    `origins` names the methods that the class has of its own, each with file and line.
+    """
+
+def register_wear(cls: type, name: str, story: str, source: str, origins: dict[str, str]) -> None:
+    """Register a class as a wear policy, in place of one of Python's of the same name.
+
+    `origins` names the methods that the class has of its own, each with file and line.
+    """
+
 def own_policies() -> list[str]:
-    """The names of the registered policies: victim policies, then write classifiers."""
+    """The names of the registered policies: victim policies, classifiers, wear policies, buffers."""
 
 def overdue_calls() -> list[int]:
     """The threads whose calls of an FTL last longer than they may; each call is named once."""
 
-def forget_ftl(name: str) -> bool:
-    """Take a registered class out of the list again; tells whether it was there."""
+def forget_part(name: str) -> bool:
+    """Take a translation layer, wear policy or write buffer out again; tells whether it was there."""
 
 def register_ftl(cls: type, name: str, story: str, source: str, parameters: str) -> None:
     """Register a class as a translation layer, in place of one of Python's of the same name.

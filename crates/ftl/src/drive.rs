@@ -56,7 +56,10 @@ impl<D: Device> Drive<D> {
     pub fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         match self.backend() {
             (None, backend) => backend.mapping.read(flash, request, out),
-            (Some(buffer), backend) => buffer.read(backend.mapping, flash, request, out),
+            (Some(buffer), backend) => {
+                buffer.read(backend.mapping, flash, request, out)?;
+                buffer.admit_policy()
+            }
         }
     }
 
@@ -65,7 +68,8 @@ impl<D: Device> Drive<D> {
     #[inline]
     pub fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         if let (Some(buffer), mut backend) = self.backend() {
-            return buffer.write(&mut backend, flash, request, data);
+            buffer.write(&mut backend, flash, request, data)?;
+            return buffer.admit_policy();
         }
         self.mapping.write(flash, request, data)?;
         self.wear.as_ref().map_or(Ok(()), |wear| wear.on_write(&mut *self.mapping, flash, request))
@@ -77,7 +81,7 @@ impl<D: Device> Drive<D> {
         if let Some(buffer) = &mut self.write_buffer {
             buffer.trim(flash, request);
         }
-        Ok(())
+        self.admit_policies()
     }
 
     /// Makes everything acknowledged survive a power cut.
@@ -85,7 +89,21 @@ impl<D: Device> Drive<D> {
         if let (Some(buffer), mut backend) = self.backend() {
             buffer.flush(&mut backend, flash)?;
         }
-        self.mapping.flush(flash)
+        self.mapping.flush(flash)?;
+        self.admit_policies()
+    }
+
+    /// Ends the run if the wear policy or that of the buffer says that something went wrong in it.
+    fn admit_policies(&mut self) -> Result<(), FtlError> {
+        if let Some(message) = self.wear_failure() {
+            return Err(FtlError::Failed { message });
+        }
+        self.write_buffer.as_mut().map_or(Ok(()), WriteBuffer::admit_policy)
+    }
+
+    /// What the wear policy says that went wrong in it since it was last asked.
+    pub(crate) fn wear_failure(&mut self) -> Option<String> {
+        self.wear.as_ref().and_then(|wear| wear.failure(&mut *self.mapping))
     }
 
     /// Announces a request to come, so that the mapping can ask for the memory that it will touch.
@@ -129,7 +147,8 @@ impl<D: Device> Drive<D> {
 
     /// Offers `budget` of idle time for background work, which nobody waits for.
     pub fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
-        flash.in_background(|flash| self.mapping.idle(flash, budget))
+        flash.in_background(|flash| self.mapping.idle(flash, budget))?;
+        self.admit_policies()
     }
 
     /// Empties a block; see [`Mapping::relocate_block`].

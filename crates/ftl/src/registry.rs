@@ -19,7 +19,7 @@ use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::page_map::machine::PageMap;
 use crate::engines::shared_ram::SharedRam;
 use crate::port::cause::Cause;
-use crate::port::error::{ConfigError, RecoverError};
+use crate::port::error::{ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 use crate::registry::registered::MappingRegistration;
@@ -58,8 +58,8 @@ pub fn entries(kind: PartKind) -> Vec<&'static Entry> {
 fn builtin_entries(kind: PartKind) -> Vec<&'static Entry> {
     match kind {
         PartKind::Mapping => MAPPINGS.iter().collect(),
-        PartKind::WearPolicy => WEAR_POLICIES.iter().map(|kind| kind.entry).collect(),
-        PartKind::Buffer => BUFFERS.iter().map(|kind| kind.entry).collect(),
+        PartKind::WearPolicy => builtin_wear_policies().iter().map(|kind| kind.entry).collect(),
+        PartKind::Buffer => builtin_buffers().iter().map(|kind| kind.entry).collect(),
     }
 }
 
@@ -82,9 +82,9 @@ pub fn replace_mapping(registration: MappingRegistration) -> Result<(), ConfigEr
     registration.replace(taken)
 }
 
-/// Takes a registered mapping out of the list. Drives that were built before stay as they are.
-/// Tells whether it was registered; a built-in one is not, and stays.
-pub fn forget_mapping(name: &str) -> bool {
+/// Takes a registered part out of the list, of whatever kind. Drives that were built before stay as
+/// they are. Tells whether it was registered; a built-in one is not, and stays.
+pub fn forget_part(name: &str) -> bool {
     registered::forget(name)
 }
 
@@ -136,6 +136,20 @@ pub fn register_wear_policy<W: WearScheme>() -> Result<(), ConfigError> {
 /// Adds a write buffer to the list; errors as with [`register_mapping`].
 pub fn register_buffer<B: BufferScheme>() -> Result<(), ConfigError> {
     registered::add_buffer(BufferKind::of::<B>(), builtin_kind(B::ENTRY.name))
+}
+
+/// Adds a wear policy in place of a registered one of the same name, if there is one. Drives that
+/// were built before stay as they are. Errors as with [`register_mapping`].
+pub fn replace_wear_policy(kind: WearKind) -> Result<(), ConfigError> {
+    let taken = builtin_kind(kind.entry.name);
+    registered::replace_wear_policy(kind, taken)
+}
+
+/// Adds a write buffer in place of a registered one of the same name, as [`replace_wear_policy`]
+/// does.
+pub fn replace_buffer(kind: BufferKind) -> Result<(), ConfigError> {
+    let taken = builtin_kind(kind.entry.name);
+    registered::replace_buffer(kind, taken)
 }
 
 /// All mappings.
@@ -224,7 +238,9 @@ pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Dri
     let layout = &resolved.with_wear(layout);
     let Chosen { entry, values, .. } = resolved.mapping();
     let mapping = builder::<D>(entry)?.format(layout, values)?;
-    resolved.with_write_buffer(Drive::new(mapping, layout), layout)
+    let mut drive = Drive::new(mapping, layout);
+    drive.wear_failure().map_or(Ok(()), |message| Err(ConfigError(message)))?;
+    resolved.with_write_buffer(drive, layout)
 }
 
 /// Brings a stack back on a device that it has used before, after any power cut.
@@ -239,7 +255,9 @@ pub fn recover<D: Device + 'static>(
     let builder = builder::<D>(entry)?;
     flash.with_cause(Cause::Recovery, |flash| {
         let mapping = builder.recover(layout, values, flash)?;
-        Ok(resolved.with_write_buffer(Drive::new(mapping, layout), layout)?)
+        let mut drive = Drive::new(mapping, layout);
+        drive.wear_failure().map_or(Ok(()), |message| Err(FtlError::Failed { message }))?;
+        Ok(resolved.with_write_buffer(drive, layout)?)
     })
 }
 
@@ -265,12 +283,12 @@ impl Resolved {
 
 /// All wear policies, the built-in ones first.
 fn wear_kinds() -> Vec<WearKind> {
-    WEAR_POLICIES.iter().copied().chain(registered::wear_policies()).collect()
+    builtin_wear_policies().into_iter().chain(registered::wear_policies()).collect()
 }
 
 /// All write buffers, the built-in ones first.
 fn buffer_kinds() -> Vec<BufferKind> {
-    BUFFERS.iter().copied().chain(registered::buffers()).collect()
+    builtin_buffers().into_iter().chain(registered::buffers()).collect()
 }
 
 fn buffer_kind(entry: &Entry) -> Option<BufferKind> {
@@ -316,24 +334,30 @@ schemes![
     SharedRam<Jtl>,
 ];
 
-const WEAR_POLICIES: &[WearKind] = &[
-    WearKind::of::<wear::none::NoLevelling>(),
-    WearKind::of::<wear::dynamic::Dynamic>(),
-    WearKind::of::<wear::static_levelling::StaticLevelling>(),
-    WearKind::of::<wear::bet::Bet>(),
-    WearKind::of::<wear::lazy::Lazy>(),
-    WearKind::of::<wear::dual_pool::DualPool>(),
-    WearKind::of::<wear::rejuvenator::Rejuvenator>(),
-    WearKind::of::<wear::owl::Owl>(),
-    WearKind::of::<wear::saw::Saw>(),
-];
+/// The built-in wear policies, in the order in which tables show them.
+fn builtin_wear_policies() -> [WearKind; 9] {
+    [
+        WearKind::of::<wear::none::NoLevelling>(),
+        WearKind::of::<wear::dynamic::Dynamic>(),
+        WearKind::of::<wear::static_levelling::StaticLevelling>(),
+        WearKind::of::<wear::bet::Bet>(),
+        WearKind::of::<wear::lazy::Lazy>(),
+        WearKind::of::<wear::dual_pool::DualPool>(),
+        WearKind::of::<wear::rejuvenator::Rejuvenator>(),
+        WearKind::of::<wear::owl::Owl>(),
+        WearKind::of::<wear::saw::Saw>(),
+    ]
+}
 
-const BUFFERS: &[BufferKind] = &[
-    BufferKind::of::<write_buffer::lru::Lru>(),
-    BufferKind::of::<write_buffer::fifo::Fifo>(),
-    BufferKind::of::<write_buffer::fab::Fab>(),
-    BufferKind::of::<write_buffer::bplru::Bplru>(),
-];
+/// The built-in write buffers, in the order in which tables show them.
+fn builtin_buffers() -> [BufferKind; 4] {
+    [
+        BufferKind::of::<write_buffer::lru::Lru>(),
+        BufferKind::of::<write_buffer::fifo::Fifo>(),
+        BufferKind::of::<write_buffer::fab::Fab>(),
+        BufferKind::of::<write_buffer::bplru::Bplru>(),
+    ]
+}
 
 /// The entry of a mapping; an unknown name is an error that lists the known ones.
 pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ftlkit.cli.shell import OUT
-from ftlkit.own.plugins import GROUP
+from ftlkit.own.plugins import GROUP, bases_in_words
 from ftlkit.own.plugins import plugins as loaded
 
 
@@ -21,7 +21,7 @@ def plugins() -> None:
     if not found:
         OUT.print(
             f"No installed package adds anything. One does by an entry point in the group {GROUP}, which names a "
-            "class that derives from ftlkit.Ftl, ftlkit.VictimPolicy or ftlkit.WriteClassifier.",
+            f"class that derives from one of {bases_in_words()}.",
             highlight=False,
         )
         return

@@ -12,11 +12,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ftlkit._native import UserError, forget_ftl, own_policies, register_ftl
+from ftlkit._native import UserError, forget_part, own_policies, register_ftl
 from ftlkit.api import catalogue
 from ftlkit.own import policies, watchdog
 from ftlkit.own.ftl import Ftl
-from ftlkit.own.policies import Policy, base_of, registered_policy
+from ftlkit.own.policies import (
+    PARTS,
+    Policy,
+    base_of,
+    file_of,
+    first_line,
+    registered_part,
+    registered_policy,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,7 +46,7 @@ def refuse_own(layers: Iterable[Json], what: str) -> None:
     """Raise a `UserError` for `[[ftl]]` tables of classes: other processes do not know them."""
     here = (set(catalogue.names()) - set(catalogue.built_in())) | set(own_policies())
     for layer in layers:
-        named = [str(layer.get("name", "")).partition("+")[0], *(str(layer.get(key)) for key in policies.BASES)]
+        named = [*str(layer.get("name", "")).split("+"), *(str(layer.get(key)) for key in policies.BASES)]
         for name in here.intersection(named):
             raise UserError(
                 f"{what} runs in processes of its own, which do not know {name}, a class of this one: use "
@@ -66,8 +74,8 @@ def registered_name(scheme: type) -> str:
         }
         for key, parameter in scheme.parameters.items()
     ]
-    story = f"# {name}: {_first_line(scheme)}\n\n{inspect.getdoc(scheme) or ''}"
-    register_ftl(scheme, name, story, _origin(scheme), json.dumps(parameters))
+    story = f"# {name}: {first_line(scheme, 'an FTL in Python')}\n\n{inspect.getdoc(scheme) or ''}"
+    register_ftl(scheme, name, story, file_of(scheme), json.dumps(parameters))
     watchdog.start()
     return name
 
@@ -78,26 +86,29 @@ def forget(part: type[Ftl | Policy]) -> bool:
     Runs that are under way keep it. Returns whether a class of its name was listed: naming a class
     in `fk.compare` or `fk.torture` lists it.
     """
-    return forget_ftl(part.stack_name()) if issubclass(part, Ftl) else policies.forget(part)
+    return forget_part(part.stack_name()) if issubclass(part, Ftl) else policies.forget(part)
 
 
 def resolved(stack: str) -> str:
     """A stack's text with registered names in place of the classes that it names."""
     reference = REFERENCE.match(stack)
     if reference is not None:
-        stack = registered_name(load(*_named(reference))) + stack[reference.end() :]
+        stack = registered_name(load(*_named(reference), Ftl)) + stack[reference.end() :]
 
     def setting(reference: re.Match[str]) -> str:
         key = reference["key"]
         home, cls = _named(reference)
-        return f"{key}={registered_policy(load(home, cls, base=base_of(key, cls)), key)}"
+        return f"{key}={registered_policy(load(home, cls, base_of(key, cls)), key)}"
 
-    return policies.REFERENCE.sub(setting, stack)
+    def part(reference: re.Match[str]) -> str:
+        return registered_part(load(*_named(reference), *PARTS.values()))
+
+    return policies.PART.sub(part, policies.REFERENCE.sub(setting, stack))
 
 
 def names_own(stack: str) -> bool:
     """Whether a stack's text names a class of one's own."""
-    return bool(REFERENCE.match(stack) or policies.REFERENCE.search(stack))
+    return bool(REFERENCE.match(stack) or policies.REFERENCE.search(stack) or policies.PART.search(stack))
 
 
 def settled(table: Mapping[str, object]) -> Json:
@@ -105,22 +116,27 @@ def settled(table: Mapping[str, object]) -> Json:
 
     Without a label it is called by them, so that it is told from its siblings.
     """
-    own = {key: registered_policy(value, key) for key, value in table.items() if isinstance(value, type)}
-    if not own:
+    classes = {key: value for key, value in table.items() if isinstance(value, type)}
+    if not classes:
         return dict(table)
-    label = ":".join([str(table.get("name")), *(f"{key}={name}" for key, name in own.items())])
-    return {"label": label, **table, **own}
+    parts = [registered_part(classes[key], key) for key in PARTS if key in classes]
+    own = {key: registered_policy(value, key) for key, value in classes.items() if key not in PARTS}
+    name = "+".join([str(table.get("name")), *parts])
+    label = "+".join([":".join([str(table.get("name")), *(f"{key}={word}" for key, word in own.items())]), *parts])
+    left = {key: value for key, value in table.items() if key not in classes}
+    return {"label": label, **left, **own, "name": name}
 
 
 def _named(reference: re.Match[str]) -> tuple[str, str]:
     return reference["file"] or reference["module"], reference["name"] or reference["cls"]
 
 
-def load(home: str, cls: str, base: type[_Base] = Ftl) -> type[_Base]:  # type: ignore[assignment]
-    """A class of a Python file or of a module that derives from `base`.
+def load(home: str, cls: str, *bases: type[_Base]) -> type[_Base]:
+    """A class of a Python file or of a module that derives from one of `bases`.
 
     Raises `UserError` when it cannot be loaded.
     """
+    wanted = " or ".join(f"ftlkit.{base.__name__}" for base in bases)
     try:
         module = _from_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
     except UserError:
@@ -136,17 +152,17 @@ def load(home: str, cls: str, base: type[_Base] = Ftl) -> type[_Base]:  # type: 
         raise UserError(f"{home}:{cls}: cannot be loaded: {raised_at(error)}") from error
     scheme = getattr(module, cls, None)
     if scheme is None:
-        known = [name for name, value in vars(module).items() if _derives(value, base, module)]
-        there = f"it has {', '.join(known)}" if known else f"it has no class that derives from ftlkit.{base.__name__}"
+        known = [name for name, value in vars(module).items() if _derives(value, bases, module)]
+        there = f"it has {', '.join(known)}" if known else f"it has no class that derives from {wanted}"
         raise UserError(f"{home}:{cls}: {home} has no {cls}; {there}.")
-    if not _derives(scheme, base):
-        raise UserError(f"{home}:{cls}: {cls} does not derive from ftlkit.{base.__name__}.")
+    if not _derives(scheme, bases):
+        raise UserError(f"{home}:{cls}: {cls} does not derive from {wanted}.")
     loaded: type[_Base] = scheme
     return loaded
 
 
-def _derives(value: object, base: type, module: ModuleType | None = None) -> bool:
-    is_own = isinstance(value, type) and issubclass(value, base) and value is not base
+def _derives(value: object, bases: tuple[type, ...], module: ModuleType | None = None) -> bool:
+    is_own = isinstance(value, type) and issubclass(value, bases) and value not in bases
     return is_own and (module is None or getattr(value, "__module__", None) == module.__name__)
 
 
@@ -179,16 +195,3 @@ def raised_at(error: BaseException) -> str:
         return f"{error.filename}, line {error.lineno}: {error.msg}"
     frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
     return f"{frames[-1].filename}, line {frames[-1].lineno}: {what}" if frames else what
-
-
-def _first_line(scheme: type[Ftl]) -> str:
-    own = scheme.__doc__
-    return (own or "an FTL in Python").strip().splitlines()[0]
-
-
-def _origin(scheme: type[Ftl]) -> str:
-    """The file of the class, as results name it."""
-    try:
-        return Path(inspect.getfile(scheme)).name
-    except (TypeError, OSError):
-        return "a session of Python"

@@ -8,17 +8,37 @@ is named for the first time in a process, and are then known by their names like
 from __future__ import annotations
 
 import warnings
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ftlkit._native import UserError
 from ftlkit.own.ftl import Ftl
 from ftlkit.own.loading import raised_at, registered_name
-from ftlkit.own.policies import VictimPolicy, WriteClassifier, registered_policy
+from ftlkit.own.policies import (
+    EvictionPolicy,
+    Policy,
+    VictimPolicy,
+    WearPolicy,
+    WriteClassifier,
+    registered_part,
+    registered_policy,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 GROUP = "ftlkit.plugins"
 """The group of entry points."""
+
+KINDS: dict[str, tuple[type[Ftl | Policy], Callable[[type], str]]] = {
+    "FTL": (Ftl, registered_name),
+    "victim policy": (VictimPolicy, partial(registered_policy, key="victim")),
+    "write classifier": (WriteClassifier, partial(registered_policy, key="streams")),
+    "wear policy": (WearPolicy, registered_part),
+    "write buffer": (EvictionPolicy, registered_part),
+}
+"""What a package may add: what it derives from, and how it is registered."""
 
 
 class Plugin(NamedTuple):
@@ -29,7 +49,7 @@ class Plugin(NamedTuple):
     place: str
     """Where it is, `module:name`."""
     kind: str
-    """`FTL`, `victim policy` or `write classifier`; empty if it could not be loaded."""
+    """One of `KINDS`; empty if it could not be loaded."""
     name: str
     """What stacks call it; the entry point's own name if it could not be loaded."""
     error: str
@@ -64,19 +84,18 @@ def _loaded(point: EntryPoint, taken: dict[tuple[str, str], str]) -> Plugin:
 
 def _registered(part: object, package: str, taken: dict[tuple[str, str], str]) -> tuple[str, str]:
     """Register a part; the first package that adds a name keeps it."""
-    if isinstance(part, type) and issubclass(part, Ftl):
-        kind, name = "FTL", part.stack_name()
-    elif isinstance(part, type) and issubclass(part, VictimPolicy):
-        kind, name = "victim policy", part.stack_name()
-    elif isinstance(part, type) and issubclass(part, WriteClassifier):
-        kind, name = "write classifier", part.stack_name()
-    else:
-        raise UserError(f"{part!r} derives from none of ftlkit.Ftl, VictimPolicy and WriteClassifier.")
-    if (kind, name) in taken:
-        raise UserError(f"{taken[kind, name]} has the {kind} {name} already.")
-    if issubclass(part, Ftl):
-        registered_name(part)
-    else:
-        registered_policy(part, "victim" if issubclass(part, VictimPolicy) else "streams")
-    taken[kind, name] = package
-    return kind, name
+    for kind, (base, register) in KINDS.items():
+        if isinstance(part, type) and issubclass(part, base):
+            name = part.stack_name()
+            if (kind, name) in taken:
+                raise UserError(f"{taken[kind, name]} has the {kind} {name} already.")
+            register(part)
+            taken[kind, name] = package
+            return kind, name
+    raise UserError(f"{part!r} derives from none of {bases_in_words()}.")
+
+
+def bases_in_words() -> str:
+    """What a plugin may derive from."""
+    names = [f"ftlkit.{base.__name__}" for base, _ in KINDS.values()]
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,30 +1,47 @@
 """Policies written in Python, for engines that are built in.
 
 A victim policy says which block collection takes next, a write classifier which pages share blocks.
+An eviction policy is a write buffer, and says which page leaves it; a wear policy says which free
+block is taken, and which block is emptied.
 
-A policy is named where its word stands otherwise: `page:victim=mine.py:Oldest`, or in a table the
-class itself. It is registered under a name then, as FTLs are (`loading.py`).
+A policy is named where its word stands otherwise: `page:victim=mine.py:Oldest`,
+`page+mine.py:Recent:ram=1MiB`, or in a table the class itself. It is registered under a name then,
+as FTLs are (`loading.py`).
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ftlkit._native import UserError, forget_classifier, forget_victims, register_classifier, register_victims
+from ftlkit._native import (
+    UserError,
+    forget_classifier,
+    forget_part,
+    forget_victims,
+    register_classifier,
+    register_eviction,
+    register_victims,
+    register_wear,
+)
 from ftlkit.own import watchdog
 from ftlkit.own.ftl import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ftlkit._native import Block, FlashDevice
+    from ftlkit._native import Block, Blocks, FlashDevice
 
-REFERENCE = re.compile(
-    r"(?<=:)(?P<key>\w+)=(?:(?P<file>[^:+,=]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])"
-)
-"""How a setting names a class: `victim=mine.py:Oldest` or `victim=package.module:Oldest`."""
+CLASS = r"(?:(?P<file>[^:+,=]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])"
+"""How text names a class: `mine.py:Oldest` or `package.module:Oldest`."""
+
+REFERENCE = re.compile(r"(?<=:)(?P<key>\w+)=" + CLASS)
+"""How a setting names a class: `victim=mine.py:Oldest`."""
+
+PART = re.compile(r"(?<=\+)" + CLASS)
+"""How a stack names a class behind its mapping: `page+mine.py:Recent`."""
 
 
 class Policy:
@@ -93,8 +110,104 @@ class WriteClassifier(Policy):
         return 0
 
 
+class EvictionPolicy(Policy):
+    """Which page leaves a write buffer when another needs room. Implement next_victim.
+
+    It stands behind the mapping, `page+mine.py:Recent:ram=1MiB`, and has the parameters of every
+    buffer (`ram`, `access_delay`). One object is made for each device, with its shape and the pages
+    for which there is room. The pages themselves lie in ftlkit: they are read from there, and all
+    of them are written down by a flush. After a power cut they are lost and the object is made
+    anew.
+
+    Attributes
+    ----------
+    name, call_seconds
+        As of `VictimPolicy`; the time is that of one call.
+    evicts
+        What next_victim gives: the LPN of a `page`; the number of a logical `block`, of which all
+        pages leave that wait; or of a `whole_block`, whose other pages are read and written with
+        them. Page `lpn` is of block `lpn // device.pages_per_block`.
+
+    """
+
+    evicts: str = "page"
+
+    def __init__(self, device: FlashDevice, room: int) -> None:
+        """Make it for an empty buffer with room for so many pages."""
+        self.device = device
+        self.room = room
+
+    def on_inserted(self, lpn: int, pages: int) -> None:
+        """Note that a page waits now, which came with a request of `pages` pages."""
+
+    def on_rewritten(self, lpn: int, pages: int) -> None:
+        """Note that a page that waits was written once more."""
+
+    def on_read(self, lpn: int) -> None:
+        """Note that a page that waits was read."""
+
+    def on_left(self, lpn: int) -> None:
+        """Note that a page waits no more: it was written down, or trimmed."""
+
+    def next_victim(self) -> int:
+        """Say what is written down, since a page needs room: something of which a page waits."""
+        raise NotImplementedError(f"{type(self).__name__} has no method next_victim(self)")
+
+    def ram_bytes(self) -> int:
+        """Say how much RAM its tables would need in a controller; asked once."""
+        return 0
+
+
+class WearPolicy(Policy):
+    """Which free block is taken, and which block is emptied though nobody needs its space.
+
+    It stands behind the mapping, `page+mine.py:Even`. An object is made whenever a device is
+    formatted or recovered, perhaps more than one. What it decides costs wear and never data: the
+    engine moves what a block holds before it is erased. After a power cut the object is made anew,
+    and `blocks.erases` tells what the flash remembers.
+
+    Attributes
+    ----------
+    name, call_seconds
+        As of `VictimPolicy`; the time is that of one call.
+    order
+        How free blocks stand when place is asked: `first_freed` first, or `least_worn`.
+
+    """
+
+    order: str = "first_freed"
+
+    def __init__(self, device: FlashDevice) -> None:
+        """Make it for a device that is empty, or was recovered."""
+        self.device = device
+
+    def place(self, purpose: str, free: int) -> int:  # noqa: ARG002 (what others choose by)
+        """Choose one of `free` blocks, from 0 on, that is taken for `purpose`."""
+        return 0
+
+    def on_erased(self, block: int, erases: int) -> None:
+        """Note that a block has been erased, so often by now."""
+
+    def next_move(self, blocks: Blocks) -> int | None:  # noqa: ARG002 (what others choose by)
+        """Name a block that is emptied now, or None; asked after each write of the host."""
+        return None
+
+    def on_moved(self, block: int, outcome: str) -> None:
+        """Note what became of the block that it named.
+
+        `done`, `retired` because it failed, or why not: `no_room`, `read_only`, `bad`.
+        """
+
+    def ram_bytes(self) -> int:
+        """Say how much RAM its tables would need in a controller; asked once."""
+        return 0
+
+
 BASES: dict[str, type[Policy]] = {"victim": VictimPolicy, "streams": WriteClassifier}
 """The parameters that take a class, and what it derives from."""
+
+PARTS: dict[str, type[EvictionPolicy | WearPolicy]] = {"wear_policy": WearPolicy, "buffer": EvictionPolicy}
+"""The keys under which a table names the class of a part, and what it derives from."""
 
 
 def base_of(key: str, cls: str) -> type[Policy]:
@@ -122,10 +235,51 @@ def registered_policy(policy: type, key: str) -> str:
     return name
 
 
+def registered_part(policy: type, key: str | None = None) -> str:
+    """Register a class that stands behind a mapping, and return the name by which stacks know it.
+
+    A class of the same name that was registered before is replaced. Raises `UserError` when it is
+    no such class, or none that the key of a table asks for.
+    """
+    bases = tuple(PARTS.values()) if key is None else (PARTS[key],)
+    if not issubclass(policy, bases) or policy in bases:
+        known = " or ".join(f"ftlkit.{base.__name__}" for base in bases)
+        raise UserError(f"{key or '+'}: {policy.__name__} does not derive from {known}.")
+    name = policy.stack_name()
+    base = WearPolicy if issubclass(policy, WearPolicy) else EvictionPolicy
+    methods = [method for method in vars(base) if not method.startswith("_") and callable(getattr(base, method))]
+    own = [getattr(policy, method) for method in methods if _is_own(policy, base, method)]
+    register = register_wear if base is WearPolicy else register_eviction
+    story = f"# {name}: {first_line(policy, 'a policy in Python')}\n\n{inspect.getdoc(policy) or ''}"
+    register(policy, name, story, file_of(policy), {method.__name__: _origin(method) for method in own})
+    watchdog.start()
+    return name
+
+
+def _is_own(policy: type, base: type, method: str) -> bool:
+    """Whether a class has a method of its own; what has no default is asked of each."""
+    return getattr(policy, method) is not getattr(base, method) or method == "next_victim"
+
+
 def forget(policy: type[Policy]) -> bool:
     """Take a policy out of the list again; tells whether it was there. Runs under way keep it."""
-    forget_name = forget_victims if issubclass(policy, VictimPolicy) else forget_classifier
-    return forget_name(policy.stack_name())
+    name = policy.stack_name()
+    if issubclass(policy, (EvictionPolicy, WearPolicy)):
+        return forget_part(name)
+    return forget_victims(name) if issubclass(policy, VictimPolicy) else forget_classifier(name)
+
+
+def first_line(part: type, otherwise: str) -> str:
+    """The first line of what a class says of itself."""
+    return (part.__doc__ or otherwise).strip().splitlines()[0]
+
+
+def file_of(part: type) -> str:
+    """The file of a class, as results name it."""
+    try:
+        return Path(inspect.getfile(part)).name
+    except (TypeError, OSError):
+        return "a session of Python"
 
 
 def _origin(method: Callable[..., object]) -> str:

@@ -16,6 +16,34 @@ use crate::api::request::Request;
 use crate::port::error::ConfigError;
 
 /// A way of telling apart what the host writes.
+///
+/// # Example
+///
+/// Pages of large requests share blocks, and so do the others:
+///
+/// ```
+/// # use ftlkit_ftl as ftl;
+/// use std::sync::Arc;
+/// use flash::Lpn;
+/// use ftl::{Request, WriteClassifier, registry};
+///
+/// #[derive(Debug)]
+/// struct BySize;
+///
+/// impl WriteClassifier for BySize {
+///     fn streams(&self) -> usize {
+///         2
+///     }
+///
+///     fn stream(&mut self, request: &Request, _: Lpn) -> Result<usize, String> {
+///         Ok(usize::from(request.pages >= 8))
+///     }
+/// }
+///
+/// registry::replace_classifier("by-size", Arc::new(|_| Ok(Box::new(BySize))))?;
+/// registry::resolve(&"page:streams=by-size".parse()?)?;
+/// # Ok::<(), ftl::ConfigError>(())
+/// ```
 pub trait WriteClassifier: fmt::Debug + Send {
     /// Streams, each with an open block on every die, which has to be spared; at least 1. It never
     /// changes.

@@ -1,6 +1,7 @@
 //! The device as a scheme sees it, and the wear policy that is built for one.
 
 use std::fmt;
+use std::sync::Arc;
 
 use flash::{Flash, Geometry, Pbn, ProgramOrder};
 
@@ -66,12 +67,16 @@ impl Layout {
     }
 }
 
+/// Builds a wear policy for a device. It cannot fail: a policy from outside that could not be made
+/// says so by [`WearPolicy::take_failure`].
+pub type BuildWear = Arc<dyn Fn(&Layout, &Values) -> Box<dyn WearPolicy> + Send + Sync>;
+
 /// A wear policy that has yet to be built.
 #[derive(Clone)]
 pub struct Wear {
     pub(super) entry: &'static Entry,
     pub(super) values: Values,
-    pub(super) build: fn(&Layout, &Values) -> Box<dyn WearPolicy>,
+    pub(super) build: BuildWear,
 }
 
 impl Wear {
@@ -97,7 +102,7 @@ impl fmt::Debug for Wear {
     }
 }
 
-/// How the registry builds a wear policy.
+/// How the registry builds a wear policy; [`WearPolicy`] has an example.
 pub trait WearScheme: WearPolicy + Sized + 'static {
     /// What the registry lists about it.
     const ENTRY: Entry;
@@ -126,7 +131,7 @@ pub fn keeps_logical_blocks(mapping: &Entry) -> Result<(), String> {
 }
 
 /// A wear policy as the registry lists it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct WearKind {
     /// What is known of it.
     pub entry: &'static Entry,
@@ -135,17 +140,17 @@ pub struct WearKind {
     /// Whether it can work over a mapping; if not, why.
     pub suits: fn(&Entry) -> Result<(), String>,
     /// Builds it for a device.
-    pub build: fn(&Layout, &Values) -> Box<dyn WearPolicy>,
+    pub build: BuildWear,
 }
 
 impl WearKind {
     /// How the registry builds policies of type `W`.
-    pub const fn of<W: WearScheme>() -> Self {
+    pub fn of<W: WearScheme>() -> Self {
         Self {
             entry: const { &W::ENTRY },
             is_none: W::IS_NONE,
             suits: W::suits,
-            build: |layout, values| Box::new(W::new(layout, values)),
+            build: Arc::new(|layout, values| Box::new(W::new(layout, values))),
         }
     }
 

@@ -22,6 +22,148 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 
 /// A mapping. `out` and `data` hold one element a page of the request. It may be moved to another
 /// thread.
+///
+/// # Example
+///
+/// Each page goes behind the last one, and nothing is collected: such a device is written once. A
+/// mapping for more than that also moves pages, marks blocks bad and writes trims down at a flush.
+///
+/// ```
+/// # use ftlkit_ftl as ftl;
+/// use flash::{Chip, Full, Lpn, Pbn, Ppn, Role, Scan};
+/// use ftl::api::entry::Capabilities;
+/// use ftl::blocks::manager::BlockManager;
+/// use ftl::{
+///     BrokenInvariant, ConfigError, Deferred, Device, Entry, FlashPort, Footprint, FtlError,
+///     Label, Layout, Mapping, RecoverError, RelocateOutcome, Request, Scheme, Spares, Timed,
+///     Untimed, Values, WearQuery,
+/// };
+///
+/// struct Append {
+///     map: Vec<Option<Ppn>>,
+///     next: u32,
+///     blocks: BlockManager,
+/// }
+///
+/// impl Scheme for Append {
+///     const ENTRY: Entry = Entry {
+///         name: "append",
+///         family: "page",
+///         source: "an example",
+///         capabilities: Capabilities { relocates_blocks: false, ..Capabilities::NONE },
+///         parameters: &[],
+///         header: "//! # append: each page behind the last one",
+///     };
+///
+///     fn format(layout: &Layout, _: &Values) -> Result<Self, ConfigError> {
+///         let blocks = BlockManager::new(layout, Spares::default());
+///         Ok(Self { map: vec![None; layout.logical_pages as usize], next: 0, blocks })
+///     }
+///
+///     fn recover<D: Device>(
+///         layout: &Layout,
+///         values: &Values,
+///         flash: &mut FlashPort<D>,
+///     ) -> Result<Self, RecoverError> {
+///         let mut recovered = Self::format(layout, values)?;
+///         for ppn in (0..layout.geometry.pages()).map(Ppn::new) {
+///             let scan = flash.scan(ppn)?;
+///             if scan != Scan::Erased {
+///                 recovered.next = ppn.get() + 1;
+///             }
+///             if let Scan::Programmed(tag) = scan {
+///                 // Later pages lie behind earlier ones, so the newest copy comes last.
+///                 recovered.map[tag.logical as usize] = Some(ppn);
+///                 flash.continue_after(tag.seq);
+///             }
+///         }
+///         Ok(recovered)
+///     }
+/// }
+///
+/// impl<D: Device> Mapping<D> for Append {
+///     fn read(
+///         &mut self,
+///         flash: &mut FlashPort<D>,
+///         request: &Request,
+///         out: &mut [D::Data],
+///     ) -> Result<(), FtlError> {
+///         for (i, lpn) in request.lpns() {
+///             if let Some(ppn) = self.map[lpn.index()] {
+///                 out[i] = flash.read(ppn)?.data;
+///             }
+///         }
+///         Ok(())
+///     }
+///
+///     fn write(
+///         &mut self,
+///         flash: &mut FlashPort<D>,
+///         request: &Request,
+///         data: &[D::Data],
+///     ) -> Result<(), FtlError> {
+///         for (i, lpn) in request.lpns() {
+///             if self.next == flash.device().geometry().pages() {
+///                 return Err(FtlError::OutOfSpace { wanted: "another page" });
+///             }
+///             let ppn = Ppn::new(self.next);
+///             flash.program(ppn, Label::new(lpn.get(), Role::Data), data[i].clone())?;
+///             self.map[lpn.index()] = Some(ppn);
+///             self.next += 1;
+///         }
+///         Ok(())
+///     }
+///
+///     fn trim(&mut self, _: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+///         request.lpns().for_each(|(_, lpn)| self.map[lpn.index()] = None);
+///         Ok(())
+///     }
+///
+///     fn flush(&mut self, _: &mut FlashPort<D>) -> Result<(), FtlError> {
+///         Ok(())
+///     }
+///
+///     fn relocate_block(
+///         &mut self,
+///         _: &mut FlashPort<D>,
+///         _: Pbn,
+///     ) -> Result<RelocateOutcome, FtlError> {
+///         Ok(RelocateOutcome::Deferred(Deferred::NotOffered))
+///     }
+///
+///     fn relocates_blocks(&self) -> bool {
+///         false
+///     }
+///
+///     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
+///         self.blocks.with_wear_policy(None, query);
+///     }
+///
+///     fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+///         let mut mapped = self.map.iter().flatten();
+///         let empty = mapped.find(|&&ppn| flash.device().peek(ppn).is_none());
+///         BrokenInvariant::unless(empty.is_none(), "I1", || format!("{empty:?} holds nothing"))
+///     }
+///
+///     fn footprint(&self) -> Footprint {
+///         Footprint::default().with("page map", 4 * self.map.len() as u64, 0)
+///     }
+/// }
+///
+/// let chip = testkit::TestFlash::new(8, 4).chip::<Full<u32>>();
+/// let (layout, values) = (Layout::of(&chip, 16, 1), Values::none());
+/// let mut flash = FlashPort::new(Timed { chip, timing: Untimed });
+/// let mut append = Append::format(&layout, &values)?;
+/// append.write(&mut flash, &Request::new(Lpn::new(3), 2), &[7, 8])?;
+/// append.write(&mut flash, &Request::new(Lpn::new(3), 1), &[9])?;
+///
+/// // The power is cut: all is found again.
+/// let mut append = Append::recover(&layout, &values, &mut flash)?;
+/// let mut out = [0; 2];
+/// append.read(&mut flash, &Request::new(Lpn::new(3), 2), &mut out)?;
+/// assert_eq!(out, [9, 8]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Mapping<D: Device>: Send {
     /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
     fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError>;
@@ -127,7 +269,7 @@ pub struct FutureRequest {
     pub pages: u32,
 }
 
-/// How the registry builds a scheme.
+/// How the registry builds a scheme; [`Mapping`] has an example.
 pub trait Scheme: Sized {
     /// What the registry lists about it.
     const ENTRY: Entry;
@@ -140,7 +282,51 @@ pub trait Scheme: Sized {
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError>;
 }
 
-/// How a mapping is built for devices of type `D`.
+/// How a mapping is built for devices of type `D`. [`BuilderOf`] builds each [`Scheme`]; a builder
+/// of your own knows something that is known only when the program runs.
+///
+/// # Example
+///
+/// `page` with a parameter that is chosen once for all stacks:
+///
+/// ```
+/// # use ftlkit_ftl as ftl;
+/// use ftl::engines::page_map::machine::PageMap;
+/// use ftl::api::mapping::MappingBuilder;
+/// use ftl::schemes::page::Page;
+/// use ftl::{
+///     ConfigError, Device, FlashPort, Layout, Mapping, RecoverError, Scheme, Settings, Values,
+/// };
+///
+/// type PageScheme = PageMap<Page>;
+///
+/// struct WithVictims(String);
+///
+/// impl WithVictims {
+///     fn values(&self) -> Result<Values, ConfigError> {
+///         let settings = Settings::from([("victim".to_owned(), self.0.clone())]);
+///         Values::check("page", PageScheme::ENTRY.parameters, &settings)
+///     }
+/// }
+///
+/// impl<D: Device> MappingBuilder<D> for WithVictims {
+///     fn format(&self, layout: &Layout, _: &Values) -> Result<Box<dyn Mapping<D>>, ConfigError> {
+///         Ok(Box::new(PageScheme::format(layout, &self.values()?)?))
+///     }
+///
+///     fn recover(
+///         &self,
+///         layout: &Layout,
+///         _: &Values,
+///         flash: &mut FlashPort<D>,
+///     ) -> Result<Box<dyn Mapping<D>>, RecoverError> {
+///         Ok(Box::new(PageScheme::recover(layout, &self.values()?, flash)?))
+///     }
+/// }
+///
+/// assert!(WithVictims("fifo".to_owned()).values().is_ok());
+/// assert!(WithVictims("lifo".to_owned()).values().is_err());
+/// ```
 pub trait MappingBuilder<D: Device>: Send + Sync {
     /// Builds it for an erased device.
     fn format(&self, layout: &Layout, values: &Values) -> Result<Box<dyn Mapping<D>>, ConfigError>;

@@ -31,6 +31,30 @@ pub struct Candidate {
 }
 
 /// A way of choosing what is collected.
+///
+/// # Example
+///
+/// The block with the fewest valid pages, of those the least worn one:
+///
+/// ```
+/// # use ftlkit_ftl as ftl;
+/// use std::sync::Arc;
+/// use ftl::{Candidate, VictimPolicy, registry};
+///
+/// #[derive(Debug)]
+/// struct CheapAndYoung;
+///
+/// impl VictimPolicy for CheapAndYoung {
+///     fn scores(&self, candidates: &[Candidate]) -> Result<Vec<f64>, String> {
+///         let cost = |it: &Candidate| f64::from(it.valid_pages) + f64::from(it.erases) / 1e9;
+///         Ok(candidates.iter().map(|it| -cost(it)).collect())
+///     }
+/// }
+///
+/// registry::replace_victim_policy("cheap-and-young", Arc::new(|| Ok(Arc::new(CheapAndYoung))))?;
+/// registry::resolve(&"dftl:victim=cheap-and-young".parse()?)?;
+/// # Ok::<(), ftl::ConfigError>(())
+/// ```
 pub trait VictimPolicy: fmt::Debug + Send + Sync {
     /// The score of each candidate, in their order. The highest is collected, and of equal ones
     /// that which was filled first. An error, or a score that is no finite number, ends the run.

@@ -142,6 +142,70 @@ pub trait Homes {
 }
 
 /// A way of levelling wear.
+///
+/// # Example
+///
+/// Young blocks are taken first, and after each 20 erases the least worn block with content is
+/// emptied:
+///
+/// ```
+/// # use ftlkit_ftl as ftl;
+/// use flash::Pbn;
+/// use ftl::api::entry::Capabilities;
+/// use ftl::api::layout::WearScheme;
+/// use ftl::api::wear::{BlockFacts, Order, Purpose, Use, WearPolicy};
+/// use ftl::{Entry, Layout, Values, registry};
+///
+/// #[derive(Debug, Default)]
+/// struct Even {
+///     erases: u32,
+/// }
+///
+/// impl WearScheme for Even {
+///     const ENTRY: Entry = Entry {
+///         name: "even",
+///         family: "wear",
+///         source: "an example",
+///         capabilities: Capabilities::NONE,
+///         parameters: &[],
+///         header: "//! # even: the least worn block is emptied after each 20 erases",
+///     };
+///
+///     fn new(_: &Layout, _: &Values) -> Self {
+///         Self::default()
+///     }
+/// }
+///
+/// impl WearPolicy for Even {
+///     fn order(&self) -> Order {
+///         Order::LeastWorn
+///     }
+///
+///     fn on_erased(&mut self, _: Pbn, _: u32) {
+///         self.erases += 1;
+///     }
+///
+///     fn moves_blocks(&self) -> bool {
+///         true
+///     }
+///
+///     fn next_move(&mut self, blocks: &dyn BlockFacts) -> Option<Pbn> {
+///         if self.erases < 20 {
+///             return None;
+///         }
+///         self.erases = 0;
+///         let holds_data = |pbn: &Pbn| {
+///             !matches!(blocks.use_of(*pbn), Use::Free | Use::Bad | Use::InUse(Purpose::Log))
+///         };
+///         let all = (0..blocks.blocks()).map(Pbn::new);
+///         all.filter(holds_data).min_by_key(|&pbn| blocks.erases(pbn))
+///     }
+/// }
+///
+/// registry::register_wear_policy::<Even>()?;
+/// registry::resolve(&"page+even".parse()?)?;
+/// # Ok::<(), ftl::ConfigError>(())
+/// ```
 pub trait WearPolicy: fmt::Debug + Send {
     /// Whether it looks at hints. Only then a write buffer keeps apart what the host says different
     /// things of.
@@ -207,6 +271,13 @@ pub trait WearPolicy: fmt::Debug + Send {
     /// What it keeps in RAM besides the erase counts: name and bytes.
     fn tables(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
+    }
+
+    /// What went wrong in a policy from outside since it was last asked, in words; it ends the run.
+    /// Asked when the drive is built, and after what the host does if the policy [hears
+    /// writes](Self::observes_writes).
+    fn take_failure(&mut self) -> Option<String> {
+        None
     }
 }
 

@@ -89,17 +89,45 @@ impl fmt::Debug for MappingRegistration {
     }
 }
 
-/// Takes a registered mapping out of the list; tells whether it stood there.
+/// Takes a registered part out of the list, of whatever kind; tells whether it stood there. No two
+/// parts have the same name.
 pub(super) fn forget(name: &str) -> bool {
     let mut list = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
-    let before = list.mappings.len();
+    let parts = |list: &Registered| list.mappings.len() + list.wear_policies.len() + list.buffers.len();
+    let before = parts(&list);
     list.mappings.retain(|(entry, _)| entry.name != name);
-    list.mappings.len() < before
+    list.wear_policies.retain(|kind| kind.entry.name != name);
+    list.buffers.retain(|kind| kind.entry.name != name);
+    parts(&list) < before
 }
 
 /// Adds a wear policy to the list.
 pub(super) fn add_wear_policy(kind: WearKind, taken: Option<PartKind>) -> Result<(), ConfigError> {
     add(kind.entry, taken, |list, _| list.wear_policies.push(kind))
+}
+
+/// Adds a wear policy in place of a registered one of the same name, if there is one.
+pub(super) fn replace_wear_policy(kind: WearKind, taken: Option<PartKind>) -> Result<(), ConfigError> {
+    check(kind.entry)?;
+    let mut list = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = list.wear_policies.iter_mut().find(|known| known.entry.name == kind.entry.name) {
+        *known = kind;
+        return Ok(());
+    }
+    drop(list);
+    add_wear_policy(kind, taken)
+}
+
+/// Adds a write buffer in place of a registered one of the same name, if there is one.
+pub(super) fn replace_buffer(kind: BufferKind, taken: Option<PartKind>) -> Result<(), ConfigError> {
+    check(kind.entry)?;
+    let mut list = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = list.buffers.iter_mut().find(|known| known.entry.name == kind.entry.name) {
+        *known = kind;
+        return Ok(());
+    }
+    drop(list);
+    add_buffer(kind, taken)
 }
 
 /// Adds a write buffer to the list.

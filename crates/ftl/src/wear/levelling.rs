@@ -36,6 +36,15 @@ impl WearLevelling {
         &self.tables
     }
 
+    /// What the policy says that went wrong in it; one that hears no writes cannot fail.
+    pub fn failure<D: Device>(&self, mapping: &mut dyn Mapping<D>) -> Option<String> {
+        let mut failure = None;
+        if self.observes_writes {
+            mapping.with_wear_policy(&mut |policy, _| failure = policy.take_failure());
+        }
+        failure
+    }
+
     /// The host has told what became of a file whose data lie in these pages.
     pub fn on_file_event<D: Device>(&self, mapping: &mut dyn Mapping<D>, event: FileEvent, pages: &Request) {
         mapping.with_wear_policy(&mut |policy, _| policy.on_file_event(event, pages));
@@ -55,11 +64,15 @@ impl WearLevelling {
 
 /// Tells the policy what was written, and empties the block that it names, if it names one.
 fn level<D: Device>(mapping: &mut dyn Mapping<D>, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
-    let mut named = None;
+    let (mut named, mut failure) = (None, None);
     mapping.with_wear_policy(&mut |policy, blocks| {
         policy.on_write(request);
         named = policy.next_move(blocks);
+        failure = policy.take_failure();
     });
+    if let Some(message) = failure {
+        return Err(FtlError::Failed { message });
+    }
     let Some(pbn) = named else { return Ok(()) };
     let outcome = match flash.in_background(|flash| mapping.relocate_block(flash, pbn)) {
         // What the host wrote is written, and the next write says so.

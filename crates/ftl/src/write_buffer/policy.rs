@@ -12,6 +12,7 @@
 //! of single pages ([`PageOrder`]).
 
 use std::fmt;
+use std::sync::Arc;
 
 use flash::{Lbn, Lpn};
 
@@ -46,6 +47,65 @@ pub enum Victim {
 }
 
 /// A way of choosing what leaves a write buffer.
+///
+/// # Example
+///
+/// The page that was written longest ago leaves; reads change nothing:
+///
+/// ```
+/// # use ftlkit_ftl as ftl;
+/// use ftl::api::entry::Capabilities;
+/// use ftl::write_buffer::policy::{
+///     self, BufferPolicy, BufferScheme, BufferedPage, PageOrder, Room, Victim,
+/// };
+/// use ftl::{Entry, Layout, Request, Values, registry};
+///
+/// #[derive(Debug)]
+/// struct LeastWritten {
+///     order: PageOrder,
+/// }
+///
+/// impl BufferScheme for LeastWritten {
+///     const ENTRY: Entry = Entry {
+///         name: "least-written",
+///         family: "buffer",
+///         source: "an example",
+///         capabilities: Capabilities::NONE,
+///         parameters: &policy::PARAMETERS,
+///         header: "//! # least-written: the page that was written longest ago leaves",
+///     };
+///
+///     fn new(_: &Layout, room: Room, _: &Values) -> Self {
+///         Self { order: PageOrder::new(room.pages) }
+///     }
+/// }
+///
+/// impl BufferPolicy for LeastWritten {
+///     fn on_inserted(&mut self, page: BufferedPage, _: &Request) {
+///         self.order.enter(page);
+///     }
+///
+///     fn on_rewritten(&mut self, page: BufferedPage, _: &Request) {
+///         self.order.touch(page);
+///     }
+///
+///     fn on_left(&mut self, page: BufferedPage) {
+///         self.order.leave(page);
+///     }
+///
+///     fn next_victim(&mut self) -> Victim {
+///         self.order.front()
+///     }
+///
+///     fn pages(&self) -> u32 {
+///         self.order.pages()
+///     }
+/// }
+///
+/// registry::register_buffer::<LeastWritten>()?;
+/// registry::resolve(&"page+least-written:ram=1MiB".parse()?)?;
+/// # Ok::<(), ftl::ConfigError>(())
+/// ```
 pub trait BufferPolicy: fmt::Debug + Send {
     /// A page waits now that did not wait before; it came with this request.
     fn on_inserted(&mut self, page: BufferedPage, request: &Request);
@@ -74,9 +134,15 @@ pub trait BufferPolicy: fmt::Debug + Send {
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }
+
+    /// What went wrong in a policy from outside since it was last asked, in words; it ends the run.
+    /// Asked after each call of the host.
+    fn take_failure(&mut self) -> Option<String> {
+        None
+    }
 }
 
-/// How the registry builds a buffer.
+/// How the registry builds a buffer; [`BufferPolicy`] has an example.
 pub trait BufferScheme: BufferPolicy + Sized + 'static {
     /// What the registry lists about it; among its parameters are those of
     /// [`PARAMETERS`].
@@ -102,25 +168,28 @@ pub fn no_buffer_of_its_own(mapping: &Entry) -> Result<(), String> {
 /// A policy with its room.
 pub type Built = (Box<dyn BufferPolicy>, Room);
 
+/// Builds a policy for a device, with its room.
+pub type BuildBuffer = Arc<dyn Fn(&Layout, &Values) -> Result<Built, ConfigError> + Send + Sync>;
+
 /// A buffer as the registry lists it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct BufferKind {
     /// What is known of it.
     pub entry: &'static Entry,
     /// Whether it can work over a mapping; if not, why.
     pub suits: fn(&Entry) -> Result<(), String>,
     /// Builds it for a device.
-    pub build: fn(&Layout, &Values) -> Result<Built, ConfigError>,
+    pub build: BuildBuffer,
 }
 
 impl BufferKind {
     /// How the registry builds buffers of type `B`.
-    pub const fn of<B: BufferScheme>() -> Self {
-        let build: fn(&Layout, &Values) -> Result<Built, ConfigError> = |layout, values| {
+    pub fn of<B: BufferScheme>() -> Self {
+        let build = |layout: &Layout, values: &Values| -> Result<Built, ConfigError> {
             let room = Room::from_values(B::ENTRY.name, layout, values)?;
             Ok((Box::new(B::new(layout, room, values)), room))
         };
-        Self { entry: const { &B::ENTRY }, suits: B::suits, build }
+        Self { entry: const { &B::ENTRY }, suits: B::suits, build: Arc::new(build) }
     }
 }
 

@@ -146,6 +146,11 @@ impl WriteBuffer {
         self.write_down(backend, flash, now, (&all, Vec::new()))
     }
 
+    /// What its policy says that went wrong; it ends the run.
+    pub(crate) fn admit_policy(&mut self) -> Result<(), FtlError> {
+        self.policy.take_failure().map_or(Ok(()), |message| Err(FtlError::Failed { message }))
+    }
+
     /// Checks B1 to B3.
     pub(crate) fn check<D: Device>(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         let (waiting, room, in_ram) = (self.waiting.len(), self.room.pages, flash.ram().pages());

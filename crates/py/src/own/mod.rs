@@ -2,11 +2,14 @@
 //! shell.
 
 mod classifier;
+mod eviction;
 mod flash;
 mod mapping;
 mod overdue;
+mod policy;
 mod port;
 mod victims;
+mod wear;
 
 use std::sync::Arc;
 
@@ -128,25 +131,20 @@ fn register_ftl(cls: Py<PyAny>, name: &str, story: &str, source: &str, parameter
     let register = || -> Result<(), Failure> {
         let declared: Vec<Declared> = crate::error::parse("the parameters of the class", parameters)?;
         let parameters: Vec<Parameter> = declared.iter().map(Declared::parameter).collect::<Result<_, _>>()?;
-        let header: Vec<_> = story.lines().map(|line| format!("//! {line}")).collect();
-        let entry: &'static Entry = Box::leak(Box::new(Entry {
-            name: interned(name),
-            family: "python",
-            source: interned(source),
-            capabilities: Capabilities { relocates_blocks: false, ..Capabilities::NONE },
-            parameters: parameters.leak(),
-            header: interned(&header.join("\n")),
-        }));
+        let capabilities = Capabilities { relocates_blocks: false, ..Capabilities::NONE };
+        let entry = Entry { capabilities, ..policy::entry(name, story, source, parameters.leak()) };
+        let entry: &'static Entry = Box::leak(Box::new(entry));
         let builder = PythonBuilder { class: Arc::new(cls), entry };
         ftlkit::replace_built(*entry, builder).map_err(|error| Failure::User(error.to_string()))
     };
     Ok(register()?)
 }
 
-/// Takes a class out of the list again; tells whether it was there.
+/// Takes a translation layer, a wear policy or a write buffer out of the list again; tells whether
+/// it was there.
 #[pyfunction]
-fn forget_ftl(name: &str) -> bool {
-    ftl::registry::forget_mapping(name)
+fn forget_part(name: &str) -> bool {
+    ftl::registry::forget_part(name)
 }
 
 /// Adds classes and functions to the module.
@@ -154,7 +152,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     flash::register(module)?;
     victims::register(module)?;
     classifier::register(module)?;
+    eviction::register(module)?;
+    wear::register(module)?;
     module.add_function(wrap_pyfunction!(overdue::overdue_calls, module)?)?;
-    module.add_function(wrap_pyfunction!(forget_ftl, module)?)?;
+    module.add_function(wrap_pyfunction!(forget_part, module)?)?;
     module.add_function(wrap_pyfunction!(register_ftl, module)?)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ftl::api::named::PolicyKind;
-use ftl::{Candidate, ConfigError, VictimPolicy};
+use ftl::{Candidate, ConfigError, PartKind, VictimPolicy};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -107,10 +107,13 @@ fn forget_victims(name: &str) -> bool {
     ftl::registry::forget_victim_policy(name)
 }
 
-/// The names of the registered policies: victim policies, then write classifiers.
+/// The names of the registered policies: victim policies, write classifiers, wear policies and
+/// write buffers.
 #[pyfunction]
 fn own_policies() -> Vec<&'static str> {
-    [PolicyKind::Victims, PolicyKind::Classifier].into_iter().flat_map(ftl::api::named::names).collect()
+    let settings = [PolicyKind::Victims, PolicyKind::Classifier].into_iter().flat_map(ftl::api::named::names);
+    let parts = [PartKind::WearPolicy, PartKind::Buffer].into_iter().flat_map(ftl::registry::entries);
+    settings.chain(parts.filter(|entry| entry.family == "python").map(|entry| entry.name)).collect()
 }
 
 /// Adds classes and functions to the module.

@@ -40,6 +40,39 @@ pub const RAM_DELAYS: [Parameter; 2] = [
 ];
 
 /// A demand-paged scheme: its registry entry, and the cache that its parameters ask for.
+///
+/// # Example
+///
+/// `dftl` with its own cache, whose translation pages lie twice:
+///
+/// ```
+/// # use ftlkit_ftl as ftl;
+/// use ftl::engines::demand::machine::DemandPaged;
+/// use ftl::engines::demand::mapping_cache::MappingCache;
+/// use ftl::engines::demand::policy::{DemandScheme, Ram};
+/// use ftl::schemes::dftl::Dftl;
+/// use ftl::{ConfigError, Entry, Layout, Scheme, Values};
+///
+/// struct Twice;
+///
+/// impl DemandScheme for Twice {
+///     const ENTRY: Entry = Entry { name: "twice", ..<DemandPaged<Dftl> as Scheme>::ENTRY };
+///
+///     type Cache = MappingCache;
+///
+///     type ForeignPages = ();
+///
+///     fn copies(_: &Layout, _: &Values) -> Result<u32, ConfigError> {
+///         Ok(2)
+///     }
+///
+///     fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {
+///         Ok(MappingCache::from_values(layout, values))
+///     }
+/// }
+///
+/// assert_eq!(<DemandPaged<Twice> as Scheme>::ENTRY.name, "twice");
+/// ```
 pub trait DemandScheme {
     /// What the registry knows of it.
     const ENTRY: Entry;
@@ -91,7 +124,8 @@ pub trait DemandScheme {
     fn cache(layout: &Layout, values: &Values) -> Result<(Self::Cache, Ram), ConfigError>;
 }
 
-/// Map entries in RAM.
+/// Map entries in RAM. The shortest one is that of `dftl`,
+/// [`MappingCache`](crate::engines::demand::mapping_cache::MappingCache).
 pub trait MapCache {
     /// The place of a cached entry, good until another one is brought in.
     type Slot: Copy;

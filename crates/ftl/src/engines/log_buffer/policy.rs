@@ -29,6 +29,39 @@ use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
 use crate::port::error::ConfigError;
 
 /// A log-buffer scheme: its registry entry, and the policy that its parameters ask for.
+///
+/// # Example
+///
+/// `bast` with two logical blocks to a set of log blocks, of which each set has one:
+///
+/// ```
+/// # use ftlkit_ftl as ftl;
+/// use ftl::engines::log_buffer::groups::LogGroups;
+/// use ftl::engines::log_buffer::machine::LogBuffer;
+/// use ftl::engines::log_buffer::policy::{LogNeeds, LogScheme, log_blocks};
+/// use ftl::engines::log_buffer::sets::LogSets;
+/// use ftl::schemes::bast::Bast;
+/// use ftl::{ConfigError, Entry, Layout, Scheme, Values};
+///
+/// struct Pairs;
+///
+/// impl LogScheme for Pairs {
+///     const ENTRY: Entry = Entry { name: "pairs", ..<LogBuffer<Bast> as Scheme>::ENTRY };
+///
+///     type Policy = LogSets;
+///
+///     fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
+///         let log_blocks = log_blocks("pairs", layout, values, 1)?;
+///         Ok(LogNeeds { log_blocks, ..LogNeeds::default() })
+///     }
+///
+///     fn policy(layout: &Layout, _: &Values, log_blocks: u32) -> LogSets {
+///         LogSets::new(LogGroups::new(layout, 2), 1, log_blocks)
+///     }
+/// }
+///
+/// assert_eq!(<LogBuffer<Pairs> as Scheme>::ENTRY.name, "pairs");
+/// ```
 pub trait LogScheme {
     /// What the registry knows of it.
     const ENTRY: Entry;
@@ -88,7 +121,8 @@ pub enum Merged {
     Fully(u32),
 }
 
-/// What the schemes decide differently.
+/// What the schemes decide differently. Of the two that are ready
+/// [`LogSets`](crate::engines::log_buffer::sets::LogSets) is the shorter one: begin with a copy.
 pub trait LogPolicy {
     /// What it asks the log for.
     const TRACKS: Tracked = Tracked::Nothing;

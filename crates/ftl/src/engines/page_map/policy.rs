@@ -24,6 +24,7 @@ use crate::recovery::summary;
 pub const PARAMETERS: [Parameter; 6] = joined(&[&victims::PARAMETERS, &[GC_THRESHOLD, summary::PARAMETER, GC_IDLE]]);
 
 /// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
+/// [`StreamPolicy`] has an example.
 pub trait PageMapScheme {
     /// What the registry knows of it. Its parameters hold [`PARAMETERS`].
     const ENTRY: Entry;
@@ -36,6 +37,49 @@ pub trait PageMapScheme {
 }
 
 /// What these schemes decide differently.
+///
+/// # Example
+///
+/// Even pages share blocks, and odd pages do. All that is collected lies in blocks of its own.
+///
+/// ```
+/// # use ftlkit_ftl as ftl;
+/// use flash::Lpn;
+/// use ftl::api::wear::Purpose;
+/// use ftl::engines::page_map::machine::PageMap;
+/// use ftl::engines::page_map::policy::{PageMapScheme, StreamPolicy};
+/// use ftl::engines::page_map::space::Stream;
+/// use ftl::schemes::page::Page;
+/// use ftl::{ConfigError, Entry, Layout, Request, Scheme, Values};
+///
+/// struct EvenOdd;
+///
+/// impl PageMapScheme for EvenOdd {
+///     const ENTRY: Entry = Entry { name: "even-odd", ..<PageMap<Page> as Scheme>::ENTRY };
+///
+///     type Policy = Self;
+///
+///     fn policy(_: &Layout, _: &Values) -> Result<Self, ConfigError> {
+///         Ok(Self)
+///     }
+/// }
+///
+/// impl StreamPolicy for EvenOdd {
+///     fn streams(&self) -> &'static [Purpose] {
+///         &[Purpose::Data, Purpose::Data, Purpose::Collected]
+///     }
+///
+///     fn write_stream(&mut self, _: &Request, lpn: Lpn) -> Stream {
+///         lpn.index() % 2
+///     }
+///
+///     fn collected_stream(&self, _: Stream) -> Stream {
+///         2
+///     }
+/// }
+///
+/// assert_eq!(<PageMap<EvenOdd> as Scheme>::ENTRY.name, "even-odd");
+/// ```
 pub trait StreamPolicy {
     /// Streams, at least one, with what the blocks of each are used for: each keeps an open block a
     /// die, which has to be spared.

@@ -117,7 +117,8 @@ pub enum EvictionReason {
 /// The type of the cache that a policy's map uses.
 pub type CacheOf<P> = <<P as SharedRamPolicy>::Map as DemandScheme>::Cache;
 
-/// A way of sharing RAM between data and map.
+/// A way of sharing RAM between data and map. The shortest one is that of
+/// [`jtl`](crate::schemes::jtl).
 pub trait SharedRamPolicy: Send + Sized {
     /// The demand-paged map, with the scheme's registry entry.
     type Map: DemandScheme;
