@@ -8,7 +8,7 @@ PY_SOURCES := python tests tools $(wildcard benches/*.py)
 # Minutes of `make torture`.
 MINUTES ?= 10
 
-.PHONY: demo test test-rust test-python torture bench instructions lint docs site wheel lock clean
+.PHONY: demo test test-rust test-python torture bench instructions lint docs api site wheel lock release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/native ## four translation layers on one workload, and a report
@@ -49,6 +49,9 @@ docs: $(VENV)/native ## one page a scheme from the stories in the sources, colum
 	$(BIN)/python -m ftlkit.results.schema
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
+api: ## what is public, as docs/api lists it; needs cargo-public-api and a nightly compiler
+	$(PYTHON) tools/public_api.py
+
 site: $(VENV)/native ## all pages as a site that needs no network: out/site/index.html
 	$(BIN)/python tools/make_site.py out/site-pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -58,6 +61,9 @@ wheel: $(VENV)/tools ## one wheel for all Pythons from 3.10 on, built and tried 
 	rm -rf out/wheel
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --out out/wheel
 	FTLKIT_WHEEL=$$(ls $(abspath out/wheel)/*.whl) $(BIN)/python -m pytest tests/test_wheel.py
+
+release: ## one version for all crates and the package, and CHANGELOG closed: make release VERSION=0.2.0
+	$(PYTHON) tools/release.py $(VERSION)
 
 $(VENV)/tools: requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "ftlkit needs Python 3.10 or newer; set PYTHON=")'
