@@ -21,6 +21,7 @@ from ftlkit.report.drawing import (
     SIZE,
     AnyChart,
     log_axis,
+    numbered,
     over_time,
     run_axis,
     run_colour,
@@ -45,7 +46,7 @@ def response_cdf(results: Outcome) -> AnyChart | None:
         return None
     kinds = [kind for kind in ("all", "read", "write") if kind in frame["requests"].unique()]
     chart = (
-        alt.Chart(values(frame))
+        numbered(frame)
         .mark_line(interpolate="step-after", strokeWidth=2, clip=True)
         .encode(
             x=alt.X("response_ns:Q", title="response time", **log_axis(frame["response_ns"], DURATION)),
@@ -73,14 +74,16 @@ def response_tail(results: Outcome) -> AnyChart | None:
     last = 1 - 1 / pl.col("label").replace_strict(counts, default=2, return_dtype=pl.Float64).clip(2)
     nines = -(1 - pl.min_horizontal("share", last)).log10()
     frame = frame.with_columns(nines.alias("nines")).filter(pl.col("nines") >= -math.log10(0.5))
-    frame = frame.filter(pl.col("nines") <= NINES).select("label", "nines", "response_ns", "share")
+    # The first point beyond the end tells the response there.
+    beyond = (pl.col("nines") > NINES).cum_sum().over("label")
+    frame = frame.filter(beyond <= 1).select("label", pl.col("nines").clip(None, NINES), "response_ns", "share")
     if frame.is_empty():
         return None
     last_drawn = max([1.0, *frame["nines"].to_list()])
-    ticks = [-math.log10(1 - share) for share in (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)]
+    ticks = [-math.log10(0.5), *range(1, NINES + 1)]
     names = "datum.value < 0.5 ? '50 %' : format(100 - pow(10, 2 - datum.value), '.5~g') + ' %'"
     chart = (
-        alt.Chart(values(frame))
+        numbered(frame)
         .mark_line(interpolate="step-before", strokeWidth=2, clip=True)
         .encode(
             x=alt.X(

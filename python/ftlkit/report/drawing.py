@@ -93,8 +93,22 @@ def folded_labels(spec: Json) -> list[str]:
     names: list[str] = []
     for transform in spec.get("transform", []):
         if transform.get("as") == "label":
-            names = json.loads(transform["calculate"].removesuffix(_BY_KEY))
+            names = json.loads(transform["calculate"].removesuffix(_BY_KEY).removesuffix(_BY_NUMBER))
     return names
+
+
+_BY_NUMBER = "[datum.run]"
+
+
+def numbered(frame: pl.DataFrame) -> alt.Chart:
+    """A chart of rows as text, in which runs are numbers: names would be most of a large page."""
+    labels = frame["label"].unique(maintain_order=True).to_list()
+    places = {label: place for place, label in enumerate(labels)}
+    numbers = pl.col("label").replace_strict(places, return_dtype=pl.Int64).alias("run")
+    rounded = frame.select(numbers, pl.exclude("label")).with_columns(pl.selectors.float().round_sig_figs(5))
+    parse = {name: "number" for name, kind in rounded.schema.items() if kind.is_numeric()}
+    data = alt.InlineData(values=rounded.write_csv().rstrip("\n"), format={"type": "csv", "parse": parse})
+    return alt.Chart(data).transform_calculate(label=f"{json.dumps(labels)}{_BY_NUMBER}")
 
 
 def _lines(frame: pl.DataFrame, column: str, keys: dict[str, str]) -> alt.InlineData:

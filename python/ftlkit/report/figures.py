@@ -88,7 +88,7 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
     (
         "tail",
         "The tail of response times",
-        "Response time at each percentile, each nine as wide as the one before; a line ends at its longest response.",
+        "Response time at each percentile, each nine as wide as the one before. A line ends at its longest response.",
         "runs",
         charts.response_tail,
     ),
@@ -269,11 +269,11 @@ def _merged(cells: re.Match[str]) -> str:
 
 
 def still(name: str, spec: dict[str, Any], width: int = STILL_WIDTH) -> Markup:
-    """The chart as SVG, to a hundredth of a pixel, with ids that are unique on the page."""
+    """The chart as SVG, to a tenth of a pixel, with ids that are unique on the page."""
     svg = vl_convert.vegalite_to_svg({**spec, "width": width})
     # The place of the picture has a text; one for each of its marks would be most of the page.
     svg = re.sub(r' (?:aria-[a-z]+|role)="[^"]*"', "", svg)
-    svg = re.sub(r' (d|transform)="[^"]*"', lambda match: re.sub(r"(\.\d\d)\d+", r"\1", match[0]), svg)
+    svg = re.sub(r' (d|transform)="[^"]*"', lambda match: re.sub(r"(\.\d)\d+", r"\1", match[0]), svg)
     svg = _CELLS.sub(_merged, svg)
     for number, old in enumerate(dict.fromkeys(re.findall(r'id="([^"]+)"', svg))):
         svg = re.sub(rf'(id="|url\(#){re.escape(old)}(?=["\)])', rf"\g<1>{name}-still-{number}", svg)
