@@ -200,7 +200,7 @@ def test_a_log_that_divides_itself_is_drawn_with_what_decides() -> None:
 
 def test_the_study_in_the_page_runs_again(results: fk.Results, tmp_path: Any) -> None:  # noqa: ANN401 - pytest's path
     text = page(results)
-    study = html.unescape(text.partition("<pre><code>")[2].partition("</code></pre>")[0])
+    study = html.unescape(text.partition('aria-label="The study"><code>')[2].partition("</code></pre>")[0])
     (tmp_path / "study.toml").write_text(study, encoding="utf-8")
     again = fk.run_study(tmp_path / "study.toml")
     assert again.runs["event_hash"].to_list() == results.runs["event_hash"].to_list()
