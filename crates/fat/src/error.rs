@@ -11,6 +11,9 @@ pub enum FatError {
     /// The disk holds nothing, or something else.
     #[error("no FAT file system: {0}")]
     NotFat(String),
+    /// A FAT file system, with something that is not served here.
+    #[error("a FAT file system that is not served: {0}")]
+    Unserved(String),
     /// Too few clusters are free.
     #[error("the volume is full")]
     Full,

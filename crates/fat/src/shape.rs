@@ -9,6 +9,8 @@ pub(crate) const LEAST_FAT16: u32 = 4_085;
 pub(crate) const LEAST_FAT32: u32 = 65_525;
 /// The most clusters of FAT32.
 const MOST_CLUSTERS: u32 = 0x0FFF_FFF4;
+/// Copies of the allocation table: all that systems of today write. FAT allows 255.
+const MOST_TABLES: u64 = 2;
 /// Bytes of a slot of a folder.
 pub(crate) const SLOT_BYTES: u64 = 32;
 
@@ -100,9 +102,7 @@ impl Shape {
             return Err(not_fat(&format!("its clusters would have {per_cluster} sectors")));
         }
         let (reserved, tables) = (field(boot::RESERVED_SECTORS), field(boot::TABLES));
-        if reserved == 0 || !(1..=2).contains(&tables) {
-            return Err(not_fat(&format!("it would have {reserved} reserved sectors and {tables} tables")));
-        }
+        check_tables(reserved, tables)?;
         let table_sectors = or(boot::TABLE_SECTORS_16, boot::TABLE_SECTORS_32);
         let table_bytes = table_sectors * sector;
         let sectors = or(boot::SECTORS_16, boot::SECTORS_32);
@@ -166,6 +166,17 @@ impl Shape {
     }
 }
 
+/// Refuses a number of tables that is not served, or is that of no volume.
+fn check_tables(reserved: u64, tables: u64) -> Result<(), FatError> {
+    if reserved == 0 || tables == 0 {
+        return Err(not_fat(&format!("it would have {reserved} reserved sectors and {tables} tables")));
+    }
+    if tables > MOST_TABLES {
+        return Err(unserved(&format!("it has {tables} allocation tables, and {MOST_TABLES} are the most")));
+    }
+    Ok(())
+}
+
 /// The kind of a volume with so many clusters. The layout of its boot sector decides, as it does
 /// for Linux: `mkfs.vfat -F 32` makes FAT32 volumes with fewer clusters than Microsoft allows, too.
 fn kind(clusters: u64, is_laid_out_as_32: bool) -> Result<Kind, FatError> {
@@ -178,7 +189,7 @@ fn kind(clusters: u64, is_laid_out_as_32: bool) -> Result<Kind, FatError> {
         }
         _ if is_laid_out_as_32 => Ok(Kind::Fat32),
         few if few < u64::from(LEAST_FAT16) => {
-            Err(not_fat(&format!("it has {few} clusters: FAT12 is not served, only FAT16 and FAT32")))
+            Err(unserved(&format!("it is FAT12, with {few} clusters, and only FAT16 and FAT32 are")))
         }
         _ => Ok(Kind::Fat16),
     }
@@ -191,9 +202,13 @@ fn root_cluster(boot: &[u8; PAGE_BYTES], clusters: u64) -> Result<u32, FatError>
         return Err(not_fat(&format!("its root folder would begin in cluster {cluster} of {clusters}")));
     }
     if boot::TABLE_FLAGS.read(boot) & 0x80 != 0 {
-        return Err(not_fat("its tables are no copies of each other, which is not served"));
+        return Err(unserved("its allocation tables are no copies of each other"));
     }
     Ok(cluster)
+}
+
+fn unserved(why: &str) -> FatError {
+    FatError::Unserved(why.into())
 }
 
 fn not_fat(why: &str) -> FatError {

@@ -68,7 +68,8 @@ impl FileError {
             Self::Fat(FatError::NotEmpty) => Errno::ENOTEMPTY,
             Self::Fat(FatError::LongName) => Errno::ENAMETOOLONG,
             Self::Fat(FatError::LongFile) => Errno::EFBIG,
-            Self::Fat(FatError::NotFat(_) | FatError::Damaged(_) | FatError::Disk(_)) | Self::Device(_) => Errno::EIO,
+            Self::Fat(FatError::NotFat(_) | FatError::Unserved(_) | FatError::Damaged(_) | FatError::Disk(_))
+            | Self::Device(_) => Errno::EIO,
         }
     }
 }

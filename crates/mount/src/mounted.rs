@@ -150,7 +150,9 @@ impl Mounted {
         let was_busy = self.leave_folder();
         let (saved, lost, is_worn_out) = self.close_tree();
         let Some(server) = self.server.take() else { return Err(LiveError::Bug("a mount was stopped twice".into())) };
-        let served = server.stop();
+        // What is lost is known by files. A write buffer may hold more that worn-out flash refuses,
+        // which the journal has.
+        let served = if is_worn_out { server.stop_worn_out() } else { server.stop() };
         if let Some(lost) = lost {
             return Err(LiveError::user(format!(
                 "the flash is worn out, and what was accepted since everything was safe last is lost: {lost}. What had been synced is on the \
@@ -371,6 +373,7 @@ const MOST_STREAMS: u8 = 15;
 
 /// How an image is mounted.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MountText {
     /// The folder to mount at.
     pub folder: PathBuf,
@@ -382,12 +385,11 @@ pub struct MountText {
     pub interval: Option<u64>,
     /// Streams for the data of files.
     #[serde(default)]
-    pub streams: Option<u8>,
+    pub streams: Option<u64>,
     /// The code page of short names.
     #[serde(default)]
-    pub code_page: Option<u16>,
+    pub code_page: Option<i64>,
     /// How the image is served meanwhile.
-    #[serde(flatten)]
     pub serve: ServeText,
 }
 
@@ -396,10 +398,13 @@ impl MountText {
     pub fn check(self) -> Result<MountOptions, LiveError> {
         let own = Parameters::default();
         let streams = self.streams.unwrap_or(3);
-        if streams > MOST_STREAMS {
-            return Err(LiveError::user(format!("--streams {streams}: must be from 0 to {MOST_STREAMS}")));
-        }
-        let code_page = self.code_page.map_or(Some(CodePage::default()), CodePage::of).ok_or_else(|| {
+        let streams = u8::try_from(streams).ok().filter(|&streams| streams <= MOST_STREAMS).ok_or_else(|| {
+            LiveError::user(format!(
+                "--streams {streams}: must be from 0 to {MOST_STREAMS}, streams that the files' data are shared out among; 3 without it"
+            ))
+        })?;
+        let known = |number| u16::try_from(number).ok().and_then(CodePage::of);
+        let code_page = self.code_page.map_or(Some(CodePage::default()), known).ok_or_else(|| {
             let known = CodePage::NUMBERS.map(|number| number.to_string()).join(" or ");
             LiveError::user(format!("--code-page {}: must be {known}", self.code_page.unwrap_or_default()))
         })?;
@@ -417,6 +422,20 @@ impl MountText {
 mod tests {
     use super::*;
     use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn options_out_of_range_are_named_with_their_limits() {
+        for (option, told) in [
+            (r#""streams":300"#, "--streams 300: must be from 0 to 15"),
+            (r#""streams":16"#, "--streams 16: must be from 0 to 15"),
+            (r#""code_page":-3"#, "--code-page -3: must be 437 or 850"),
+            (r#""code_page":70000"#, "--code-page 70000: must be 437 or 850"),
+        ] {
+            let text = format!(r#"{{"folder":"f","serve":{{"image":"i"}},{option}}}"#);
+            let error = serde_json::from_str::<MountText>(&text).expect("known keys").check().expect_err(option);
+            assert!(error.to_string().starts_with(told), "{error}");
+        }
+    }
 
     #[test]
     fn why_nothing_could_be_mounted_is_said() {

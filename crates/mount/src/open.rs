@@ -66,6 +66,10 @@ fn failed(what: &str, error: FileError) -> LiveError {
             "the image holds no FAT file system: {why}. A new image is formatted with --format; one that holds something else can be served with \
              `ftlkit serve` to whatever wrote it"
         )),
+        FileError::Fat(FatError::Unserved(why)) => LiveError::user(format!(
+            "the image holds a FAT file system that `ftlkit mount` does not serve: {why}. Serve it over NBD, and mount it with your system's own \
+             driver: ftlkit serve IMAGE"
+        )),
         FileError::Device(DeviceError::Unreadable) => LiveError::user(format!(
             "cannot {what}: a page of the flash that it needs cannot be read. `ftlkit image check` says which pages are damaged"
         )),

@@ -63,10 +63,15 @@ def mount(  # noqa: PLR0913 - as many as there are options
     alone. Raises `UserError` when the input is at fault, or there is no FUSE; stopping raises it
     when the flash has worn out meanwhile and something that programs wrote is lost.
     """
-    given: dict[str, Any] = {"latency": latency, "metrics": metrics, "interval": interval, "streams": streams}
-    given["code_page"] = code_page
-    given |= {key: None if value is None else str(value) for key, value in {"fault": fault, "record": record}.items()}
+    paths = {"fault": fault, "record": record}
+    serve: dict[str, Any] = {key: None if value is None else str(value) for key, value in paths.items()}
+    serve |= {"image": str(path), "latency": latency, "metrics": metrics}
+    serve |= {"accept_damage": accept_damage, "read_only": read_only}
     check_writable([None if record is None else Path(record)], [path, fault])
-    options = {key: value for key, value in given.items() if value is not None}
-    flags = {"format": format, "accept_damage": accept_damage, "read_only": read_only}
-    return Mounted({"image": str(path), "folder": str(folder), **flags, **options})
+    own = {"folder": str(folder), "format": format, "interval": interval, "streams": streams, "code_page": code_page}
+    return Mounted(_given(own) | {"serve": _given(serve)})
+
+
+def _given(options: Mapping[str, object]) -> dict[str, object]:
+    """The options that have a value."""
+    return {key: value for key, value in options.items() if value is not None}

@@ -140,7 +140,9 @@ fn what_cannot_be_served_is_refused_for_its_true_reason() {
     assert!(root.contains("no root folder"), "{root}");
     let few =
         refused(&|disk| [(22, [200, 0]), (17, [0, 2]), (13, [32, 32])].iter().for_each(|(at, to)| disk.write(*at, to)));
-    assert!(few.contains("FAT12"), "{few}");
+    assert!(few.contains("FAT12") && !few.contains("no FAT"), "{few}");
+    let many = refused(&|disk| disk.write(16, &[4]));
+    assert!(many.contains("a FAT file system that is not served: it has 4 allocation tables"), "{many}");
     let none = refused(&|disk| disk.write(36, &[0; 4]));
     assert!(none.contains("no room"), "{none}");
 }

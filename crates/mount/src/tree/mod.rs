@@ -154,7 +154,7 @@ impl<V: Device> Tree<V> {
             self.volume.write_free()?;
         }
         self.volume.disk_mut().commit()?;
-        for number in std::mem::take(&mut self.owed).files.into_keys() {
+        for number in self.owed.settle() {
             self.drop_if_unused(number);
         }
         Ok(())
@@ -242,7 +242,7 @@ impl<V: Device> Tree<V> {
 
     fn drop_if_unused(&mut self, number: u64) {
         let is_used = |node: &Node| node.lookups > 0 || node.opens > 0 || node.is_removed;
-        let is_owed = self.changed.contains(&number) || self.owed.files.contains_key(&number);
+        let is_owed = self.changed.contains(&number) || self.owed.has(number);
         if !is_owed && self.nodes.get(&number).is_some_and(|node| !is_used(node)) {
             self.nodes.remove(&number);
         }
@@ -317,6 +317,8 @@ pub(crate) struct Owed {
     pub(crate) files: BTreeMap<u64, u64>,
     /// Names that were given, taken away or changed, but for those of new files.
     pub(crate) names: u64,
+    /// Files and folders that have another name, or another folder, than the volume says.
+    pub(crate) renamed: BTreeSet<u64>,
 }
 
 impl Owed {
@@ -329,9 +331,26 @@ impl Owed {
         *self.files.entry(number).or_default() += bytes;
     }
 
-    /// Something was done with a name.
-    pub(crate) fn renamed(&mut self) {
+    /// A name was given or taken away.
+    pub(crate) fn name_changed(&mut self) {
         self.names += 1;
+    }
+
+    /// Whether something of a file or folder is not safe yet.
+    pub(crate) fn has(&self, number: u64) -> bool {
+        self.files.contains_key(&number) || self.renamed.contains(&number)
+    }
+
+    /// A file or folder is not there any more.
+    pub(crate) fn forget(&mut self, number: u64) {
+        self.files.remove(&number);
+        self.renamed.remove(&number);
+    }
+
+    /// Everything is safe; the files and folders of which something was not.
+    pub(crate) fn settle(&mut self) -> BTreeSet<u64> {
+        let Self { files, renamed, .. } = std::mem::take(self);
+        files.into_keys().chain(renamed).collect()
     }
 }
 
@@ -368,15 +387,15 @@ impl fmt::Display for Lost {
 const MOST_NAMES: usize = 5;
 
 impl<V: Device> Tree<V> {
-    /// Whether what programs did to a file, or to the names in a folder, can still become safe, or
-    /// is.
+    /// Whether what programs did to a file, to its name or to the names in a folder can still
+    /// become safe, or is.
     pub fn is_kept(&self, number: u64) -> bool {
         !self.is_worn_out() || !self.is_owed(number)
     }
 
-    /// Whether something of a file or a folder is not safe yet.
+    /// Whether something of a file or a folder is not safe yet: its content, or its name.
     pub(super) fn is_owed(&self, number: u64) -> bool {
-        self.owed.files.contains_key(&number)
+        self.owed.has(number)
     }
 
     /// What cannot be kept, if there is something.

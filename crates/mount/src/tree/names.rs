@@ -62,7 +62,7 @@ impl<V: Device> Tree<V> {
         let entry = self.change(|tree| Ok(tree.volume.create_folder(inside, name, now())?))?;
         let made = self.known(entry, folder)?;
         self.owed.changed(made.number, 0);
-        self.owed.renamed();
+        self.owed.name_changed();
         self.touch(folder);
         Ok(made)
     }
@@ -75,7 +75,7 @@ impl<V: Device> Tree<V> {
         }
         let hidden = self.change(|tree| tree.remove_entry(&entry))?;
         self.gone(&entry, hidden);
-        self.owed.renamed();
+        self.owed.name_changed();
         self.touch(folder);
         Ok(())
     }
@@ -88,7 +88,7 @@ impl<V: Device> Tree<V> {
         }
         self.change(|tree| Ok(tree.volume.remove(&entry)?))?;
         self.gone(&entry, None);
-        self.owed.renamed();
+        self.owed.name_changed();
         self.touch(folder);
         Ok(())
     }
@@ -122,7 +122,7 @@ impl<V: Device> Tree<V> {
             self.gone(other, hidden);
         }
         self.moved(&entry, new, to);
-        self.owed.renamed();
+        self.owed.name_changed();
         self.touch(from);
         self.touch(to);
         Ok(())
@@ -167,7 +167,7 @@ impl<V: Device> Tree<V> {
             }
             self.numbers.remove(&entry.id());
             self.changed.remove(&number);
-            self.owed.files.remove(&number);
+            self.owed.forget(number);
             self.nodes.remove(&number);
             return Ok(());
         }
@@ -250,7 +250,7 @@ impl<V: Device> Tree<V> {
             self.rating.tell(Event::Delete, number, &entry.name, entry.is_read_only);
         }
         self.changed.remove(&number);
-        self.owed.files.remove(&number);
+        self.owed.forget(number);
         self.times.forget(number);
         match (hidden, self.nodes.get_mut(&number)) {
             (Some(hidden), Some(node)) => {
@@ -269,6 +269,7 @@ impl<V: Device> Tree<V> {
             (node.entry, node.parent) = (new, parent);
             self.changed.remove(&number);
         }
+        self.owed.renamed.insert(number);
         self.tell(Event::Rename, number);
     }
 

@@ -187,6 +187,42 @@ fn a_sync_tells_of_each_file_whether_it_is_kept() {
 }
 
 #[test]
+fn a_sync_of_what_was_renamed_tells_that_its_name_is_not_kept() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    let [safe, renamed] = ["safe", "before"].map(|name| create_file(&mut tree, name, &[1; 5_000]));
+    let [folder, other] = ["folder", "other"].map(|name| tree.create_folder(ROOT, name).expect("room").number);
+    tree.sync().expect("power");
+    tree.rename((ROOT, "before"), (ROOT, "after"), true).expect("free");
+    tree.rename((ROOT, "folder"), (other, "folder"), true).expect("free");
+    let now = device.state().operations;
+    device.state().worn_at = Some(now);
+    refused(tree.sync_one(renamed), "sync the renamed file");
+    refused(tree.flush(renamed), "close the renamed file");
+    for (number, is_kept) in [(safe, true), (renamed, false), (folder, false), (other, false), (ROOT, false)] {
+        assert_eq!(tree.is_kept(number), is_kept, "{number}");
+        assert_eq!(tree.sync_one(number).is_ok(), is_kept, "{number}");
+    }
+    // It is no file that lost data.
+    assert_eq!(tree.lost().expect("two names").to_string(), "2 changes of names and folders");
+}
+
+#[test]
+fn a_renamed_file_is_kept_once_it_was_synced() {
+    let device = Memory::formatted(24);
+    let mut tree = device.mounted();
+    let file = create_file(&mut tree, "before", &[1; 5_000]);
+    tree.sync().expect("power");
+    tree.rename((ROOT, "before"), (ROOT, "after"), true).expect("free");
+    tree.sync_one(file).expect("power");
+    let now = device.state().operations;
+    device.state().worn_at = Some(now);
+    let changed = create_file(&mut tree, "changed", &[2; 5_000]);
+    refused(tree.sync_one(changed), "sync what was changed");
+    tree.sync_one(file).expect("its name is safe");
+}
+
+#[test]
 fn names_that_cannot_be_kept_are_told_and_stay_as_they_were() {
     let device = Memory::formatted(24);
     let mut tree = device.mounted();
