@@ -42,8 +42,11 @@ def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result],
     with (tmp_path / "d.img").open("r+b") as file:
         file.truncate(document["file_bytes"] // 2)
     checked = call("image", "check", "d.img")
-    assert checked.exit_code == 2
+    assert checked.exit_code == 1
     assert "truncated" in checked.output
+    missing = call("image", "check", "missing.img")
+    assert missing.exit_code == 2
+    assert "ftlkit image create" in missing.output
 
 
 def test_an_old_image_is_converted_in_its_place_and_a_link_to_it_stays_one(

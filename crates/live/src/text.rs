@@ -1,6 +1,8 @@
 //! What a caller says as text (JSON from Python, TOML of a fault script), before anything of it is
 //! believed.
 
+use std::fs::File;
+use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +16,8 @@ use crate::server::{Address, DEFAULT_CLIENTS, FailureName, Limits, ServeOptions,
 
 /// The most clients at once: beyond, memory for their requests is no longer a server's to promise.
 const MAX_CLIENTS: usize = 1024;
+/// The longest fault script: room for some ten thousand faults.
+const MOST_SCRIPT_BYTES: u64 = 1 << 20;
 
 /// How an image is made.
 #[derive(Clone, Debug, Deserialize)]
@@ -68,7 +72,7 @@ pub struct ServeText {
     pub tls: Option<PathBuf>,
     /// Clients at once.
     #[serde(default)]
-    pub clients: Option<usize>,
+    pub clients: Option<i64>,
     /// Whether to serve what is left of a damaged image.
     #[serde(default)]
     pub accept_damage: bool,
@@ -108,12 +112,13 @@ impl ServeText {
                  (--tls FOLDER), listen on 127.0.0.1, or say --insecure if that is what you want"
             )));
         }
-        let clients = self.clients.unwrap_or(DEFAULT_CLIENTS);
-        if clients == 0 || clients > MAX_CLIENTS {
-            return Err(LiveError::user(format!(
-                "--clients {clients}: must be from 1 to {MAX_CLIENTS}; each may take 8 MiB of memory, or one request of 32 MiB"
-            )));
-        }
+        let clients = self.clients.map_or(Some(DEFAULT_CLIENTS), |clients| usize::try_from(clients).ok());
+        let clients = clients.filter(|clients| (1..=MAX_CLIENTS).contains(clients)).ok_or_else(|| {
+            LiveError::user(format!(
+                "--clients {}: must be from 1 to {MAX_CLIENTS}; each may take 8 MiB of memory, or one request of 32 MiB",
+                self.clients.unwrap_or_default()
+            ))
+        })?;
         Ok(ServeOptions {
             address: Some(address),
             modelled: self.latency == LatencyText::Modelled,
@@ -174,8 +179,19 @@ enum ScriptedKind {
 }
 
 fn read_script(path: &Path) -> Result<FaultPlan, LiveError> {
-    let text = std::fs::read_to_string(path).map_err(|error| LiveError::file("read the fault script", path, &error))?;
-    parse_script(&text).map_err(|why| LiveError::user(format!("the fault script {}: {why}", path.display())))
+    let wrong = |why: String| LiveError::user(format!("--fault {}: {why}", path.display()));
+    let file =
+        File::open(path).map_err(|error| wrong(format!("cannot be read: {error}; give the path of a TOML file")))?;
+    let mut text = String::new();
+    // What has no end, as a device, is not read to it.
+    let length = file.take(MOST_SCRIPT_BYTES + 1).read_to_string(&mut text);
+    let length = length.map_err(|error| wrong(format!("cannot be read: {error}; give the path of a TOML file")))?;
+    if length as u64 > MOST_SCRIPT_BYTES {
+        return Err(wrong(format!(
+            "has more than {MOST_SCRIPT_BYTES} bytes, the most that a fault script may have; give it fewer faults"
+        )));
+    }
+    parse_script(&text).map_err(|why| wrong(format!("{}. docs/live.md shows a script", why.trim_end())))
 }
 
 fn parse_script(text: &str) -> Result<FaultPlan, String> {
@@ -216,6 +232,12 @@ mod tests {
     }
 
     #[test]
+    fn a_script_without_an_end_is_refused_with_its_limit() {
+        let error = read_script(Path::new("/dev/zero")).expect_err("no script").to_string();
+        assert!(error.starts_with("--fault /dev/zero: has more than 1048576 bytes"), "{error}");
+    }
+
+    #[test]
     fn what_a_script_gets_wrong_is_named() {
         for (text, part) in [
             ("[[fault]]\noperation = 1\nkind = \"melt\"", "melt"),
@@ -248,8 +270,10 @@ mod tests {
             (r#"{"image":"b","listen":"[::1]:1","socket":"s"}"#, "one of them"),
             (r#"{"image":"b","listen":"0.0.0.0:1"}"#, "--insecure"),
             (r#"{"image":"b","listen":"[::]:1"}"#, "--tls"),
-            (r#"{"image":"b","clients":0}"#, "from 1 to"),
-            (r#"{"image":"b","fault":"/nowhere"}"#, "/nowhere"),
+            (r#"{"image":"b","clients":0}"#, "--clients 0: must be from 1 to"),
+            (r#"{"image":"b","clients":-1}"#, "--clients -1: must be from 1 to"),
+            (r#"{"image":"b","clients":5000}"#, "--clients 5000: must be from 1 to"),
+            (r#"{"image":"b","fault":"/nowhere"}"#, "--fault /nowhere: cannot be read"),
         ] {
             let error = serve(text).expect_err(text).to_string();
             assert!(error.contains(part), "{error}");

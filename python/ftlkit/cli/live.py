@@ -17,7 +17,7 @@ from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.api import live
 from ftlkit.cli import options
-from ftlkit.cli.shell import OUT, USER_ERROR, Command, Group, say
+from ftlkit.cli.shell import FOUND, OUT, Command, Group, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON."
 
 POLL_S = 0.2
 """How often a server is looked at; signals are heard between two looks."""
+
+MOST_AFTER = 2**64 - 1
+"""The most flash operations that a fault can wait for: as many as are counted."""
 
 SLOW_MOUNT_S = 1.0
 """How long a modelled device must recover before that is worth a line."""
@@ -92,22 +95,31 @@ def info(path: Image, as_json: AsJson = False) -> None:
 def check(path: Image, as_json: AsJson = False) -> None:
     """Check every byte of an image that nobody serves, and recover it on a copy in memory.
 
-    The exit code is 2 if anything is wrong.
+    The exit code is 1 if anything is damaged. What a host that lost power leaves is no damage.
     """
     report = live.check_image(path)
     if as_json:
         _print_json(report)
     else:
-        for problem in report["problems"]:
-            OUT.print(problem, markup=False, highlight=False, soft_wrap=True)
+        for sentence in (*report["problems"], *report["host_loss"]):
+            OUT.print(sentence, markup=False, highlight=False, soft_wrap=True)
         if report["unreadable_pages"]:
             pages = ", ".join(str(page) for page in report["unreadable_pages"])
             more = report["unreadable_count"] - len(report["unreadable_pages"])
             OUT.print(f"unreadable logical pages: {pages}" + (f" and {more} more" if more else ""), soft_wrap=True)
-        verdict = "sound" if report["is_sound"] else "damaged; what is listed above cannot be trusted, the rest can"
-        OUT.print(f"{path}: {verdict}. {several(report['programmed_pages'], 'page')} programmed.", soft_wrap=True)
+        pages = several(report["programmed_pages"], "page")
+        OUT.print(f"{path}: {_verdict(report)}. {pages} programmed.", soft_wrap=True)
     if not report["is_sound"]:
-        raise typer.Exit(USER_ERROR)
+        raise typer.Exit(FOUND)
+
+
+def _verdict(report: Json) -> str:
+    """What a check comes to."""
+    if not report["is_sound"]:
+        return "damaged; what is listed above cannot be trusted, the rest can"
+    if report["host_loss"]:
+        return "sound; its host lost power, and what is listed above was never flushed. The next start mends it"
+    return "sound"
 
 
 @image.command(cls=Command)
@@ -241,6 +253,8 @@ def fault(
         raise UserError(f"{what}: must be one of cut, restore, {', '.join(kinds)}.")
     if what != "cut" and (tear is not None or stay_off):
         raise UserError(f"--tear and --stay-off belong to cut, not to {what}.")
+    if after > MOST_AFTER:
+        raise UserError(f"--after {after}: must be from 0 to {MOST_AFTER}, flash operations before the fault.")
     if tear not in (None, "before", "unseen", "torn", "after"):
         raise UserError(f"--tear {tear}: must be one of before, unseen, torn, after.")
     if what == "restore":

@@ -50,7 +50,7 @@ pub(crate) fn load(file: ImageFile, geometry: &Geometry, logical_pages: u32, pur
     let mut findings = Findings::default();
     let FoundLife { slots: life_slots, life, damaged, is_one_rolled_back } = LifeSlots::read(&file, places.life);
     if damaged == 1 {
-        findings.note("life", || {
+        findings.note_host_loss("life", || {
             "one of the two copies of the image's life cannot be read; the other is used (a host that lost power while it was written leaves \
              it so, too)"
                 .into()
@@ -329,7 +329,7 @@ impl Loading<'_> {
                 });
                 continue;
             }
-            self.findings.note("page whose data had not reached the disk when its host stopped", || {
+            self.findings.note_host_loss("page whose data had not reached the disk when its host stopped", || {
                 format!("page {page} (logical number {logical}): its data had not reached the disk when its host stopped; it was never flushed")
             });
             // For good: later starts will take the page's sequence number for one that is on the
@@ -381,17 +381,55 @@ fn used_blocks(store: &FileStore) -> Vec<UsedBlock> {
 /// Findings of one kind that are told one by one.
 const TOLD: usize = 5;
 
-/// What is wrong with an image, in sentences.
+/// What is odd about an image, in sentences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
+    damage: Noted,
+    host_loss: Noted,
+}
+
+/// Findings that were noted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Noted {
     told: Vec<String>,
-    /// How many more of each kind there are, told at the end.
+    /// How many of each kind there are; those that were not told are counted at the end.
     kinds: Vec<(&'static str, usize)>,
 }
 
 impl Findings {
-    /// Notes something; after a few of one kind they are only counted.
+    /// Notes damage; after a few findings of one kind they are only counted.
     pub(crate) fn note(&mut self, kind: &'static str, sentence: impl FnOnce() -> String) {
+        self.damage.add(kind, sentence);
+    }
+
+    /// Notes what a host leaves that loses power while it serves the image.
+    pub(crate) fn note_host_loss(&mut self, kind: &'static str, sentence: impl FnOnce() -> String) {
+        self.host_loss.add(kind, sentence);
+    }
+
+    /// What is damaged, in sentences.
+    pub fn damage(&self) -> Vec<String> {
+        self.damage.sentences()
+    }
+
+    /// What a host that lost power has left, in sentences.
+    pub fn host_loss(&self) -> Vec<String> {
+        self.host_loss.sentences()
+    }
+
+    /// Everything, in sentences.
+    pub fn sentences(&self) -> Vec<String> {
+        [self.damage(), self.host_loss()].concat()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.damage.count() + self.host_loss.count()
+    }
+}
+
+impl Noted {
+    fn add(&mut self, kind: &'static str, sentence: impl FnOnce() -> String) {
         let position = self.kinds.iter().position(|(known, _)| *known == kind);
         let position = position.unwrap_or_else(|| {
             self.kinds.push((kind, 0));
@@ -403,15 +441,13 @@ impl Findings {
         }
     }
 
-    /// Everything, in sentences.
-    pub fn sentences(&self) -> Vec<String> {
+    fn sentences(&self) -> Vec<String> {
         let more = self.kinds.iter().filter(|(_, count)| *count > TOLD);
         let more = more.map(|(kind, count)| format!("{} more of the kind: {kind}", count - TOLD));
         self.told.iter().cloned().chain(more).collect()
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.kinds.iter().map(|(_, count)| count).sum()
     }
 }

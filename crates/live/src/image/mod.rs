@@ -40,7 +40,7 @@ use blocks::{Block, Condition};
 use file::ImageFile;
 use image_layout::ImageLayout;
 pub use open::CopyDevice;
-use open::{cannot_open, geometry_in, write_new};
+use open::{geometry_in, open_file, write_new};
 
 pub use header::Description;
 pub use life::Counters;
@@ -87,6 +87,12 @@ impl Image {
             if error.kind() == std::io::ErrorKind::AlreadyExists {
                 return LiveError::user(format!("{} exists; remove it or name another file", path.display()));
             }
+            if error.kind() == std::io::ErrorKind::NotFound {
+                return LiveError::user(format!(
+                    "cannot create {}: its folder does not exist; make it, or name another path",
+                    path.display()
+                ));
+            }
             LiveError::file("create", path, &error)
         })?;
         let mut file = ImageFile::writable(file);
@@ -103,8 +109,7 @@ impl Image {
 
     /// Opens and locks an image for serving, perhaps only to be read: then it stays as it is.
     pub fn open(path: &Path, is_read_only: bool) -> Result<Self, LiveError> {
-        let file = OpenOptions::new().read(true).write(!is_read_only).open(path);
-        let file = file.map_err(|error| cannot_open(path, &error))?;
+        let file = open_file(path, !is_read_only)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

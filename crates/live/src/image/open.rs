@@ -1,5 +1,6 @@
 //! Opening an image's file, and what each new image has.
 
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -32,7 +33,21 @@ pub(super) fn geometry_in(description: &Description, file_bytes: u64) -> Result<
     Ok(geometry)
 }
 
-pub(super) fn cannot_open(path: &Path, error: &std::io::Error) -> LiveError {
+/// Opens an image's file to read it, and maybe to write it. What is no regular file is refused
+/// before it is opened, since a pipe would be waited for.
+pub(super) fn open_file(path: &Path, writes: bool) -> Result<File, LiveError> {
+    let found = std::fs::metadata(path).map_err(|error| cannot_open(path, &error))?;
+    if !found.is_file() {
+        let what = if found.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
+        return Err(LiveError::user(format!(
+            "{} is no flash image but {what}; an image is a regular file, which `ftlkit image create` makes",
+            path.display()
+        )));
+    }
+    OpenOptions::new().read(true).write(writes).open(path).map_err(|error| cannot_open(path, &error))
+}
+
+fn cannot_open(path: &Path, error: &std::io::Error) -> LiveError {
     if error.kind() == std::io::ErrorKind::NotFound {
         return LiveError::user(format!(
             "there is no image {path}; make one: ftlkit image create {path}",

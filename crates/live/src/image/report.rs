@@ -18,7 +18,7 @@ use super::header::{self, Description};
 use super::image_layout::ImageLayout;
 use super::life::{Counters, LifeSlots};
 use super::load::{Loaded, Purpose, load};
-use super::open::{CopyDevice, cannot_open, geometry_in};
+use super::open::{CopyDevice, geometry_in, open_file};
 use super::store::{FileStore, PageState};
 use crate::LiveError;
 
@@ -51,7 +51,7 @@ pub struct ImageInfo {
 /// What a check found.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CheckReport {
-    /// Whether nothing is wrong.
+    /// Whether nothing is damaged.
     pub is_sound: bool,
     /// Pages that hold something.
     pub programmed_pages: u64,
@@ -62,6 +62,8 @@ pub struct CheckReport {
     pub bad_blocks: u64,
     /// What is wrong, in sentences.
     pub problems: Vec<String>,
+    /// What a host that lost power leaves, in sentences: no damage, and gone with the next start.
+    pub host_loss: Vec<String>,
     /// Logical pages that cannot be read; of many the first.
     pub unreadable_pages: Vec<u32>,
     /// How many logical pages cannot be read.
@@ -70,7 +72,7 @@ pub struct CheckReport {
 
 /// Reads an image's header and life. May be asked while it is being served.
 pub fn info(path: &Path) -> Result<ImageInfo, LiveError> {
-    let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
+    let file = open_file(path, false)?;
     let (found, geometry) = describe(&file, path)?;
     let metadata = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?;
     let life = LifeSlots::read(&file, ImageLayout::of(&geometry).life).life.unwrap_or_default();
@@ -99,7 +101,7 @@ fn describe(file: &File, path: &Path) -> Result<(Found, Geometry), LiveError> {
 /// Checks an image that nobody serves. A file that is no image, or one of another version, is an
 /// error; whatever else is wrong is in the report.
 pub fn check(path: &Path) -> Result<CheckReport, LiveError> {
-    let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
+    let file = open_file(path, false)?;
     let (found, geometry) = describe(&file, path)?;
     if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
         return Err(LiveError::user(format!(
@@ -116,7 +118,8 @@ pub fn check(path: &Path) -> Result<CheckReport, LiveError> {
     report.problems.extend(found.damage);
     let loaded = load(ImageFile::writable(file), &geometry, found.description.logical_pages, Purpose::Check)
         .map_err(|error| LiveError::file("read", path, &error))?;
-    report.problems.extend(loaded.findings.sentences());
+    report.problems.extend(loaded.findings.damage());
+    report.host_loss = loaded.findings.host_loss();
     report.count(&loaded);
     report.recover(loaded, &found.description, geometry);
     report.is_sound = report.problems.is_empty();

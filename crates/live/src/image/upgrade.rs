@@ -18,7 +18,7 @@ use super::file::ImageFile;
 use super::header::{self, Description, OLD_VERSION, VERSION, is_old};
 use super::image_layout::ImageLayout;
 use super::life::Life;
-use super::open::{cannot_open, write_new};
+use super::open::{open_file, write_new};
 use super::page_tags::{Body, SLOT_BYTES, Slot, encode};
 use super::version_one::{self as old, OldImageLayout, OldTag, TAG_BYTES};
 use crate::LiveError;
@@ -39,7 +39,7 @@ pub struct Upgraded {
 /// Converts an image that nobody serves. One that lacks bytes or has damaged tags is refused,
 /// unless damage is accepted: then what is left is converted.
 pub fn upgrade(from: &Path, to: Option<&Path>, accept_damage: bool) -> Result<Upgraded, LiveError> {
-    let file = File::open(from).map_err(|error| cannot_open(from, &error))?;
+    let file = open_file(from, false)?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Err(LiveError::user(format!("{} is being served; stop the server first", from.display())));
     }

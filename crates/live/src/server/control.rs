@@ -50,15 +50,26 @@ pub(crate) fn answer(socket: &Socket, shared: &Shared) {
 
 fn converse(mut socket: &Socket, shared: &Shared) -> io::Result<()> {
     socket.read_within(Some(shared.limits.caller));
-    let mut line = String::new();
-    BufReader::new(socket.take(MOST_BYTES)).read_line(&mut line)?;
+    let mut line = Vec::new();
+    BufReader::new(socket.take(MOST_BYTES)).read_until(b'\n', &mut line)?;
     socket.read_within(None);
-    let reply = match serde_json::from_str(&line) {
+    let reply = match understood(&line) {
         Ok(request) => ask(shared, request),
-        Err(error) => refusal(&LiveError::user(format!("the server does not understand the request: {error}"))),
+        Err(why) => refusal(&LiveError::user(format!("the server does not understand the request: {why}"))),
     };
     socket.write_within(Some(shared.limits.caller));
     socket.write_all(format!("{reply}\n").as_bytes())
+}
+
+/// What a line asks for, or why it asks for nothing.
+fn understood(line: &[u8]) -> Result<ControlRequest, String> {
+    let is_cut = line.len() as u64 == MOST_BYTES && line.last() != Some(&b'\n');
+    if is_cut {
+        return Err(format!("it has more than {MOST_BYTES} bytes, the most that are read; write one line of JSON"));
+    }
+    let text =
+        std::str::from_utf8(line).map_err(|error| format!("it is not UTF-8: {error}; write one line of JSON"))?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 /// Asks the engine.
@@ -107,14 +118,15 @@ pub(crate) fn answer_metrics(socket: &Socket, shared: &Shared) {
 fn converse_over_http(mut socket: &Socket, shared: &Shared) -> io::Result<()> {
     socket.read_within(Some(shared.limits.caller));
     let mut reader = BufReader::new(socket.take(MOST_HTTP_BYTES));
-    let mut request = String::new();
-    reader.read_line(&mut request)?;
+    let mut request = Vec::new();
+    reader.read_until(b'\n', &mut request)?;
     // Headers say nothing that matters here, but must be read before the answer.
-    let mut header = String::new();
-    while reader.read_line(&mut header)? > 0 && !header.trim_end().is_empty() {
+    let mut header = Vec::new();
+    while reader.read_until(b'\n', &mut header)? > 0 && !header.trim_ascii_end().is_empty() {
         header.clear();
     }
     socket.read_within(None);
+    let request = String::from_utf8_lossy(&request);
     let mut words = request.split(' ');
     let (status, body) = match (words.next(), words.next()) {
         (Some("GET"), Some("/metrics")) => match metrics(shared) {

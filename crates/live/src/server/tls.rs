@@ -82,7 +82,12 @@ fn refused(path: &Path, error: &rustls::Error) -> LiveError {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, LiveError> {
-    let file = File::open(path).map_err(|error| LiveError::file("open the certificate", path, &error))?;
+    let file = File::open(path).map_err(|error| {
+        LiveError::user(format!(
+            "--tls: cannot open the certificate {}: {error}; the folder must have server-cert.pem and server-key.pem",
+            path.display()
+        ))
+    })?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_reader_iter(BufReader::new(file)).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),

@@ -9,6 +9,7 @@ use crate::common::{Client, TRIM, create, create_on, options, serve, small_devic
 use ftl::Stack;
 use live::{ControlRequest, FailureName, FaultRequest, Image, Server, call};
 use random::SeededRng;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sim::study::Count;
 
 /// Every page of the device holds its own number.
@@ -226,6 +227,25 @@ fn what_is_no_image_is_refused_by_name() {
     }
     let version = refused(&image);
     assert!(version.contains("version 9") && version.contains("reads version 2"), "{version}");
+}
+
+#[test]
+fn a_pipe_or_a_folder_in_place_of_an_image_is_refused_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    for (path, what) in [(pipe.as_path(), "a pipe"), (Path::new("/dev/zero"), "a device"), (folder.path(), "a folder")]
+    {
+        for refused in [
+            Image::open(path, false).err().expect("refused"),
+            live::check(path).expect_err("refused"),
+            live::info(path).expect_err("refused"),
+            live::upgrade(path, None, false).expect_err("refused"),
+        ] {
+            let refused = refused.to_string();
+            assert!(refused.contains(what) && refused.contains("a regular file"), "{refused}");
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::common::{
     BLOCK_STATUS, BUFFERED, Client, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, options, random_bytes,
     schemes, serve,
 };
+use flash::{Fault, FaultPlan};
 use live::{ControlRequest, FailureName, FaultRequest, Server, TearName, call};
 use random::SeededRng;
 
@@ -157,6 +158,30 @@ fn write_down_by_fua_and_flush(stack: &str) {
     let server = serve(&image);
     assert_eq!(Client::connect(&image).expect("a connection").read(16_384, 4096).expect("stopped in order"), [4; 4096]);
     drop(server);
+}
+
+#[test]
+fn pages_left_in_the_buffer_of_a_read_only_device_are_told() {
+    for (pages, told) in [(1, "1 page of its write buffer is lost"), (3, "3 pages of its write buffer are lost")] {
+        for knows_what_is_lost in [false, true] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let image = create(folder.path(), "page+dynamic+lru:ram=64KiB");
+            let plan = FaultPlan { at: (0..20_000).map(|operation| (operation, Fault::ProgramFails)).collect() };
+            let server = Server::start(&live::ServeOptions { plan, ..options(&image) }).expect("a server");
+            let mut client = Client::connect(&image).expect("a connection");
+            for page in 0..pages {
+                assert_eq!(client.write(page * 4096, &[7; 4096]), 0);
+            }
+            assert_ne!(client.flush(), 0, "no block takes a page");
+            drop(client);
+            if knows_what_is_lost {
+                server.stop_worn_out().expect("the host knows");
+            } else {
+                let lost = server.stop().expect_err("lost pages").to_string();
+                assert!(lost.contains(told) && lost.contains("copy the data"), "{lost}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! answering or from stopping.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -89,6 +89,25 @@ fn callers_who_drip_into_the_control_socket_block_nobody() {
     stop(server);
     dripper.join().expect("it was closed");
     drop(callers);
+}
+
+#[test]
+fn a_request_that_is_no_text_or_too_long_is_answered_with_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    let server = serve(&image);
+    let long = vec![b' '; 5000];
+    for (request, why) in
+        [(&b"\"\xFF\xFE\"\n"[..], "not UTF-8"), (&long, "more than 4096 bytes"), (b"\n", "does not understand")]
+    {
+        let mut caller = UnixStream::connect(control_path(&image)).expect("a connection");
+        caller.write_all(request).expect("sent");
+        let mut answer = vec![0; 4096];
+        let length = caller.read(&mut answer).expect("an answer");
+        let answer: serde_json::Value = serde_json::from_slice(&answer[..length]).expect("JSON");
+        assert!(answer["error"].as_str().is_some_and(|error| error.contains(why)), "{answer}");
+    }
+    stop(server);
 }
 
 #[test]

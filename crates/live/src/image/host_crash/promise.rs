@@ -18,9 +18,6 @@ use crate::image::load::{Loaded, Purpose, load};
 use crate::image::testing::{PAGES, cases_with_parts, content, create_with_more, folder, read, start};
 use crate::image::{Image, check};
 
-/// Findings that a host leaves that lost power: all others are damage.
-const NO_DAMAGE: [&str; 2] = ["it was never flushed", "a host that lost power while it was written leaves it so"];
-
 /// Whether every page of an image that counts as synced is whole, and nothing in it is taken for
 /// damage. The image is looked at in a copy beside the path.
 pub(super) fn is_kept(image: &[u8], path: &Path) -> Result<(), String> {
@@ -30,10 +27,7 @@ pub(super) fn is_kept(image: &[u8], path: &Path) -> Result<(), String> {
     let Loaded { findings, lost, decayed_pages, .. } =
         load(image.file, &image.geometry, image.description.logical_pages, Purpose::Check)
             .map_err(|error| format!("not read: {error}"))?;
-    let mut damage = findings.sentences();
-    damage.retain(|told| {
-        !NO_DAMAGE.iter().any(|harmless| told.contains(harmless)) && !told.contains(" more of the kind: ")
-    });
+    let damage = findings.damage();
     let is_kept = lost == 0 && decayed_pages.is_empty() && damage.is_empty();
     if is_kept { Ok(()) } else { Err(format!("taken for damage: {damage:?}")) }
 }
@@ -92,7 +86,8 @@ fn what_a_flush_after_a_cut_promised_is_readable() {
             for copy in [&checked, &crashed] {
                 std::fs::write(copy, &image).expect("a copy");
             }
-            assert_eq!(check(&checked).expect("an image").unreadable_count, 0, "{what}");
+            let report = check(&checked).expect("an image");
+            assert!(report.is_sound && report.unreadable_count == 0, "{what}: {report:?}");
             let mut drive = start(&crashed);
             for (page, shown) in (0..PAGES).zip(shown) {
                 let found = read(&mut drive, page).unwrap_or_else(|error| panic!("{what}: page {page}: {error:?}"));
