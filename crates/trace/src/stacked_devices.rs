@@ -70,6 +70,8 @@ pub struct Facts {
     pub skipped: u64,
     /// Rows that do not meet the conditions, left out.
     pub unmet: u64,
+    /// What the user says of values that no row has: clauses.
+    pub unmatched: Vec<String>,
     /// Requests held at the latest time seen.
     pub clamped: u64,
     /// Requests put in order.
@@ -292,6 +294,7 @@ impl Survey {
             unchosen: self.devices.iter().map(|seen| seen.requests).sum::<u64>() - requests,
             skipped: trace.skipped(),
             unmet: trace.unmet(),
+            unmatched: trace.unmatched(),
             clamped: trace.clamped(),
             sorted: trace.sorted(),
             left_out: trace.left_out(),

@@ -116,6 +116,12 @@ impl Trace {
         self.source.left_out().unmet
     }
 
+    /// What the user says of values that no row has had so far, in conditions and in words for
+    /// operations: clauses.
+    pub fn unmatched(&self) -> Vec<String> {
+        self.source.unmatched()
+    }
+
     /// Lines or records left out so far that the format provides for and that are no requests, by
     /// kind: the name of one.
     pub fn left_out(&self) -> BTreeMap<String, u64> {

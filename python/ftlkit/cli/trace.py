@@ -137,6 +137,7 @@ def _counted(done: Json) -> Iterator[str]:
             yield f"{several(done[key], what)} {text}"
     for kind, number in done["left_out"].items():
         yield f"{several(number, kind)} left out"
+    yield from done["unmatched"]
 
 
 def _show(document: Json) -> None:

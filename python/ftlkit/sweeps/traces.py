@@ -111,6 +111,7 @@ def as_given(document: Json, resolved: Json, laid_out: LaidOut) -> Json:
     facts = laid_out.facts
     counted = [f"{verb} {several(facts[key], kind)}{which}" for key, verb, kind, which in _COUNTED if facts.get(key)]
     counted += [f"skipped {several(count, kind)}" for kind, count in facts.get("left_out", {}).items()]
+    counted += facts.get("unmatched", [])
     workload = document["workload"]
     others = [sentence for sentence in workload.get("facts", []) if not sentence.startswith("read as parquet")]
     facts_text = [f"read as {facts['format']}, laid out once for the sweep", *counted, *others]

@@ -31,6 +31,8 @@ pub struct Overview {
     pub skipped: u64,
     /// Rows that were left out, since they do not meet the conditions.
     pub unmet: u64,
+    /// What the user says of values that no row has: clauses.
+    pub unmatched: Vec<String>,
     /// Requests that went back in time and were held at the latest time seen.
     pub clamped: u64,
     /// Requests that stood behind later ones and were put in order.
@@ -53,6 +55,7 @@ pub fn overview(text: &WorkloadText, master_seed: u64, go_on: impl Fn() -> bool)
         requests: statistics.total.requests,
         skipped: trace.skipped(),
         unmet: trace.unmet(),
+        unmatched: trace.unmatched(),
         clamped: trace.clamped(),
         sorted: trace.sorted(),
         left_out: trace.left_out(),

@@ -307,6 +307,7 @@ fn reading(facts: &Facts, wanted: &Conditions) -> Vec<String> {
     for (kind, &left_out) in &facts.left_out {
         count("skipped", left_out, kind, "");
     }
+    sentences.extend(facts.unmatched.iter().cloned());
     let used = facts.devices.iter().filter(|device| device.base_byte.is_some()).count();
     if used > 1 {
         sentences.push(format!("its {used} devices are laid out one after another"));

@@ -21,14 +21,17 @@ pub(super) struct Named {
     separator: Option<u8>,
     /// Whether a line with a request was seen; before it, a line of names may stand.
     begun: bool,
+    /// Of the words that say what a request does, which a row has had, by their places.
+    used_words: Vec<bool>,
 }
 
 impl Named {
     pub(super) fn new(columns: Columns, unit: TimeUnit) -> Self {
-        Self { columns, unit, separator: None, begun: false }
+        let used_words = vec![false; words(&columns).len()];
+        Self { columns, unit, separator: None, begun: false, used_words }
     }
 
-    fn request(&self, fields: &[&[u8]], devices: &mut Devices) -> Result<Raw, Fault> {
+    fn request(&mut self, fields: &[&[u8]], devices: &mut Devices) -> Result<Raw, Fault> {
         let mut raw = Raw::new(0, HostOp::Read, 0, 0, 0);
         let (mut has_device, list) = (false, self.columns.list());
         for (index, column) in list.iter().enumerate() {
@@ -45,7 +48,13 @@ impl Named {
                 }
                 Column::Offset(unit) => raw.offset = scaled("the offset", field, *unit)?,
                 Column::Size(unit) => raw.length = scaled("the size", field, *unit)?,
-                Column::Op(words) => raw.op = op(words, field.ok_or_else(|| Fault::missing("the operation"))?)?,
+                Column::Op(words) => {
+                    let (op, word) = op(words, field.ok_or_else(|| Fault::missing("the operation"))?)?;
+                    raw.op = op;
+                    if let Some(word) = word {
+                        self.used_words[word] = true;
+                    }
+                }
                 Column::Other(_) => {}
             }
         }
@@ -94,6 +103,38 @@ impl Layout for Named {
     fn fields<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
         Some(fields(line, self.separator.unwrap_or_else(|| separator(line))))
     }
+
+    fn unmatched(&self) -> Vec<String> {
+        let (words, is_used) = (words(&self.columns), |word: &str| self.is_used(word));
+        // One of the digits 0 and 1 says what the other one means.
+        let is_digit = |word: &str| matches!(word, "0" | "1");
+        let has_digit = ["0", "1"].into_iter().any(is_used);
+        let unused: Vec<_> = words
+            .iter()
+            .map(|(word, _)| word.as_str())
+            .filter(|word| !(is_used(word) || (is_digit(word) && has_digit)))
+            .collect();
+        if unused.is_empty() {
+            return Vec::new();
+        }
+        vec![format!("no row has {} as its op, of which --columns \"{}\" speaks", unused.join(" or "), self.columns)]
+    }
+}
+
+impl Named {
+    /// Whether a row has had this word for its operation.
+    fn is_used(&self, word: &str) -> bool {
+        words(&self.columns)
+            .iter()
+            .zip(&self.used_words)
+            .any(|((known, _), &is_used)| is_used && known.eq_ignore_ascii_case(word))
+    }
+}
+
+/// The words that a user has given for operations.
+fn words<'a>(columns: &'a Columns) -> &'a [(String, HostOp)] {
+    let of_op = |column: &'a Column| if let Column::Op(words) = column { Some(words.as_slice()) } else { None };
+    columns.list().iter().find_map(of_op).unwrap_or_default()
 }
 
 /// What stands between the fields of a line.
@@ -121,9 +162,10 @@ fn scaled(name: &str, field: Option<&[u8]>, unit: u64) -> Result<u64, Fault> {
         .ok_or_else(|| Fault::new(format!("{name} is {value} units of {unit} bytes, which is beyond 2^64-1 bytes")))
 }
 
-fn op(words: &[(String, HostOp)], field: &[u8]) -> Result<HostOp, Fault> {
-    if let Some((_, op)) = words.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())) {
-        return Ok(*op);
+/// What a field says of an operation, and which of the user's words it is, if one.
+fn op(words: &[(String, HostOp)], field: &[u8]) -> Result<(HostOp, Option<usize>), Fault> {
+    if let Some(place) = words.iter().position(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())) {
+        return Ok((words[place].1, Some(place)));
     }
     if matches!(field, b"0" | b"1") {
         return Err(Fault::new(format!(
@@ -132,10 +174,11 @@ fn op(words: &[(String, HostOp)], field: &[u8]) -> Result<HostOp, Fault> {
         )));
     }
     let others = [(&b"trim"[..], HostOp::Trim), (b"discard", HostOp::Trim), (b"flush", HostOp::Flush)];
-    match others.iter().find(|(word, _)| field.eq_ignore_ascii_case(word)) {
-        Some((_, op)) => Ok(*op),
-        None => read_or_write("the operation", field),
-    }
+    let op = match others.iter().find(|(word, _)| field.eq_ignore_ascii_case(word)) {
+        Some((_, op)) => *op,
+        None => read_or_write("the operation", field)?,
+    };
+    Ok((op, None))
 }
 
 #[cfg(test)]
@@ -181,6 +224,36 @@ mod tests {
         assert_eq!(ops, [HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::Flush, HostOp::Read]);
         let error = read("time:s, offset:B, size:B, op", "0 0 512 1\n").unwrap_err();
         assert!(error.contains("op:1=read"), "{error}");
+    }
+
+    #[test]
+    fn words_and_conditions_that_no_row_meets_are_told() {
+        for (op, conditions, told) in [
+            ("op:1=read", "[]", vec!["no row has 1 or 0 as its op"]),
+            ("op:get=read|R=read", "[]", vec!["no row has get as its op"]),
+            ("op", r#"["op!=X", "kind=a|q", "device=0"]"#, vec!["no row has X as its op", "no row has q as its kind"]),
+            ("op:W=write", r#""kind=a|b""#, vec![]),
+        ] {
+            let columns = format!("time:s, device, offset:B, size:B, {op}, -:kind");
+            let options = OpenOptions {
+                columns: Some(columns.parse().unwrap()),
+                conditions: serde_json::from_str(conditions).unwrap(),
+                ..OpenOptions::default()
+            };
+            let text = "0 0 0 512 R a\n1 0 0 512 W b\n";
+            let mut trace = open_bytes("t", text.as_bytes(), &options).unwrap();
+            assert!(trace.by_ref().all(|record| record.is_ok()));
+            let unmatched = trace.unmatched();
+            assert_eq!(unmatched.len(), told.len(), "{unmatched:?}");
+            assert!(unmatched.iter().zip(told).all(|(clause, told)| clause.starts_with(told)), "{unmatched:?}");
+        }
+        // A trace that only writes has one of the two digits.
+        let options = OpenOptions {
+            columns: Some("time:s, offset:B, size:B, op:1=read".parse().unwrap()),
+            ..OpenOptions::default()
+        };
+        let mut trace = open_bytes("t", &b"0 0 512 0\n"[..], &options).unwrap();
+        assert_eq!((trace.by_ref().count(), trace.unmatched()), (1, vec![]));
     }
 
     #[test]

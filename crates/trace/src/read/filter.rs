@@ -26,6 +26,8 @@ pub(super) struct Filter {
     places: Option<Vec<usize>>,
     /// Values seen in the first condition's column.
     seen: Vec<String>,
+    /// Of each condition the values that no row has had so far.
+    unseen: Vec<Vec<String>>,
     /// Devices of rows that are left out, which are no devices of the trace.
     pub(super) other_devices: Devices,
 }
@@ -39,6 +41,7 @@ impl Filter {
             header: Vec::new(),
             places: None,
             seen: Vec::new(),
+            unseen: conditions.as_slice().iter().map(|condition| condition.values.clone()).collect(),
             other_devices: Devices::default(),
         })
     }
@@ -56,6 +59,11 @@ impl Filter {
         let places = self.places.iter().flatten().copied();
         let first = places.clone().next().and_then(|place| fields.get(place));
         remember(&mut self.seen, first.copied().unwrap_or_default());
+        for (unseen, place) in self.unseen.iter_mut().zip(places.clone()) {
+            if let Some(field) = fields.get(place).filter(|_| !unseen.is_empty()) {
+                unseen.retain(|value| value.as_bytes() != *field);
+            }
+        }
         let mut conditions = self.conditions.as_slice().iter().zip(places);
         Ok(conditions.all(|(condition, place)| fields.get(place).is_some_and(|field| condition.is_met_by(field))))
     }
@@ -83,6 +91,15 @@ impl Filter {
             ))),
         });
         found.collect()
+    }
+
+    /// Values of the conditions that no row has had: a clause for each condition.
+    pub(super) fn unmatched(&self) -> impl Iterator<Item = String> {
+        let conditions = self.conditions.as_slice().iter().zip(&self.unseen).filter(|(_, unseen)| !unseen.is_empty());
+        conditions.map(|(condition, unseen)| {
+            let (column, values) = (&condition.column, unseen.join(" or "));
+            format!("no row has {values} as its {column}, of which --where \"{condition}\" speaks")
+        })
     }
 
     /// Why no row may have been taken: a clause.

@@ -40,6 +40,11 @@ pub(crate) trait Layout: Send {
         None
     }
 
+    /// What its user says of values that no row has had so far: clauses.
+    fn unmatched(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Why a trace that was read to its end may have held no request, and what to do: a clause
     /// starting with punctuation.
     fn remark(&self) -> Option<String> {

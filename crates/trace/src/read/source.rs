@@ -97,6 +97,11 @@ pub(crate) trait Source: Send {
     /// What was left out so far.
     fn left_out(&self) -> &LeftOut;
 
+    /// What the user says of values that no row has had so far: clauses.
+    fn unmatched(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Where the request last handed out is, and how it reads.
     fn place(&self) -> (TracePosition, String);
 

@@ -118,6 +118,11 @@ impl Source for TextSource {
         &self.left_out
     }
 
+    fn unmatched(&self) -> Vec<String> {
+        let of_filter = self.filter.iter().flat_map(Filter::unmatched);
+        self.layout.unmatched().into_iter().chain(of_filter).collect()
+    }
+
     fn place(&self) -> (TracePosition, String) {
         (TracePosition::Line(self.lines.number()), excerpt(self.lines.line()))
     }

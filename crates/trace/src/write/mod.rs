@@ -101,6 +101,8 @@ pub struct Conversion {
     pub skipped: u64,
     /// Rows that do not meet the conditions, left out.
     pub unmet: u64,
+    /// What the user says of values that no row has: clauses.
+    pub unmatched: Vec<String>,
     /// Requests held at the latest time seen.
     pub clamped: u64,
     /// Requests put in order.
@@ -155,6 +157,7 @@ impl Conversion {
             devices: trace.devices().to_vec(),
             skipped: trace.skipped(),
             unmet: trace.unmet(),
+            unmatched: trace.unmatched(),
             clamped: trace.clamped(),
             sorted: trace.sorted(),
             left_out: trace.left_out(),
