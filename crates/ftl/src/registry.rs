@@ -10,6 +10,7 @@ use crate::api::classifier::{self, BuildClassifier};
 use crate::api::entry::{Entry, PartKind};
 use crate::api::layout::{Layout, WearKind, WearScheme};
 use crate::api::mapping::{BuilderOf, MappingBuilder, Scheme};
+use crate::api::named::{self, PolicyKind};
 use crate::api::parameter::{Kind, Parameter, Settings, Values, is_plain};
 use crate::api::victim::{self, BuildVictims};
 use crate::blocks::victims;
@@ -113,6 +114,15 @@ pub fn replace_classifier(name: &'static str, build: BuildClassifier) -> Result<
 /// Takes a registered write classifier out of the list; tells whether it was there.
 pub fn forget_classifier(name: &str) -> bool {
     classifier::REGISTERED.forget(name)
+}
+
+/// Whether a part of a stack, or a policy in its settings, was registered and is not built in.
+pub fn is_registered(stack: &Stack) -> bool {
+    let policies = [PolicyKind::Victims, PolicyKind::Classifier].map(named::names).concat();
+    let is_part = |name: &str| PartKind::ALL.into_iter().flat_map(registered::entries).any(|entry| entry.name == name);
+    stack
+        .parts()
+        .any(|part| is_part(&part.name) || part.settings.values().any(|value| policies.contains(&value.trim())))
 }
 
 /// Whether a policy can be registered under a name for a parameter.

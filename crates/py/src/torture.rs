@@ -49,6 +49,11 @@ struct Replayed {
     explanation: Option<String>,
 }
 
+/// Flash operations that the power cuts of a trial may take where Python is called: some seconds at
+/// ten to fifty microseconds for each. With as many as in Rust one trial would take minutes, and
+/// the torture with it.
+const CUTS_OF_PYTHON: u64 = 100_000;
+
 /// Longest torture: a year.
 const MOST_SECONDS: f64 = 366.0 * 86_400.0;
 
@@ -125,6 +130,8 @@ fn options(wanted: &TortureOptions) -> Result<Options, Failure> {
         devices: devices.map_err(Failure::User)?,
         seed: wanted.seed,
         swarm: wanted.swarm,
+        // What is registered in a process of Python is written in Python.
+        cuts_of_registered: Some(CUTS_OF_PYTHON),
     })
 }
 

@@ -317,4 +317,6 @@ pub(super) struct TrialSpace {
     pub(super) swarm: bool,
     /// Whether each trial draws which further parts the mapping gets, if any.
     pub(super) draws_parts: bool,
+    /// Flash operations for the power cuts of a trial of a registered part, if fewer.
+    pub(super) cuts_of_registered: Option<u64>,
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use flash::{Fault, FaultPlan, Tear};
-use ftl::FlashOp;
+use ftl::{FlashOp, registry};
 use random::SeededRng;
 
 use super::choices::{self, Kind, Plan, TrialSpace};
@@ -24,8 +24,8 @@ use crate::report::failure::Failure;
 /// many different cases.
 const FAULT_RUNS: u32 = 8;
 
-/// Flash operations that the power cuts of a trial may take: some ten seconds. One of a scheme that
-/// programs a whole block for each page would else take an hour.
+/// Flash operations that the power cuts of a trial may take: some ten seconds at the speed of what
+/// is built in. One of a scheme that programs a whole block for each page would else take an hour.
 const CUTS_OPERATIONS: u64 = 20_000_000;
 
 /// A trial that was drawn.
@@ -35,6 +35,8 @@ pub(super) struct Drawn {
     case: Case,
     plan: Plan,
     rng: SeededRng,
+    /// Flash operations that its power cuts may take.
+    cuts_operations: u64,
 }
 
 impl Drawn {
@@ -54,16 +56,16 @@ impl Drawn {
             choices::trial(space, subject, kind, (questions, answers), rng)
         };
         let (case, plan) = coverage.next(&mut rng, accept)?;
-        Some(Self { kind, case, plan, rng })
+        let slower = space.cuts_of_registered.filter(|_| registry::is_registered(&case.stack));
+        Some(Self { kind, case, plan, rng, cuts_operations: slower.unwrap_or(CUTS_OPERATIONS) })
     }
 
     pub(super) fn run(mut self) -> Result<TrialStats, Failure> {
         let case = self.case.clone();
         match self.kind {
             Kind::Conformance => run_case(&case).map(|outcome| TrialStats::of_case(&case, &outcome)),
-            Kind::PowerCuts => {
-                explore_within(&case, self.plan.effort, CUTS_OPERATIONS).map(|explored| TrialStats::of_cuts(&explored))
-            }
+            Kind::PowerCuts => explore_within(&case, self.plan.effort, self.cuts_operations)
+                .map(|explored| TrialStats::of_cuts(&explored)),
             Kind::FailingFlash => self.failing_flash(&case),
             Kind::Combined => self.combined(&case),
         }

@@ -59,6 +59,9 @@ pub struct Options {
     pub seed: u64,
     /// Whether each trial leaves out a random part of operations and faults.
     pub swarm: bool,
+    /// Flash operations that the power cuts of a trial may take where parts or policies of the
+    /// stack were registered; none for as many as built-in ones may take.
+    pub cuts_of_registered: Option<u64>,
 }
 
 /// Trials of a scheme, by kind.
@@ -174,22 +177,22 @@ pub struct Torture {
 impl Torture {
     /// Checks what was asked; `Err` says what to change.
     pub fn new(options: Options) -> Result<Self, String> {
-        let draws_parts = options.stacks.is_empty();
+        let Options { stacks, devices, seed, swarm, cuts_of_registered } = options;
+        let draws_parts = stacks.is_empty();
         let asked = if draws_parts {
             registry::mappings().into_iter().map(|entry| Stack::of(entry.name)).collect()
         } else {
-            options.stacks
+            stacks
         };
-        options.devices.iter().try_for_each(check_device)?;
+        devices.iter().try_for_each(check_device)?;
         let subjects: Vec<_> = asked
             .into_iter()
             .map(|stack| Subject::keeping(stack).map_err(|error| error.to_string()))
             .collect::<Result<_, _>>()?;
         for subject in &subjects {
-            check_place(subject, &options.devices)?;
+            check_place(subject, &devices)?;
         }
-        let (devices, seed, swarm) = (options.devices, options.seed, options.swarm);
-        let space = TrialSpace { subjects, devices, seed, swarm, draws_parts };
+        let space = TrialSpace { subjects, devices, seed, swarm, draws_parts, cuts_of_registered };
         let coverages = space.subjects.iter().map(|subject| Coverages::of(&space, subject)).collect();
         let reports = space.subjects.iter().map(SchemeReport::of).collect();
         Ok(Self { space, coverages, reports })
