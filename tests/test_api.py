@@ -134,7 +134,7 @@ def test_wrong_types_are_user_errors() -> None:
         ({"requests": 10.5}, "workload.requests: must be a whole number, 0 or more, not 10.5"),
         (
             {"precondition": "stead"},
-            "run.precondition: there is no `stead`; choose from auto, none, fill, steady, workload",
+            "run.precondition: there is no `stead`; did you mean steady? Choose from auto, none, fill, steady, work",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -58,6 +59,7 @@ STUDY = '[workload]\npreset = "fin1"\nrequests = 1000\n[[ftl]]\nname = "page"\n'
 
 BAD = [
     Bad("missing file", "compare nosuch.csv", ("nosuch.csv", "no such file")),
+    Bad("study without an end", "run /dev/zero", ("/dev/zero: has more than 16,777,216 characters",)),
     Bad("missing study", "run nosuch.toml", ("nosuch.toml", "No such file")),
     Bad("misspelled preset", "compare fin11", ("fin11", "fin1")),
     Bad("empty file", COMPARE, ("t.csv", "empty"), lambda folder: (folder / "t.csv").touch()),
@@ -99,6 +101,46 @@ BAD = [
         _line(9, f"{START + 90_000},host,7,Write,4096,4096,5"),
     ),
     Bad("device that is not there", f"{COMPARE} --trace-device 7", ("7",), _good),
+    Bad(
+        "option nearly right",
+        f"{COMPARE} --precondition stead",
+        ("--precondition stead: there is no `stead`; did you mean steady?",),
+        _good,
+    ),
+    Bad("addresses nearly right", f"{COMPARE} --addresses dens", ("--addresses dens:", "did you mean dense?"), _good),
+    Bad("format nearly right", f"{COMPARE} --format msrr", ("--format msrr:", "did you mean msr?"), _good),
+    Bad(
+        "device nearly right", f"{COMPARE} --device slc-smal", ("--device slc-smal:", "did you mean slc-small?"), _good
+    ),
+    Bad("negative option", f"{COMPARE} --requests -4", ("--requests -4: must be a whole number, 0 or more",), _good),
+    Bad("option above its limit", f"{COMPARE} --queue-depth 0", ("--queue-depth 0: an open loop",), _good),
+    Bad("capacity without a unit", f"{COMPARE} --capacity big", ("--capacity big: unknown unit `big`",), _good),
+    Bad(
+        "setting out of range",
+        "compare fin1 --ftl dftl --set dftl.cmt=16 --json r.json",
+        ("--set dftl.cmt=16: out of range; must be from 64B to 1TiB", "without a unit is bytes"),
+    ),
+    Bad(
+        "stack out of range",
+        "compare fin1 --ftl dftl:cmt=16 --json r.json",
+        ("--ftl: dftl.cmt = 16: out of range; must be from 64B to 1TiB",),
+    ),
+    Bad("setting of a device", f"{COMPARE} --set device.channels=-1", ("--set device.channels=-1: must be",), _good),
+    Bad(
+        "image with a setting out of range",
+        "image create r.img --set device.channels=-1",
+        ("--set device.channels=-1: must be a whole number from 0 to 4294967295",),
+    ),
+    Bad("image with an odd spare", "image create r.img --set device.spare=nan", ("--set device.spare=nan: must be a",)),
+    Bad("clients below their limit", "serve d.img --clients -1", ("--clients -1: must be from 1 to 1024",)),
+    Bad("streams above their limit", "mount d.img . --streams 300", ("--streams 300: must be from 0 to 15",)),
+    Bad("fault that never comes", f"fault d.img cut --after {10**20}", (f"--after {10**20}: must be from 0 to",)),
+    Bad(
+        "script without an end",
+        "serve d.img --fault /dev/zero",
+        ("--fault /dev/zero: has more than 1048576 bytes",),
+    ),
+    Bad("image that is a pipe", "image check pipe", ("a regular file",), lambda folder: os.mkfifo(folder / "pipe")),
     Bad("unknown scheme", "compare fin1 --ftl page,pagee --json r.json", ("pagee", "page, block, bast, fast")),
     Bad("scheme nearly right", "compare fin1 --ftl page,waftll --json r.json", ("waftll", "Did you mean waftl?")),
     Bad(

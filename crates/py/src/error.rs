@@ -66,9 +66,27 @@ pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Fa
 
 /// The same, of something whose keys another page lists.
 pub(crate) fn parse_documented<T: DeserializeOwned>(what: &str, json: &str, page: &str) -> Result<T, Failure> {
-    serde_json::from_str(json).map_err(|error| {
-        let said = sim::study::in_words(&error.to_string());
-        Failure::User(format!("{what}: {said}. {page} lists all keys"))
+    read(json).map_err(|(key, said)| {
+        let key = if key.is_empty() { key } else { format!(", {key}") };
+        Failure::User(format!("{what}{key}: {said}. {page} lists all keys"))
+    })
+}
+
+/// The same, of the options of a command, which errors name as the command line does.
+pub(crate) fn parse_options<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Failure> {
+    read(json).map_err(|(key, said)| match key.rsplit('.').next() {
+        Some(option) if !option.is_empty() => Failure::User(format!("--{}: {said}", option.replace('_', "-"))),
+        _ => Failure::User(format!("{what}: {said}")),
+    })
+}
+
+/// Reads JSON. An error has the path of the key, empty for the whole, and what is wrong with it.
+fn read<T: DeserializeOwned>(json: &str) -> Result<T, (String, String)> {
+    let mut document = serde_json::Deserializer::from_str(json);
+    serde_path_to_error::deserialize(&mut document).map_err(|error| {
+        let key = error.path().to_string();
+        let said = sim::study::in_words(&error.into_inner().to_string());
+        (if key == "." { String::new() } else { key }, said)
     })
 }
 

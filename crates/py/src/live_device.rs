@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use live::{CreateText, ServeText};
 use pyo3::prelude::*;
 
-use crate::error::{Failure, json, parse};
+use crate::error::{Failure, json, parse, parse_options};
 
 /// Makes a flash image (JSON: image, ftl, settings, device, seed); returns its description (JSON).
 #[pyfunction]
@@ -79,7 +79,7 @@ impl Server {
     #[new]
     fn new(py: Python<'_>, options_json: &str) -> PyResult<Self> {
         let start = || -> Result<Self, Failure> {
-            let options = parse::<ServeText>("the options of the server", options_json)?.check()?;
+            let options = parse_options::<ServeText>("the options of the server", options_json)?.check()?;
             let server = live::Server::start(&options)?;
             Ok(Self { ready: json(server.ready())?, running: Mutex::new(Some(server)) })
         };

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use mount::MountText;
 use pyo3::prelude::*;
 
-use crate::error::{Failure, json, parse};
+use crate::error::{Failure, json, parse_options};
 use crate::live_device::wait_for;
 
 /// An image that is mounted. It runs in threads of its own from its making until it is stopped.
@@ -26,7 +26,7 @@ impl Mounted {
     #[new]
     fn new(py: Python<'_>, options_json: &str) -> PyResult<Self> {
         let start = || -> Result<Self, Failure> {
-            let options = parse::<MountText>("the options of the mount", options_json)?.check()?;
+            let options = parse_options::<MountText>("the options of the mount", options_json)?.check()?;
             let mounted = mount::Mounted::start(&options)?;
             Ok(Self { ready: json(mounted.ready())?, running: Mutex::new(Some(mounted)) })
         };

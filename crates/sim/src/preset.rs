@@ -7,7 +7,7 @@ mod current;
 mod keys;
 
 use crate::SimError;
-use crate::study::PricingText;
+use crate::study::{PricingText, choose_from};
 use keys::{keys, shape};
 
 pub(crate) use keys::Keys;
@@ -135,6 +135,7 @@ pub const DEFAULT_PRESET: &str = "slc-small";
 pub(crate) fn preset(name: &str) -> Result<&'static Preset, SimError> {
     PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
         let known: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-        SimError::study(format!("device.preset = {name:?}: unknown device; choose from {}", known.join(", ")))
+        let choice = choose_from(name, &known.join(", "));
+        SimError::study(format!("device.preset = {name:?}: unknown device; {choice}"))
     })
 }

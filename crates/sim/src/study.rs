@@ -24,6 +24,7 @@ use crate::{SimError, Suspend, Window};
 
 use values::SettingOrTable;
 pub use values::{Capacity, Count, Setting};
+pub(crate) use words::choose_from;
 pub use words::in_words;
 
 /// A whole study: one device, one workload, one host, any number of translation layers.

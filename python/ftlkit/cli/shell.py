@@ -84,7 +84,12 @@ class Command(_Plain, TyperCommand):
         """Call it; `obj`, if given, is called first, since now Ctrl-C is answered."""
         if ctx.obj is not None:
             ctx.obj()
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            from ftlkit.cli.option_names import as_typed, flags_of  # noqa: PLC0415 - only errors need it
+
+            raise UserError(as_typed(str(error), ctx.params, flags_of(self.params))) from error
 
 
 class Group(_Plain, TyperGroup):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_SEED = 2**63 - 1
 """The largest seed: the largest whole number of TOML, and of the column `seed` of a store."""
 
-_PLACES: dict[str, tuple[str, str]] = {
+PLACES: dict[str, tuple[str, str]] = {
     "capacity": ("device", "capacity"),
     **{key: ("workload", key) for key in (*TRACE_KEYS, "addresses", "speedup")},
     "loop": ("host", "loop"),
@@ -42,6 +42,7 @@ _PLACES: dict[str, tuple[str, str]] = {
         for key in ("skip", "precondition", "memory_limit", "samples", "verify", "classes", "timeline")
     },
 }
+"""The section and the key of a study that an option sets."""
 
 
 def build(
@@ -57,7 +58,7 @@ def build(
         check_seed(options["seed"])
         study["seed"] = options["seed"]
     given: Mapping[str, Any] = options
-    for key, (section, name) in _PLACES.items():
+    for key, (section, name) in PLACES.items():
         if key in given:
             study.setdefault(section, {})[name] = given[key]
     settings = options.get("settings", ())

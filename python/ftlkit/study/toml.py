@@ -22,6 +22,9 @@ tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) 
 _ORDER = ("device", "workload", "host", "run", "ftl")
 """The tables of a study in the order in which one would write them."""
 
+_MOST = 1 << 24
+"""The most characters of a study: a file without an end, such as a device, is not read to it."""
+
 _FIRST = ("name", "label", "preset")
 """Keys that stand first in their table."""
 
@@ -35,10 +38,14 @@ def load(path: Path) -> Json:
 def text(path: Path, what: str) -> str:
     """The text of a TOML file; `what` says in the error what it should be."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            read = file.read(_MOST + 1)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"cannot read the {what} {path}: {reason}. Give the path of a TOML file.") from None
+    if len(read) > _MOST:
+        raise UserError(f"{path}: has more than {_MOST:,} characters, the most that a {what} may have.")
+    return read
 
 
 def written(study: Json) -> str:

@@ -218,7 +218,12 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
             let value = text.parse::<u64>().map_err(|_| format!("not a whole number; give one from {min} to {max}"))?;
             within(value, min, max).map(Value::Integer)
         }
-        Kind::Bytes { min, max } => within(bytes(text)?, min, max).map(Value::Integer),
+        Kind::Bytes { min, max } => {
+            let has_unit = text.ends_with('B');
+            let unit = if has_unit { "" } else { "; a number without a unit is bytes, write for example 16KiB" };
+            let limits = |_| format!("out of range; must be from {} to {}{unit}", size(min), size(max));
+            within(bytes(text)?, min, max).map(Value::Integer).map_err(limits)
+        }
         Kind::Duration { min, max } => {
             let limits = |_| format!("out of range; must be from {min} ns to {max} ns");
             within(nanoseconds(text)?, min, max).map(Value::Integer).map_err(limits)
@@ -259,6 +264,13 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         "not a number of bytes; write for example 65536, 64KiB, 8MiB or 1GiB (whole numbers; KB and MB are not used)".to_owned()
     })?;
     number.checked_mul(1 << shift).ok_or_else(|| "more bytes than 64 bits can count".to_owned())
+}
+
+/// A number of bytes in the largest unit of which it is a whole number.
+fn size(bytes: u64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let whole = units.iter().find(|(_, shift)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    whole.map_or_else(|| format!("{bytes}B"), |(unit, shift)| format!("{}{unit}", bytes >> shift))
 }
 
 /// Parses a span of time: a whole number with `ns`, `us` or `ms`.
@@ -352,7 +364,8 @@ mod tests {
         for (key, text, part) in [
             ("cmt", "64KB", "KiB"),
             ("cmt", "-1", "not a number of bytes"),
-            ("cmt", "32", "from 64 to 1073741824"),
+            ("cmt", "32", "from 64B to 1GiB; a number without a unit is bytes, write for example 16KiB"),
+            ("cmt", "2GiB", "from 64B to 1GiB"),
             ("cmt", "99999999999TiB", "64 bits"),
             ("delay", "10", "not a span of time"),
             ("delay", "1.5us", "not a span of time"),

@@ -199,7 +199,7 @@ fn tags_that_became_zeros_or_ones_or_a_hole_cost_nothing() {
 #[test]
 fn data_that_never_reached_the_disk_unflushed_are_no_damage() {
     let written = Written::new(&Stack::of("page"), false);
-    let data = content(3, 700, PAGE);
+    let data = content(19, 700, PAGE);
     let at = written.bytes.chunks(512).position(|sector| sector == &data[..512]).expect("written") * 512;
     let path = written.changed(|bytes| bytes[at..at + PAGE].fill(0));
     let report = check(&path).expect("an image");

@@ -59,7 +59,7 @@ impl Limit {
             "device: {at_once} runs at once on {pages} physical pages would take at least {}, but {}. Use a smaller device.capacity or a larger \
              device.page_size{verify}{fewer}; where the workload touches little of its address range, set workload.addresses = \"dense\"; or \
              raise run.memory_limit",
-            gib(needed),
+            in_unit(needed),
             self.says()
         )))
     }
@@ -80,22 +80,28 @@ impl Limit {
         Err(SimError::study(format!(
             "workload.addresses = \"dense\": numbering {pages} pages touched takes {}, but {}. Take fewer requests, use a larger \
              device.page_size, or raise run.memory_limit",
-            gib(needed),
+            in_unit(needed),
             self.says()
         )))
     }
 
     fn says(self) -> String {
         if self.is_asked {
-            format!("run.memory_limit allows {}", gib(self.bytes))
+            format!("run.memory_limit allows {}", in_unit(self.bytes))
         } else {
-            format!("{} may be used ({:.0} % of what is available now)", gib(self.bytes), SHARE * 100.0)
+            format!("{} may be used ({:.0} % of what is available now)", in_unit(self.bytes), SHARE * 100.0)
         }
     }
 }
 
-fn gib(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64)
+/// Bytes in the largest unit of which there is one, or in bytes.
+fn in_unit(bytes: u64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let unit = units.iter().find(|(_, shift)| bytes >> shift > 0);
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(unit, shift)| format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64),
+    )
 }
 
 /// Bytes of memory that could be had now, where the system tells.
@@ -128,6 +134,8 @@ mod tests {
             assert!(error.contains(part), "{error}");
         }
         assert!(limit.check_dense(1 << 26).expect_err("2.1 GiB").to_string().contains("2.1 GiB"));
+        let small = Limit::of(Some(1)).check_runs(1 << 15, false, 1).expect_err("more than a byte").to_string();
+        assert!(small.contains("but run.memory_limit allows 1 B") && !small.contains("0.0"), "{small}");
     }
 
     #[test]

@@ -18,10 +18,10 @@ fn line(said: &str) -> String {
         return format!("must be {}, not {}", expectation(expected), value(found));
     }
     if let Some((name, known)) = said.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected ")) {
-        return format!("there is no {name}; choose from {}", names(known));
+        return format!("there is no {name}; {}", choose_from(name, &names(known)));
     }
     if let Some((name, known)) = said.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", expected ")) {
-        return format!("there is no key {name}; choose from {}", names(known));
+        return format!("there is no key {name}; {}", choose_from(name, &names(known)));
     }
     said.strip_prefix("missing field ").map_or_else(|| said.to_owned(), |name| format!("the key {name} is missing"))
 }
@@ -62,6 +62,21 @@ fn value(found: &str) -> String {
     }
 }
 
+/// How near the nearest of the known names must be to be taken for what was meant.
+const NEAR: f64 = 0.6;
+
+/// What to choose from instead of a name that is none of the known ones: `a, b` or `a or b`.
+pub(crate) fn choose_from(name: &str, known: &str) -> String {
+    let plain = name.trim_matches('`').to_ascii_lowercase();
+    let likeness = |other: &str| strsim::normalized_damerau_levenshtein(&plain, other);
+    let all = known.split(", ").flat_map(|names| names.split(" or "));
+    let nearest = all.max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+    match nearest.filter(|nearest| likeness(nearest) >= NEAR) {
+        Some(nearest) => format!("did you mean {nearest}? Choose from {known}"),
+        None => format!("choose from {known}"),
+    }
+}
+
 fn names(known: &str) -> String {
     known.strip_prefix("one of ").unwrap_or(known).replace('`', "")
 }
@@ -90,6 +105,14 @@ mod tests {
             ("invalid type: boolean `true`, expected a string", "must be text, not true"),
             ("unknown variant `cold`, expected one of `auto`, `fill`", "there is no `cold`; choose from auto, fill"),
             ("unknown field `x`, expected `y` or `z` at line 3 column 4", "there is no key `x`; choose from y or z"),
+            (
+                "unknown variant `Stead`, expected one of `auto`, `steady`",
+                "there is no `Stead`; did you mean steady? Choose from auto, steady",
+            ),
+            (
+                "unknown field `opn`, expected `open` or `x`",
+                "there is no key `opn`; did you mean open? Choose from open or x",
+            ),
             ("missing field `name` at line 1 column 2", "the key `name` is missing"),
             ("\"5 at line\": no unit", "\"5 at line\": no unit"),
             ("expected value at line 1 column 44", "expected value"),

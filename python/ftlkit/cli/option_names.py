@@ -1,0 +1,80 @@
+"""Errors by what the user typed: `--precondition stead` instead of the key `run.precondition`.
+
+The simulator and Python name a wrong value by its key in a study. Whoever gave it on the command
+line has typed an option, or `--set`, and has to find that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ftlkit.study.builder import PLACES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_OPTIONS = {f"{section}.{key}": option for option, (section, key) in PLACES.items()} | {
+    "device.preset": "device",
+    "run.timeline": "timeline_window",
+    "seed": "seed",
+}
+"""The option that sets a key of a study, by the name of its parameter in Python."""
+
+_SUBJECT = re.compile(r"(?:(?:study|ftl\.name|the [a-z]+)[,:] )?(?P<key>[a-z][a-z_-]*(?:\.[a-z_]+)*)(?: = [^:]*)?: ")
+"""What an error begins with: perhaps a document, then the key, perhaps its value."""
+
+
+_STACK = "ftl.name: "
+"""So begins what is said of a stack."""
+
+
+def as_typed(error: str, given: Mapping[str, Any], flags: Mapping[str, str]) -> str:
+    """An error that begins with an option and its value, if one that was given is at fault.
+
+    `given` has values by parameter, and `flags` what each is called on the command line.
+    """
+    subject = _SUBJECT.match(error)
+    if subject is None:
+        return error
+    key, rest = subject["key"], error[subject.end() :]
+    typed = _of_settings(key, given) or _of_option(key, given, flags)
+    if not typed:
+        # What is wrong with a stack is named by its part and parameter.
+        return f"--ftl: {error.removeprefix(_STACK)}" if error.startswith(_STACK) and given.get("ftl") else error
+    value = typed.partition(" ")[2]
+    # The value is named already.
+    for name in (f"{key.rpartition('.')[2]} = ", ""):
+        rest = rest.removeprefix(f'{name}"{value}": ')
+    return f"{typed}: {rest}"
+
+
+def _of_settings(key: str, given: Mapping[str, Any]) -> str:
+    """The `--set` or `--vary` of a key."""
+    for flag, settings in (
+        ("--set", given.get("settings") or given.get("setting")),
+        ("--vary", given.get("vary")),
+    ):
+        for setting in settings or ():
+            if setting.partition("=")[0].strip() == key:
+                return f"{flag} {setting}"
+    return ""
+
+
+def _of_option(key: str, given: Mapping[str, Any], flags: Mapping[str, str]) -> str:
+    """The option of a key; where no section is named, of that key in any of them."""
+    option = _OPTIONS.get(key) or next((name for place, name in _OPTIONS.items() if place.endswith(f".{key}")), "")
+    value = given.get(option)
+    if value is None or option not in flags:
+        return ""
+    texts: Iterable[object] = value if isinstance(value, list) else [value]
+    return " ".join(f"{flags[option]} {text}" for text in texts)
+
+
+def flags_of(parameters: Sequence[Any]) -> dict[str, str]:
+    """What the options of a command are called, by the names of their parameters."""
+    return {
+        parameter.name: next(flag for flag in parameter.opts if flag.startswith("--"))
+        for parameter in parameters
+        if any(flag.startswith("--") for flag in parameter.opts)
+    }
