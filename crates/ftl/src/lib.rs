@@ -38,6 +38,6 @@ pub use port::flash_port::FlashPort;
 pub use port::label::{Content, Label};
 pub use port::ram_pages::{RamPage, RamPages};
 pub use port::tally::{Note, Tally};
-pub use port::timing::{Device, FlashOp, Moment, Nanos, Task, Timed, Timing, Untimed};
+pub use port::timing::{Device, FlashOp, Moment, Nanos, Task, Timed, Timing, TracedTask, Untimed};
 pub use prefetch::PrefetchStage;
 pub use stack::{Part, Stack};

@@ -10,6 +10,7 @@
 //! it computes, the schema calls the struct a map.
 
 mod device;
+mod flash_trace;
 mod times;
 mod wear;
 mod workload;
@@ -23,6 +24,7 @@ use serde::Serialize;
 
 pub(crate) use device::QUARTERS;
 pub use device::{DeviceFacts, LoadFacts, MountFacts, PreconditionChosen, PreconditionFacts};
+pub use flash_trace::{FlashTraceFacts, StoredPages, TracedNote, TracedOperations, TracedRequests};
 pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
 pub use wear::{EndOfLife, Endurance, Erases, Lifetime, SpareFacts, WearMap};
 pub use workload::{Misalignment, ReadAs, RepeatedRequests, TraceDevice, WorkloadFacts};
@@ -98,6 +100,9 @@ pub struct RunResult {
     pub classes: Option<Vec<ClassLatency>>,
     /// Flash operations of a window; null where the study did not ask for one (`run.timeline`).
     pub timeline: Option<TimelineFacts>,
+    /// The requests of a window with each flash operation and its page; null where the study did
+    /// not ask for one (`run.flash_trace`).
+    pub flash_trace: Option<FlashTraceFacts>,
     /// Reads and writes per second of virtual time.
     pub iops: Option<f64>,
     /// Bytes read and written per second of virtual time.

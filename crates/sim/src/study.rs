@@ -220,6 +220,8 @@ pub struct RunText {
     pub classes: Option<bool>,
     /// The stretch of virtual time whose flash operations are told one by one.
     pub timeline: Option<Window>,
+    /// The stretch of virtual time whose requests are traced down to the pages of flash.
+    pub flash_trace: Option<Window>,
 }
 
 /// One `[[ftl]]` table: a stack, what to call it, and its parameters.

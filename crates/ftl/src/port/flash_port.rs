@@ -19,7 +19,7 @@ use crate::port::error::FtlError;
 use crate::port::label::{Content, Label};
 use crate::port::ram_pages::RamPages;
 use crate::port::tally::{Note, Tally};
-use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task};
+use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task, TracedTask};
 
 /// The end of what a request has asked for, which a later request may have to wait for.
 #[derive(Clone, Copy, Debug)]
@@ -470,9 +470,28 @@ impl<D: Device> FlashPort<D> {
     fn account(&mut self, op: FlashOp, pbn: Pbn, address: u32, copies: bool) {
         let task = self.task(op, pbn, copies);
         self.cursor = self.device.perform(task, self.cursor);
+        if self.device.is_traced() {
+            self.trace(task, address);
+        }
         self.tally.add(self.cause, op);
         let event = u64::from(address) | (op as u64) << 32 | (self.cause as u64) << 34;
         self.hash = (self.hash.rotate_left(5) ^ event).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    /// Tells where an operation was done, by the page, or the block of an erase.
+    #[cold]
+    #[inline(never)]
+    fn trace(&mut self, task: Task, address: u32) {
+        let Self { device, tally, .. } = self;
+        let (ppn, tag, has_failed) = match task.op {
+            FlashOp::Read => (Ppn::new(address), None, false),
+            FlashOp::Program => {
+                let tag = device.tag(Ppn::new(address));
+                (Ppn::new(address), tag, tag.is_none())
+            }
+            FlashOp::Erase => (device.geometry().page(task.pbn, 0), None, device.next_page(task.pbn) != 0),
+        };
+        device.trace(&TracedTask { task, ppn, tag, has_failed }, tally.notes());
     }
 
     /// An operation that the flash tried and failed at counts and takes its time like any other;

@@ -102,6 +102,11 @@ impl Tally {
         self.notes[note as usize]
     }
 
+    /// Events of every kind, by index.
+    pub fn notes(&self) -> &[u64] {
+        &self.notes
+    }
+
     /// Operations of one kind, over all causes.
     pub fn total(&self, op: FlashOp) -> u64 {
         Cause::ALL.iter().map(|&cause| self.count(cause, op)).sum()

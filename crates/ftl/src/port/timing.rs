@@ -147,6 +147,19 @@ pub struct Task {
     pub copies: bool,
 }
 
+/// An operation with the page that it is done to, and what it leaves there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracedTask {
+    /// The operation.
+    pub task: Task,
+    /// The page; of an erase the first of its block.
+    pub ppn: Ppn,
+    /// What a program wrote beside the page; none where the store does not keep it.
+    pub tag: Option<Tag>,
+    /// Whether a program or an erase failed, and left nothing that can be used.
+    pub has_failed: bool,
+}
+
 impl Task {
     /// An operation that the host waits for.
     pub fn new(op: FlashOp, cause: Cause, pbn: Pbn, die: u32) -> Self {
@@ -160,6 +173,16 @@ impl Task {
 pub trait Timing {
     /// Issues an operation that may begin after a moment; returns its end.
     fn perform(&mut self, task: Task, after: Moment) -> Moment;
+
+    /// Whether somebody traces where operations are done.
+    #[inline]
+    fn is_traced(&self) -> bool {
+        false
+    }
+
+    /// Tells where the operation issued last is done, and how often each note had been counted
+    /// before it, by index. Only a timing that [is traced](Self::is_traced) is told.
+    fn trace(&mut self, _traced: &TracedTask, _notes: &[u64]) {}
 
     /// The later of two moments.
     #[inline]
@@ -275,6 +298,15 @@ impl<C, T: Timing> Timing for Timed<C, T> {
     #[inline]
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
         self.timing.perform(task, after)
+    }
+
+    #[inline]
+    fn is_traced(&self) -> bool {
+        self.timing.is_traced()
+    }
+
+    fn trace(&mut self, traced: &TracedTask, notes: &[u64]) {
+        self.timing.trace(traced, notes);
     }
 
     #[inline]

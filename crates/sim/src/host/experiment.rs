@@ -16,6 +16,7 @@ use trace::units::Bytes;
 use crate::SimError;
 use crate::error::SetupError;
 use crate::host::control::{Control, Order};
+use crate::observe::flash_trace;
 use crate::observe::memory::Limit;
 use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
@@ -123,6 +124,9 @@ impl Experiment {
         let device = draft.resolve(span_pages, seed)?;
         let (verify, requests) = (study.run.verify.unwrap_or(false), survey.facts.requests);
         let waiting = study.run.waiting.unwrap_or(true);
+        if study.run.flash_trace.is_some() {
+            flash_trace::check_size(device.geometry.pages())?;
+        }
         let at_once = plans.len().min(rayon::current_num_threads());
         limit.check_runs(device.geometry.pages(), verify, at_once)?;
         let mut experiment = Self {
@@ -146,6 +150,7 @@ impl Experiment {
             probe_config: ProbeConfig {
                 classes: study.run.classes.unwrap_or(false),
                 timeline: study.run.timeline,
+                flash_trace: study.run.flash_trace,
                 waiting,
             },
             plans,
@@ -202,6 +207,7 @@ impl Experiment {
                 waiting: Some(self.probe_config.waiting),
                 classes: Some(self.probe_config.classes),
                 timeline: self.probe_config.timeline,
+                flash_trace: self.probe_config.flash_trace,
             },
             ftl: self.plans.iter().map(|plan| FtlText::of(&plan.resolved.filled(), Some(plan.label.clone()))).collect(),
         }

@@ -36,6 +36,7 @@ use crate::host::mount::mount;
 use crate::host::outstanding::{Outstanding, Pending};
 use crate::host::precondition::{Prepared, prepare};
 use crate::host::server::{Host, NoCheck, ReadChecker};
+use crate::observe::flash_trace::FlashTrace;
 use crate::observe::log::{Part, Row};
 use crate::observe::metrics::{
     Metrics, Sampler, Snapshot, buffer_hit_ratio, mapping_hit_ratio, page_write_amplification, write_amplification,
@@ -44,7 +45,7 @@ use crate::observe::probe::Probe;
 use crate::observe::wear::{Life, Wear};
 use crate::result::{
     Classes, EndOfLife, Endurance, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult,
-    Series, SpareFacts, Utilisation,
+    Series, SpareFacts, StoredPages, Utilisation,
 };
 use crate::study::Precondition;
 use crate::timing::device::Simulated;
@@ -69,6 +70,9 @@ pub(crate) fn run(
     if experiment.verify {
         let oracle = || ExactOracle::new(experiment.device.logical_pages);
         Run::<Full<u64>, _>::prepared(experiment, plan, oracle, log, preparing)?.finish(measuring)
+    } else if experiment.probe_config.flash_trace.is_some() {
+        // Only a full store knows what each page is for, and which version it holds.
+        Run::<Full<u64>, _>::prepared(experiment, plan, || NoCheck, log, preparing)?.finish(measuring)
     } else {
         Run::<Lean, _>::prepared(experiment, plan, || NoCheck, log, preparing)?.finish(measuring)
     }
@@ -248,6 +252,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             Some(depth) => self.await_a_place(depth as usize),
             None => self.await_arrival(Nanos(request.arrival_ns))?,
         };
+        self.trace_request(request, number, begin);
         let end = self.host.serve(request, begin)?;
         let is_measured = number > self.experiment.skip;
         if is_measured {
@@ -263,6 +268,32 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let ticket = self.outstanding.push(Pending::new(request, number, begin, is_measured, operations));
         self.host.device_mut().timing.tell_when_over(end, ticket);
         Ok(())
+    }
+
+    fn flash_trace_mut(&mut self) -> Option<&mut FlashTrace> {
+        self.host.device_mut().timing.probe_mut().and_then(Probe::flash_trace_mut)
+    }
+
+    /// Tells the trace of flash, if there is one, of a request that begins.
+    #[inline]
+    fn trace_request(&mut self, request: &HostRequest, number: u64, begin: Nanos) {
+        let Some(flash_trace) = self.flash_trace_mut() else { return };
+        let opens = flash_trace.opens_at(begin.0);
+        let notes = self.host.flash().tally().notes().to_vec();
+        let start = opens.then(|| StoredPages::of(self.chip(), self.held.as_ref()));
+        let Some(flash_trace) = self.flash_trace_mut() else { return };
+        if let Some(start) = start {
+            flash_trace.open(start, &notes);
+        }
+        flash_trace.begin(request, number, begin.0, &notes);
+    }
+
+    /// Tells the trace of flash, if there is one, of idle time.
+    fn trace_idle(&mut self) {
+        let notes = *self.host.flash().tally();
+        if let Some(flash_trace) = self.flash_trace_mut() {
+            flash_trace.begin_idle(notes.notes());
+        }
     }
 
     /// Lets time pass until fewer than `depth` requests are under way; returns that moment.
@@ -281,6 +312,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     fn await_arrival(&mut self, arrival: Nanos) -> Result<Nanos, Fault> {
         if self.host.device_mut().timing.pass_until_idle_before(arrival) {
             while self.hear_of_one() {}
+            self.trace_idle();
             self.host.idle(self.host.flash().now(), arrival)?;
         }
         self.host.device_mut().timing.pass_until(arrival);
@@ -309,6 +341,9 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             let Pending { op, arrival_ns, number, begin, is_measured, .. } = pending;
             let is_timed = matches!(op, HostOp::Read | HostOp::Write);
             self.load.add(arrival_ns, done.0, is_timed);
+            if let Some(flash_trace) = self.flash_trace_mut() {
+                flash_trace.end(number, done.0);
+            }
             if is_measured {
                 self.metrics.record(op, begin, done);
             }
@@ -471,6 +506,9 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             cdf: classes.map(|class| class.cdf()),
             classes: probe.and_then(Probe::classes),
             timeline: probe.and_then(Probe::timeline),
+            flash_trace: probe
+                .and_then(Probe::flash_trace)
+                .map(|trace| trace.result(self.chip().geometry().pages_per_block())),
             iops: per_second(read + write),
             throughput_bytes_per_s: per_second(requests.bytes),
             host_pages_read: requests.pages_read,

@@ -1,6 +1,7 @@
 //! What is watched in a run: response times, waits, wear, memory.
 
 pub(crate) mod classes;
+pub(crate) mod flash_trace;
 pub(crate) mod log;
 pub(crate) mod memory;
 pub(crate) mod metrics;

@@ -66,6 +66,8 @@ impl<'de> Deserialize<'de> for Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub(crate) task: Task,
+    /// Its place in the order of issue.
+    pub(crate) issue: u64,
     /// Which timeline held it: the die, or the one resource.
     pub(crate) die: u32,
     /// When it could have begun.
@@ -146,7 +148,7 @@ mod tests {
     fn read(start_ns: u64) -> Placed {
         let task = Task::new(FlashOp::Read, Cause::Host, Pbn::new(0), 0);
         let (transfer_ns, end_ns, service_ns) = (Some(start_ns + 1), start_ns + 3, Some(3));
-        Placed { task, die: 0, ready_ns: start_ns, start_ns, transfer_ns, end_ns, service_ns }
+        Placed { task, issue: 0, die: 0, ready_ns: start_ns, start_ns, transfer_ns, end_ns, service_ns }
     }
 
     fn recorded(recorder: &Recorder) -> Vec<u64> {

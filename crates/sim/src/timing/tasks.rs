@@ -144,6 +144,11 @@ impl Tasks {
         self.under_way
     }
 
+    /// How many have been issued so far.
+    pub(super) fn issued(&self) -> u64 {
+        self.issued
+    }
+
     #[inline]
     pub(super) fn get(&self, number: u32) -> &Entry {
         &self.entries[number as usize]

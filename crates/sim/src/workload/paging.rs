@@ -219,7 +219,8 @@ impl MappedPages {
         self.empty_reads
     }
 
-    fn holds(&self, lpn: u32) -> bool {
+    /// Whether a logical page holds data.
+    pub(crate) fn holds(&self, lpn: u32) -> bool {
         self.bits[lpn as usize / 64] >> (lpn % 64) & 1 == 1
     }
 }

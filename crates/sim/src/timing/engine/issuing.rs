@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
+use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing, TracedTask};
 
 use super::{Die, EventTiming, More, OVER, event, has_tails};
+use crate::observe::flash_trace::FlashTrace;
+use crate::observe::probe::Probe;
 use crate::timing::abilities::Latencies;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
@@ -70,6 +72,10 @@ impl EventTiming {
         self.tasks.details_mut(number).read_cause = self.tasks.get(number).task.cause;
         let entry = self.tasks.get_mut(number);
         (entry.task, entry.kind) = (*task, Kind::CopyBack);
+        let issue = entry.issue;
+        if let Some(flash_trace) = self.probe.as_deref_mut().and_then(Probe::flash_trace_mut) {
+            flash_trace.is_copied_back(issue);
+        }
         let erasing = self.erasing[task.pbn.get() as usize];
         if erasing != NONE {
             self.tasks.follow_entry(number, 1, erasing);
@@ -151,6 +157,18 @@ impl Timing for EventTiming {
             return Moment::end_of(number, generation, Nanos(earliest));
         }
         self.perform_alone(task, after, earliest, erase)
+    }
+
+    #[inline]
+    fn is_traced(&self) -> bool {
+        self.probe.as_deref().and_then(Probe::flash_trace).is_some_and(FlashTrace::is_open)
+    }
+
+    fn trace(&mut self, traced: &TracedTask, notes: &[u64]) {
+        let issued = self.tasks.issued();
+        if let Some(flash_trace) = self.probe.as_deref_mut().and_then(Probe::flash_trace_mut) {
+            flash_trace.record(*traced, notes, issued);
+        }
     }
 
     fn join(&mut self, one: Moment, other: Moment) -> Moment {

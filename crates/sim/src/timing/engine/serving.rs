@@ -525,7 +525,7 @@ impl EventTiming {
     fn show_end(&mut self, number: u32) {
         let Self { tasks, latencies, probe, now, .. } = self;
         let Some(probe) = probe.as_deref_mut() else { return };
-        let &Entry { task, kind, start, .. } = tasks.get(number);
+        let &Entry { task, kind, start, issue, .. } = tasks.get(number);
         let &Details { taken, ready, transfer, read_cause, .. } = tasks.details(number);
         let Latencies { read_ns, program_ns, .. } = *latencies;
         let service_ns = if kind == Kind::CopyBack { program_ns } else { latencies.alone_ns(task.op) };
@@ -533,6 +533,7 @@ impl EventTiming {
         let transfer_ns = (transfer != NEVER && taken == start).then_some(transfer);
         let placed = Placed {
             task,
+            issue,
             die: task.die,
             ready_ns: ready,
             start_ns: taken,
@@ -556,11 +557,12 @@ impl EventTiming {
     fn show_part(&mut self, number: u32) {
         let Self { tasks, latencies, probe, now, .. } = self;
         let Some(probe) = probe.as_deref_mut() else { return };
-        let &Entry { task, kind, start, .. } = tasks.get(number);
+        let &Entry { task, kind, start, issue, .. } = tasks.get(number);
         let &Details { taken, ready, transfer, read_cause, .. } = tasks.details(number);
         let transfer_ns = (transfer != NEVER && taken == start).then_some(transfer);
         let part = |task: Task, start_ns, end_ns, service_ns| Placed {
             task,
+            issue,
             die: task.die,
             ready_ns: ready,
             start_ns,

@@ -1,0 +1,303 @@
+//! A trace of flash: each operation of a window with its page and what it writes there, in the order
+//! in which the translation layer issues them.
+//!
+//! That order is the one in which the flash changes, so whoever follows it from the pages of the
+//! begin knows what every page holds after every operation. The dies take operations up in an order
+//! of their own; when they did is told of each, by its place in the engine's order of issue.
+//!
+//! The window takes in the requests that begin in it. Memory is bounded by [`MOST_STEPS`] and
+//! [`MOST_PAGES`]: a window that holds more is cut short, and says so.
+
+use std::collections::HashMap;
+
+use flash::{Chip, Flash, Lpn, Pbn, Ppn, Role, Store, Tag};
+use ftl::{Cause, FlashOp, Note, TracedTask};
+
+use crate::SimError;
+use crate::observe::timeline::{Placed, Window};
+use crate::result::{FlashTraceFacts, StoredPages, TracedNote, TracedOperations, TracedRequests};
+use crate::workload::paging::{HostRequest, MappedPages};
+
+/// The most flash operations, and the most requests, of a trace: more than anybody follows step by
+/// step, and what a page of some megabytes holds.
+const MOST_STEPS: usize = 100_000;
+
+/// The most pages of a device that is traced: what a screen shows.
+const MOST_PAGES: u32 = 1 << 18;
+
+/// Refuses a device that is too large to be traced.
+pub(crate) fn check_size(pages: u32) -> Result<(), SimError> {
+    if pages <= MOST_PAGES {
+        return Ok(());
+    }
+    Err(SimError::study(format!(
+        "run.flash_trace (--player): the device has {pages} pages of flash, and at most {MOST_PAGES} are traced. Give it a smaller \
+         device.capacity, such as \"64MiB\", or a larger device.page_size; workload.addresses = \"dense\" makes a workload fit"
+    )))
+}
+
+/// An operation of the trace.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    traced: TracedTask,
+    request: Option<u64>,
+    /// When its die took it up, and when it was done; none as long as that is not known.
+    start_ns: Option<u64>,
+    end_ns: Option<u64>,
+}
+
+/// What is recorded of a window.
+#[derive(Clone, Debug)]
+pub(crate) struct FlashTrace {
+    asked: Window,
+    /// Where the window ends, if it was cut short.
+    to_ns: u64,
+    state: State,
+    /// The request that operations are issued for now, and when it began.
+    request: Option<u64>,
+    begin_ns: u64,
+    start: StoredPages,
+    requests: TracedRequests,
+    operations: Vec<Operation>,
+    notes: Vec<TracedNote>,
+    /// How often each note had been counted.
+    counted: Vec<u64>,
+    /// Operations that are not over, by their place in the engine's order of issue.
+    under_way: HashMap<(u64, FlashOp), usize>,
+    /// The place of the program that the engine has just made one with its read.
+    issue_of_copy_back: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No request has begun in the window.
+    Before,
+    Open,
+    Over,
+}
+
+impl FlashTrace {
+    pub(crate) fn new(asked: Window) -> Self {
+        Self {
+            asked,
+            to_ns: asked.to_ns,
+            state: State::Before,
+            request: None,
+            begin_ns: 0,
+            start: StoredPages::default(),
+            requests: TracedRequests::default(),
+            operations: Vec::new(),
+            notes: Vec::new(),
+            counted: Vec::new(),
+            under_way: HashMap::new(),
+            issue_of_copy_back: None,
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::new(self.asked);
+    }
+
+    /// Whether operations are recorded now.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// Whether the window opens with a request that begins now.
+    pub(crate) fn opens_at(&self, begin_ns: u64) -> bool {
+        self.state == State::Before && (self.asked.from_ns..self.asked.to_ns).contains(&begin_ns)
+    }
+
+    /// The window opens, on flash that holds this.
+    pub(crate) fn open(&mut self, start: StoredPages, notes: &[u64]) {
+        (self.state, self.start, self.counted) = (State::Open, start, notes.to_vec());
+    }
+
+    /// A request is about to be served.
+    pub(crate) fn begin(&mut self, request: &HostRequest, number: u64, begin_ns: u64, notes: &[u64]) {
+        if self.state != State::Open {
+            return;
+        }
+        self.take_notes(notes);
+        if begin_ns >= self.asked.to_ns {
+            self.state = State::Over;
+            return;
+        }
+        (self.request, self.begin_ns) = (Some(number), begin_ns);
+        if self.requests.number.len() == MOST_STEPS {
+            return self.cut();
+        }
+        let requests = &mut self.requests;
+        requests.number.push(number);
+        requests.op.push(request.op.name());
+        requests.begin_ns.push(begin_ns);
+        requests.end_ns.push(begin_ns);
+        requests.extents.push(request.extents.iter().map(|extent| (extent.lpn.get(), extent.pages)).collect());
+        requests.operations_before.push(self.operations.len() as u64);
+    }
+
+    /// What is issued from now on is work in idle time.
+    pub(crate) fn begin_idle(&mut self, notes: &[u64]) {
+        if self.state == State::Open {
+            self.take_notes(notes);
+            self.request = None;
+        }
+    }
+
+    /// A request has ended.
+    pub(crate) fn end(&mut self, number: u64, end_ns: u64) {
+        if let Ok(index) = self.requests.number.binary_search(&number) {
+            self.requests.end_ns[index] = end_ns;
+        }
+    }
+
+    /// The window ends here, as it holds too much.
+    fn cut(&mut self) {
+        (self.state, self.to_ns) = (State::Over, self.begin_ns);
+    }
+
+    /// The program issued now becomes one with a read of this place in the order of issue.
+    pub(crate) fn is_copied_back(&mut self, issue: u64) {
+        self.issue_of_copy_back = self.is_open().then_some(issue);
+    }
+
+    /// An operation was issued, the last before `issued`.
+    pub(crate) fn record(&mut self, traced: TracedTask, notes: &[u64], issued: u64) {
+        let issue = self.issue_of_copy_back.take().unwrap_or(issued - 1);
+        if self.operations.len() == MOST_STEPS {
+            return self.cut();
+        }
+        self.take_notes(notes);
+        self.under_way.insert((issue, traced.task.op), self.operations.len());
+        self.operations.push(Operation { traced, request: self.request, start_ns: None, end_ns: None });
+    }
+
+    /// An operation, or a part of one, is over.
+    pub(crate) fn see(&mut self, placed: &Placed) {
+        let key = (placed.issue, placed.task.op);
+        let Some(&index) = self.under_way.get(&key) else { return };
+        let operation = &mut self.operations[index];
+        operation.start_ns.get_or_insert(placed.start_ns);
+        operation.end_ns = Some(placed.end_ns);
+        if placed.service_ns.is_some() {
+            self.under_way.remove(&key);
+        }
+    }
+
+    fn take_notes(&mut self, notes: &[u64]) {
+        for (index, &note) in Note::ALL.iter().enumerate() {
+            let count = notes[index] - self.counted[index];
+            if count > 0 {
+                let (request, operations_before) = (self.request, self.operations.len() as u64);
+                self.notes.push(TracedNote { request, operations_before, name: note.name(), count });
+            }
+        }
+        self.counted.copy_from_slice(notes);
+    }
+
+    /// All that was recorded; `pages_per_block` is the device's.
+    pub(crate) fn result(&self, pages_per_block: u32) -> FlashTraceFacts {
+        let mut operations = TracedOperations::default();
+        for operation in &self.operations {
+            operations.push(operation, pages_per_block);
+        }
+        FlashTraceFacts {
+            from_ns: self.asked.from_ns,
+            to_ns: self.to_ns,
+            requested_to_ns: self.asked.to_ns,
+            limit: MOST_STEPS as u64,
+            start: self.start.clone(),
+            requests: self.requests.clone(),
+            operations,
+            notes: self.notes.clone(),
+        }
+    }
+}
+
+impl TracedOperations {
+    fn push(&mut self, operation: &Operation, pages_per_block: u32) {
+        let &Operation { traced: TracedTask { task, ppn, tag, has_failed }, request, start_ns, end_ns } = operation;
+        self.request.push(request);
+        self.op.push(FlashOp::name(task.op));
+        self.cause.push(Cause::name(task.cause));
+        self.die.push(task.die);
+        self.block.push(task.pbn.get());
+        self.page.push((task.op != FlashOp::Erase).then_some(ppn.get() % pages_per_block));
+        self.role.push(tag.map(|tag| role_name(tag.role)));
+        self.logical.push(tag.map(|tag| tag.logical));
+        self.copies.push(task.copies);
+        self.has_failed.push(has_failed);
+        self.background.push(task.chain);
+        self.start_ns.push(start_ns.unwrap_or_default());
+        self.end_ns.push(end_ns.unwrap_or_default());
+    }
+}
+
+impl StoredPages {
+    /// What a chip holds; `mapped` knows which logical pages hold data, and is none where all do.
+    pub(crate) fn of<S: Store>(chip: &Chip<S>, mapped: Option<&MappedPages>) -> Self {
+        let newest = newest_pages(chip);
+        let mut stored = Self::default();
+        for pbn in (0..chip.geometry().blocks()).map(Pbn::new) {
+            if chip.is_bad(pbn) {
+                stored.bad_blocks.push(pbn.get());
+                continue;
+            }
+            for index in chip.geometry().page_indices(pbn) {
+                if let Some(tag) = chip.tag(Ppn::at(index)) {
+                    let is_newest = key(&tag).is_none_or(|key| newest[&key].1 == index);
+                    let is_mapped = !is_data(tag.role) || mapped.is_none_or(|mapped| mapped.holds(tag.logical));
+                    stored.push(index, &tag, is_newest && is_mapped);
+                } else if chip.store().is_torn(index) {
+                    stored.unusable.push(index as u32);
+                }
+            }
+        }
+        stored
+    }
+
+    fn push(&mut self, index: usize, tag: &Tag, is_valid: bool) {
+        self.page.push(index as u32);
+        self.role.push(role_name(tag.role));
+        self.logical.push(tag.logical);
+        self.is_valid.push(is_valid);
+    }
+}
+
+/// What a page holds a version of, of which one is the newest: a logical page, or a translation
+/// page. None of records for recovery, which stand for themselves.
+type Held = (bool, Lpn);
+
+fn key(tag: &Tag) -> Option<Held> {
+    (is_data(tag.role) || tag.role.is_translation()).then(|| (tag.role.is_translation(), Lpn::new(tag.logical)))
+}
+
+fn is_data(role: Role) -> bool {
+    !matches!(role, Role::Translation | Role::Trimmed | Role::Summary)
+}
+
+/// The page of the newest version of each, with what orders versions.
+fn newest_pages<S: Store>(chip: &Chip<S>) -> HashMap<Held, ((u64, u64), usize)> {
+    let mut newest: HashMap<Held, ((u64, u64), usize)> = HashMap::new();
+    for index in 0..chip.geometry().pages() as usize {
+        let Some(tag) = chip.tag(Ppn::at(index)) else { continue };
+        let Some(key) = key(&tag) else { continue };
+        let found = ((tag.version, tag.seq), index);
+        newest.entry(key).and_modify(|known| *known = found.max(*known)).or_insert(found);
+    }
+    newest
+}
+
+/// The name of a role in results.
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Data => "data",
+        Role::Collected => "collected",
+        Role::SequentialLog => "sequential_log",
+        Role::RandomLog => "random_log",
+        Role::Translation => "translation",
+        Role::Trimmed => "trimmed",
+        Role::Lost => "lost",
+        Role::Summary => "summary",
+    }
+}
