@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _DURATIONS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _SIZES = ((1 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _LARGE = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+LATEST = "1000h"
+"""An end of a window of simulated time that no run reaches."""
+
 _NOTHING = "–"
 _GAP = "\N{NO-BREAK SPACE}"
 """Between a number and its unit, which must not part at the end of a line."""

@@ -39,11 +39,24 @@ class Outputs:
     timeline: Path | None = None
     timeline_window: str | None = None
     """What is drawn there; none: the study's own window, or the first moments."""
+    player: Path | None = None
+    player_window: str | None = None
+    """Whose requests are played there; none: the study's own window, or all."""
 
     def check(self, inputs: list[str | Path | None]) -> None:
         """Refuse, before the work, those that cannot be written or that are read."""
         check_writable(
-            [self.report, self.json, self.csv, self.parquet, self.series, self.timeline, self.requests_out], inputs
+            [
+                self.report,
+                self.json,
+                self.csv,
+                self.parquet,
+                self.series,
+                self.timeline,
+                self.player,
+                self.requests_out,
+            ],
+            inputs,
         )
         for option, suffixes, path in (
             ("json", (".json",), self.json),
@@ -58,6 +71,7 @@ class Outputs:
             ("report", self.report),
             ("parquet", self.parquet),
             ("timeline", self.timeline),
+            ("player", self.player),
             ("requests-out", self.requests_out),
         ):
             if path == STANDARD_OUTPUT:
@@ -80,6 +94,9 @@ class Outputs:
         if self.timeline is not None:
             results.draw_timeline(self.timeline)
             say(f"wrote {self.timeline}")
+        if self.player is not None:
+            results.draw_player(self.player)
+            say(f"wrote {self.player}")
         if self.requests_out is not None and not results.document["cancelled"]:
             say(f"wrote {self.requests_out}")
 
@@ -99,7 +116,7 @@ def run(
     outputs = Outputs(**files)
     document = study.load(path)
     outputs.check([path, document.get("workload", {}).get("trace")])
-    _set_window(document, outputs)
+    _set_windows(document, outputs)
     _run(document, outputs, threads)
 
 
@@ -134,7 +151,7 @@ def compare(
     outputs = Outputs(**files)
     document = study.build(workload, ftl, device, chosen)
     outputs.check([document["workload"].get("trace")])
-    _set_window(document, outputs)
+    _set_windows(document, outputs)
     _run(document, outputs, threads)
 
 
@@ -150,13 +167,17 @@ def report(
     say(f"wrote {out}")
 
 
-def _set_window(document: Json, outputs: Outputs) -> None:
-    """Let the study record the window to draw: the given one, its own, or the first moments."""
-    if outputs.timeline_window is not None and outputs.timeline is None:
-        raise UserError("--timeline-window: nothing is drawn; give --timeline FILE.html as well.")
-    if outputs.timeline is not None:
-        run = document.setdefault("run", {})
-        run["timeline"] = outputs.timeline_window or run.get("timeline") or options.WINDOW
+def _set_windows(document: Json, outputs: Outputs) -> None:
+    """Let the study record each window to draw: the given one, its own, or the usual one."""
+    for option, path, window, key, usual in (
+        ("timeline", outputs.timeline, outputs.timeline_window, "timeline", options.WINDOW),
+        ("player", outputs.player, outputs.player_window, "flash_trace", options.PLAYER_WINDOW),
+    ):
+        if window is not None and path is None:
+            raise UserError(f"--{option}-window: nothing is drawn; give --{option} FILE.html as well.")
+        if path is not None:
+            run = document.setdefault("run", {})
+            run[key] = window or run.get(key) or usual
 
 
 def _run(document: Json, outputs: Outputs, threads: int | None) -> None:

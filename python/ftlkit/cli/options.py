@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import typer
 
+from ftlkit._util.units import LATEST
 from ftlkit.api import catalogue
 from ftlkit.study import FORMATS, Options
 
@@ -25,6 +26,9 @@ _SWEEP = "Sweep"
 
 WINDOW = "0ms..10ms"
 """The window that is drawn when none is given: some thousand operations on most devices."""
+
+PLAYER_WINDOW = f"0ms..{LATEST}"
+"""The window that is played when none is given: all of the run that the player holds."""
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -108,6 +112,20 @@ TimelineWindow = Annotated[
     typer.Option(
         metavar="FROM..TO",
         help=f"Which stretch of simulated time --timeline draws; {WINDOW} without it.",
+        rich_help_panel=_OUT,
+    ),
+]
+Player = Annotated[
+    Path | None,
+    typer.Option(
+        "--player", metavar="FILE.html", help="Write a page that plays flash at work, step by step.", rich_help_panel=_OUT
+    ),
+]
+PlayerWindow = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FROM..TO",
+        help="Requests of which stretch of simulated time --player shows; all without it, up to 100 000 flash operations.",
         rich_help_panel=_OUT,
     ),
 ]
@@ -259,6 +277,8 @@ OUTPUTS: dict[str, Any] = {
     "requests_out": RequestsOut,
     "timeline": Timeline,
     "timeline_window": TimelineWindow,
+    "player": Player,
+    "player_window": PlayerWindow,
 }
 """The files that runs are written to."""
 

@@ -527,6 +527,7 @@ PARTS: dict[str, str] = {
     "cdf": "`Results.cdf`",
     "classes": "`Results.classes` and `Results.class_cdf`",
     "timeline": "`Results.timeline`",
+    "flash_trace": "`Results.flash_trace`; the requests, and what the flash held before, in the JSON",
     "series": "`Results.series`",
     "erases.histogram": "`Results.erases`",
     "wear_map": "`Results.wear_map`",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
-_TEXT, _WHOLE, _REAL = pl.String(), pl.Int64(), pl.Float64()
+_TEXT, _WHOLE, _REAL, _FLAG = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
 
 Columns = dict[str, tuple[pl.DataType, str]]
 """Type and meaning by name."""
@@ -109,6 +109,34 @@ def _timeline(run: Run) -> Iterator[Row]:
     timeline: Any = run.get("timeline")
     if timeline:
         yield from zip(*(timeline[name] for name in _TIMELINE), strict=True)
+
+
+_FLASH_TRACE: Columns = {
+    "request": (_WHOLE, "number of the request that it was issued for, from 1; null for work in idle time"),
+    "op": (_TEXT, "`read`, `program` or `erase`"),
+    "cause": (_TEXT, "why it was done"),
+    "die": (_WHOLE, "its die, counted over the whole device"),
+    "block": (_WHOLE, "its block, counted over the whole device"),
+    "page": (_WHOLE, "its page, counted within the block; null for an erase"),
+    "role": (
+        _TEXT,
+        "what a program writes: `data`, `collected`, `sequential_log`, `random_log`, `translation`, `trimmed`, `lost` "
+        "or `summary`; null for others",
+    ),
+    "logical": (_WHOLE, "the logical page, or the number of the translation page, that a program writes"),
+    "copies": (_FLAG, "whether it programs what another page holds"),
+    "has_failed": (_FLAG, "whether a program or an erase failed"),
+    "background": (_WHOLE, "stretch of work that the host does not wait for; 0 for none"),
+    "start_ns": (_WHOLE, "when its die took it up"),
+    "end_ns": (_WHOLE, "when it was done"),
+}
+
+
+def _flash_trace(run: Run) -> Iterator[Row]:
+    trace = run.get("flash_trace")
+    if trace:
+        operations: Any = trace["operations"]
+        yield from zip(*(operations[name] for name in _FLASH_TRACE), strict=True)
 
 
 def _wear_map(run: Run) -> Iterator[Row]:
@@ -223,6 +251,12 @@ FRAMES: dict[str, Frame] = {
     ),
     "timeline": _frame(
         "a run and flash operation of the window that was asked for; empty without `run.timeline`", _TIMELINE, _timeline
+    ),
+    "flash_trace": _frame(
+        "a run and flash operation of the requests that begin in the window that was asked for, in the order of issue; "
+        "empty without `run.flash_trace`",
+        _FLASH_TRACE,
+        _flash_trace,
     ),
 }
 """All frames by the name of the property of `Results` that holds them."""

@@ -87,6 +87,11 @@ class Outcome:
         return self.frame("timeline")
 
     @cached_property
+    def flash_trace(self) -> pl.DataFrame:
+        """Flash operations with their pages: one row a run and operation; else empty."""
+        return self.frame("flash_trace")
+
+    @cached_property
     def series(self) -> pl.DataFrame:
         """Time series: one row a run and point, about the stretch it ends; a column a gauge."""
         return self.frame("series")

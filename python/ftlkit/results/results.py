@@ -48,6 +48,12 @@ class Results(Outcome):
 
         write(Path(path), page(self).encode(), self._read())
 
+    def draw_player(self, path: str | Path) -> None:
+        """Write one self-contained HTML file that plays the flash operations of a window."""
+        from ftlkit.report.player import page  # noqa: PLC0415 - as for the report
+
+        write(Path(path), page(self).encode(), self._read())
+
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML file that explains the results and works offline."""
         from ftlkit.report.page import page  # noqa: PLC0415 - drawing libraries take a second to load, and only reports need them

@@ -50,6 +50,7 @@ ABSENT = {
         "measured_wall_s",
         "classes",
         "timeline",
+        "flash_trace",
         "host_written_bytes",
         "reads_without_flash",
         "page_write_amplification",

@@ -39,7 +39,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "queue_depth": ("host", "queue_depth"),
     **{
         key: ("run", key)
-        for key in ("skip", "precondition", "memory_limit", "samples", "verify", "classes", "timeline")
+        for key in ("skip", "precondition", "memory_limit", "samples", "verify", "classes", "timeline", "flash_trace")
     },
 }
 """The section and the key of a study that an option sets."""

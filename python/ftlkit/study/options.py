@@ -83,6 +83,8 @@ class Options(TraceOptions, total=False):
     """Tell waiting and service times of flash operations by class."""
     timeline: str
     """The stretch of simulated time to record each flash operation of, such as `10ms..12ms`."""
+    flash_trace: str
+    """The stretch of simulated time whose requests to trace down to the pages of flash."""
     settings: Sequence[str]
     """`SCHEME.KEY=VALUE` or `SECTION.KEY=VALUE`, as after `--set`."""
 

@@ -301,3 +301,96 @@ fn role_name(role: Role) -> &'static str {
         Role::Summary => "summary",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftl::Task;
+    use trace::HostOp;
+
+    fn notes(hits: u64) -> Vec<u64> {
+        let mut notes = vec![0; Note::COUNT];
+        notes[Note::MappingHit as usize] = hits;
+        notes
+    }
+
+    fn open(from_ns: u64, to_ns: u64) -> FlashTrace {
+        let mut trace = FlashTrace::new(Window { from_ns, to_ns });
+        trace.open(StoredPages::default(), &notes(0));
+        trace
+    }
+
+    fn program(trace: &mut FlashTrace, page: u32, hits: u64, issued: u64) {
+        let task = Task::new(FlashOp::Program, Cause::Host, Pbn::new(page / 4), 0);
+        let traced = TracedTask { task, ppn: Ppn::new(page), tag: None, has_failed: true };
+        trace.record(traced, &notes(hits), issued);
+    }
+
+    fn ended(op: FlashOp, issue: u64, start_ns: u64, service_ns: Option<u64>) -> Placed {
+        let task = Task::new(op, Cause::Host, Pbn::new(0), 0);
+        let (ready_ns, transfer_ns, end_ns) = (start_ns, None, start_ns + 5);
+        Placed { task, issue, die: 0, ready_ns, start_ns, transfer_ns, end_ns, service_ns }
+    }
+
+    #[test]
+    fn a_window_opens_with_its_first_request_and_ends_before_the_next_one() {
+        let mut trace = FlashTrace::new(Window { from_ns: 10, to_ns: 20 });
+        assert_eq!([9, 10, 20].map(|begin| trace.opens_at(begin)), [false, true, false]);
+        let request = HostRequest { op: HostOp::Flush, ..HostRequest::new() };
+        trace.begin(&request, 1, 9, &notes(0));
+        trace.open(StoredPages::default(), &notes(3));
+        for (number, begin) in [(2, 10), (3, 19), (4, 20)] {
+            trace.begin(&request, number, begin, &notes(3 + number));
+        }
+        assert!(!trace.is_open() && !trace.opens_at(15));
+        trace.end(3, 33);
+        trace.end(4, 44);
+        let facts = trace.result(4);
+        assert_eq!((facts.requests.number, facts.requests.end_ns), (vec![2, 3], vec![10, 33]));
+        assert_eq!((facts.to_ns, facts.requested_to_ns), (20, 20));
+        let counted: Vec<_> = facts.notes.iter().map(|note| (note.request, note.count)).collect();
+        assert_eq!(counted, [(None, 2), (Some(2), 1), (Some(3), 1)]);
+    }
+
+    #[test]
+    fn an_operation_gets_its_times_by_its_place_in_the_order_of_issue() {
+        let mut trace = open(0, 100);
+        program(&mut trace, 5, 0, 8);
+        trace.is_copied_back(3);
+        program(&mut trace, 6, 2, 8);
+        trace.see(&ended(FlashOp::Read, 3, 1, Some(5)));
+        trace.see(&ended(FlashOp::Program, 3, 20, None));
+        trace.see(&ended(FlashOp::Program, 3, 40, Some(5)));
+        trace.see(&ended(FlashOp::Program, 7, 60, Some(5)));
+        trace.see(&ended(FlashOp::Program, 7, 80, Some(5)));
+        let facts = trace.result(4);
+        let operations = facts.operations;
+        assert_eq!((operations.block, operations.page), (vec![1, 1], vec![Some(1), Some(2)]));
+        assert_eq!((operations.start_ns, operations.end_ns), (vec![60, 20], vec![65, 45]));
+        assert_eq!(facts.notes[0].operations_before, 1);
+    }
+
+    #[test]
+    fn a_window_that_holds_too_much_ends_and_says_where_to_go_on() {
+        let mut trace = open(0, 1 << 40);
+        let request = HostRequest::new();
+        for number in 0..3 {
+            trace.begin(&request, number + 1, 1000 * number, &notes(0));
+            for page in 0..MOST_STEPS as u32 / 2 {
+                program(&mut trace, page, 0, u64::from(page) + 1);
+            }
+        }
+        let facts = trace.result(4);
+        assert_eq!((facts.operations.op.len() as u64, facts.limit), (MOST_STEPS as u64, MOST_STEPS as u64));
+        assert_eq!((facts.to_ns, facts.requests.number), (2000, vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn a_device_of_too_many_pages_is_refused_with_advice() {
+        assert!(check_size(MOST_PAGES).is_ok());
+        let error = check_size(MOST_PAGES + 1).expect_err("too large").to_string();
+        for part in ["262145 pages", "262144", "device.capacity", "--player"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

@@ -177,6 +177,7 @@ fn hosts_and_runs() {
         (WORKLOAD, "[run]\nclasses = 1", &["run.classes"]),
         (WORKLOAD, "[run]\ntimeline = \"10ms\"", &["run.timeline", "\"10ms\"", "10ms..12ms"]),
         (WORKLOAD, "[run]\ntimeline = \"3ms..2ms\"", &["run.timeline", "3ms..2ms", "earlier time first"]),
+        (WORKLOAD, "[run]\nflash_trace = \"3ms..2ms\"", &["run.flash_trace", "earlier time first"]),
         (WORKLOAD, "[walk]\n", &["walk", "there is no key"]),
     ] {
         refused(&text(DEVICE, workload, &format!("{rest}\n{FTL}")), parts);

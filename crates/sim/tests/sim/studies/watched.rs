@@ -1,6 +1,6 @@
 //! Latency by class and timelines: they tell what happened, and change nothing of it.
 
-use sim::{RunResult, TimelineFacts};
+use sim::{FlashTraceFacts, RunResult, TimelineFacts};
 
 use super::{operations, results};
 
@@ -35,9 +35,10 @@ fn watched(keys: &str) -> String {
 #[test]
 fn to_watch_changes_nothing() {
     let plain = results(STUDY);
-    let watched = results(&watched("classes = true\ntimeline = \"0ms..1h\""));
+    let watched = results(&watched("classes = true\ntimeline = \"0ms..1h\"\nflash_trace = \"0ms..1h\""));
     for (plain, watched) in plain.runs.iter().zip(&watched.runs) {
         assert_eq!((plain.classes.is_none(), plain.timeline.is_none()), (true, true));
+        assert!(plain.flash_trace.is_none() && watched.flash_trace.is_some());
         assert_eq!(plain.event_hash, watched.event_hash, "{}", plain.label);
         assert_eq!(plain.response_ns, watched.response_ns);
         assert_eq!(plain.operations, watched.operations);
@@ -169,4 +170,53 @@ fn one_resource_has_one_lane_and_no_transfers() {
     let timeline = run.timeline.as_ref().expect("asked for");
     assert!(!timeline.op.is_empty() && timeline.die.iter().all(|&die| die == 0));
     assert!(timeline.transfer_ns.iter().all(Option::is_none));
+}
+
+/// The trace of each run under some keys of the study.
+fn traced(text: &str) -> Vec<(RunResult, FlashTraceFacts)> {
+    let runs = results(text).runs;
+    runs.into_iter().map(|run| (run.clone(), run.flash_trace.expect("asked for"))).collect()
+}
+
+#[test]
+fn a_flash_trace_has_the_times_of_every_operation() {
+    let copies_back = watched("flash_trace = \"0ms..1h\"").replace("[device]", "[device]\ncopy_back = true");
+    for text in [watched("flash_trace = \"0ms..1h\""), copies_back] {
+        for (run, trace) in traced(&text) {
+            let operations = &trace.operations;
+            let total = run.operations.iter().map(|operation| operation.count).sum::<u64>();
+            assert_eq!(operations.op.len() as u64, total.min(trace.limit), "{}", run.label);
+            for i in 0..operations.op.len() {
+                assert!(operations.start_ns[i] < operations.end_ns[i], "{}: operation {i}", run.label);
+                assert_eq!(operations.op[i] == "erase", operations.page[i].is_none());
+                assert_eq!(operations.op[i] == "program", operations.logical[i].is_some());
+            }
+            let requests = &trace.requests;
+            assert!(requests.begin_ns.iter().zip(&requests.end_ns).all(|(begin, end)| begin < end));
+        }
+    }
+}
+
+/// Valid pages of data before the first request.
+fn valid_data(trace: &FlashTraceFacts) -> usize {
+    let start = &trace.start;
+    start.role.iter().zip(&start.is_valid).filter(|&(&role, &is_valid)| is_valid && role != "translation").count()
+}
+
+#[test]
+fn a_flash_trace_takes_in_the_requests_that_begin_in_its_window() {
+    let whole = traced(&watched("flash_trace = \"0ms..1h\""));
+    let part = traced(&watched("flash_trace = \"100ms..200ms\""));
+    for ((run, whole), (_, part)) in whole.iter().zip(&part) {
+        let inside = |&&begin: &&u64| (100_000_000..200_000_000).contains(&begin);
+        let expected: Vec<u64> = whole.requests.begin_ns.iter().filter(inside).copied().collect();
+        assert!(!expected.is_empty());
+        assert_eq!(part.requests.begin_ns, expected, "{}", run.label);
+        let first = whole.requests.number.binary_search(&part.requests.number[0]).expect("in the whole");
+        let skipped = whole.requests.operations_before[first] as usize;
+        let same = skipped..skipped + part.operations.op.len();
+        assert_eq!(part.operations.block, whole.operations.block[same.clone()]);
+        assert_eq!(part.operations.end_ns, whole.operations.end_ns[same]);
+        assert_eq!(valid_data(part), valid_data(whole), "each logical page has one newest version");
+    }
 }

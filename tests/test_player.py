@@ -1,0 +1,299 @@
+"""The player of flash: its trace, its weight, and what a real browser draws of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import ftlkit as fk
+from flash_replay import Replay
+from ftlkit.report import packing, player
+from ftlkit.results.outcome import device_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    from browser import Browser
+
+SMALL = {
+    "channels": 2,
+    "dies_per_channel": 1,
+    "blocks_per_plane": 32,
+    "pages_per_block": 16,
+    "capacity": "2816KiB",
+}
+"""1024 pages of 4 KiB on two dies, of which the host sees 704."""
+
+WHOLE = "0ms..1000h"
+ALL = "page,block,bast,fast:log_space=6,dftl:cmt=512B,superblock"
+
+
+def workload(requests: int) -> dict[str, Any]:
+    """Small writes, reads, trims, all over the device."""
+    arrivals = {"poisson": {"mean_gap": "2ms"}}
+    shares = {"write_share": 0.7, "trim_share": 0.05}
+    return {"generator": {"requests": requests, "span": "2816KiB", **shares, "arrivals": arrivals}}
+
+
+def play(ftls: str, window: str = WHOLE, requests: int = 400) -> fk.Results:
+    return fk.run(workload=workload(requests), ftl=ftls, device=SMALL, precondition="fill", flash_trace=window)
+
+
+@pytest.fixture(scope="module")
+def played() -> fk.Results:
+    """One run of every kind of mapping, traced from the begin to the end."""
+    return play(ALL)
+
+
+def traces(results: fk.Results) -> dict[str, Any]:
+    return {run["label"]: run.get("flash_trace") for run in results.document["runs"]}
+
+
+def replayed(results: fk.Results, label: str) -> Replay:
+    replay = Replay(traces(results)[label], device_of(results.document)["geometry"]["pages_per_block"])
+    replay.run()
+    return replay
+
+
+def test_a_replay_of_the_first_half_ends_in_what_the_flash_held_before_the_second(played: fk.Results) -> None:
+    middle = traces(played)[played.labels[0]]["requests"]["begin_ns"][200]
+    first, second = play(ALL, f"0ns..{middle}ns"), play(ALL, f"{middle}ns..1000h")
+    assert [run["event_hash"] for run in first.document["runs"]] == [run["event_hash"] for run in played.document["runs"]]
+    for label, trace in traces(second).items():
+        held = Replay(trace, SMALL["pages_per_block"])
+        assert replayed(first, label).blocks(64) == held.blocks(64), label
+        assert trace["requests"]["number"][0] == 201
+
+
+def test_the_trace_is_a_frame_of_all_operations_with_their_pages(played: fk.Results) -> None:
+    frame = played.flash_trace
+    counted = played.operations.group_by("label", maintain_order=True).agg(pl.col("count").sum())
+    assert frame.group_by("label", maintain_order=True).len()["len"].to_list() == counted["count"].to_list()
+    assert set(frame.filter(pl.col("op") == "erase")["page"]) == {None}
+    assert frame["page"].max() == SMALL["pages_per_block"] - 1
+    assert set(frame.filter(pl.col("role") == "translation")["label"]) == {"dftl"}
+    assert play("page", "1h..2h").flash_trace.is_empty()
+
+
+@pytest.mark.parametrize("values", [[0, 127, 128, 16_384, 2**53], [5, 3, 3, -70_000, 2**40]])
+def test_packed_numbers_are_differences_of_seven_bits_a_byte(values: list[int]) -> None:
+    numbers, number, scale = [], 0, 1
+    for byte in packing._differences(values):  # noqa: SLF001 - the page's format
+        number += (byte & 127) * scale
+        scale *= 128
+        if byte < 128:
+            numbers.append(number)
+            number, scale = 0, 1
+    changes = [-(folded + 1) // 2 if folded % 2 else folded // 2 for folded in numbers]
+    assert [sum(changes[: place + 1]) for place in range(len(changes))] == values
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs with as many operations as a player holds."""
+    path = tmp_path_factory.mktemp("player") / "full.html"
+    play("page,dftl:cmt=512B", requests=40_000).draw_player(path)
+    return path
+
+
+def test_a_player_of_100_000_operations_is_light_and_says_where_it_ends(full: Path) -> None:
+    html = full.read_text()
+    sizes = [run["sizes"] for run in facts(html)["runs"]]
+    assert [size["operations"] for size in sizes] == [100_000, 100_000]
+    assert full.stat().st_size <= 3_000_000
+    assert html.count("at most 100\N{NO-BREAK SPACE}000") == 2 or html.count("at most 100,000") == 2
+    assert re.search(r"--player-window \d+\.\d{3}ms\.\.1000h", html)
+
+
+def facts(html: str) -> Any:  # noqa: ANN401 - JSON
+    return json.loads(html.partition('id="page">')[2].partition("</script>")[0])
+
+
+def test_the_command_writes_a_player(call: Callable[..., Result], tmp_path: Path) -> None:
+    arguments = ("compare", "fin1", "--ftl", "page,fast", "--requests", 300, "--addresses", "dense")
+    done = call(*arguments, "--player", "p.html", "--player-window", "0ms..1s")
+    assert done.exit_code == 0, done.output
+    assert "wrote p.html" in done.stderr
+    assert [run["label"] for run in facts((tmp_path / "p.html").read_text())["runs"]] == ["page", "fast"]
+    again = call(*arguments, "--player-window", "0ms..1s")
+    assert (again.exit_code, "--player FILE.html" in again.stderr) == (2, True)
+
+
+def test_what_cannot_be_played_is_refused_with_advice(call: Callable[..., Result], results: fk.Results) -> None:
+    with pytest.raises(fk.UserError, match="--player"):
+        player.page(results)
+    late = play("page", "1h..2h")
+    with pytest.raises(fk.UserError, match="no request begins in the window"):
+        player.page(late)
+    large = call("compare", "fin1", "--requests", 50, "--capacity", "4GiB", "--player", "p.html")
+    assert large.exit_code == 2
+    assert "run.flash_trace (--player)" in large.stderr
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory, played: fk.Results) -> dict[str, Path]:
+    """A player of several runs, and one of a single run."""
+    folder = tmp_path_factory.mktemp("pages")
+    made = {name: folder / f"{name}.html" for name in ("many", "one")}
+    played.draw_player(made["many"])
+    play("fast:log_space=6").draw_player(made["one"])
+    return made
+
+
+def opened(chromium: Browser, path: Path, *, width: int = 1280, scheme: str = "light") -> None:
+    chromium.open(path, width=width, scheme=scheme)
+    chromium.wait("return document.documentElement.classList.contains('ready')")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["many", "one"])
+def test_a_player_is_quiet_fits_and_is_accessible(
+    name: str, scheme: str, width: int, chromium: Browser, pages: dict[str, Path]
+) -> None:
+    opened(chromium, pages[name], width=width, scheme=scheme)
+    chromium.run("player.jump(1)")
+    assert chromium.console == []
+    assert chromium.asked == []
+    assert chromium.run("return document.documentElement.scrollWidth") <= width
+    assert chromium.violations() == []
+
+
+def test_the_script_ends_in_the_state_of_the_replay(
+    chromium: Browser, pages: dict[str, Path], played: fk.Results
+) -> None:
+    opened(chromium, pages["many"])
+    script = (
+        "const [index] = arguments; player.views[0].choice.value = index; player.choose();"
+        "player.goTo(player.schedule.length);"
+        "return [...Array(64).keys()].map((block) => player.sides[0].flash.countsOfBlock(block))"
+    )
+    for index, label in enumerate(played.labels):
+        shown = chromium.run(script, index)
+        counts = [{state: count for state, count in block.items() if count} for block in shown]
+        assert counts == replayed(played, label).blocks(64), label
+
+
+def test_every_step_back_undoes_its_step(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"])
+    differing = chromium.run(
+        "const cells = () => player.sides.map((side) => side.flash.cells.join()).join();"
+        "const seen = [];"
+        "for (let at = 0; at <= player.schedule.length; at++) { player.goTo(at); if (at % 37 === 0) seen.push(cells()); }"
+        "let differing = 0;"
+        "for (let at = player.schedule.length; at >= 0; at--) {"
+        "  player.goTo(at); if (at % 37 === 0 && cells() !== seen.pop()) differing += 1;"
+        "}"
+        "return [differing, seen.length, player.sides.map((side) => side.flash.overwritten.length).join()]"
+    )
+    assert differing == [0, 0, "0,0"]
+
+
+def test_the_canvas_shows_each_page_in_the_colour_of_its_state(chromium: Browser, pages: dict[str, Path]) -> None:
+    for scheme in ("light", "dark"):
+        opened(chromium, pages["one"], scheme=scheme)
+        wrong, seen = chromium.run(
+            "player.goTo(player.schedule.length);"
+            "const [view] = player.views; const { layout } = view.grid; const context = view.still.getContext('2d');"
+            "const style = getComputedStyle(view.still); let wrong = 0; const seen = new Set();"
+            "for (let page = 0; page < view.side.flash.pages; page++) {"
+            "  const name = Object.keys(STATE_OF_NAME)[view.side.flash.state(page)];"
+            "  const [x, y] = layout.page(page);"
+            "  const dot = context.getImageData(x + 2, y + 2, 1, 1).data;"
+            "  const hex = '#' + [...dot.slice(0, 3)].map((part) => part.toString(16).padStart(2, '0')).join('');"
+            "  const expected = style.getPropertyValue(`--page-${name}`).trim();"
+            "  if (name === 'free' ? dot[3] !== 0 : hex !== expected) wrong += 1;"
+            "  seen.add(name);"
+            "}"
+            "return [wrong, [...seen].sort()]"
+        )
+        assert (wrong, seen) == (0, ["free", "log", "stale", "valid"])
+
+
+def test_keys_step_jump_and_play(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["one"])
+    stage = chromium.driver.find_element(By.ID, "player")
+
+    def press(*keys: str) -> int:
+        stage.send_keys(*keys)
+        at: int = chromium.run("return player.position")
+        return at
+
+    assert [press(Keys.ARROW_RIGHT), press(Keys.ARROW_RIGHT), press(Keys.ARROW_LEFT)] == [1, 2, 1]
+    assert press(Keys.SHIFT + Keys.ARROW_RIGHT) == chromium.run("return player.schedule.begins[1] + 1")
+    jumped = press(Keys.PAGE_DOWN)
+    assert "merge" in chromium.texts(".work")[0]
+    assert press(Keys.PAGE_DOWN) > jumped
+    assert press(Keys.PAGE_UP) == jumped
+    assert press(Keys.END) == chromium.run("return player.schedule.length")
+    assert press(Keys.HOME) == 0
+    press(" ")
+    chromium.wait("return player.position > 1")
+    press(" ")
+    assert chromium.run("return player.playing") is None
+
+
+def test_each_step_is_told_in_words_to_those_who_hear_the_page(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["one"])
+    chromium.run("player.jump(1); player.step(1)")
+    spoken = chromium.texts("#spoken")[0]
+    assert re.search(r"fast: A full merge copies the newest \d+ pages? of logical block \d+", spoken)
+    assert "Copies logical page" in spoken
+    region = chromium.driver.find_element(By.ID, "spoken")
+    assert region.get_attribute("aria-live") == "polite"
+    chromium.run("player.play(); player.goTo(player.position + 5)")
+    assert chromium.texts("#spoken")[0] == spoken, "not while it plays"
+    chromium.run("player.toggle()")
+    assert chromium.texts("#spoken")[0] != spoken
+
+
+def test_both_sides_are_always_at_the_same_request(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"])
+    assert chromium.run(
+        "const begun = (side) => [...side.recording.steps.slice(0, side.position)].filter((step) => step < 0).length;"
+        "for (let at = 1; at <= player.schedule.length; at++) {"
+        "  player.goTo(at); const [left, right] = player.sides; if (begun(left) !== begun(right)) return false;"
+        "}"
+        "return true"
+    )
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG defines it."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(("scheme", "paper"), [("light", "#ffffff"), ("dark", "#12161d")])
+def test_the_states_stand_out_from_the_paper_and_their_marks_from_them(
+    scheme: str, paper: str, chromium: Browser, pages: dict[str, Path]
+) -> None:
+    opened(chromium, pages["one"], scheme=scheme)
+    style = "getComputedStyle(document.documentElement).getPropertyValue"
+    colours = {
+        name: chromium.run(f"return {style.replace('.get', '.get')}('--page-{name}').trim()") for name in player.STATES
+    }
+    marks = {name: chromium.run(f"return {style}('--mark-{name}').trim()") for name in player.STATES}
+    del colours["free"]
+    assert contrast(marks["free"], paper) >= 3
+    for name, colour in colours.items():
+        assert contrast(colour, paper) >= 3, name
+        assert contrast(marks[name], colour) >= 3, name
+    assert len(set(colours.values())) == len(colours)
+    assert all(one != other for one, other in combinations(colours.values(), 2))
