@@ -43,6 +43,7 @@ class Replay:
                 self.do(operation)
 
     def trim(self, extents: list[tuple[int, int]]) -> None:
+        """Forget logical pages."""
         for first, count in extents:
             for logical in range(first, first + count):
                 self.newest.pop((False, logical), None)

@@ -262,9 +262,10 @@ def test_the_options_are_those_of_the_command() -> None:
     """What the command line offers, Python offers under the same name, and the other way round."""
     click = get_command(app).commands["compare"].loaded()  # type: ignore[attr-defined] # a group
     outputs = {"report", "json", "csv", "parquet", "series", "timeline", "timeline_window", "ftl", "workload"}
+    outputs |= {"player", "player_window"}
     offered = {option.name for option in click.params} - outputs - {"help"}
     named = {"format_": "format", "setting": "settings"}
-    python = set(signature(fk.compare).parameters) - {"workload", "ftls", "watcher", "timeline"}
+    python = set(signature(fk.compare).parameters) - {"workload", "ftls", "watcher", "timeline", "flash_trace"}
     assert {named.get(name, name) for name in offered} == python
 
 

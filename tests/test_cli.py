@@ -302,7 +302,7 @@ def test_real_traces_have_their_known_figures(name: str) -> None:
     assert total["mean_size_kb"] == pytest.approx(kilobytes, abs=0.06)
 
 
-RUNNABLE = ["demo", "idle", "mapping-cache", "own-trace", "phases", "timeline", "wear"]
+RUNNABLE = ["demo", "idle", "mapping-cache", "own-trace", "phases", "player", "timeline", "wear"]
 
 
 @pytest.mark.parametrize("name", RUNNABLE)

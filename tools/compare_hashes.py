@@ -81,7 +81,7 @@ PRICED_DEVICE: dict[str, object] = {
 }
 
 # The others need a trace, or are sweeps.
-EXAMPLES = ("demo.toml", "idle.toml", "mapping-cache.toml", "phases.toml", "timeline.toml", "wear.toml")
+EXAMPLES = ("demo.toml", "idle.toml", "mapping-cache.toml", "phases.toml", "player.toml", "timeline.toml", "wear.toml")
 
 
 def stacks() -> list[str]:

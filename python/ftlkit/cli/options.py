@@ -118,14 +118,17 @@ TimelineWindow = Annotated[
 Player = Annotated[
     Path | None,
     typer.Option(
-        "--player", metavar="FILE.html", help="Write a page that plays flash at work, step by step.", rich_help_panel=_OUT
+        "--player",
+        metavar="FILE.html",
+        help="Write a page that plays flash at work, step by step.",
+        rich_help_panel=_OUT,
     ),
 ]
 PlayerWindow = Annotated[
     str | None,
     typer.Option(
         metavar="FROM..TO",
-        help="Requests of which stretch of simulated time --player shows; all without it, up to 100 000 flash operations.",
+        help="Which stretch of simulated time --player shows; the whole run without it, up to 100 000 operations.",
         rich_help_panel=_OUT,
     ),
 ]

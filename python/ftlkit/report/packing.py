@@ -119,7 +119,7 @@ def _numbers(values: Iterable[int]) -> bytes:
     packed = bytearray()
     for value in values:
         rest = int(value)
-        while rest > 127:  # noqa: PLR2004 - seven bits
+        while rest > 127:
             packed.append(rest & 127 | 128)
             rest >>= 7
         packed.append(rest)

@@ -152,10 +152,13 @@ def _counted(count: int, name: str) -> str:
 def _cautions(label: str, trace: FlashTraceFacts) -> list[str]:
     if trace["to_ns"] >= trace["requested_to_ns"]:
         return []
+    limit, end = units.count(trace["limit"]), trace["to_ns"]
     return [
-        f"{label}: the player holds at most {units.count(trace['limit'])} flash operations and as many requests, and the "
-        f"run has more. It ends at {_moment(trace['to_ns'])}. For what comes later, give "
-        f"--player-window {trace['to_ns'] // 1000 / 1000:.3f}ms..{LATEST}."
+        (
+            f"{label}: the player holds at most {limit} flash operations and as many requests, and the run has more. "
+            f"It ends at {_moment(end)}. For what comes later, give "
+            f"--player-window {end // 1000 / 1000:.3f}ms..{LATEST}."
+        )
     ]
 
 

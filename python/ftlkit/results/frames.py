@@ -118,11 +118,7 @@ _FLASH_TRACE: Columns = {
     "die": (_WHOLE, "its die, counted over the whole device"),
     "block": (_WHOLE, "its block, counted over the whole device"),
     "page": (_WHOLE, "its page, counted within the block; null for an erase"),
-    "role": (
-        _TEXT,
-        "what a program writes: `data`, `collected`, `sequential_log`, `random_log`, `translation`, `trimmed`, `lost` "
-        "or `summary`; null for others",
-    ),
+    "role": (_TEXT, "what a program writes: `data`, `random_log`, `translation` and so on; null for others"),
     "logical": (_WHOLE, "the logical page, or the number of the translation page, that a program writes"),
     "copies": (_FLAG, "whether it programs what another page holds"),
     "has_failed": (_FLAG, "whether a program or an erase failed"),

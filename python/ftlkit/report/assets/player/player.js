@@ -232,6 +232,7 @@ begin()
   .then((player) => {
     window.player = player;
     document.documentElement.classList.add("ready");
+    player.root.focus({ preventScroll: true });
   })
   .catch((error) => {
     document.getElementById("failure").textContent = `The recording cannot be shown: ${error.message}.`;
