@@ -175,6 +175,109 @@ class Erases(TypedDict):
     """
 
 
+class TracedNote(TypedDict):
+    """Something that was counted besides flash operations."""
+
+    request: int | None
+    """The number of the request during which it was counted; null for idle time."""
+    operations_before: int
+    """How many of the operations had been issued before."""
+    name: str
+    """Its name, as in `notes`."""
+    count: int
+    """How often it was counted."""
+
+
+class TracedOperations(TypedDict):
+    """Flash operations; one element an operation."""
+
+    request: list[int | None]
+    """The number of the request that it was issued for; null for work in idle time."""
+    op: list[str]
+    """`read`, `program` or `erase`."""
+    cause: list[str]
+    """Why it was done."""
+    die: list[int]
+    """Its die, counted over the whole device."""
+    block: list[int]
+    """Its block, counted over the whole device."""
+    page: list[int | None]
+    """Its page, counted within the block; null for an erase."""
+    role: list[str | None]
+    """What a program writes: a role as in `start`; null for others, and for one that failed."""
+    logical: list[int | None]
+    """The logical page, or translation page, that a program writes; null for others."""
+    copies: list[bool]
+    """Whether it programs what another page holds."""
+    has_failed: list[bool]
+    """Whether a program or an erase failed."""
+    background: list[int]
+    """Which stretch of work that the host does not wait for it belongs to; 0 for none."""
+    start_ns: list[int]
+    """When its die took it up."""
+    end_ns: list[int]
+    """When it was done."""
+
+
+class TracedRequests(TypedDict):
+    """Host requests; one element a request."""
+
+    number: list[int]
+    """Its number in the workload, counted from 1."""
+    op: list[str]
+    """`read`, `write`, `trim` or `flush`."""
+    begin_ns: list[int]
+    """When it began."""
+    end_ns: list[int]
+    """When its last page was done."""
+    extents: list[list[tuple[int, int]]]
+    """Its logical pages: (first, how many) of each stretch of neighbours."""
+    operations_before: list[int]
+    """How many of the operations were issued before it."""
+
+
+class StoredPages(TypedDict):
+    """What the pages of a device hold; those that are not named are erased."""
+
+    page: list[int]
+    """Programmed pages, counted over the whole device, in order."""
+    role: list[str]
+    """What each is for: `data`, `collected`, `sequential_log`, `random_log`, `translation`,
+    `trimmed`, `lost` or `summary`.
+    """
+    logical: list[int]
+    """Its logical page, or the number of its translation page."""
+    is_valid: list[bool]
+    """Whether it holds the newest version of that on flash, and the host has not trimmed it."""
+    unusable: list[int]
+    """Pages that hold nothing and cannot be programmed before the next erase."""
+    bad_blocks: list[int]
+    """Blocks that are bad."""
+
+
+class FlashTraceFacts(TypedDict):
+    """The requests that begin in a window of virtual time, their flash operations in the order
+    of issue, and what the flash held before the first of them.
+    """
+
+    from_ns: int
+    """Begin of the window."""
+    to_ns: int
+    """Its end: everything that was issued before it is here."""
+    requested_to_ns: int
+    """The end that was asked for; later than `to_ns` where the window held too much."""
+    limit: int
+    """Flash operations, and requests, that a trace holds at most."""
+    start: StoredPages
+    """What the flash held when the window began."""
+    requests: TracedRequests
+    """The requests, in the order in which they began."""
+    operations: TracedOperations
+    """The flash operations, in the order of issue."""
+    notes: list[TracedNote]
+    """What was counted between them."""
+
+
 class StructureFacts(TypedDict):
     """One table or buffer of a mapping."""
 
@@ -413,6 +516,10 @@ class Run(TypedDict):
     """
     timeline: NotRequired[TimelineFacts | None]
     """Flash operations of a window; null where the study did not ask for one (`run.timeline`)."""
+    flash_trace: NotRequired[FlashTraceFacts | None]
+    """The requests of a window with each flash operation and its page; null where the study did
+    not ask for one (`run.flash_trace`).
+    """
     iops: float | None
     """Reads and writes per second of virtual time."""
     throughput_bytes_per_s: float | None
