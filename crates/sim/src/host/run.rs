@@ -45,7 +45,7 @@ use crate::observe::probe::Probe;
 use crate::observe::wear::{Life, Wear};
 use crate::result::{
     Classes, EndOfLife, Endurance, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult,
-    Series, SpareFacts, StoredPages, Utilisation,
+    Series, SpareFacts, Utilisation,
 };
 use crate::study::Precondition;
 use crate::timing::device::Simulated;
@@ -277,22 +277,23 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Tells the trace of flash, if there is one, of a request that begins.
     #[inline]
     fn trace_request(&mut self, request: &HostRequest, number: u64, begin: Nanos) {
-        let Some(flash_trace) = self.flash_trace_mut() else { return };
-        let opens = flash_trace.opens_at(begin.0);
-        let notes = self.host.flash().tally().notes().to_vec();
-        let start = opens.then(|| StoredPages::of(self.chip(), self.held.as_ref()));
-        let Some(flash_trace) = self.flash_trace_mut() else { return };
-        if let Some(start) = start {
-            flash_trace.open(start, &notes);
+        if self.flash_trace_mut().is_none() {
+            return;
         }
-        flash_trace.begin(request, number, begin.0, &notes);
+        let tally = *self.host.flash().tally();
+        let Timed { chip, timing } = self.host.device_mut();
+        let Some(flash_trace) = timing.probe_mut().and_then(Probe::flash_trace_mut) else { return };
+        if flash_trace.opens_at(begin.0) {
+            flash_trace.open(chip, tally.notes());
+        }
+        flash_trace.begin(request, number, begin.0, tally.notes());
     }
 
     /// Tells the trace of flash, if there is one, of idle time.
     fn trace_idle(&mut self) {
-        let notes = *self.host.flash().tally();
+        let tally = *self.host.flash().tally();
         if let Some(flash_trace) = self.flash_trace_mut() {
-            flash_trace.begin_idle(notes.notes());
+            flash_trace.begin_idle(tally.notes());
         }
     }
 

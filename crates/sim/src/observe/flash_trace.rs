@@ -8,15 +8,16 @@
 //! The window takes in the requests that begin in it. Memory is bounded by [`MOST_STEPS`] and
 //! [`MOST_PAGES`]: a window that holds more is cut short, and says so.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use flash::{Chip, Flash, Lpn, Pbn, Ppn, Role, Store, Tag};
 use ftl::{Cause, FlashOp, Note, TracedTask};
+use trace::HostOp;
 
 use crate::SimError;
 use crate::observe::timeline::{Placed, Window};
 use crate::result::{FlashTraceFacts, StoredPages, TracedNote, TracedOperations, TracedRequests};
-use crate::workload::paging::{HostRequest, MappedPages};
+use crate::workload::paging::{Extent, HostRequest};
 
 /// The most flash operations, and the most requests, of a trace: more than anybody follows step by
 /// step, and what a page of some megabytes holds.
@@ -57,6 +58,8 @@ pub(crate) struct FlashTrace {
     request: Option<u64>,
     begin_ns: u64,
     start: StoredPages,
+    /// Logical pages that were trimmed and not programmed since, as long as the window is to come.
+    trimmed: BTreeSet<u32>,
     requests: TracedRequests,
     operations: Vec<Operation>,
     notes: Vec<TracedNote>,
@@ -85,6 +88,7 @@ impl FlashTrace {
             request: None,
             begin_ns: 0,
             start: StoredPages::default(),
+            trimmed: BTreeSet::new(),
             requests: TracedRequests::default(),
             operations: Vec::new(),
             notes: Vec::new(),
@@ -98,9 +102,9 @@ impl FlashTrace {
         *self = Self::new(self.asked);
     }
 
-    /// Whether operations are recorded now.
-    pub(crate) fn is_open(&self) -> bool {
-        self.state == State::Open
+    /// Whether it matters what is done now.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.state != State::Over
     }
 
     /// Whether the window opens with a request that begins now.
@@ -108,13 +112,17 @@ impl FlashTrace {
         self.state == State::Before && (self.asked.from_ns..self.asked.to_ns).contains(&begin_ns)
     }
 
-    /// The window opens, on flash that holds this.
-    pub(crate) fn open(&mut self, start: StoredPages, notes: &[u64]) {
-        (self.state, self.start, self.counted) = (State::Open, start, notes.to_vec());
+    /// The window opens on a chip.
+    pub(crate) fn open<S: Store>(&mut self, chip: &Chip<S>, notes: &[u64]) {
+        (self.state, self.start, self.counted) = (State::Open, StoredPages::of(chip, &self.trimmed), notes.to_vec());
     }
 
     /// A request is about to be served.
     pub(crate) fn begin(&mut self, request: &HostRequest, number: u64, begin_ns: u64, notes: &[u64]) {
+        if self.state == State::Before && request.op == HostOp::Trim {
+            let pages = |extent: &Extent| extent.lpn.get()..extent.lpn.get() + extent.pages;
+            self.trimmed.extend(request.extents.iter().flat_map(pages));
+        }
         if self.state != State::Open {
             return;
         }
@@ -158,12 +166,18 @@ impl FlashTrace {
 
     /// The program issued now becomes one with a read of this place in the order of issue.
     pub(crate) fn is_copied_back(&mut self, issue: u64) {
-        self.issue_of_copy_back = self.is_open().then_some(issue);
+        self.issue_of_copy_back = Some(issue);
     }
 
     /// An operation was issued, the last before `issued`.
     pub(crate) fn record(&mut self, traced: TracedTask, notes: &[u64], issued: u64) {
         let issue = self.issue_of_copy_back.take().unwrap_or(issued - 1);
+        if self.state == State::Before {
+            if let Some(tag) = traced.tag.filter(|tag| is_data(tag.role)) {
+                self.trimmed.remove(&tag.logical);
+            }
+            return;
+        }
         if self.operations.len() == MOST_STEPS {
             return self.cut();
         }
@@ -234,8 +248,8 @@ impl TracedOperations {
 }
 
 impl StoredPages {
-    /// What a chip holds; `mapped` knows which logical pages hold data, and is none where all do.
-    pub(crate) fn of<S: Store>(chip: &Chip<S>, mapped: Option<&MappedPages>) -> Self {
+    /// What a chip holds, with the logical pages that were trimmed and not programmed since.
+    fn of<S: Store>(chip: &Chip<S>, trimmed: &BTreeSet<u32>) -> Self {
         let newest = newest_pages(chip);
         let mut stored = Self::default();
         for pbn in (0..chip.geometry().blocks()).map(Pbn::new) {
@@ -246,8 +260,8 @@ impl StoredPages {
             for index in chip.geometry().page_indices(pbn) {
                 if let Some(tag) = chip.tag(Ppn::at(index)) {
                     let is_newest = key(&tag).is_none_or(|key| newest[&key].1 == index);
-                    let is_mapped = !is_data(tag.role) || mapped.is_none_or(|mapped| mapped.holds(tag.logical));
-                    stored.push(index, &tag, is_newest && is_mapped);
+                    let is_trimmed = is_data(tag.role) && trimmed.contains(&tag.logical);
+                    stored.push(index, &tag, is_newest && !is_trimmed);
                 } else if chip.store().is_torn(index) {
                     stored.unusable.push(index as u32);
                 }
@@ -305,8 +319,8 @@ fn role_name(role: Role) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flash::{ChipOptions, Full, Geometry, Shape};
     use ftl::Task;
-    use trace::HostOp;
 
     fn notes(hits: u64) -> Vec<u64> {
         let mut notes = vec![0; Note::COUNT];
@@ -314,9 +328,26 @@ mod tests {
         notes
     }
 
+    /// Two blocks of four pages.
+    fn chip() -> Chip<Full<u64>> {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 2,
+            pages_per_block: 4,
+            page_size_bytes: 4096,
+        };
+        Chip::new(Geometry::new(shape).expect("valid"), &ChipOptions::default())
+    }
+
+    fn tag(logical: u32, role: Role, version: u64) -> Tag {
+        Tag { logical, extent: 1, role, owner: None, seq: version, version, hint: 0 }
+    }
+
     fn open(from_ns: u64, to_ns: u64) -> FlashTrace {
         let mut trace = FlashTrace::new(Window { from_ns, to_ns });
-        trace.open(StoredPages::default(), &notes(0));
+        trace.open(&chip(), &notes(0));
         trace
     }
 
@@ -338,11 +369,11 @@ mod tests {
         assert_eq!([9, 10, 20].map(|begin| trace.opens_at(begin)), [false, true, false]);
         let request = HostRequest { op: HostOp::Flush, ..HostRequest::new() };
         trace.begin(&request, 1, 9, &notes(0));
-        trace.open(StoredPages::default(), &notes(3));
+        trace.open(&chip(), &notes(3));
         for (number, begin) in [(2, 10), (3, 19), (4, 20)] {
             trace.begin(&request, number, begin, &notes(3 + number));
         }
-        assert!(!trace.is_open() && !trace.opens_at(15));
+        assert!(!trace.is_at_work() && !trace.opens_at(15));
         trace.end(3, 33);
         trace.end(4, 44);
         let facts = trace.result(4);
@@ -350,6 +381,25 @@ mod tests {
         assert_eq!((facts.to_ns, facts.requested_to_ns), (20, 20));
         let counted: Vec<_> = facts.notes.iter().map(|note| (note.request, note.count)).collect();
         assert_eq!(counted, [(None, 2), (Some(2), 1), (Some(3), 1)]);
+    }
+
+    #[test]
+    fn a_page_is_valid_that_is_newest_and_not_trimmed_since() {
+        let mut chip = chip();
+        let pages = [(7, Role::Data, 1), (7, Role::Collected, 2), (3, Role::Data, 3), (7, Role::Translation, 4)];
+        for (page, (logical, role, version)) in pages.into_iter().enumerate() {
+            chip.program(Ppn::at(page), &tag(logical, role, version), 0).expect("legal");
+        }
+        let mut trace = FlashTrace::new(Window { from_ns: 10, to_ns: 20 });
+        let extents = vec![Extent { lpn: Lpn::new(2), pages: 6 }];
+        trace.begin(&HostRequest { op: HostOp::Trim, extents, ..HostRequest::new() }, 1, 0, &notes(0));
+        let task = Task::new(FlashOp::Program, Cause::Host, Pbn::new(0), 0);
+        let tag = Some(tag(7, Role::Data, 2));
+        trace.record(TracedTask { task, ppn: Ppn::new(1), tag, has_failed: false }, &notes(0), 1);
+        trace.open(&chip, &notes(0));
+        let start = trace.result(4).start;
+        assert_eq!((start.page, start.logical), (vec![0, 1, 2, 3], vec![7, 7, 3, 7]));
+        assert_eq!(start.is_valid, [false, true, false, true]);
     }
 
     #[test]

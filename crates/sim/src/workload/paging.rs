@@ -219,8 +219,7 @@ impl MappedPages {
         self.empty_reads
     }
 
-    /// Whether a logical page holds data.
-    pub(crate) fn holds(&self, lpn: u32) -> bool {
+    fn holds(&self, lpn: u32) -> bool {
         self.bits[lpn as usize / 64] >> (lpn % 64) & 1 == 1
     }
 }

@@ -161,7 +161,7 @@ impl Timing for EventTiming {
 
     #[inline]
     fn is_traced(&self) -> bool {
-        self.probe.as_deref().and_then(Probe::flash_trace).is_some_and(FlashTrace::is_open)
+        self.probe.as_deref().and_then(Probe::flash_trace).is_some_and(FlashTrace::is_at_work)
     }
 
     fn trace(&mut self, traced: &TracedTask, notes: &[u64]) {

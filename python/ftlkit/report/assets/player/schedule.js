@@ -32,12 +32,19 @@ class Side {
   groupNotes() {
     const { step, name, count } = this.recording.notes;
     const grouped = new Map();
-    step.forEach((at, index) => {
-      const notes = grouped.get(at) ?? {};
-      notes[this.noteNames[name[index]]] = count[index];
-      grouped.set(at, notes);
+    step.forEach((found, index) => {
+      const note = this.noteNames[name[index]];
+      const at = note.startsWith("mapping_") ? this.beforeMoves(found) : found;
+      grouped.set(at, { ...grouped.get(at), [note]: count[index] });
     });
     return grouped;
+  }
+
+  // Where moves come before what a request looked up, that is told with the request.
+  beforeMoves(step) {
+    const { steps, stepOfRequest, operations } = this.recording;
+    const isMove = steps[step] >= 0 && this.isMoving[operations.cause[steps[step]]];
+    return isMove ? stepOfRequest[lastAtMost(stepOfRequest, step, (begin) => begin)] : step;
   }
 
   findJobs(roles) {

@@ -19,6 +19,7 @@ function pagesOf(extents) {
   return `logical ${total === 1 ? "page" : "pages"} ${listed(extents.map(stretch))}`;
 }
 
+const COLLECTIONS = ["collection", "mapping_collection"];
 const REQUEST_VERBS = ["reads", "writes", "trims"];
 
 class Words {
@@ -43,8 +44,8 @@ class Words {
   step(step, before) {
     if (step < 0) return "Nothing has happened yet.";
     const operation = this.recording.steps[step];
-    const text = operation < 0 ? this.request(~operation) : this.operation(operation, before);
-    return [text, ...this.notes(step)].join(" ");
+    if (operation < 0) return [this.request(~operation), ...this.notes(step)].join(" ");
+    return [...this.notes(step), this.operation(operation, before)].join(" ");
   }
 
   request(request) {
@@ -117,15 +118,19 @@ class Words {
 
   job(job) {
     const { name, words } = this.page.causes[job.cause];
-    const copies = counted(job.copied, "valid page");
+    const isMap = job.copied === 0 && job.translations > 0;
+    const copies = isMap ? counted(job.translations, "valid translation page") : counted(job.copied, "valid page");
     const blocks = listed([...new Set(job.erased)].map((block) => this.block(block)));
     if (name === "merge") return this.merge(job, blocks);
-    if (name === "collection" && job.erased.length === 1) {
-      const isMap = job.copied === 0 && job.translations > 0;
-      const moved = isMap ? counted(job.translations, "valid translation page") : copies;
-      return `garbage collection of ${blocks}: ${moved} to copy, then the erase`;
+    if (COLLECTIONS.includes(name) && job.erased.length === 1) {
+      return `garbage collection of ${blocks}: ${copies} to copy${this.updates(job)}, then the erase`;
     }
     return `${words}: ${copies} to copy${blocks ? `, and an erase of ${blocks}` : ""}`;
+  }
+
+  // Where moved pages lie is written to the map.
+  updates(job) {
+    return job.copied && job.translations ? `, ${counted(job.translations, "translation page")} to bring up to date` : "";
   }
 
   merge(job, blocks) {
