@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from browser import Browser
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "channels": 2,
     "dies_per_channel": 1,
     "blocks_per_plane": 32,
@@ -99,7 +99,8 @@ def test_the_trace_is_a_frame_of_all_operations_with_their_pages(played: fk.Resu
 
 @pytest.mark.parametrize("values", [[0, 127, 128, 16_384, 2**53], [5, 3, 3, -70_000, 2**40]])
 def test_packed_numbers_are_differences_of_seven_bits_a_byte(values: list[int]) -> None:
-    numbers, number, scale = [], 0, 1
+    numbers: list[int] = []
+    number, scale = 0, 1
     for byte in packing._differences(values):  # noqa: SLF001 - the page's format
         number += (byte & 127) * scale
         scale *= 128

@@ -108,8 +108,8 @@ def note_steps(trace: FlashTraceFacts) -> list[tuple[int, str, int]]:
 
 def _flags(trace: FlashTraceFacts) -> Iterable[int]:
     operations = trace["operations"]
-    names = ("op", "copies", "has_failed", "request", "background")
-    for op, copies, has_failed, request, background in zip(*(operations[name] for name in names), strict=True):
+    columns = (operations["copies"], operations["has_failed"], operations["request"], operations["background"])
+    for op, copies, has_failed, request, background in zip(operations["op"], *columns, strict=True):
         bits = ((copies, COPIES), (has_failed, FAILED), (request is None, IDLE), (background, BACKGROUND))
         yield OPS.index(op) + sum(bit for is_set, bit in bits if is_set)
 

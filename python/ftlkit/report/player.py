@@ -107,13 +107,12 @@ def _run(results: Outcome, label: str, trace: FlashTraceFacts, index: int) -> Js
 
 def _logical_pages(trace: FlashTraceFacts) -> tuple[int, int]:
     """One more than the highest logical page, and the highest translation page, on flash."""
-    highest = [0, 0]
-    for part in (trace["start"], trace["operations"]):
-        for role, logical in zip(part["role"], part["logical"], strict=True):
-            if logical is not None:
-                is_map = role == "translation"
-                highest[is_map] = max(highest[is_map], logical + 1)
-    return highest[0], highest[1]
+    start, operations = trace["start"], trace["operations"]
+    programmed = zip(operations["role"], operations["logical"], strict=True)
+    named = [*zip(start["role"], start["logical"], strict=True), *programmed]
+    data = (logical for role, logical in named if logical is not None and role != "translation")
+    translation = (logical for role, logical in named if logical is not None and role == "translation")
+    return max(data, default=-1) + 1, max(translation, default=-1) + 1
 
 
 def _facts(runs: list[Json]) -> Json:
