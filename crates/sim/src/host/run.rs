@@ -479,8 +479,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     fn result(&self, before: &Before, series: Series, endurance: Endurance) -> RunResult {
         let Self { experiment, plan, host, metrics, load, .. } = self;
         let tally = host.flash().tally().since(&before.tally);
-        let requests = metrics.totals;
-        let seconds = metrics.elapsed().0 as f64 / 1e9;
+        let (requests, seconds) = (metrics.totals, metrics.elapsed().0 as f64 / 1e9);
         let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
         let all = metrics.reads.with(&metrics.writes);
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
@@ -507,9 +506,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             cdf: classes.map(|class| class.cdf()),
             classes: probe.and_then(Probe::classes),
             timeline: probe.and_then(Probe::timeline),
-            flash_trace: probe
-                .and_then(Probe::flash_trace)
-                .map(|trace| trace.result(self.chip().geometry().pages_per_block())),
+            flash_trace: probe.and_then(Probe::flash_trace).map(FlashTrace::result),
             iops: per_second(read + write),
             throughput_bytes_per_s: per_second(requests.bytes),
             host_pages_read: requests.pages_read,

@@ -54,6 +54,7 @@ pub(crate) struct FlashTrace {
     /// Where the window ends, if it was cut short.
     to_ns: u64,
     state: State,
+    pages_per_block: u32,
     /// The request that operations are issued for now, and when it began.
     request: Option<u64>,
     begin_ns: u64,
@@ -85,6 +86,7 @@ impl FlashTrace {
             asked,
             to_ns: asked.to_ns,
             state: State::Before,
+            pages_per_block: 1,
             request: None,
             begin_ns: 0,
             start: StoredPages::default(),
@@ -114,7 +116,8 @@ impl FlashTrace {
 
     /// The window opens on a chip.
     pub(crate) fn open<S: Store>(&mut self, chip: &Chip<S>, notes: &[u64]) {
-        (self.state, self.start, self.counted) = (State::Open, StoredPages::of(chip, &self.trimmed), notes.to_vec());
+        (self.state, self.pages_per_block) = (State::Open, chip.geometry().pages_per_block());
+        (self.start, self.counted) = (StoredPages::of(chip, &self.trimmed), notes.to_vec());
     }
 
     /// A request is about to be served.
@@ -209,11 +212,11 @@ impl FlashTrace {
         self.counted.copy_from_slice(notes);
     }
 
-    /// All that was recorded; `pages_per_block` is the device's.
-    pub(crate) fn result(&self, pages_per_block: u32) -> FlashTraceFacts {
+    /// All that was recorded.
+    pub(crate) fn result(&self) -> FlashTraceFacts {
         let mut operations = TracedOperations::default();
         for operation in &self.operations {
-            operations.push(operation, pages_per_block);
+            operations.push(operation, self.pages_per_block);
         }
         FlashTraceFacts {
             from_ns: self.asked.from_ns,
@@ -376,7 +379,7 @@ mod tests {
         assert!(!trace.is_at_work() && !trace.opens_at(15));
         trace.end(3, 33);
         trace.end(4, 44);
-        let facts = trace.result(4);
+        let facts = trace.result();
         assert_eq!((facts.requests.number, facts.requests.end_ns), (vec![2, 3], vec![10, 33]));
         assert_eq!((facts.to_ns, facts.requested_to_ns), (20, 20));
         let counted: Vec<_> = facts.notes.iter().map(|note| (note.request, note.count)).collect();
@@ -397,7 +400,7 @@ mod tests {
         let tag = Some(tag(7, Role::Data, 2));
         trace.record(TracedTask { task, ppn: Ppn::new(1), tag, has_failed: false }, &notes(0), 1);
         trace.open(&chip, &notes(0));
-        let start = trace.result(4).start;
+        let start = trace.result().start;
         assert_eq!((start.page, start.logical), (vec![0, 1, 2, 3], vec![7, 7, 3, 7]));
         assert_eq!(start.is_valid, [false, true, false, true]);
     }
@@ -413,7 +416,7 @@ mod tests {
         trace.see(&ended(FlashOp::Program, 3, 40, Some(5)));
         trace.see(&ended(FlashOp::Program, 7, 60, Some(5)));
         trace.see(&ended(FlashOp::Program, 7, 80, Some(5)));
-        let facts = trace.result(4);
+        let facts = trace.result();
         let operations = facts.operations;
         assert_eq!((operations.block, operations.page), (vec![1, 1], vec![Some(1), Some(2)]));
         assert_eq!((operations.start_ns, operations.end_ns), (vec![60, 20], vec![65, 45]));
@@ -430,7 +433,7 @@ mod tests {
                 program(&mut trace, page, 0, u64::from(page) + 1);
             }
         }
-        let facts = trace.result(4);
+        let facts = trace.result();
         assert_eq!((facts.operations.op.len() as u64, facts.limit), (MOST_STEPS as u64, MOST_STEPS as u64));
         assert_eq!((facts.to_ns, facts.requests.number), (2000, vec![1, 2, 3]));
     }
