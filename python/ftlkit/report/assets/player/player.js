@@ -74,7 +74,7 @@ class Player {
     this.choose();
   }
 
-  // Shows the chosen runs from their begin.
+  // Shows the chosen runs from their beginning.
   choose() {
     this.stop();
     this.sides = this.views.map((view) => new Side(this.recordings[Number(view.choice?.value ?? 0)], this.page));
@@ -96,7 +96,7 @@ class Player {
     this.seek.value = this.position;
     const request = this.schedule.requestAt(this.position);
     const where = `Step ${this.position.toLocaleString("en")} of ${this.schedule.length.toLocaleString("en")}`;
-    const text = this.position ? `${where}, request ${request} of ${this.schedule.lastRequest}` : `${where}: the begin`;
+    const text = this.position ? `${where}, request ${request} of ${this.schedule.lastRequest}` : `${where}: the beginning`;
     document.getElementById("where").textContent = text;
     this.seek.setAttribute("aria-valuetext", text);
   }
