@@ -93,7 +93,7 @@ def test_the_trace_is_a_frame_of_all_operations_with_their_pages(played: fk.Resu
     assert frame.group_by("label", maintain_order=True).len()["len"].to_list() == counted["count"].to_list()
     assert set(frame.filter(pl.col("op") == "erase")["page"]) == {None}
     assert frame["page"].max() == SMALL["pages_per_block"] - 1
-    assert set(frame.filter(pl.col("role") == "translation")["label"]) == {"dftl"}
+    assert set(frame.filter(pl.col("role") == "translation")["label"]) == {"dftl:cmt=512B"}
     assert play("page", "1h..2h").flash_trace.is_empty()
 
 
