@@ -151,6 +151,7 @@ def run(label: str, family: str, median: float, spread: float, wa: float, ram: i
             "time_ns": [2_050_000_000 * (i + 1) for i in range(200)],
             "mean_response_ns": [response["mean"] * math.exp(0.3 * chance.gauss(0, 1)) for _ in range(200)],
             "write_amplification": [max(1.0, wa * (1 + 0.05 * chance.gauss(0, 1))) for _ in range(200)],
+            "moved_share": [0.9 - 0.8 / wa] * 200,
             "erases": [sum(erases) * (i + 1) // 200 for i in range(200)],
             "erases_std": [0.02 * (i + 1) * wa**0.5 for i in range(200)],
             "erases_max": [high * (i + 1) // 200 for i in range(200)],

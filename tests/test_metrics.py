@@ -12,9 +12,12 @@ import pytest
 import ftlkit as fk
 from ftlkit import _native, docs
 from ftlkit.report import tables
+from ftlkit.report.causes import CAUSES
+from ftlkit.report.load import written_between
 from ftlkit.results import document, schema
 from ftlkit.results.columns import COLUMNS, METRICS, PARTS
 from ftlkit.results.frames import FRAMES
+from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Run
@@ -189,3 +192,15 @@ def test_merges_that_are_none_of_a_log_with_data_blocks_are_not_counted_as_zero(
     assert waftl is None, "its migrations are merges of the zone"
     row = tables.runs(done)["rows"][2]
     assert row["cells"][-1]["text"] == "\N{EN DASH}"
+
+
+def test_moved_shares_add_up_to_the_programs_that_moved_data(full: fk.Results) -> None:
+    page_bytes = device_of(full.document)["geometry"]["page_size_bytes"]
+    moving = {cause.name for cause in CAUSES.values() if cause.work == "moving"}
+    for run in full.document["runs"]:
+        series, programs = run["series"], [row for row in run["operations"] if row["op"] == "program"]
+        written = written_between(series["host_written_bytes"])
+        stretches = zip(series["moved_share"], series["write_amplification"], written, strict=True)
+        moved = sum(share * wa * bytes_ / page_bytes for share, wa, bytes_ in stretches if share is not None and wa)
+        expected = sum(row["count"] for row in programs if row["cause"] in moving)
+        assert moved == pytest.approx(expected, rel=0.05, abs=5), run["label"]

@@ -30,7 +30,7 @@ WEAR_CHARTS = ["erases", "wear-map", "erases-over-time", "price-of-evenness"]
 CHARTS = [
     *("response-cdf", "tail", "operations", "flash-time", "ram"),
     *WEAR_CHARTS,
-    *("mean-over-time", "amplification-over-time"),
+    *("mean-over-time", "amplification-over-time", "moved-over-time"),
 ]
 LOG_CHARTS = ["log-utilisation", "associativity"]
 """Only where a log-buffer scheme ran, as among real results."""

@@ -273,6 +273,8 @@ pub struct Series {
     pub mean_response_ns: Vec<Option<f64>>,
     /// Write amplification of the interval.
     pub write_amplification: Vec<Option<f64>>,
+    /// Share of the interval's programmed pages that moved data: collections, merges and the like.
+    pub moved_share: Vec<Option<f64>>,
     /// Erases of all blocks so far.
     pub erases: Vec<u64>,
     /// Standard deviation over blocks of the erases so far.

@@ -277,6 +277,11 @@ def amplification_over_time(results: Outcome) -> AnyChart | None:
     return over_time(results, "write_amplification", "write amplification", NUMBER)
 
 
+def moved_over_time(results: Outcome) -> AnyChart | None:
+    """Share of the pages programmed in each stretch that moved data."""
+    return over_time(results, "moved_share", "share of pages programmed", "format(datum.value, '~%')")
+
+
 def buffer_hits_over_time(results: Outcome) -> AnyChart | None:
     """Share of the pages written in each stretch that replaced a page in a write buffer."""
     return over_time(results, "buffer_hit_ratio", "share of pages written", "format(datum.value, '~%')")

@@ -170,6 +170,13 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
         charts.amplification_over_time,
     ),
     (
+        "moved-over-time",
+        "Collections over the workload",
+        "Share of the pages programmed that collections, merges and other moves of data wrote, stretch by stretch.",
+        "runs",
+        charts.moved_over_time,
+    ),
+    (
         "buffer-hits",
         "Writes that find their page in the write buffer",
         "Share of the pages written that replace a version still waiting in RAM; the older is never programmed.",

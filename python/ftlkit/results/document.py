@@ -395,6 +395,10 @@ class Series(TypedDict):
     """Mean response of the interval's reads and writes."""
     write_amplification: list[float | None]
     """Write amplification of the interval."""
+    moved_share: NotRequired[list[float | None]]
+    """Share of the interval's programmed pages that moved data: collections, merges and the
+    like.
+    """
     erases: list[int]
     """Erases of all blocks so far."""
     erases_std: NotRequired[list[float]]

@@ -157,6 +157,10 @@ SERIES: Columns = _LABEL | {
     "time_ns": (_WHOLE, "completion of the last of them"),
     "mean_response_ns": (_REAL, "mean response time of the stretch's reads and writes; null without any"),
     "write_amplification": (_REAL, "write amplification of the stretch; null without writes"),
+    "moved_share": (
+        _REAL,
+        "share of the stretch's programmed pages that moved data, as collections and merges do; null without programs",
+    ),
     "erases": (_WHOLE, "blocks erased so far"),
     "erases_std": (_REAL, "standard deviation over blocks of the erases so far"),
     "erases_max": (_WHOLE, "erases so far of the block that has most"),

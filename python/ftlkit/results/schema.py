@@ -62,7 +62,7 @@ ABSENT = {
         "bus_waiting_ns",
         "service_ns",
     ),
-    "Series": ("erases_std", "erases_max", "host_written_bytes", "buffer_hit_ratio"),
+    "Series": ("moved_share", "erases_std", "erases_max", "host_written_bytes", "buffer_hit_ratio"),
     "WorkloadFacts": ("read_as", "bytes", "bytes_written", "misalignment", "repeated"),
 }
 """Keys that results from before them lack, which stay readable: ask for such a key with `get`."""

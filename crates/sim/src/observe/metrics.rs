@@ -5,7 +5,7 @@
 //! flushes are counted but not timed, since mixing metadata operations in would shift every
 //! percentile.
 
-use ftl::{FlashOp, Nanos, Note, Tally};
+use ftl::{Cause, FlashOp, Nanos, Note, Tally, Work};
 use hdrhistogram::Histogram;
 use trace::HostOp;
 
@@ -207,6 +207,14 @@ pub fn buffer_hit_ratio(tally: &Tally) -> Option<f64> {
     (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
 }
 
+/// Share of the pages programmed that moved data: collections, merges, wear levelling and the like.
+fn moved_share(tally: &Tally) -> Option<f64> {
+    let programs = tally.total(FlashOp::Program);
+    let moving = Cause::ALL.iter().filter(|cause| cause.work() == Work::Moving);
+    let moved: u64 = moving.map(|&cause| tally.count(cause, FlashOp::Program)).sum();
+    (programs > 0).then(|| moved as f64 / programs as f64)
+}
+
 /// How the device stands at a point of the time series: when the last request of the interval has
 /// been issued.
 pub(crate) struct Snapshot {
@@ -290,6 +298,7 @@ impl Sampler {
             self.page_bytes,
             written,
         ));
+        series.moved_share.push(moved_share(&interval));
         series.erases.push(tally.since(&self.first).total(FlashOp::Erase));
         series.erases_std.push(spread.std);
         series.erases_max.push(spread.max);

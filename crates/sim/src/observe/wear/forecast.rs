@@ -18,6 +18,8 @@
 /// Mean erases of a block while measuring below which nothing is forecast. From fewer, forecasts
 /// are far off too often (docs/endurance.md).
 const FEWEST_ERASES: f64 = 4.0;
+/// What to do about too short a run.
+const MORE: &str = "replay more requests (--requests, or --repeat to serve a trace again)";
 
 /// Times the wear of today beyond which a block counts as never failing: twice what a block that
 /// was erased once has to the highest limit.
@@ -63,8 +65,8 @@ impl Growth {
         let erased = means[3] - means[0];
         if erased < FEWEST_ERASES {
             return Err(format!(
-                "a block was erased {erased:.2} times on average while measuring, and a forecast needs {FEWEST_ERASES}: replay more \
-                 requests, or give the device less capacity"
+                "a block was erased {erased:.2} times on average while measuring, and a forecast needs {FEWEST_ERASES}: {MORE}, or \
+                 give the device less capacity"
             ));
         }
         let rate = |from: usize, to: usize| {
@@ -75,9 +77,10 @@ impl Growth {
         let slow = rates.into_iter().fold(f64::INFINITY, f64::min);
         let fast = rates.into_iter().fold(0.0, f64::max);
         if slow <= 0.0 {
-            return Err("in one of the last two quarters of the workload nothing was written or no block erased, so there is no \
-                        rate of wear that lasts: replay more requests"
-                .into());
+            return Err(format!(
+                "in one of the last two quarters of the workload nothing was written or no block erased, so there is no \
+                 rate of wear that lasts: {MORE}"
+            ));
         }
         let exponent = exponent(&self.increments(0, 1), &self.increments(1, 3));
         let laws = [(1.0, fast), (exponent, lasting), (0.0, slow)]
