@@ -39,16 +39,23 @@ pub fn shrink(first: Failure, run: impl Fn(&Case) -> Result<(), Failure>) -> Fai
         }
         _ => false,
     };
-    if !still_fails(&script_of(&best.case), &mut best) {
+    if !still_fails(&scripted(&best.case, operations(&best.case)), &mut best) {
         return best;
     }
-    drop_faults(&mut best, &still_fails);
+    reduce(&mut best, &still_fails);
+    drop_prefill(&mut best, &still_fails);
+    best
+}
+
+/// Takes out of the script, and of the faults, what the failure does not need.
+fn reduce(best: &mut Failure, still_fails: &impl Fn(&Case, &mut Failure) -> bool) {
+    drop_faults(best, still_fails);
     let mut size = operations(&best.case).len().div_ceil(2);
     while size > 0 {
         let mut start = 0;
         while start < operations(&best.case).len() {
             let candidate = without(&best.case, start, size);
-            if !still_fails(&candidate, &mut best) {
+            if !still_fails(&candidate, best) {
                 start += size;
             }
         }
@@ -56,11 +63,37 @@ pub fn shrink(first: Failure, run: impl Fn(&Case) -> Result<(), Failure>) -> Fai
     }
     for index in 0..operations(&best.case).len() {
         if let Some(candidate) = with_one_page(&best.case, index) {
-            still_fails(&candidate, &mut best);
+            still_fails(&candidate, best);
         }
     }
-    drop_faults(&mut best, &still_fails);
-    best
+    drop_faults(best, still_fails);
+}
+
+/// Leaves the prefill out, or writes it out and makes it smaller, whatever is the smallest. A case
+/// never grows.
+fn drop_prefill(best: &mut Failure, still_fails: &impl Fn(&Case, &mut Failure) -> bool) {
+    let prefill = best.case.prefill_operations();
+    if prefill.is_empty() {
+        return;
+    }
+    let emptied = Case { prefill: Prefill::Empty, ..(*best.case).clone() };
+    let script = prefill.into_iter().chain(emptied.operations()).collect();
+    let written = scripted(&emptied, script);
+    for candidate in [emptied, written] {
+        let mut smaller = best.clone();
+        if still_fails(&candidate, &mut smaller) {
+            reduce(&mut smaller, still_fails);
+            if size(&smaller.case) < size(&best.case) {
+                *best = smaller;
+            }
+        }
+    }
+}
+
+/// How large a case is: its requests, those of its prefill, and the pages of its requests.
+fn size(case: &Case) -> (u32, usize, u32) {
+    let extents = case.operations().filter_map(|operation| operation.extent());
+    (case.requests, case.prefill_operations().len(), extents.map(|extent| extent.pages).sum())
 }
 
 /// Takes faults out one by one, from the last, since those before keep their operations then.
@@ -74,12 +107,7 @@ fn drop_faults(best: &mut Failure, still_fails: &impl Fn(&Case, &mut Failure) ->
     }
 }
 
-/// The case with its prefill and its workload written out.
-fn script_of(case: &Case) -> Case {
-    let script = case.prefill_operations().into_iter().chain(case.operations()).collect();
-    scripted(&Case { prefill: Prefill::Empty, ..case.clone() }, script)
-}
-
+/// The case with this script for its workload.
 fn scripted(case: &Case, script: Vec<Operation>) -> Case {
     Case { requests: script.len() as u32, workload: Workload::Script(script), ..case.clone() }
 }
@@ -118,5 +146,26 @@ mod tests {
         assert_eq!(small.promise(), first.promise());
         assert!(operations(&small.case).len() <= 2, "{small}");
         assert_eq!(run_case(&small.to_string().parse().expect("a replay line")), Err(small));
+    }
+
+    /// The prefill was once written into the script, whatever that cost: a case of 75 requests
+    /// became one of 90.
+    #[test]
+    fn shrinking_never_grows_a_case() {
+        let run = |case: &Case| run_case(case).map(|_| ());
+        for (bug, workload) in [("lost-write", "uniform"), ("lost-write", "stride"), ("early-erase", "uniform")] {
+            let line = format!(
+                "check::replay scheme=canary set.bug={bug} geometry=1x1x1x12x4x512 pages=26 seed=7 prefill=full \
+                 workload={workload} requests=100"
+            );
+            let first = run(&line.parse().expect("valid")).expect_err("a planted bug");
+            let small = shrink(first.clone(), run);
+            assert!(size(&small.case) <= size(&first.case), "{first} grew to {small}");
+
+            let script = first.case.prefill_operations().into_iter().chain(first.case.operations()).collect();
+            let written = scripted(&Case { prefill: Prefill::Empty, ..(*first.case).clone() }, script);
+            let written = shrink(run(&written).expect_err("the same bug"), run);
+            assert!(written.case.requests > first.case.requests, "{first} does not show that {written} would grow");
+        }
     }
 }
