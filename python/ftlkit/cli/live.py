@@ -118,7 +118,7 @@ def _verdict(report: Json) -> str:
     if not report["is_sound"]:
         return "damaged; what is listed above cannot be trusted, the rest can"
     if report["host_loss"]:
-        return "sound; its host lost power, and what is listed above was never flushed. The next start mends it"
+        return "sound; its host lost power and left it as listed above, which the next start mends"
     return "sound"
 
 
