@@ -151,7 +151,7 @@ def test_the_study_of_adapt_gives_all_its_figures_and_judges_all_its_claims_on_a
             workload.get("generator", workload)["requests"] = 2000
         for table in sweep.vary:
             table.update({"device.capacity": "32MiB"} if "device.capacity" in table else {})
-            spares = {0.033: 0.3, 0.05: 0.35, 0.1: 0.4}
+            spares = {0.033: 0.3, 0.05: 0.35, 0.1: 0.4, 0.8: 0.8}
             table.update({key: [spares[name] for name in table[key]] for key in table if key == "device.spare"})
         for variant in sweep.variants:
             if variant.ftl and variant.ftl["name"].startswith("adapt") and "log_" not in variant.ftl["name"]:
