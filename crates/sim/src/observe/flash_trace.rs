@@ -1,5 +1,5 @@
-//! A trace of flash: each operation of a window with its page and what it writes there, in the order
-//! in which the translation layer issues them.
+//! A trace of flash: each operation of a window with its page and what it writes there, in the
+//! order in which the translation layer issues them.
 //!
 //! That order is the one in which the flash changes, so whoever follows it from the pages of the
 //! begin knows what every page holds after every operation. The dies take operations up in an order
