@@ -918,7 +918,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
         (["--trials", "0"], ["--trials 0"]),
         (["--trials", "100000"], ["--trials 100000", "10,000"]),
         (["--seeds", "0"], ["--seeds 0"]),
-        (["--seed", f"{2**63 - 2}", "--seeds", "3"], [f"seed = {2**63 - 2}: with 3 seeds", f"at most {2**63 - 3}"]),
+        (["--seed", f"{2**63 - 2}", "--seeds", "3"], [f"--seed {2**63 - 2}: with 3 seeds", f"at most {2**63 - 3}"]),
         (["--ftl", ""], ["no translation layer is named"]),
         (["--ftl", " , "], ["no translation layer is named"]),
         (["--ftl", "dfttl"], ["dfttl", "dftl"]),

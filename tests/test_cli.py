@@ -154,7 +154,7 @@ def test_a_trace_is_served_several_times(call: Callable[..., Result], msr: Path,
     workload = json.loads((tmp_path / "r.json").read_text())["workload"]
     assert (workload["requests"], workload["duration_ns"]) == (600, 599_000_000)
     assert "the 200 requests of the trace are served 3 times, one after another" in workload["facts"]
-    assert "workload.repeat = 0: must be at least 1" in call("trace", "info", msr, "--repeat", 0).stderr
+    assert "--repeat 0: must be at least 1" in call("trace", "info", msr, "--repeat", 0).stderr
     refused = call("trace", "info", "fin1", "--repeat", 2)
     assert refused.exit_code == 2
     assert "this workload is generated" in " ".join(refused.stderr.split())

@@ -250,7 +250,7 @@ def test_the_page_of_a_curve_holds_it(call: Callable[..., Result], tmp_path: Pat
         (["cache", "fin1", "--sizes", "large"], ["large is no size", "16KiB..4MiB:x2"]),
         (["cache", "fin1", "--precondition", "steady"], ["steady", "ftlkit sweep"]),
         (["cache", "none.csv"], ["none.csv"]),
-        (["cache", "fin1", "--seed", f"{2**63}"], [f"seed = {2**63}: must be a whole number from 0"]),
+        (["cache", "fin1", "--seed", f"{2**63}"], [f"--seed {2**63}: must be a whole number from 0"]),
         (["spare", "fin1", "--spares", "2,3", "--requests", "100"], ["spare", "2"]),
         (["spare", "fin1", "--ftl", "pag"], ["pag", "page"]),
     ],

@@ -40,6 +40,9 @@ def full() -> fk.Results:
         verify=True,
         classes=True,
         timeline="0ms..1ms",
+        flash_trace="0ms..1ms",
+        addresses="dense",
+        capacity="256MiB",
     )
 
 
