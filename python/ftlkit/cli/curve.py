@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from ftlkit.curves.latency import LatencyCurve
     from ftlkit.curves.page import Drawing
+    from ftlkit.curves.saved import Saved
     from ftlkit.sweeps.plan import Plan
 
 app = typer.Typer(
@@ -200,7 +201,7 @@ def _check_endings(json: Path | None, csv: Path | None) -> None:
             raise UserError(f"--{option} {path}: the name must end in .{option}.")
 
 
-def _save(curve: hits.HitRatios | LatencyCurve, json: Path | None, csv: Path | None, inputs: Sequence[str]) -> None:
+def _save(curve: Saved, json: Path | None, csv: Path | None, inputs: Sequence[str]) -> None:
     for path, suffix in ((json, ".json"), (csv, ".csv")):
         if path is not None:
             write(path, curve.written(suffix), inputs)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -15,10 +12,10 @@ from ftlkit import study
 from ftlkit._native import UserError, __version__
 from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import watched
-from ftlkit._util.outputs import write
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.curves import cache as caches
 from ftlkit.curves.accesses import accesses
+from ftlkit.curves.saved import Saved
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
@@ -36,7 +33,7 @@ MOST_SIZES = 1_000
 
 
 @dataclass(frozen=True)
-class HitRatios:
+class HitRatios(Saved):
     """Hit ratios of dftl's mapping cache (LRU) by its size."""
 
     accesses: Accesses
@@ -68,21 +65,6 @@ class HitRatios:
             "sampled_pages": self.curve.pages,
             "points": self.frame.to_dicts(),
         }
-
-    def written(self, suffix: str) -> bytes:
-        """What `save` writes for `.json` or `.csv`."""
-        if suffix == ".json":
-            return json.dumps(self.document, ensure_ascii=False).encode()
-        out = io.BytesIO()
-        self.frame.write_csv(out)
-        return out.getvalue()
-
-    def save(self, path: str | Path) -> None:
-        """Save it as `.json`, or its points as `.csv`."""
-        suffix = Path(path).suffix.lower()
-        if suffix not in (".json", ".csv"):
-            raise UserError(f"cannot tell how to save {path}: its name must end in .json or .csv.")
-        write(Path(path), self.written(suffix), [self.accesses.study["workload"].get("trace")])
 
 
 class CurveOptions(study.TraceOptions, total=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from ftlkit._native import UserError, __version__
 from ftlkit._util import units
 from ftlkit._util.outputs import write
 from ftlkit.curves import knees, service
+from ftlkit.curves.saved import Saved
 from ftlkit.curves.service import DEPTH, KEYS, LOAD, METRICS
 from ftlkit.report.facts import intro
 from ftlkit.results.store import named
@@ -46,7 +46,7 @@ _CLOSED = values.axis("host.loop", "closed")
 
 
 @dataclass(frozen=True)
-class LatencyCurve:
+class LatencyCurve(Saved):
     """Requests served and response times, over offered load or over queue depth."""
 
     kind: str
@@ -109,27 +109,12 @@ class LatencyCurve:
             "points": self.frame.to_dicts(),
         }
 
-    def written(self, suffix: str) -> bytes:
-        """What `save` writes for `.json` or `.csv`."""
-        if suffix == ".json":
-            return json.dumps(self.document, ensure_ascii=False).encode()
-        out = io.BytesIO()
-        self.frame.write_csv(out)
-        return out.getvalue()
-
-    def save(self, path: str | Path) -> None:
-        """Save it as `.json`, or its points as `.csv`."""
-        suffix = Path(path).suffix.lower()
-        if suffix not in (".json", ".csv"):
-            raise UserError(f"cannot tell how to save {path}: its name must end in .json or .csv.")
-        write(Path(path), self.written(suffix), [self.study["workload"].get("trace")])
-
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML file with verdict, charts and table."""
         from ftlkit.curves.drawings import latency  # noqa: PLC0415 - the drawing libraries take a second to load
         from ftlkit.curves.page import page  # noqa: PLC0415 - as above
 
-        write(Path(path), page(latency(self)).encode(), [self.study["workload"].get("trace")])
+        write(Path(path), page(latency(self)).encode(), self.inputs())
 
     def __repr__(self) -> str:
         return f"<ftlkit.LatencyCurve over {self.kind}, {len(self.points)} points>"
