@@ -15,6 +15,7 @@ import pytest
 import ftlkit as fk
 from ftlkit._native import forget_part, own_policies
 from ftlkit.own.loading import resolved
+from own_stacks import compared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,20 +115,6 @@ class Levelled(fk.WearPolicy):
 def _parts_are_forgotten() -> Iterator[None]:
     yield
     assert all(forget_part(name) for name in own_policies())
-
-
-def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]:
-    """Label, event hash and write amplification of stacks on a small device that is full."""
-    results = fk.compare(
-        "fin1",
-        list(stacks),
-        device={"capacity": "8MiB", "channels": 2, "spare": 0.6},
-        requests=8000,
-        addresses="wrap",
-        precondition="fill",
-    )
-    runs = results.document["runs"]
-    return [(run["label"], run["event_hash"], run["page_write_amplification"]) for run in runs]
 
 
 def buffered(policy: type[fk.EvictionPolicy], mapping: str = "page") -> fk.study.FtlChoice:

@@ -13,6 +13,7 @@ import pytest
 import ftlkit as fk
 from ftlkit._native import forget_classifier, forget_victims, own_policies
 from ftlkit.own.loading import resolved
+from own_stacks import compared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,20 +47,6 @@ class Oldest(fk.VictimPolicy):
 def _policies_are_forgotten() -> Iterator[None]:
     yield
     assert all(forget_victims(name) or forget_classifier(name) for name in own_policies())
-
-
-def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]:
-    """Label, event hash and write amplification of stacks on a small device that is full."""
-    results = fk.compare(
-        "fin1",
-        list(stacks),
-        device={"capacity": "8MiB", "channels": 2, "spare": 0.6},
-        requests=8000,
-        addresses="wrap",
-        precondition="fill",
-    )
-    runs = results.document["runs"]
-    return [(run["label"], run["event_hash"], run["page_write_amplification"]) for run in runs]
 
 
 def test_the_oldest_block_first_is_fifo_to_the_event() -> None:

@@ -1,0 +1,19 @@
+"""Stacks with parts of one's own, run on a small device."""
+
+from __future__ import annotations
+
+import ftlkit as fk
+
+
+def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]:
+    """Label, event hash and write amplification of stacks on a small device that is full."""
+    results = fk.compare(
+        "fin1",
+        list(stacks),
+        device={"capacity": "8MiB", "channels": 2, "spare": 0.6},
+        requests=8000,
+        addresses="wrap",
+        precondition="fill",
+    )
+    runs = results.document["runs"]
+    return [(run["label"], run["event_hash"], run["page_write_amplification"]) for run in runs]
