@@ -58,7 +58,7 @@ impl<D: Device> Drive<D> {
             (None, backend) => backend.mapping.read(flash, request, out),
             (Some(buffer), backend) => {
                 buffer.read(backend.mapping, flash, request, out)?;
-                buffer.admit_policy()
+                buffer.report_policy_failure()
             }
         }
     }
@@ -69,7 +69,7 @@ impl<D: Device> Drive<D> {
     pub fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         if let (Some(buffer), mut backend) = self.backend() {
             buffer.write(&mut backend, flash, request, data)?;
-            return buffer.admit_policy();
+            return buffer.report_policy_failure();
         }
         self.mapping.write(flash, request, data)?;
         self.wear.as_ref().map_or(Ok(()), |wear| wear.on_write(&mut *self.mapping, flash, request))
@@ -81,7 +81,7 @@ impl<D: Device> Drive<D> {
         if let Some(buffer) = &mut self.write_buffer {
             buffer.trim(flash, request);
         }
-        self.admit_policies()
+        self.report_policy_failures()
     }
 
     /// Makes everything acknowledged survive a power cut.
@@ -90,15 +90,15 @@ impl<D: Device> Drive<D> {
             buffer.flush(&mut backend, flash)?;
         }
         self.mapping.flush(flash)?;
-        self.admit_policies()
+        self.report_policy_failures()
     }
 
     /// Ends the run if the wear policy or that of the buffer says that something went wrong in it.
-    fn admit_policies(&mut self) -> Result<(), FtlError> {
+    fn report_policy_failures(&mut self) -> Result<(), FtlError> {
         if let Some(message) = self.wear_failure() {
             return Err(FtlError::Failed { message });
         }
-        self.write_buffer.as_mut().map_or(Ok(()), WriteBuffer::admit_policy)
+        self.write_buffer.as_mut().map_or(Ok(()), WriteBuffer::report_policy_failure)
     }
 
     /// What the wear policy says that went wrong in it since it was last asked.
@@ -148,7 +148,7 @@ impl<D: Device> Drive<D> {
     /// Offers `budget` of idle time for background work, which nobody waits for.
     pub fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
         flash.in_background(|flash| self.mapping.idle(flash, budget))?;
-        self.admit_policies()
+        self.report_policy_failures()
     }
 
     /// Empties a block; see [`Mapping::relocate_block`].

@@ -147,7 +147,7 @@ impl WriteBuffer {
     }
 
     /// What its policy says that went wrong; it ends the run.
-    pub(crate) fn admit_policy(&mut self) -> Result<(), FtlError> {
+    pub(crate) fn report_policy_failure(&mut self) -> Result<(), FtlError> {
         self.policy.take_failure().map_or(Ok(()), |message| Err(FtlError::Failed { message }))
     }
 
