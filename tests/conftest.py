@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from browser import Browser
 
+LONG = os.environ.get("FTLKIT_LONG") == "1"
+"""Whether all is tried that the usual run takes a part of, and long campaigns run."""
+
 LINES = 200
 """Requests of the small traces."""
 

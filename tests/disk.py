@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Self
-
-LONG = os.environ.get("FTLKIT_LONG") == "1"
-"""Whether the long campaigns run: fio for a minute a scheme, kills, mixed clients."""
 
 STARTS_WITHIN_S = 60.0
 """For a server to recover its image and listen, on a busy machine."""

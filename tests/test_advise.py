@@ -607,7 +607,7 @@ def worst(front: list[tuple[float, float]], grid: list[tuple[float, float]]) -> 
     return max(min(max(ram / least, cost / best) for ram, cost in front) for least, best in grid)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2, 3] if conftest.LONG else [1])
 def test_the_front_is_within_three_percent_of_an_exhaustive_sweep(tmp_path: Path, seed: int) -> None:
     """Over every doubling of the cache of two layers, on the part that is searched.
 
@@ -717,9 +717,9 @@ def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -
 
 
 def test_caches_below_the_usual_least_are_searched_where_nothing_else_fits(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"requests": 3_000, "capacity": "4GiB"}
-    advice = sought(tmp_path, ftl="page,dftl", trials=3, seeds=1, ram_bytes=4_200, options=options)
-    assert (advice.advised.measured.mean("ram_bytes") or 0) <= 4_200
+    options: dict[str, Any] = {"requests": 3_000, "capacity": "1GiB", "addresses": "dense"}
+    advice = sought(tmp_path, ftl="page,dftl", trials=3, seeds=1, ram_bytes=1_100, options=options)
+    assert (advice.advised.measured.mean("ram_bytes") or 0) <= 1_100
 
 
 def test_a_trace_off_the_page_grid_is_hinted_at(call: Callable[..., Result], tmp_path: Path) -> None:

@@ -72,13 +72,11 @@ def again(earlier: Answer) -> Answer:
 
 def test_the_least_ram_is_chosen_by_the_figures_that_are_told(tmp_path: Path) -> None:
     options: dict[str, Any] = {"ftl": "page,dftl,treeftl", "goal": "ram", "ram_bytes": 1 << 20}
-    advice = sought(tmp_path, **options, trials=20, seeds=2, options={"requests": 3_000})
+    advice = sought(tmp_path, **options, trials=20, seeds=2, options=FIN1)
     within = [stack.measured for stack in advice.stacks if (stack.measured.mean("ram_bytes") or 0) <= 1 << 20]
     best = min(measured.mean("response_mean_ns") or 0 for measured in within)
     enough = [measured for measured in within if (measured.mean("response_mean_ns") or 0) <= 1.1 * best]
     assert advice.advised.measured.mean("ram_bytes") == min(measured.mean("ram_bytes") for measured in enough)  # type: ignore[type-var] # each has one
-    # Here the part that was searched tells something else.
-    assert any("By the search alone it would have been dftl" in doubt for doubt in advice.doubts)
 
 
 def test_without_a_response_there_is_nothing_to_choose_by(call: Callable[..., Result], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import ftlkit as fk
 import sample
+from conftest import LONG
 from ftlkit import reproduce
 from ftlkit.cli import app
 from ftlkit.results.outcome import device_of
@@ -93,8 +94,7 @@ def sweep_page(folder: Path) -> str:
     return page(wide, runs.run(wide, Store(folder / "store", create=True), Local()))
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_quiet_fits_and_is_accessible(
     name: str, scheme: str, width: int, chromium: Browser, pages: dict[str, Path]
@@ -103,7 +103,8 @@ def test_a_page_is_quiet_fits_and_is_accessible(
     assert chromium.console == []
     assert chromium.asked == []
     assert chromium.run("return document.documentElement.scrollWidth") <= width
-    if (scheme, width) in (("light", 1280), ("dark", 400)):
+    # The report is by far the largest page, and in the dark it has the colours of the others.
+    if LONG or (name, scheme) != ("report", "dark"):
         assert chromium.violations() == []
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ftlkit as fk
-from conftest import traces
+from conftest import LONG, traces
 from ftlkit.report.load import bottleneck, fifths, is_overloaded
 from ftlkit.report.why import LARGE
 from ftlkit.report.work import cache
@@ -53,9 +53,20 @@ def chosen(name: str) -> dict[str, Any]:
     return {"workload": folder / name, "requests": 8_000, "device": {"capacity": "auto"}} | TRACES[name]
 
 
-@pytest.mark.parametrize("loop", ["open", "closed"])
-@pytest.mark.parametrize("precondition", ["fill", "steady"])
-@pytest.mark.parametrize("name", WORKLOADS)
+BRIEF = [name for name in (*PRESETS, "uniform") if name not in ("exchange", "pctrace")]
+"""Those that touch little enough to be prepared to a steady state in a moment."""
+
+PREPARED = [
+    (name, precondition, loop)
+    for name in WORKLOADS
+    for precondition in ("fill", "steady")
+    for loop in ("open", "closed")
+    if LONG or name in ("fin1", "uniform") or (name in BRIEF and (precondition, loop) == ("steady", "open"))
+]
+"""Workloads with each preparation and loop; some of these, or all with FTLKIT_LONG."""
+
+
+@pytest.mark.parametrize(("name", "precondition", "loop"), PREPARED)
 def test_a_cache_of_the_whole_map_saves_at_least_what_is_said(name: str, precondition: str, loop: str) -> None:
     ftls = [f"{ftl}{cmt}" for ftl in ("dftl", "cdftl", "rftl") for cmt in ("", f":cmt={WHOLE}")]
     runs = fk.compare(ftls=ftls, precondition=precondition, loop=loop, **chosen(name)).document["runs"]
@@ -69,7 +80,7 @@ def test_a_cache_of_the_whole_map_saves_at_least_what_is_said(name: str, precond
         assert (cache(run) is not None) == (share >= 0.1), run["label"]
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", WORKLOADS if LONG else BRIEF)
 def test_a_steady_device_is_nearer_to_what_lasts(name: str) -> None:
     """The advice where write amplification rose while measuring on a merely filled device."""
     options = chosen(name)
@@ -135,9 +146,6 @@ CURES: dict[str, tuple[str, str, dict[str, str], dict[str, float]]] = {
 }
 """For a cause of waiting: the preparation, a scheme that has it, and what removes it."""
 
-BRIEF = [name for name in (*PRESETS, "uniform") if name not in ("exchange", "pctrace")]
-"""Those that touch little enough to be prepared to a steady state in a moment."""
-
 
 @pytest.mark.parametrize("cause", CURES)
 @pytest.mark.parametrize("name", BRIEF)
@@ -162,7 +170,7 @@ def test_what_is_named_as_a_cause_is_saved_without_it(name: str, cause: str) -> 
         assert before - after >= part / 2
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", WORKLOADS if LONG else [*BRIEF, *TRACES])
 def test_no_order_of_requests_beats_the_bottleneck(name: str) -> None:
     options = chosen(name) | {"ftls": "page,dftl,fast", "precondition": "fill"}
     open_loop = fk.compare(**options).document["runs"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from disk import LONG, Disk, buffered, needs, run, schemes
+from conftest import LONG
+from disk import Disk, buffered, families, needs, run, schemes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def test_a_disk_without_room_ends_the_server_and_keeps_what_was_flushed(tmp_path
         run("qemu-io", "-f", "raw", "-c", "read -P 0x5a 0 4M", disk.uri)
 
 
-@pytest.mark.parametrize("ftl", schemes())
+@pytest.mark.parametrize("ftl", schemes() if LONG else families())
 def test_libnbd_and_qemu_find_a_disk(ftl: str, tmp_path: Path) -> None:
     needs("nbdinfo", "nbdcopy", "qemu-img")
     source = noise(tmp_path / "source", SIZE)
@@ -90,7 +91,7 @@ def test_the_name_of_the_export_is_a_hint_that_the_recorded_trace_keeps(tmp_path
     assert all(row[1:] in {(0, 0, 0), (1, 7, 0)} for row in hints.rows())
 
 
-@pytest.mark.parametrize("ftl", [*schemes(), *buffered()])
+@pytest.mark.parametrize("ftl", [*schemes(), *buffered()] if LONG else [*families(), *buffered()[-1:]])
 def test_fio_finds_what_it_wrote(ftl: str, tmp_path: Path) -> None:
     needs("fio")
     job = ["--ioengine=nbd", "--rw=randwrite", "--bs=4k", "--iodepth=16", "--verify=crc32c", "--verify_fatal=1"]

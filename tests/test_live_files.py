@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from disk import LONG, Disk, buffered, families, needs, run, schemes
+from conftest import LONG
+from disk import Disk, buffered, families, needs, run, schemes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

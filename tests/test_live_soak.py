@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ftlkit as fk
-from disk import LONG, Disk, needs, run
+from conftest import LONG
+from disk import Disk, needs, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

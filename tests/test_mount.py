@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from disk import LONG, needs, run
+from conftest import LONG
+from disk import needs, run
 from mounting import Mount, needs_fuse
 
 if TYPE_CHECKING:

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 import ftlkit as fk
+from conftest import LONG
 from ftlkit import reproduce
 
 ROOT = Path(__file__).parent.parent
 
 
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))
+
+takes_long = pytest.mark.skipif(not LONG, reason="a study of many runs, as are others; set FTLKIT_LONG=1")
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
@@ -56,6 +59,7 @@ def test_the_study_of_owl_gives_all_its_figures_and_judges_all_its_claims_on_a_s
     assert "OWL-nc" not in moved
 
 
+@takes_long
 def test_the_study_of_waftl_gives_all_its_figures_and_judges_all_its_claims_on_a_small_device(tmp_path: Path) -> None:
     plan = reproduce.load(ROOT / "studies" / "waftl.toml")
     printed = {workload["name"] for workload in fk.workloads() if workload["source"] == "WAFTL, table III"}
@@ -142,6 +146,7 @@ def test_adapt_is_judged_on_windows_of_hm_0_at_the_addresses_that_they_were_reco
     assert (claim.group, claim.rows) == ("ours", ["workload"])
 
 
+@takes_long
 def test_the_study_of_adapt_gives_all_its_figures_and_judges_all_its_claims_on_a_small_device(tmp_path: Path) -> None:
     plan = reproduce.load(ROOT / "studies" / "adapt.toml")
     plan.study["device"] |= {"capacity": "32MiB", "spare": 0.3}
