@@ -1,15 +1,16 @@
 """Chromium without a window: what a page writes to the console, requests, and shows.
 
 The picture of the report in docs/ is made by it, after `make demo`:
-`.venv/bin/python tests/browser.py out/report.html docs/report.png`.
+`.venv/bin/python tests/browser.py out/report.html docs/report.png`. Those of other pages stand
+beside the commands that make them.
 """
 
 from __future__ import annotations
 
+import argparse
 import base64
 import json
 import shutil
-import sys
 import time
 from importlib import resources
 from pathlib import Path
@@ -59,9 +60,10 @@ class Browser:
         self.wait("return [...document.querySelectorAll('.plot')].every((each) => each.matches('.live'))")
         self._listen()
 
-    def resize(self, width: int) -> None:
-        """Give the page a width in pixels, as a screen of that size would."""
-        self.command("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    def resize(self, width: int, height: int = 900) -> None:
+        """Give the page a size in pixels, as a screen of that size would."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.command("Emulation.setDeviceMetricsOverride", **size)
 
     def prefer(self, scheme: str, media: str = "") -> None:
         """Prefer light or dark; as on a screen, or as on paper."""
@@ -128,8 +130,26 @@ def _scheme(name: str) -> dict[str, str]:
     return {"name": "prefers-color-scheme", "value": name}
 
 
-if __name__ == "__main__":
+def _draw() -> None:
+    """Draw a picture of a page, as the command line says."""
+    parser = argparse.ArgumentParser(description="Draw a picture of a page.")
+    parser.add_argument("page", type=Path)
+    parser.add_argument("picture", type=Path)
+    parser.add_argument("--width", type=int, default=960)
+    parser.add_argument("--height", type=int, default=1809)
+    parser.add_argument("--script", default="", help="what the page does before")
+    asked = parser.parse_args()
     shown = Browser()
-    shown.open(Path(sys.argv[1]).resolve(), width=960)
-    shown.picture(Path(sys.argv[2]), height=1809)
-    shown.close()
+    try:
+        shown.open(asked.page.resolve(), width=asked.width)
+        shown.resize(asked.width, asked.height)
+        if asked.script:
+            shown.wait("return document.documentElement.classList.contains('ready')")
+            shown.run(asked.script)
+        shown.picture(asked.picture, height=asked.height)
+    finally:
+        shown.close()
+
+
+if __name__ == "__main__":
+    _draw()

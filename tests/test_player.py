@@ -268,7 +268,10 @@ def test_each_step_is_told_in_words_to_those_who_hear_the_page(chromium: Browser
     chromium.run("do player.jump(1); while (!document.querySelector('.work').textContent.startsWith('A full'));")
     chromium.run("player.step(1)")
     spoken = heard(chromium)
-    assert re.search(r": A full merge copies the newest \d+ pages? of logical block \d+", spoken)
+    heading = (
+        r": A full merge gathers the newest version of (each of the )?\d+ pages? of logical block \d+ in fresh block"
+    )
+    assert re.search(heading, spoken)
     assert "Copies logical page" in spoken
     region = chromium.driver.find_element(By.ID, "spoken")
     assert region.get_attribute("aria-live") == "polite"
@@ -276,6 +279,197 @@ def test_each_step_is_told_in_words_to_those_who_hear_the_page(chromium: Browser
     assert heard(chromium) == spoken, "not while it plays"
     chromium.run("player.toggle()")
     assert heard(chromium) != spoken
+
+
+def show(chromium: Browser, side: int, label: str) -> None:
+    """Choose a run on a side."""
+    script = (
+        "const [side, label] = arguments; const { choice } = player.views[side];"
+        "choice.value = [...choice.options].findIndex((option) => option.text === label); player.choose();"
+    )
+    chromium.run(script, side, label)
+
+
+FAST, DFTL = "fast:log_space=10%", "dftl:cmt=512B"
+
+
+def test_waiting_is_told_once_and_the_beginning_in_one_sentence(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"])
+    assert heard(chromium) == "Nothing has happened yet."
+    show(chromium, 1, FAST)
+    chromium.run("player.jump(1); while (!player.views[0].isWaiting) player.step(1);")
+    assert heard(chromium).startswith("page: It waits for the other run to end this request. fast")
+    chromium.run("player.step(1)")
+    assert heard(chromium).startswith("fast")
+
+
+def test_a_partial_merge_begins_and_names_the_log_block(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["one"])
+    chromium.run("do player.jump(1); while (!document.querySelector('.work').textContent.startsWith('A partial'));")
+    assert "A partial merge begins." in heard(chromium)
+    assert re.search(r"copies \d+ pages? to complete log block \d+, then erases the old data block", heard(chromium))
+
+
+def test_an_erase_tells_what_becomes_free_and_what_was_free(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["one"])
+    script = (
+        "const [stale, free] = arguments; const { words } = player.views[0]; const { recording } = player.sides[0];"
+        "const erase = recording.operations.flags.findIndex((_, index) => recording.kindOf(index) === ERASE);"
+        "return words.erase(erase, { block: { stale, free } }).replace(/block \\d+ on die \\d+/, 'it')"
+    )
+    assert chromium.run(script, 1, 15) == "Erases it: 1 stale page becomes free; 15 were free already."
+    assert chromium.run(script, 15, 1) == "Erases it: 15 stale pages become free; 1 was free already."
+    assert chromium.run(script, 16, 0) == "Erases it: 16 stale pages become free."
+
+
+def emptied_log_blocks(trace: Any) -> list[tuple[int, int, int, int]]:  # noqa: ANN401 - JSON
+    """Each log block that full merges empty: request, merges, block, and nanoseconds that they take."""
+    requests, operations, notes = trace["requests"], trace["operations"], trace["notes"]
+    found = []
+    for note in (note for note in notes if note["name"] == "log_victims"):
+        first, request = note["operations_before"], note["request"]
+        later = [other for other in requests["operations_before"] if other > first]
+        victims = [other["operations_before"] for other in notes if other["name"] == "log_victims"]
+        end = min([*later, *(place for place in victims if place > first), len(operations["op"])])
+        merges = [n for n in notes if n["name"] == "full_merges" and first <= n["operations_before"] < end]
+        work = [place for place in range(first, end) if operations["cause"][place] == "merge"]
+        if merges:
+            last = work[-1]
+            took = operations["end_ns"][last] - operations["start_ns"][first]
+            found.append((request, sum(n["count"] for n in merges), operations["block"][last], took))
+    return found
+
+
+def test_a_merge_says_which_log_block_is_emptied_and_how_long_the_host_waits(
+    chromium: Browser, pages: dict[str, Path], played: fk.Results
+) -> None:
+    opened(chromium, pages["one"])
+    told = chromium.run(
+        "const [side] = player.sides; const { words } = player.views[0]; const begun = side.jobs.filter((job) =>"
+        "  job.emptying && job.emptying.block >= 0 && job.emptying.jobs[0] === job);"
+        "return begun.map((job) => [words.reason(job.first), job.emptying.block])"
+    )
+    emptied = emptied_log_blocks(traces(played)[FAST])
+    assert len(told) == len(emptied) > 5
+    for (reason, block), (request, merges, expected, took) in zip(told, emptied, strict=True):
+        assert block == expected
+        many = f": merge 1 of {merges}" if merges > 1 else ""
+        whom = "for all of them" if merges > 1 else "for it"
+        assert reason.startswith(
+            f"To make room in the log, log block {block} is emptied{many}. Request {request} waits "
+        )
+        waits = float(re.findall(r"([\d.]+) ms " + whom, reason)[0])
+        assert waits == pytest.approx(took / 1e6, abs=0.51), reason
+
+
+def test_no_write_is_counted_before_it_is_answered(
+    chromium: Browser, pages: dict[str, Path], played: fk.Results
+) -> None:
+    opened(chromium, pages["many"])
+    script = (
+        "const { sums, recording } = player.sides[1]; const [written, programmed] = sums;"
+        "return [Math.min(...written.map((pages, at) => programmed[at] - pages)), written.at(-1)]"
+    )
+    pages_written = played.document["workload"]["pages_written"]
+    for label in ("page", FAST, DFTL):
+        show(chromium, 1, label)
+        assert chromium.run(script) == [0, pages_written], label
+
+
+def test_a_request_says_what_its_look_up_in_the_map_gave(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"])
+    show(chromium, 1, DFTL)
+    chromium.run("do player.stepRequest(1); while (!player.views[1].texts.step.textContent.includes('does not'));")
+    assert re.search(r"Request \d+: the host (reads|writes) logical page \d+\. The map in RAM", heard(chromium))
+    chromium.run("player.step(1)")
+    assert "Mapping pages" in heard(chromium)
+
+
+def test_collections_of_one_side_are_found_alone(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"])
+    show(chromium, 0, "bast")
+    show(chromium, 1, FAST)
+    first = "return player.schedule.momentOf(player.sides[{0}], player.sides[{0}].jobs[0].first)"
+    for side, name in enumerate(("left", "right")):
+        chromium.driver.find_element(By.ID, "stop-at").send_keys(name)
+        chromium.run("player.step(-player.position); player.jump(1)")
+        assert chromium.run("return player.position") == chromium.run(first.format(side)), name
+    chromium.run("player.jump(-1)")
+    assert heard(chromium) == "No earlier collection or merge."
+
+
+def test_another_choice_stays_at_the_request(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"])
+    chromium.run("for (let time = 0; time < 40; time++) player.stepRequest(1); player.step(1)")
+    show(chromium, 1, DFTL)
+    assert chromium.texts("#where")[0].endswith("request 40 of 400")
+    assert "Request 40: the host" in heard(chromium)
+
+
+def test_keys_change_the_speed_and_space_plays_on_sliders(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"])
+    stage, seek = (chromium.driver.find_element(By.ID, name) for name in ("player", "seek"))
+    stage.send_keys("+")
+    assert (chromium.texts("#pace"), heard(chromium)) == (["10 steps a second"], "10 steps a second")
+    stage.send_keys("--")
+    assert chromium.texts("#pace") == ["2 steps a second"]
+    seek.send_keys(" ")
+    chromium.wait("return player.position > 0")
+    seek.send_keys(" ")
+    assert chromium.run("return player.playing") is None
+    chromium.driver.find_element(By.ID, "forward").send_keys(" ")
+    assert chromium.run("return player.playing") is None, "Space presses the button"
+
+
+def test_words_and_picture_fit_a_projector(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"])
+    chromium.resize(1280, height=720)
+    show(chromium, 1, FAST)
+    chromium.run("do player.jump(1); while (!player.views[1].texts.reason.textContent);")
+    boxes = chromium.run(
+        "return [...document.querySelectorAll('.words, .picture')].map((one) => {"
+        "  const { top, bottom, height } = one.getBoundingClientRect(); return [top, bottom, height]; })"
+    )
+    assert chromium.run("return scrollY") == 0
+    assert max(bottom for _, bottom, _ in boxes) <= 720
+    assert min(height for *_, height in boxes) > 150
+
+
+def test_a_phone_shows_both_pictures_next_to_each_other(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"], width=400)
+    left, right = chromium.run(
+        "return [...document.querySelectorAll('canvas.still')].map((one) => {"
+        "  const { left, top, right, bottom } = one.getBoundingClientRect(); return [left, top, right, bottom]; })"
+    )
+    assert (left[1], left[3]) == (right[1], right[3])
+    assert left[2] < right[0] < right[2] <= 400
+
+
+def test_the_picture_numbers_blocks_and_rings_the_page_that_is_read(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["one"])
+    chromium.run("do player.step(1); while (!player.views[0].texts.step.textContent.startsWith('Reads'));")
+    inked, ring = chromium.run(
+        "const [{ grid, side, still, moving }] = player.views; const { layout } = grid;"
+        "const ratio = still.width / layout.width;"
+        "const dots = (canvas, box) => ["
+        "  ...canvas.getContext('2d').getImageData(...box.map((part) => part * ratio)).data];"
+        "const inked = [0, 31, 32, 63].map((block) => layout.block(block)).map(([x, y]) =>"
+        "  dots(still, [x, y - NUMBER, 12, NUMBER]).some(Boolean));"
+        "const operation = side.recording.steps[side.position - 1];"
+        "const [x, y] = layout.page(side.recording.operations.page[operation]);"
+        "const hex = (dot) => '#' + dot.slice(0, 3).map((part) => part.toString(16).padStart(2, '0')).join('');"
+        "return [inked, [2, 4].map((out) => hex(dots(moving, [x - out, y + layout.size / 2, 1, 1])))]"
+    )
+    style = "return getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim()"
+    assert inked == [True] * 4
+    assert ring == [chromium.run(style, "--read"), chromium.run(style, "--paper")]
+
+
+def test_each_choice_and_the_workload_have_a_name_of_their_own(chromium: Browser, pages: dict[str, Path]) -> None:
+    opened(chromium, pages["many"])
+    names = [choice.accessible_name for choice in chromium.driver.find_elements(By.TAG_NAME, "select")]
+    assert names == ["Stop at work of", "FTL on the left", "FTL on the right"]
+    assert chromium.texts("header .sub")[0].startswith("A generated workload on 2 dies, 32 blocks a die")
 
 
 def test_both_sides_are_always_at_the_same_request(chromium: Browser, pages: dict[str, Path]) -> None:

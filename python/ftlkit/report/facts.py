@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from ftlkit.results.outcome import Outcome
 
 
+def workload(document: Document, article: str = "a") -> str:
+    """The workload, as a sentence names it."""
+    name = document["workload"]["name"]
+    return f"{article} generated workload" if name == "generated" else name
+
+
 def asked(results: Outcome) -> list[tuple[str, list[str]]]:
     """Headings with their lines."""
     document = results.document

@@ -31,7 +31,8 @@ NOTES: dict[str, str] = {
     "mapping_misses": "The map in RAM does not know where the page lies",
     "dirty_evictions": "A changed entry leaves the map in RAM: its translation page is written anew",
     "switch_merges": "A switch merge: a log block becomes a data block as it is",
-    "partial_merges": "A partial merge: the log block is complete",
+    "partial_merges": "The log block is complete and becomes the data block",
+    "log_victims": "",
     "full_merges": "A full merge begins",
     "buffer_hits": "The write buffer holds an older version, which is replaced",
     "buffer_misses": "The page waits in the write buffer",
@@ -39,7 +40,7 @@ NOTES: dict[str, str] = {
     "buffer_evictions": "Pages leave the write buffer",
     "relocated_blocks": "A block is emptied to level wear",
 }
-"""What the player says of notes; of others it says nothing."""
+"""What the player says of notes, of one nothing: it tells which merges belong together."""
 
 
 def pack(trace: FlashTraceFacts, pages_per_block: int) -> tuple[dict[str, int], str]:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.units import LATEST
+from ftlkit.report import facts
 from ftlkit.report.causes import CAUSES
 from ftlkit.report.packing import NOTES, ROLES, pack
 from ftlkit.report.page import style, template
@@ -62,7 +63,7 @@ def page(results: Outcome) -> str:
         )
     runs = [_run(results, label, trace, index) for index, (label, trace) in enumerate(traces)]
     return template("player.html.j2").render(
-        title=document["study"].get("name") or f"Flash at work: {document['workload']['name']}",
+        title=document["study"].get("name") or f"Flash at work: {facts.workload(document)}",
         document=document,
         device=_device(results),
         cautions=[sentence for label, trace in traces for sentence in _cautions(label, trace)],
@@ -128,7 +129,7 @@ def _facts(runs: list[Json]) -> Json:
 
 def _views(runs: int) -> list[Json]:
     """One picture, or two side by side with the runs that they begin with."""
-    return [{"title": "", "run": 0}] if runs == 1 else [{"title": "Left", "run": 0}, {"title": "Right", "run": 1}]
+    return [{"title": "", "run": 0}] if runs == 1 else [{"title": "left", "run": 0}, {"title": "right", "run": 1}]
 
 
 def _device(results: Outcome) -> str:
@@ -141,7 +142,7 @@ def _device(results: Outcome) -> str:
         f"{_counted(blocks, 'block')} a die",
         f"{_counted(geometry['pages_per_block'], 'page')} of {units.size(geometry['page_size_bytes'])} a block",
     ]
-    return f"{document['workload']['name']} on {', '.join(parts)}; spare {units.share(device['spare'])}"
+    return f"{facts.workload(document, 'A')} on {', '.join(parts)}; spare {units.share(device['spare'])}"
 
 
 def _counted(count: int, name: str) -> str:

@@ -4,16 +4,19 @@
 
 const GAP = 3;
 const TITLE = 18;
+const NUMBER = 11;
+const DIGIT = 6;
 const TALLEST = 560;
+const SHORTEST = 260;
 const LARGEST_PAGE = 16;
 
 class Layout {
   // The largest pages with which all dies fit the width, and the height if that can be.
-  constructor(recording, width) {
+  constructor(recording, width, tallest = TALLEST) {
     Object.assign(this, { recording, width });
     for (this.size = LARGEST_PAGE; this.size > 1; this.size--) {
       const places = [1, 2, 4, 8].filter((columns) => columns <= recording.dies);
-      if (places.some((columns) => this.arrange(columns) && this.height <= TALLEST)) return;
+      if (places.some((columns) => this.arrange(columns) && this.height <= tallest)) return;
     }
     this.arrange(1);
   }
@@ -25,7 +28,8 @@ class Layout {
     this.pagesAcross = Math.ceil(Math.sqrt(pagesPerBlock));
     this.pagesDown = Math.ceil(pagesPerBlock / this.pagesAcross);
     this.blockWidth = this.pagesAcross * this.size + GAP;
-    this.blockHeight = this.pagesDown * this.size + GAP;
+    this.number = this.blockWidth > DIGIT * `${dies * blocksPerDie - 1}`.length ? NUMBER : 0;
+    this.blockHeight = this.number + this.pagesDown * this.size + GAP;
     this.panelWidth = Math.floor(this.width / columns);
     this.blocksAcross = Math.floor((this.panelWidth - GAP) / this.blockWidth);
     if (this.blocksAcross < 1) return false;
@@ -44,8 +48,8 @@ class Layout {
     const [left, top] = this.panel(Math.floor(block / blocksPerDie));
     const place = block % blocksPerDie;
     const x = left + GAP + (place % this.blocksAcross) * this.blockWidth;
-    const y = top + TITLE + Math.floor(place / this.blocksAcross) * this.blockHeight;
-    return [x, y, this.blockWidth - GAP, this.blockHeight - GAP];
+    const y = top + TITLE + this.number + Math.floor(place / this.blocksAcross) * this.blockHeight;
+    return [x, y, this.blockWidth - GAP, this.blockHeight - this.number - GAP];
   }
 
   // Left and top of a page.
@@ -70,7 +74,7 @@ class Layout {
     const [blockLeft, blockTop] = this.block(die * blocksPerDie + block);
     const offset = Math.floor((x - blockLeft) / this.size);
     const page = Math.floor((y - blockTop) / this.size) * this.pagesAcross + offset;
-    const isInside = offset >= 0 && offset < this.pagesAcross && page >= 0 && page < pagesPerBlock;
+    const isInside = y >= blockTop && offset >= 0 && offset < this.pagesAcross && page >= 0 && page < pagesPerBlock;
     return isInside ? (die * blocksPerDie + block) * pagesPerBlock + page : -1;
   }
 }
@@ -83,7 +87,10 @@ class Grid {
 
   resize() {
     const ratio = window.devicePixelRatio || 1;
-    this.layout = new Layout(this.side.recording, this.still.parentElement.clientWidth);
+    const place = this.still.parentElement;
+    const below = window.innerHeight - (place.getBoundingClientRect().top + window.scrollY);
+    const tallest = Math.max(SHORTEST, Math.min(TALLEST, below));
+    this.layout = new Layout(this.side.recording, place.clientWidth, tallest);
     for (const canvas of [this.still, this.moving]) {
       canvas.width = Math.round(this.layout.width * ratio);
       canvas.height = Math.round(this.layout.height * ratio);
@@ -102,6 +109,7 @@ class Grid {
     [this.ink, this.soft, this.line, this.paper] = ["ink", "soft", "line", "paper"].map(colour);
     this.read = colour("read");
     this.font = `12px ${style.fontFamily}`;
+    this.smallFont = `10px ${style.fontFamily}`;
   }
 
   repaint() {
@@ -111,12 +119,25 @@ class Grid {
     context.clearRect(0, 0, this.layout.width, this.layout.height);
     context.font = this.font;
     context.fillStyle = this.soft;
+    const { blocksPerDie } = recording;
     for (let die = 0; die < recording.dies; die++) {
       const [left, top] = this.layout.panel(die);
-      context.fillText(`die ${die}`, left + GAP, top + 13);
+      const blocks = `blocks ${die * blocksPerDie}–${(die + 1) * blocksPerDie - 1}`;
+      context.fillText(`die ${die}: ${blocks}`, left + GAP, top + 13, this.layout.panelWidth - GAP);
     }
+    if (this.layout.number) this.paintNumbers(context);
     for (let page = 0; page < flash.pages; page++) this.paintPage(context, page);
     flash.changed.clear();
+  }
+
+  // The number of each block above it.
+  paintNumbers(context) {
+    const { dies, blocksPerDie } = this.side.recording;
+    context.font = this.smallFont;
+    for (let block = 0; block < dies * blocksPerDie; block++) {
+      const [left, top] = this.layout.block(block);
+      context.fillText(`${block}`, left, top - 2);
+    }
   }
 
   // Paints what has changed since the last time.
@@ -152,7 +173,14 @@ class Grid {
     const { size } = this.layout;
     const place = [...this.layout.page(page), size, size];
     if (kind !== READ) this.paintWay(context, { operation, page, from: before.newest, progress });
-    this.outline(context, place, kind === READ ? this.read : this.ink, 2);
+    if (kind === READ) this.paintRead(context, place);
+    else this.outline(context, place, this.ink, 2);
+  }
+
+  // A page that is read: a ring on paper, which shows on every colour.
+  paintRead(context, place) {
+    this.outline(context, place, this.paper, 5);
+    this.outline(context, place, this.read, 3);
   }
 
   outline(context, [x, y, width, height], colour, thickness) {
@@ -166,7 +194,8 @@ class Grid {
     const job = this.side.jobAt(step);
     if (!job) return;
     context.setLineDash([4, 3]);
-    for (const block of job.erased) this.outline(context, this.layout.block(block), this.ink, 1.5);
+    const blocks = new Set([...job.erased, ...(job.emptying?.block >= 0 ? [job.emptying.block] : [])]);
+    for (const block of blocks) this.outline(context, this.layout.block(block), this.ink, 1.5);
     context.setLineDash([]);
   }
 

@@ -3,6 +3,7 @@
 
 const SPEEDS = [0.5, 1, 2, 5, 10, 25, 100, 500, 2500, 10000];
 const ANIMATED = 30;
+const WAITS = "It waits for the other run to end this request.";
 const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 
 // One run: its picture, its counts and its words.
@@ -14,7 +15,7 @@ class View {
     this.moving = element.querySelector("canvas.moving");
     this.choice = element.querySelector("select");
     this.texts = Object.fromEntries(
-      ["work", "step", "time", "sums", "pointed"].map((name) => [name, element.querySelector(`.${name}`)]),
+      ["work", "reason", "step", "time", "sums", "pointed"].map((name) => [name, element.querySelector(`.${name}`)]),
     );
     this.counts = element.querySelectorAll("[data-state]");
     this.moving.addEventListener("pointermove", (event) => this.point(event));
@@ -33,9 +34,11 @@ class View {
     const step = side.position - 1;
     this.grid.update();
     this.grid.show(step, side.before, progress);
+    this.isWaiting = isWaiting;
     this.texts.work.textContent = capital(this.words.work(step));
+    this.texts.reason.textContent = this.words.reason(step);
     this.texts.step.textContent = this.words.step(step, side.before);
-    this.texts.time.textContent = isWaiting ? "It waits for the other run to end this request." : this.words.time(step);
+    this.texts.time.textContent = isWaiting ? WAITS : this.words.time(step);
     this.texts.sums.textContent = this.sums();
     for (const count of this.counts) {
       count.textContent = side.flash.count(count.dataset.state).toLocaleString("en");
@@ -45,13 +48,20 @@ class View {
   sums() {
     const [written, programmed, erased] = this.side.sums.map((sum) => sum[this.side.position]);
     const ratio = written ? ` Write amplification: ${(programmed / written).toFixed(2)}.` : "";
-    const host = counted(written, "page");
-    return `The host wrote ${host}; ${programmed.toLocaleString("en")} were programmed, ${counted(erased, "block")} erased.${ratio}`;
+    const flash = `${counted(programmed, "page")} programmed, ${counted(erased, "block")} erased`;
+    return `Host: ${counted(written, "page")} written. Flash: ${flash}.${ratio}`;
   }
 
-  // The step in one sentence or two, for those who hear the page.
+  // The step in a few sentences, for those who hear the page. Waiting is told once.
   spoken() {
-    return `${this.side.recording.label}: ${this.texts.work.textContent}. ${this.texts.step.textContent}`;
+    const { label } = this.side.recording;
+    const wasWaiting = this.hasToldWaiting;
+    this.hasToldWaiting = this.isWaiting;
+    if (this.isWaiting) return wasWaiting ? "" : `${label}: ${WAITS}`;
+    const { work, reason, step } = this.texts;
+    const isFirst = this.side.jobAt(this.side.position - 1)?.first === this.side.position - 1;
+    const sentences = [work.textContent && `${work.textContent}.`, isFirst && reason.textContent, step.textContent];
+    return `${label}: ${sentences.filter(Boolean).join(" ")}`;
   }
 
   point(event) {
@@ -60,6 +70,7 @@ class View {
   }
 }
 
+const isModified = (event) => event.ctrlKey || event.altKey || event.metaKey;
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 class Player {
@@ -68,20 +79,22 @@ class Player {
     this.root = document.getElementById("player");
     this.seek = document.getElementById("seek");
     this.speed = document.getElementById("speed");
+    this.stopAt = document.getElementById("stop-at");
     this.playing = null;
     this.views = [...document.querySelectorAll(".run")].map((element) => new View(element, page));
     this.listen();
     this.choose();
   }
 
-  // Shows the chosen runs from their beginning.
+  // Shows the chosen runs, at the request that was shown before.
   choose() {
     this.stop();
+    const request = this.position ? this.schedule.requestAt(this.position) : null;
     this.sides = this.views.map((view) => new Side(this.recordings[Number(view.choice?.value ?? 0)], this.page));
     this.views.forEach((view, index) => view.show(this.sides[index]));
     this.schedule = new Schedule(this.sides);
     this.seek.max = this.schedule.length;
-    this.goTo(0);
+    this.goTo(request === null ? 0 : this.schedule.beginOf(request) + 1);
   }
 
   goTo(position, progress = 1) {
@@ -103,7 +116,9 @@ class Player {
 
   // Tells screen readers; not while it plays, which would be a torrent.
   speak() {
-    document.getElementById("spoken").textContent = this.views.map((view) => view.spoken()).join(" ");
+    const isBegun = this.position > 0;
+    const sentences = this.views.map((view) => view.spoken()).filter(Boolean);
+    document.getElementById("spoken").textContent = isBegun ? sentences.join(" ") : this.views[0].texts.step.textContent;
   }
 
   step(steps) {
@@ -122,7 +137,9 @@ class Player {
 
   jump(direction) {
     this.stop();
-    const next = direction > 0 ? this.schedule.nextJob(this.position) : this.schedule.previousJob(this.position);
+    const sides = this.sides.filter((_, index) => ["both", `${index}`].includes(this.stopAt?.value ?? "both"));
+    const { schedule, position } = this;
+    const next = direction > 0 ? schedule.nextJob(position, sides) : schedule.previousJob(position, sides);
     if (next !== null) return this.goTo(next);
     document.getElementById("spoken").textContent = `No ${direction > 0 ? "later" : "earlier"} collection or merge.`;
     return undefined;
@@ -184,6 +201,7 @@ class Player {
     this.speed.addEventListener("input", () => this.tellSpeed());
     this.views.forEach((view) => view.choice?.addEventListener("change", () => this.choose()));
     this.root.addEventListener("keydown", (event) => this.press(event));
+    document.addEventListener("keydown", (event) => this.pressAnywhere(event));
     addEventListener("resize", () => this.refit());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.refit());
     this.tellSpeed();
@@ -200,8 +218,23 @@ class Player {
     this.draw(1);
   }
 
+  // Space plays wherever it does not press a button or open a choice.
+  pressAnywhere(event) {
+    if (event.key !== " " || isModified(event) || event.target.matches("button, select, summary, a")) return;
+    event.preventDefault();
+    this.toggle();
+  }
+
+  changeSpeed(direction) {
+    this.speed.value = Number(this.speed.value) + direction;
+    this.tellSpeed();
+    document.getElementById("spoken").textContent = document.getElementById("pace").textContent;
+  }
+
   press(event) {
-    if (event.target.matches("input, select") || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (isModified(event)) return;
+    if (event.key === "+" || event.key === "-") this.changeSpeed(event.key === "+" ? 1 : -1);
+    if (event.target.matches("input, select")) return;
     const direction = event.key === "ArrowLeft" || event.key === "PageUp" ? -1 : 1;
     const keys = {
       ArrowLeft: () => (event.shiftKey ? this.stepRequest(direction) : this.step(direction)),
@@ -210,9 +243,8 @@ class Player {
       PageDown: () => this.jump(direction),
       Home: () => this.step(-this.position),
       End: () => this.step(this.schedule.length),
-      " ": () => this.toggle(),
     };
-    if (!keys[event.key] || (event.key === " " && event.target.matches("button"))) return;
+    if (!keys[event.key]) return;
     event.preventDefault();
     keys[event.key]();
   }

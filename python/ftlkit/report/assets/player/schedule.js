@@ -9,10 +9,28 @@ class Job {
     this.last = first;
     this.cause = cause;
     this.erased = [];
+    this.logErased = [];
     this.copied = 0;
     this.translations = 0;
     this.logical = -1;
+    this.target = -1;
     this.notes = {};
+  }
+}
+
+// The merges that empty one log block, one after another, so that the log has room.
+class Emptying {
+  constructor(job) {
+    this.jobs = [job];
+  }
+
+  get last() {
+    return this.jobs.at(-1).last;
+  }
+
+  // The log block that is erased when the last merge has taken its pages; -1 if none was.
+  get block() {
+    return this.jobs.at(-1).logErased.at(-1) ?? -1;
   }
 }
 
@@ -26,6 +44,7 @@ class Side {
     this.before = this.lookBefore();
     this.notesOfStep = this.groupNotes();
     this.jobs = this.findJobs(page.roles);
+    this.groupMerges();
     this.sums = this.sumUp();
   }
 
@@ -34,24 +53,27 @@ class Side {
     const grouped = new Map();
     step.forEach((found, index) => {
       const note = this.noteNames[name[index]];
-      const at = note.startsWith("mapping_") ? this.beforeMoves(found) : found;
+      const at = note.startsWith("mapping_") ? this.lookedUpAt(found) : found;
       grouped.set(at, { ...grouped.get(at), [note]: count[index] });
     });
     return grouped;
   }
 
-  // Where moves come before what a request looked up, that is told with the request.
-  beforeMoves(step) {
+  // What a request looks up before its first operation, or before moves, is told when it arrives.
+  lookedUpAt(step) {
     const { steps, stepOfRequest, operations } = this.recording;
+    const arrival = stepOfRequest[lastAtMost(stepOfRequest, step, (begin) => begin)];
     const isMove = steps[step] >= 0 && this.isMoving[operations.cause[steps[step]]];
-    return isMove ? stepOfRequest[lastAtMost(stepOfRequest, step, (begin) => begin)] : step;
+    return isMove || step === arrival + 1 ? arrival : step;
   }
 
   findJobs(roles) {
     const { steps, operations } = this.recording;
     const jobs = [];
     let job = null;
+    this.logBlocks = this.logBlocksAtStart();
     steps.forEach((operation, step) => {
+      if (operation >= 0) this.followLogBlock(operation);
       if (operation < 0 || !this.isMoving[operations.cause[operation]]) {
         job = null;
         return;
@@ -65,32 +87,76 @@ class Side {
     return jobs;
   }
 
+  logBlocksAtStart() {
+    const { start } = this.recording;
+    const inLog = [...start.page].filter((_, index) => this.flash.stateOfRole[start.role[index]] === LOG);
+    return new Set(inLog.map((page) => this.recording.blockOf(page)));
+  }
+
+  // A log block that gets a page of another kind has become a data block.
+  followLogBlock(operation) {
+    const { page, role } = this.recording.operations;
+    if (!role[operation]) return;
+    const block = this.recording.blockOf(page[operation]);
+    if (this.flash.stateOfRole[role[operation]] === LOG) this.logBlocks.add(block);
+    else this.logBlocks.delete(block);
+  }
+
+  // Merges that follow one another belong to the log block that was the last to be chosen.
+  groupMerges() {
+    let group = null;
+    for (const job of this.jobs) {
+      if (group && job.first !== group.last + 1) group = null;
+      if (job.notes.log_victims) group = new Emptying(job);
+      else if (group) group.jobs.push(job);
+      if (group) job.emptying = group;
+    }
+  }
+
   beginsJob(job, operation, step) {
     const kind = this.recording.kindOf(operation);
-    return Boolean(this.notesOfStep.get(step)?.full_merges) || (job.erased.length > 0 && kind !== ERASE);
+    const notes = this.notesOfStep.get(step);
+    return Boolean(notes?.full_merges || notes?.log_victims) || (job.erased.length > 0 && kind !== ERASE);
   }
 
   addToJob(job, operation, step, roles) {
     const { page, role, logical } = this.recording.operations;
     job.last = step;
     Object.assign(job.notes, this.notesOfStep.get(step));
-    if (this.recording.kindOf(operation) === ERASE) job.erased.push(this.recording.blockOf(page[operation]));
+    const block = this.recording.blockOf(page[operation]);
+    if (this.recording.kindOf(operation) === ERASE) {
+      job.erased.push(block);
+      if (this.logBlocks.delete(block)) job.logErased.push(block);
+    }
     if (!role[operation]) return;
     if (roles[role[operation]] === "translation") job.translations += 1;
     else job.copied += 1;
-    if (job.logical < 0) job.logical = logical[operation];
+    if (job.logical < 0) [job.logical, job.target] = [logical[operation], block];
   }
 
-  // Pages written by the host, pages programmed and blocks erased before each step.
+  // The step that answers each request: its last one that the host waits for.
+  findAnswers() {
+    const { steps, stepOfRequest } = this.recording;
+    const answers = Int32Array.from(stepOfRequest);
+    let request = -1;
+    steps.forEach((operation, step) => {
+      if (operation < 0) request = ~operation;
+      else if (request >= 0 && !this.recording.has(operation, IDLE | BACKGROUND)) answers[request] = step;
+    });
+    return answers;
+  }
+
+  // Pages of writes that were answered, pages programmed and blocks erased before each step.
   sumUp() {
     const { steps, requests } = this.recording;
     const sums = ["written", "programmed", "erased"].map(() => new Int32Array(steps.length + 1));
+    const answered = new Int32Array(steps.length);
+    this.findAnswers().forEach((step, request) => {
+      if (requests.op[request] === WRITE_REQUEST) answered[step] = pagesIn(this.recording.extents(request));
+    });
     steps.forEach((operation, step) => {
-      const isRequest = operation < 0;
-      const kind = isRequest ? READ : this.recording.kindOf(operation);
-      const isWrite = isRequest && requests.op[~operation] === WRITE_REQUEST;
-      const pages = isWrite ? this.recording.extents(~operation).reduce((sum, [, count]) => sum + count, 0) : 0;
-      [pages, Number(kind === 1), Number(kind === ERASE)].forEach((more, index) => {
+      const kind = operation < 0 ? READ : this.recording.kindOf(operation);
+      [answered[step], Number(kind === 1), Number(kind === ERASE)].forEach((more, index) => {
         sums[index][step + 1] = sums[index][step] + more;
       });
     });
@@ -133,6 +199,8 @@ class Side {
     return before;
   }
 }
+
+const pagesIn = (extents) => extents.reduce((sum, [, count]) => sum + count, 0);
 
 // The index of the last element whose value is at most `most`, or -1.
 function lastAtMost(list, most, valueOf) {
@@ -197,9 +265,9 @@ class Schedule {
     return this.beginOf(firstRequest + index) + step - stepOfRequest[index] + 1;
   }
 
-  // The moment at which the next collection or merge of any side begins, or null.
-  nextJob(position) {
-    const moments = this.sides.map((side) => {
+  // The moment at which the next collection or merge of these sides begins, or null.
+  nextJob(position, sides) {
+    const moments = sides.map((side) => {
       const next = side.jobs[lastAtMost(side.jobs, side.position - 1, (job) => job.first) + 1];
       return next ? this.momentOf(side, next.first) : Infinity;
     });
@@ -208,8 +276,8 @@ class Schedule {
   }
 
   // The same before a moment.
-  previousJob(position) {
-    const moments = this.sides.map((side) => {
+  previousJob(position, sides) {
+    const moments = sides.map((side) => {
       let place = lastAtMost(side.jobs, side.position - 1, (job) => job.first);
       while (place >= 0 && this.momentOf(side, side.jobs[place].first) >= position) place -= 1;
       return place >= 0 ? this.momentOf(side, side.jobs[place].first) : -1;

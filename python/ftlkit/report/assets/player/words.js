@@ -11,9 +11,16 @@ function duration(nanoseconds) {
   return `${(nanoseconds / size).toLocaleString("en", { maximumFractionDigits: 3 })} ${name}`;
 }
 
+// A duration to read, of two or three digits.
+function roughly(nanoseconds) {
+  const size = [1e9, 1e6, 1e3].find((unit) => nanoseconds >= unit) ?? 1;
+  const digits = nanoseconds / size >= 10 ? 0 : 1;
+  return duration(Number((nanoseconds / size).toFixed(digits)) * size);
+}
+
 // A few long stretches; of many, how many pages there are.
 function pagesOf(extents) {
-  const total = extents.reduce((sum, [, count]) => sum + count, 0);
+  const total = pagesIn(extents);
   const stretch = ([first, count]) => (count === 1 ? `${first}` : `${first} to ${first + count - 1}`);
   if (extents.length > 4) return counted(total, "logical page");
   return `logical ${total === 1 ? "page" : "pages"} ${listed(extents.map(stretch))}`;
@@ -34,6 +41,11 @@ class Words {
 
   block(block) {
     return `block ${block} on die ${Math.floor(block / this.recording.blocksPerDie)}`;
+  }
+
+  // The same for lists, in which the die stands behind.
+  blockAndDie(block) {
+    return `${block} (die ${Math.floor(block / this.recording.blocksPerDie)})`;
   }
 
   content(content) {
@@ -93,16 +105,38 @@ class Words {
     const block = this.recording.blockOf(this.recording.operations.page[operation]);
     if (this.recording.has(operation, FAILED)) return `An erase of ${this.block(block)} fails.`;
     const { stale, free } = before.block;
-    const gained = `${counted(stale, "stale page")} become free`;
-    return `Erases ${this.block(block)}: ${gained}${free ? `, ${free} were free` : ""}.`;
+    const gained = `${counted(stale, "stale page")} ${stale === 1 ? "becomes" : "become"} free`;
+    const already = free ? `; ${free} ${free === 1 ? "was" : "were"} free already` : "";
+    return `Erases ${this.block(block)}: ${gained}${already}.`;
   }
 
   notes(step) {
     const notes = this.side.notesOfStep.get(step) ?? {};
-    return Object.entries(notes).flatMap(([name, count]) => {
+    const job = this.side.jobAt(step);
+    const begins = job?.notes.partial_merges && step === job.first ? ["A partial merge begins."] : [];
+    const told = Object.entries(notes).flatMap(([name, count]) => {
       const sentence = this.page.noteWords[name];
       return sentence ? [`${sentence}${count > 1 ? ` (${count} times)` : ""}.`] : [];
     });
+    return [...begins, ...told];
+  }
+
+  // Why a merge is done, and how long the host waits for it and those that belong to it.
+  reason(step) {
+    const emptying = step < 0 ? undefined : this.side.jobAt(step)?.emptying;
+    if (!emptying || emptying.block < 0) return "";
+    const { jobs, block } = emptying;
+    const place = jobs.length > 1 ? `: merge ${jobs.indexOf(this.side.jobAt(step)) + 1} of ${jobs.length}` : "";
+    return `To make room in the log, log block ${block} is emptied${place}.${this.wait(emptying)}`;
+  }
+
+  wait({ jobs, last }) {
+    const { steps, stepOfRequest, firstRequest, operations } = this.recording;
+    const [begin, end] = [steps[jobs[0].first], steps[last]];
+    if (this.recording.has(begin, IDLE | BACKGROUND)) return "";
+    const request = firstRequest + lastAtMost(stepOfRequest, last, (arrival) => arrival);
+    const took = operations.start[end] + operations.took[end] - operations.start[begin];
+    return ` Request ${request} waits ${roughly(took)}${jobs.length > 1 ? " for all of them" : " for it"}.`;
   }
 
   // The work that a step belongs to, in a heading; empty before the first step.
@@ -134,14 +168,30 @@ class Words {
   }
 
   merge(job, blocks) {
-    const erases = blocks ? `, then erases ${blocks}` : "";
+    const erases = blocks ? `, then erases ${this.mergedBlocks(job)}` : "";
     const copies = counted(job.copied, "page");
-    const logical = Math.floor(job.logical / this.recording.pagesPerBlock);
     if (job.notes.switch_merges) return `a switch merge: a log block becomes a data block without a copy${erases}`;
-    if (job.notes.partial_merges) return `a partial merge copies ${copies} to complete a log block${erases}`;
+    if (job.notes.partial_merges) return `a partial merge copies ${copies} to complete log block ${job.target}${erases}`;
+    if (!job.copied && job.notes.log_victims) return `log block ${job.emptying.block} holds no valid page and is erased`;
     if (!job.copied) return `a merge ends${erases}`;
-    const full = job.notes.full_merges ? "a full merge" : "a merge";
-    return `${full} copies the newest ${copies} of logical block ${logical} to one block${erases}`;
+    if (!job.notes.full_merges) return `a merge copies ${copies}${erases}`;
+    const logical = Math.floor(job.logical / this.recording.pagesPerBlock);
+    const isWhole = job.copied === this.recording.pagesPerBlock;
+    return (
+      `a full merge gathers the newest version of ${isWhole ? "each of the " : ""}${copies} of logical block ${logical}` +
+      ` in fresh block ${job.target}${erases}`
+    );
+  }
+
+  // The blocks that a merge erases, log blocks apart from those that held the data before.
+  mergedBlocks(job) {
+    const all = [...new Set(job.erased)];
+    const named = (kind, blocks) => {
+      const name = blocks.length === 1 ? kind : `${kind}s`;
+      return blocks.length ? [`${name} ${listed(blocks.map((block) => this.blockAndDie(block)))}`] : [];
+    };
+    const old = all.filter((block) => !job.logErased.includes(block));
+    return listed([...named("the old data block", old), ...named("log block", job.logErased)]);
   }
 
   // When the flash did a step.
