@@ -323,7 +323,7 @@ def test_an_erase_tells_what_becomes_free_and_what_was_free(chromium: Browser, p
 
 
 def emptied_log_blocks(trace: Any) -> list[tuple[int, int, int, int]]:  # noqa: ANN401 - JSON
-    """Each log block that full merges empty: request, merges, block, and nanoseconds that they take."""
+    """Each log block that full merges empty: request, merges, block and nanoseconds."""
     requests, operations, notes = trace["requests"], trace["operations"], trace["notes"]
     found = []
     for note in (note for note in notes if note["name"] == "log_victims"):
