@@ -4,7 +4,7 @@
 //! Whatever cannot be built panics with the reason: a test has nobody to hand an error to.
 
 use flash::{Blank, Chip, ChipOptions, Geometry, Shape};
-use ftl::{Device, Drive, Layout, Stack, registry};
+use ftl::{ConfigError, Device, Drive, Layout, Mapping, Scheme, Settings, Stack, Values, registry};
 
 /// Flash to be built: one plane of one die of one channel, with pages of 512 bytes, unless more is
 /// asked for.
@@ -77,4 +77,20 @@ impl TestFlash {
 pub fn drive<D: Device + 'static>(stack: &str, layout: &Layout) -> Drive<D> {
     let stack: Stack = stack.parse().expect("a stack");
     registry::create(&stack, layout).expect("a stack that this device takes")
+}
+
+/// A new drive of one scheme, with settings of its own. Where [`drive`] compiles all schemes for a
+/// type of device, this one alone is compiled.
+pub fn drive_of<S, D>(settings: &[(&str, &str)], layout: &Layout) -> Result<Drive<D>, ConfigError>
+where
+    S: Scheme + Mapping<D> + 'static,
+    D: Device + 'static,
+{
+    Ok(Drive::new(Box::new(S::format(layout, &values_of::<S>(settings)?)?), layout))
+}
+
+/// Settings of a scheme, checked; the others have their defaults.
+pub fn values_of<S: Scheme>(settings: &[(&str, &str)]) -> Result<Values, ConfigError> {
+    let settings: Settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Values::check(S::ENTRY.name, S::ENTRY.parameters, &settings)
 }

@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use flash::{Chip, Flash, FlashError, Full, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Moment, Nanos, Request, Stack, Task, Timed, Timing, registry};
-use testkit::TestFlash;
+use ftl::engines::demand::machine::DemandPaged;
+use ftl::schemes::rftl::Rftl;
+use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Moment, Nanos, Request, Task, Timed, Timing};
+use testkit::{TestFlash, drive_of};
 
 const FLASH: TestFlash = TestFlash::new(16, 8).channels(4);
 /// Three translation pages of 128 entries.
@@ -90,6 +92,7 @@ impl Flash for Breakable {
 }
 
 type Device = Timed<Breakable, Shared>;
+type Scheme = DemandPaged<Rftl>;
 
 struct Bench {
     shared: Shared,
@@ -103,8 +106,8 @@ impl Bench {
         let shared = Shared::default();
         let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-        let settings = [("replicas", replicas.to_string()), ("cmt", "64".into()), ("cmt_policy", "lru".into())];
-        let ftl = registry::create(&Stack::with("rftl", settings), &layout).expect("accepted");
+        let settings = [("replicas", &*replicas.to_string()), ("cmt", "64"), ("cmt_policy", "lru")];
+        let ftl = drive_of::<Scheme, _>(&settings, &layout).expect("accepted");
         let breakable = Breakable { chip, shared: shared.clone() };
         let flash = FlashPort::new(Timed { chip: breakable, timing: shared.clone() });
         Self { shared, flash, ftl, written: BTreeMap::new() }
@@ -221,8 +224,6 @@ fn a_lost_copy_is_written_anew_elsewhere() {
 fn more_copies_than_channels_are_refused_with_advice() {
     let chip: Chip<Full<u32>> = FLASH.chip();
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-    let settings = [("replicas", "4")];
-    let refused =
-        registry::create::<Device>(&Stack::with("rftl", settings), &layout).err().expect("refused").to_string();
+    let refused = drive_of::<Scheme, Device>(&[("replicas", "4")], &layout).err().expect("refused").to_string();
     assert!(refused.contains("replicas = 4") && refused.contains("at most 3"), "{refused}");
 }

@@ -4,12 +4,18 @@
 use std::collections::BTreeMap;
 
 use flash::{Chip, Fault, FaultPlan, Faulty, Flash, Lpn, Pbn, Ppn, Role, Scan, Tag, Tear};
+use ftl::engines::demand::machine::DemandPaged;
+use ftl::engines::page_map::machine::PageMap;
 use ftl::recovery::scan::Scanned;
 use ftl::recovery::summary::{PARAMETER, Summaries};
-use ftl::{FlashOp, FlashPort, FtlError, Layout, Request, Stack, Timed, Untimed, Values, registry};
-use testkit::TestFlash;
+use ftl::schemes::{dftl::Dftl, page::Page};
+use ftl::{Drive, FlashOp, FlashPort, FtlError, Layout, Mapping, Request, Scheme, Timed, Untimed, Values};
+use testkit::{TestFlash, drive_of, values_of};
 
 type Device = Timed<Faulty<u64>, Untimed>;
+type PageScheme = PageMap<Page>;
+
+const SETTINGS: [(&str, &str); 1] = [("checkpoint", "summaries")];
 
 /// Two dies; blocks of 4 pages end with one page of summary, those of 30 with two, as 512 bytes
 /// hold 24 tags.
@@ -21,20 +27,24 @@ fn port(flash: Faulty<u64>) -> FlashPort<Device> {
     FlashPort::new(Timed { chip: flash, timing: Untimed })
 }
 
-fn settings() -> BTreeMap<String, String> {
-    BTreeMap::from([("checkpoint".to_owned(), "summaries".to_owned())])
-}
-
 fn summaries(layout: &Layout) -> Summaries {
-    let values = Values::check("page", &[PARAMETER], &settings()).expect("a valid setting");
+    let settings = SETTINGS.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let values = Values::check("page", &[PARAMETER], &settings).expect("a valid setting");
     Summaries::from_values(&values, layout, "page").expect("blocks of more than a page")
 }
 
+fn drive<S: Scheme + Mapping<Device> + 'static>(layout: &Layout) -> Drive<Device> {
+    drive_of::<S, _>(&SETTINGS, layout).expect("the scheme takes the device")
+}
+
+/// [`used`] of a scheme.
+type Used = fn(&Layout, Faulty<u64>, u32) -> Faulty<u64>;
+
 /// Writes, trims and flushes until it is done or the power is cut; the device with the power on
 /// again.
-fn used(scheme: &str, layout: &Layout, flash: Faulty<u64>, requests: u32) -> Faulty<u64> {
+fn used<S: Scheme + Mapping<Device> + 'static>(layout: &Layout, flash: Faulty<u64>, requests: u32) -> Faulty<u64> {
     let mut flash = port(flash);
-    let mut ftl = registry::create(&Stack::with(scheme, settings()), layout).expect("the scheme takes the device");
+    let mut ftl = drive::<S>(layout);
     let pages = layout.logical_pages;
     let result = (0..requests).try_for_each(|i| {
         let request = Request::new(Lpn::new(i.wrapping_mul(2_654_435_761) % pages), 1);
@@ -94,8 +104,9 @@ fn copies(tags: &[(u32, Tag)], logical_pages: u32) -> u64 {
 
 #[test]
 fn summaries_tell_what_the_tags_tell_after_any_cut() {
-    for (scheme, blocks_per_die, pages_per_block, logical_pages, summary_pages, requests) in
-        [("page", 7, 4, 14, 1, 60), ("dftl", 9, 4, 12, 1, 50), ("page", 5, 30, 70, 2, 160)]
+    let (page, dftl): (Used, Used) = (used::<PageScheme>, used::<DemandPaged<Dftl>>);
+    for (scheme, used, blocks_per_die, pages_per_block, logical_pages, summary_pages, requests) in
+        [("page", page, 7, 4, 14, 1, 60), ("dftl", dftl, 9, 4, 12, 1, 50), ("page", page, 5, 30, 70, 2, 160)]
     {
         let fresh = chip(blocks_per_die, pages_per_block);
         let layout = Layout::of(&fresh, logical_pages, 1);
@@ -106,7 +117,7 @@ fn summaries_tell_what_the_tags_tell_after_any_cut() {
             let mut ended = false;
             for tear in [Tear::Before, Tear::Unseen, Tear::Torn, Tear::After] {
                 let plan = FaultPlan::cut(cut, tear);
-                let flash = used(scheme, &layout, Faulty::new(fresh.clone(), plan), requests);
+                let flash = used(&layout, Faulty::new(fresh.clone(), plan), requests);
                 let (tags, next, reads) = scan(&flash, |flash| Scanned::with(flash, &layout, &summaries));
                 let (all_tags, all_next, _) = scan(&flash, |flash| Scanned::of(flash, &layout));
                 assert_eq!(tags, all_tags, "{scheme}, cut at {cut}, {tear:?}");
@@ -132,7 +143,7 @@ fn a_decayed_page_stays_an_error_after_a_power_cut() {
     let fresh = chip(7, 4);
     let layout = Layout::of(&fresh, 14, 1);
     let mut flash = port(Faulty::new(fresh, FaultPlan::default()));
-    let mut page = registry::create(&Stack::with("page", settings()), &layout).expect("the scheme takes the device");
+    let mut page = drive::<PageScheme>(&layout);
     for (i, lpn) in [0, 1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 10].into_iter().enumerate() {
         page.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[i as u64 + 100]).expect("room");
     }
@@ -143,7 +154,9 @@ fn a_decayed_page_stays_an_error_after_a_power_cut() {
     let lost = page.read(&mut flash, &lpn_0, &mut [0]).expect_err("it decays");
     assert!(lost.is_uncorrectable());
     let mut flash = port(flash.into_device().chip);
-    let mut page = registry::recover(&Stack::with("page", settings()), &layout, &mut flash).expect("the power is on");
+    let values = values_of::<PageScheme>(&SETTINGS).expect("a valid setting");
+    let recovered = PageScheme::recover(&layout, &values, &mut flash).expect("the power is on");
+    let mut page = Drive::new(Box::new(recovered), &layout);
     let lost = page.read(&mut flash, &lpn_0, &mut [0]).map(|()| "an older version");
     assert!(lost.as_ref().is_err_and(FtlError::is_uncorrectable), "{lost:?}");
     page.write(&mut flash, &lpn_0, &[7]).expect("room");
@@ -155,8 +168,7 @@ fn a_decayed_page_stays_an_error_after_a_power_cut() {
 #[test]
 fn a_block_of_one_page_has_no_room_for_a_summary() {
     let layout = Layout::of(&chip(7, 1), 3, 1);
-    let error =
-        registry::create::<Device>(&Stack::with("page", settings()), &layout).err().expect("refused").to_string();
+    let error = drive_of::<PageScheme, Device>(&SETTINGS, &layout).err().expect("refused").to_string();
     assert!(error.contains("page.checkpoint") && error.contains("at least 2 pages"), "{error}");
 }
 
@@ -166,7 +178,7 @@ fn a_summary_costs_a_page_of_each_block() {
     let fresh = chip(9, 4);
     let layout = Layout::of(&fresh, 24, 1);
     let mut flash = port(Faulty::new(fresh, FaultPlan::default()));
-    let mut page = registry::create(&Stack::with("page", settings()), &layout).expect("the scheme takes the device");
+    let mut page = drive::<PageScheme>(&layout);
     page.write(&mut flash, &Request::new(Lpn::new(0), 24), &[1; 24]).expect("room");
     assert_eq!(
         (flash.tally().count(ftl::Cause::Host, FlashOp::Program), flash.tally().total(FlashOp::Program)),

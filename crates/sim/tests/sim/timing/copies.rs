@@ -5,10 +5,12 @@
 //! lie on two channels of two dies each.
 
 use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Role, Shape};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Moment, Nanos, Request, Stack, Task, Timed, Timing, registry};
+use ftl::engines::demand::machine::DemandPaged;
+use ftl::schemes::{dftl::Dftl, rftl::Rftl};
+use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Mapping, Moment, Nanos, Request, Scheme, Task, Timed, Timing};
 use sim::{Abilities, EventTiming, Latencies, Model, Suspend};
 
-/// One type for all tests here that need one of their own: every scheme is compiled once for each.
+/// One type for all tests here that need one of their own: schemes are compiled for it once more.
 type PricedDevice = Timed<Chip<Full<u32>>, EventTiming>;
 
 /// RFTL tab. 5, in nanoseconds.
@@ -32,12 +34,15 @@ struct Bench {
 
 impl Bench {
     /// A device with a translation page of 128 entries in use, idle at time zero.
-    fn new(scheme: &str, settings: &[(&str, &str)], abilities: Abilities) -> Self {
+    fn new<S>(settings: &[(&str, &str)], abilities: Abilities) -> Self
+    where
+        S: Scheme + Mapping<PricedDevice> + 'static,
+    {
         let geometry = Geometry::new(SHAPE).expect("valid");
         let chip = Chip::new(geometry, &ChipOptions::default());
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-        let settings = [("cmt", "64"), ("cmt_policy", "lru")].iter().chain(settings);
-        let ftl = registry::create(&Stack::with(scheme, settings.copied()), &layout).expect("accepted");
+        let settings = [&[("cmt", "64"), ("cmt_policy", "lru")], settings].concat();
+        let ftl = testkit::drive_of::<S, _>(&settings, &layout).expect("accepted");
         let timing = EventTiming::new(&geometry, LATENCIES, Model::Parallel, abilities);
         let mut bench = Self { flash: FlashPort::new(Timed { chip, timing }), ftl };
         for lpn in 0..LOGICAL_PAGES {
@@ -102,14 +107,14 @@ fn a_miss_does_not_wait_for_what_keeps_the_other_copy_busy() {
     // RFTL fig. 3: W, R and E are under way on the channel of the translation page. On one die they
     // take 300 + 125 + 1500 µs.
     let (ops, busy_us) = ([FlashOp::Program, FlashOp::Read, FlashOp::Erase], 1925);
-    let mut bench = Bench::new("dftl", &[], Abilities::default());
+    let mut bench = Bench::new::<DemandPaged<Dftl>>(&[], Abilities::default());
     let &[.., only] = bench.dies_of_copies().as_slice() else { panic!("it was written") };
     bench.occupy(only, &ops);
     let lpn = lpn_apart(&bench, &[only]);
     assert_eq!(bench.read(lpn, 0), (lpn, busy_us + READ_US + READ_US), "fig. 3a: the miss waits for all three");
     for choice in ["first_done", "idle_channel"] {
         for busy in 0..2 {
-            let mut bench = Bench::new("rftl", &[("copy_choice", choice)], Abilities::default());
+            let mut bench = Bench::new::<DemandPaged<Rftl>>(&[("copy_choice", choice)], Abilities::default());
             let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
             assert_ne!(original / 2, copy / 2, "on different channels");
             bench.occupy([original, copy][busy], &ops);
@@ -131,8 +136,10 @@ fn a_die_that_erases_behind_an_idle_bus_is_busy() {
     // copy      die  |= read =|
     for suspend in [Suspend::Off, Suspend::Program] {
         for choice in ["first_done", "idle_channel"] {
-            let mut bench =
-                Bench::new("rftl", &[("copy_choice", choice)], Abilities { suspend, ..Abilities::default() });
+            let mut bench = Bench::new::<DemandPaged<Rftl>>(
+                &[("copy_choice", choice)],
+                Abilities { suspend, ..Abilities::default() },
+            );
             let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
             bench.occupy(original, &[FlashOp::Erase]);
             let lpn = lpn_apart(&bench, &[original, copy]);
@@ -146,7 +153,7 @@ fn an_erase_beside_the_copy_makes_the_channel_busy_but_not_the_read_late() {
     // The other die of the original's channel erases. By the paper's rule that channel is busy; the
     // read would be done as soon.
     for (choice, reads_original) in [("first_done", true), ("idle_channel", false)] {
-        let mut bench = Bench::new("rftl", &[("copy_choice", choice)], Abilities::default());
+        let mut bench = Bench::new::<DemandPaged<Rftl>>(&[("copy_choice", choice)], Abilities::default());
         let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
         bench.occupy(original ^ 1, &[FlashOp::Erase]);
         let busy = |bench: &Bench| bench.flash.device().timing.die_busy_ns().collect::<Vec<_>>();
@@ -161,7 +168,7 @@ fn an_erase_beside_the_copy_makes_the_channel_busy_but_not_the_read_late() {
 #[test]
 fn a_write_that_misses_waits_only_if_it_is_told_to() {
     for (write_misses, done_us) in [("wait", READ_US + 300), ("background", 300)] {
-        let mut bench = Bench::new("dftl", &[("write_misses", write_misses)], Abilities::default());
+        let mut bench = Bench::new::<DemandPaged<Dftl>>(&[("write_misses", write_misses)], Abilities::default());
         bench.flash.begin(Nanos::ZERO);
         bench.ftl.write(&mut bench.flash, &Request::new(Lpn::new(0), 1), &[7]).expect("written");
         let done = bench.flash.wait().0 / 1000;
