@@ -3,8 +3,8 @@
 //! Each row is a device, a workload and the number that theory gives for it. Where theory assumes
 //! that no block is kept free, the utilisation is corrected first: with `r` blocks of `N` kept free
 //! (and one more for a collection stream of its own) it sees `ρ_eff` = ρ N / (N − r). What is
-//! printed shows both. Set `FTLKIT_LONG=1` for devices four times as large and runs of twice the
-//! length.
+//! printed shows both. Set `FTLKIT_LONG=1` for all rows, devices four times as large and runs of
+//! twice the length.
 
 use flash::{Chip, Flash, Lean, Lpn};
 use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Stack, Timed, Untimed, registry};
@@ -72,6 +72,11 @@ impl Bench {
 
 fn long() -> u32 {
     if std::env::var_os("FTLKIT_LONG").is_some() { 4 } else { 1 }
+}
+
+/// The first so many rows, or all in the long form.
+fn rows<T>(all: &[T], first: usize) -> &[T] {
+    if long() > 1 { all } else { &all[..first] }
 }
 
 fn close(what: &str, measured: f64, theory: f64, tolerance: f64) {
@@ -151,7 +156,7 @@ fn the_closed_forms_themselves_give_the_published_numbers() {
 // erase that fails, and the one that is open for collected pages is half erased on average: r =
 // 2.5.
 fn uniform(victim: &[(&str, &str)], turns: u64, theory: impl Fn(f64, u32) -> f64) {
-    for (rho, b) in [(0.80, 64), (0.90, 64), (0.80, 256), (0.90, 256)] {
+    for &(rho, b) in rows(&[(0.80, 64), (0.90, 256), (0.90, 64), (0.80, 256)], 2) {
         let blocks = if b == 64 { 2048 } else { 1024 } * long();
         let pages = (f64::from(blocks * b) * rho) as u32;
         let effective = f64::from(pages) / ((f64::from(blocks) - 2.5) * f64::from(b));
@@ -198,7 +203,7 @@ fn ten_choices_meet_their_mean_field() {
 fn trims_act_as_a_lower_utilisation() {
     let (blocks, b) = (2048 * long(), 64);
     let pages = (f64::from(blocks * b) * 0.95) as u32;
-    for q in [0.1, 0.2, 0.3] {
+    for &q in rows(&[0.2, 0.1, 0.3], 1) {
         let mut bench = Bench::filled("page", &[], blocks, b, pages);
         let mut used: Vec<u32> = (0..pages).collect();
         let mut position: Vec<Option<u32>> = (0..pages).map(Some).collect();
@@ -232,7 +237,7 @@ fn trims_act_as_a_lower_utilisation() {
 fn hot_and_cold_pages_under_fifo_meet_the_closed_form() {
     let blocks = 2048 * long();
     let b = 64;
-    for (rho, f, r) in [(0.80, 0.2, 0.8), (0.90, 0.2, 0.8), (0.80, 0.1, 0.9), (0.90, 0.1, 0.9)] {
+    for &(rho, f, r) in rows(&[(0.80, 0.2, 0.8), (0.90, 0.1, 0.9), (0.90, 0.2, 0.8), (0.80, 0.1, 0.9)], 2) {
         let pages = (f64::from(blocks * b) * rho) as u32;
         let effective = f64::from(pages) / f64::from((blocks - 2) * b);
         let mut bench = Bench::filled("page", &[("victim", "fifo"), ("streams", "shared")], blocks, b, pages);
@@ -304,7 +309,7 @@ fn greedy_regions(rho: f64, b: u32, regions: &[(f64, f64)]) -> f64 {
 #[test]
 fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
     let (blocks, b) = (2048 * long(), 64);
-    for (rho, f, r) in [(0.80, 0.2, 0.8), (0.90, 0.2, 0.8), (0.80, 0.1, 0.9), (0.90, 0.1, 0.9)] {
+    for &(rho, f, r) in rows(&[(0.80, 0.2, 0.8), (0.90, 0.1, 0.9), (0.90, 0.2, 0.8), (0.80, 0.1, 0.9)], 2) {
         let pages = (f64::from(blocks * b) * rho) as u32;
         let turn = u64::from(blocks * b);
         let measured = |settings: &[(&str, &str)]| {
@@ -353,13 +358,14 @@ fn block_mapping_costs_a_block_a_write() {
 // BAST on D full data blocks with L log blocks, h = L/D: A = 1 + b(1 − h)/(1 − h^b).
 #[test]
 fn bast_meets_its_closed_form() {
-    for (data, log, b, published) in [
+    let all = [
         (1000, 30, 64, 63.08),
-        (1000, 100, 64, 58.60),
         (1000, 300, 64, 45.80),
+        (1000, 100, 64, 58.60),
         (4096, 64, 128, 127.0),
         (2000, 50, 256, 250.6),
-    ] {
+    ];
+    for &(data, log, b, published) in rows(&all, 2) {
         let h = f64::from(log) / f64::from(data);
         let theory = 1.0 + f64::from(b) * (1.0 - h) / (1.0 - h.powi(b));
         close("published", theory, published, 1e-3);
@@ -378,13 +384,14 @@ fn bast_meets_its_closed_form() {
 // (1 − e^(−(L − ½)/D)).
 #[test]
 fn fast_meets_its_renewal_form() {
-    for (data, log, b, published) in [
+    let all = [
         (1000, 30, 64, 22.94),
-        (1000, 100, 64, 9.58),
         (1000, 300, 64, 4.13),
+        (1000, 100, 64, 9.58),
         (4096, 64, 128, 43.7),
         (2000, 50, 256, 35.78),
-    ] {
+    ];
+    for &(data, log, b, published) in rows(&all, 2) {
         let (d, l) = (f64::from(data), f64::from(log));
         let renewal = (l - 0.5) * f64::from(b) + d * (1.0 - (-(l - 0.5) / d).exp());
         let theory = 1.0 + f64::from(b) * d / (d + renewal);
@@ -407,7 +414,7 @@ fn fast_meets_its_renewal_form() {
 // half erased on average.
 #[test]
 fn one_superblock_meets_the_mean_field_of_greedy() {
-    for (n, k, b) in [(800_u32, 200_u32, 64_u32), (900, 100, 64)] {
+    for &(n, k, b) in rows(&[(800_u32, 200_u32, 64_u32), (900, 100, 64)], 1) {
         let (size, extra) = (n.to_string(), k.to_string());
         let settings = [("n", size.as_str()), ("k", &extra), ("log_blocks", &extra), ("map_cache", "4294967295")];
         let mut bench = Bench::filled("superblock", &settings, n + k + 2, b, n * b);
@@ -465,14 +472,14 @@ fn cmt(percent: u32) -> String {
 #[test]
 fn dftl_hit_ratio_meets_che() {
     let tables = [
-        ("lru", 0.8, [(1, 0.2319), (5, 0.3911), (10, 0.4871)]),
-        ("lru", 0.99, [(1, 0.5662), (5, 0.7034), (10, 0.7663)]),
-        ("fifo", 0.8, [(1, 0.2073), (5, 0.3563), (10, 0.4482)]),
-        ("fifo", 0.99, [(1, 0.5310), (5, 0.6701), (10, 0.7348)]),
+        ("lru", 0.8, [(5, 0.3911), (1, 0.2319), (10, 0.4871)]),
+        ("lru", 0.99, [(5, 0.7034), (1, 0.5662), (10, 0.7663)]),
+        ("fifo", 0.8, [(5, 0.3563), (1, 0.2073), (10, 0.4482)]),
+        ("fifo", 0.99, [(5, 0.6701), (1, 0.5310), (10, 0.7348)]),
     ];
-    for (policy, theta, rows) in tables {
+    for (policy, theta, all) in tables {
         let zipf = Zipf::new(theta);
-        for (percent, theory) in rows {
+        for &(percent, theory) in rows(&all, 1) {
             let cmt = cmt(percent);
             let mut bench =
                 Bench::filled("dftl", &[("cmt", cmt.as_str()), ("cmt_policy", policy)], 4608, 256, Zipf::ENTRIES);
@@ -500,7 +507,7 @@ fn dftl_hit_ratio_meets_che() {
 // which has to be read for that.
 #[test]
 fn dftl_writes_back_the_changed_share_of_evictions() {
-    for (theta, percent, write_share) in [(0.8, 5, 0.3), (0.99, 10, 0.3), (0.99, 10, 0.7)] {
+    for &(theta, percent, write_share) in rows(&[(0.8, 5, 0.3), (0.99, 10, 0.7), (0.99, 10, 0.3)], 2) {
         let (zipf, cmt) = (Zipf::new(theta), cmt(percent));
         let settings = [("cmt", cmt.as_str()), ("cmt_policy", "lru"), ("batch_update", "false")];
         // So large that nothing is collected, since that would change cached entries.
@@ -557,14 +564,14 @@ fn changed_share(zipf: &Zipf, cached: f64, write_share: f64) -> f64 {
 #[test]
 fn hit_ratios_of_write_buffers_meet_che_and_the_fixed_point_of_fifo() {
     let tables = [
-        ("lru", 0.8, [(1, 0.2319), (5, 0.3911), (10, 0.4871)]),
-        ("lru", 0.99, [(1, 0.5662), (5, 0.7034), (10, 0.7663)]),
-        ("fifo", 0.8, [(1, 0.2073), (5, 0.3563), (10, 0.4482)]),
-        ("fifo", 0.99, [(1, 0.5310), (5, 0.6701), (10, 0.7348)]),
+        ("lru", 0.8, [(5, 0.3911), (1, 0.2319), (10, 0.4871)]),
+        ("lru", 0.99, [(5, 0.7034), (1, 0.5662), (10, 0.7663)]),
+        ("fifo", 0.8, [(5, 0.3563), (1, 0.2073), (10, 0.4482)]),
+        ("fifo", 0.99, [(5, 0.6701), (1, 0.5310), (10, 0.7348)]),
     ];
-    for (buffer, theta, rows) in tables {
+    for (buffer, theta, all) in tables {
         let zipf = Zipf::new(theta);
-        for (percent, theory) in rows {
+        for &(percent, theory) in rows(&all, 1) {
             let ram = u64::from(Zipf::ENTRIES / 100 * percent) * 4096;
             let stack = format!("page+{buffer}:ram={ram}").parse().expect("a spelling");
             let mut bench = Bench::of(&stack, 9216, 256, Zipf::ENTRIES);
