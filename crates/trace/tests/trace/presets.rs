@@ -11,7 +11,7 @@ use trace::generate::{GeneratorSpec, Pattern, Preset, SpecError, generate, prese
 use trace::units::Bytes;
 use trace::{HostOp, Locality, Record, Statistics, TraceError};
 
-use crate::figures::folder;
+use crate::figures::{folder, some_of};
 use crate::locality::{WINDOW, recorded};
 
 const KIB: f64 = 1024.0;
@@ -84,7 +84,7 @@ fn assert_meets(preset: &Preset, seed: u64, what: &str, published: Option<f64>, 
 #[test]
 fn every_preset_meets_its_published_figures_for_several_seeds() {
     for preset in presets() {
-        for seed in [1, 2, 20_261_121] {
+        for &seed in some_of(&[1, 2, 20_261_121], 1) {
             let figures = Figures::of(generate(&preset.spec(), seed).unwrap());
             let published = &preset.published;
             let check = |what, published, ours| assert_meets(preset, seed, what, published, ours);
