@@ -26,6 +26,12 @@ const NOISE: f64 = 1.03;
 /// threshold, and `saw` is told nothing of the data.
 const BY_ORDER_ALONE: [&str; 3] = ["dynamic", "bet", "saw"];
 
+/// Whether the runs of the long form are asked for, with `FTLKIT_LONG`; otherwise a few of each
+/// kind.
+pub(super) fn is_long() -> bool {
+    std::env::var_os("FTLKIT_LONG").is_some()
+}
+
 /// The folder of recorded traces, where there is one.
 pub(super) fn recorded() -> Option<PathBuf> {
     let folder = std::env::var_os("FTLKIT_TRACES")
@@ -117,9 +123,12 @@ fn repeated(lines: &str, times: u32, shuffled_by: Option<u64>) -> String {
 #[test]
 fn no_leveller_is_worse_than_none_on_windows_of_hm_0() {
     let Some(folder) = recorded() else { return };
-    for window in ["msr-hm0-window-105.trace", "msr-hm0-window-1370.trace"] {
+    let all: [(&str, &[u32]); 2] =
+        [("msr-hm0-window-105.trace", &[1, 10, 80]), ("msr-hm0-window-1370.trace", &[1, 10, 80])];
+    let few: [(&str, &[u32]); 2] = [("msr-hm0-window-105.trace", &[1, 10]), ("msr-hm0-window-1370.trace", &[1])];
+    for (window, rounds) in if is_long() { all } else { few } {
         let lines = std::fs::read_to_string(folder.join(window)).expect("a window");
-        for times in [1, 10, 80] {
+        for &times in rounds {
             let here = tempfile::tempdir().expect("a folder");
             let path = here.path().join("repeated.trace");
             std::fs::write(&path, repeated(&lines, times, None)).expect("written");
@@ -133,11 +142,12 @@ fn no_leveller_is_worse_than_none_on_windows_of_hm_0() {
 #[test]
 fn no_leveller_is_worse_than_none_on_other_recorded_traces() {
     let Some(folder) = recorded() else { return };
-    for (trace, keys) in [
+    let traces = [
+        ("financial1_first10k.ssdsim.ascii", "trace_device = \"stacked\""),
         ("cloudPhysicsIO.vscsi", "align_offset = 512"),
         ("disksim-valid-ascii.trace", "trace_device = \"stacked\""),
-        ("financial1_first10k.ssdsim.ascii", "trace_device = \"stacked\""),
-    ] {
+    ];
+    for (trace, keys) in if is_long() { &traces[..] } else { &traces[..1] } {
         let workload = format!("trace = {:?}\n{keys}\naddresses = \"dense\"", folder.join(trace));
         assert_none_is_worse(trace, &sigmas(&workload, 0.06));
     }
@@ -145,12 +155,11 @@ fn no_leveller_is_worse_than_none_on_other_recorded_traces() {
 
 #[test]
 fn no_leveller_is_worse_than_none_on_look_alikes() {
-    let is_long = std::env::var_os("FTLKIT_LONG").is_some();
-    for preset in ["spc1", "tpcc", "hm_0", "mds_0", "prn_0", "prxy_0", "rsrch_0", "stg_0", "ts_0", "web_0"] {
-        for requests in [20_000, 200_000] {
-            if requests > 20_000 && !is_long && !["spc1", "hm_0"].contains(&preset) {
-                continue;
-            }
+    let presets = ["spc1", "hm_0", "web_0", "tpcc", "mds_0", "prn_0", "prxy_0", "rsrch_0", "stg_0", "ts_0"];
+    let (presets, lengths) =
+        if is_long() { (&presets[..], &[20_000, 200_000][..]) } else { (&presets[..3], &[20_000][..]) };
+    for preset in presets {
+        for requests in lengths {
             let workload = format!("preset = \"{preset}\"\nspan = \"256MiB\"\nrequests = {requests}");
             assert_none_is_worse(&format!("{preset}, {requests}"), &sigmas(&workload, 0.06));
         }
@@ -163,10 +172,11 @@ fn no_leveller_is_worse_than_none_on_look_alikes() {
 #[test]
 fn least_worn_first_alone_parts_blocks_of_equal_rounds() {
     let Some(folder) = recorded() else { return };
-    for (trace, keys, times, [moving_bound, bound]) in [
+    let all = [
         ("financial1_first10k.ssdsim.ascii", "trace_device = \"stacked\"", 100, [NOISE, 1.75]),
         ("cloudPhysicsIO.vscsi", "align_offset = 512", 8, [1.1, 1.4]),
-    ] {
+    ];
+    for &(trace, keys, times, [moving_bound, bound]) in if is_long() { &all[..] } else { &all[..1] } {
         let path = folder.join(trace);
         let workload = format!("trace = {path:?}\n{keys}\naddresses = \"dense\"\nrepeat = {times}");
         let what = format!("{trace} ×{times}");
