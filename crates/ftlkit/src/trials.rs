@@ -29,6 +29,17 @@ pub struct Tortured {
 /// Runs trials until time is up, nothing is left to be tried, or `goes_on` says no. It is asked
 /// before each trial, with what is known so far and the time that has passed.
 pub fn run(torture: Torture, limits: Limits, goes_on: impl Fn(&[SchemeReport], Duration) -> bool + Sync) -> Tortured {
+    run_on(torture, limits, |work| work(), goes_on)
+}
+
+/// Does the same for a shell that prepares its threads: `on_thread` is called on each, and does the
+/// work that it is given.
+pub fn run_on(
+    torture: Torture,
+    limits: Limits,
+    on_thread: impl Fn(&(dyn Fn() + Sync)) + Sync,
+    goes_on: impl Fn(&[SchemeReport], Duration) -> bool + Sync,
+) -> Tortured {
     let threads = limits.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
     let (torture, begun) = (Mutex::new(torture), Instant::now());
     let next = || {
@@ -46,7 +57,7 @@ pub fn run(torture: Torture, limits: Limits, goes_on: impl Fn(&[SchemeReport], D
     };
     thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(work);
+            scope.spawn(|| on_thread(&work));
         }
     });
     let elapsed = begun.elapsed();

@@ -17,6 +17,7 @@ mod mounted;
 mod mounted;
 mod own;
 mod study;
+mod threads;
 mod tools;
 mod torture;
 

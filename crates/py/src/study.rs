@@ -8,6 +8,7 @@ use sim::study::FtlText;
 
 use crate::control::Control;
 use crate::error::{Failure, json};
+use crate::threads::with_python_state;
 
 /// Runs a study (JSON) and returns results (JSON). `threads` is the number of runs at once; none:
 /// one a core. `requests_out` is the path of a Parquet file that gets a row for every request.
@@ -23,11 +24,15 @@ fn run_study(
     let control = control.study();
     let run = move || -> Result<String, Failure> {
         let study = sim::parse_json(study_json)?;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
-        let pool = pool.map_err(|error| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
+        let results = pool.build_scoped(
+            |thread| with_python_state(|| thread.run()),
+            |pool| pool.install(|| sim::run_study_logged(&study, &control, requests_out.as_deref())),
+        );
+        let results = results.map_err(|error| {
             Failure::User(format!("cannot start the threads asked for: {error}; ask for fewer (--threads)"))
         })?;
-        json(&pool.install(|| sim::run_study_logged(&study, &control, requests_out.as_deref()))?)
+        json(&results?)
     };
     Ok(py.detach(run)?)
 }

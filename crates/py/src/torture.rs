@@ -11,6 +11,7 @@ use sim::study::FtlText;
 
 use crate::control::{Control, Line};
 use crate::error::{Failure, json, parse};
+use crate::threads::with_python_state;
 
 /// What is asked for.
 #[derive(Deserialize, Serialize)]
@@ -73,10 +74,11 @@ fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Optio
         }
         let torture = Torture::new(options(&wanted)?).map_err(Failure::User)?;
         let budget = Duration::from_secs_f64(wanted.seconds);
-        let done = trials::run(torture, Limits { budget, threads }, |reports, elapsed| {
+        let goes_on = |reports: &[SchemeReport], elapsed| {
             campaign.show(lines(reports, elapsed, budget));
             !campaign.is_cancelled()
-        });
+        };
+        let done = trials::run_on(torture, Limits { budget, threads }, |work| with_python_state(work), goes_on);
         json(&Report {
             ftlkit: env!("CARGO_PKG_VERSION"),
             options: &wanted,
