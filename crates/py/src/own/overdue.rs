@@ -1,62 +1,88 @@
 //! Calls of Python that last too long: an FTL that hangs must not hang the run.
 //!
-//! Each call is listed with its thread and deadline. A watcher in Python (`ftlkit.own.watchdog`)
-//! asks for those that are overdue, and raises an exception in their threads.
+//! Each thread writes down which call it is in, and reads no clock for it. A watcher in Python
+//! (`ftlkit.own.watchdog`) looks at all threads again and again. A call that it has seen for longer
+//! than the call may take is overdue, and it raises an exception in its thread. So a call is ended
+//! two looks late at most.
+//!
+//! Limit: calls do not nest. While one call makes another, only the inner one is watched.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::cell::{Cell, OnceCell};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-/// The calls in hand, by number: Python's name of the thread, and the deadline.
-static CALLS: Mutex<Calls> = Mutex::new(Calls { next: 0, in_hand: BTreeMap::new() });
+/// Stands for no call.
+const NONE: u64 = 0;
 
-struct Calls {
-    next: u64,
-    in_hand: BTreeMap<u64, (u64, Instant)>,
+/// What a thread is doing.
+struct Activity {
+    /// Python's name of the thread.
+    thread: u64,
+    /// The call in hand, by its number on this thread.
+    call: AtomicU64,
+    /// How long it may take, in nanoseconds.
+    budget_ns: AtomicU64,
 }
 
-fn calls() -> MutexGuard<'static, Calls> {
-    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+/// What the watcher knows of a thread.
+struct Sighting {
+    activity: Weak<Activity>,
+    /// The call that it was seen in.
+    call: u64,
+    /// When it was first seen in it.
+    since: Instant,
+    is_reported: bool,
+}
+
+/// The threads that have called Python, as they were last seen.
+static SEEN: Mutex<Vec<Sighting>> = Mutex::new(Vec::new());
+
+fn sightings() -> MutexGuard<'static, Vec<Sighting>> {
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
-    /// What Python calls this thread; 0 as long as nobody asked.
-    static THREAD: Cell<u64> = const { Cell::new(0) };
+    static ACTIVITY: OnceCell<Arc<Activity>> = const { OnceCell::new() };
+    static CALLS: Cell<u64> = const { Cell::new(NONE) };
 }
 
-fn thread(py: Python<'_>) -> u64 {
-    let known = THREAD.get();
-    if known != 0 {
-        return known;
-    }
+/// What this thread does, which the watcher looks at from now on.
+fn new_activity(py: Python<'_>) -> Arc<Activity> {
     let ident = py.import("threading").and_then(|threading| threading.call_method0("get_ident")?.extract());
-    let ident = ident.unwrap_or(0);
-    THREAD.set(ident);
-    ident
+    let activity = Activity { thread: ident.unwrap_or(0), call: AtomicU64::new(NONE), budget_ns: AtomicU64::new(0) };
+    let activity = Arc::new(activity);
+    let seen = Sighting { activity: Arc::downgrade(&activity), call: NONE, since: Instant::now(), is_reported: false };
+    sightings().push(seen);
+    activity
 }
 
-/// A call that is listed until this is dropped.
-pub(super) struct Watched(u64);
+/// A call that is watched until this is dropped, on the thread that began it.
+pub(super) struct Watched;
 
 impl Watched {
     pub(super) fn begin(py: Python<'_>, budget: Duration) -> Self {
-        let thread = thread(py);
-        let mut calls = calls();
-        calls.next += 1;
-        let number = calls.next;
-        if let Some(deadline) = Instant::now().checked_add(budget) {
-            calls.in_hand.insert(number, (thread, deadline));
-        }
-        Self(number)
+        let number = CALLS.get() + 1;
+        CALLS.set(number);
+        ACTIVITY.with(|activity| {
+            let activity = activity.get_or_init(|| new_activity(py));
+            let budget_ns = u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX);
+            activity.budget_ns.store(budget_ns, Ordering::Relaxed);
+            activity.call.store(number, Ordering::Release);
+        });
+        Self
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        calls().in_hand.remove(&self.0);
+        ACTIVITY.with(|activity| {
+            if let Some(activity) = activity.get() {
+                activity.call.store(NONE, Ordering::Release);
+            }
+        });
     }
 }
 
@@ -64,13 +90,19 @@ impl Drop for Watched {
 #[pyfunction]
 pub(super) fn overdue_calls() -> Vec<u64> {
     let now = Instant::now();
-    let mut calls = calls();
     let mut threads = Vec::new();
-    calls.in_hand.retain(|_, &mut (thread, deadline)| {
-        if deadline <= now {
-            threads.push(thread);
+    sightings().retain_mut(|sighting| {
+        let Some(activity) = sighting.activity.upgrade() else { return false };
+        let call = activity.call.load(Ordering::Acquire);
+        if call != sighting.call {
+            (sighting.call, sighting.since, sighting.is_reported) = (call, now, false);
         }
-        deadline > now
+        let budget = Duration::from_nanos(activity.budget_ns.load(Ordering::Relaxed));
+        if call != NONE && !sighting.is_reported && now - sighting.since >= budget {
+            sighting.is_reported = true;
+            threads.push(activity.thread);
+        }
+        true
     });
     threads
 }
