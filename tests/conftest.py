@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 
 import browser
 import ftlkit as fk
+from ftlkit import _native
+from ftlkit.api import catalogue
 from ftlkit.cli import app
 from reproduction import STUDY
 
@@ -46,6 +48,15 @@ def chromium() -> Iterator[Browser]:
     opened = browser.Browser()
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def own_are_forgotten() -> Iterator[None]:
+    """What a test registers is not there for others: torture takes every FTL that there is."""
+    yield
+    for name in set(catalogue.names()) - set(catalogue.built_in()):
+        assert _native.forget_part(name)
+    sys.modules.pop("own_ftl", None)
 
 
 @pytest.fixture

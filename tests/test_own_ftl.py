@@ -1,99 +1,35 @@
 """FTLs written in Python: run like built-in ones, tortured, and refused where they are wrong."""
 
-# ruff: noqa: ARG002, D102, FBT003 (FTLs are written here as users write them)
+# ruff: noqa: ARG002, FBT003 (FTLs are written here as users write them)
 
 from __future__ import annotations
 
 import re
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import ftlkit as fk
 from ftlkit import _native
-from ftlkit.api import catalogue
 from ftlkit.own.ftl import Ftl
 from ftlkit.own.loading import load, registered_name
+from own_ftls import EXAMPLE, SMALL, LikePage, found
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from pathlib import Path
 
     from typer.testing import Result
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "own_ftl.py"
-SMALL = "1x1x1x12x4x512"
-
-
-@pytest.fixture(autouse=True)
-def _own_are_forgotten() -> Iterator[None]:
-    """What a test registers is not there for others: torture takes every FTL that there is."""
-    yield
-    for name in set(catalogue.names()) - set(catalogue.built_in()):
-        assert _native.forget_part(name)
-    sys.modules.pop("own_ftl", None)
+pytestmark = pytest.mark.usefixtures("own_are_forgotten")
 
 
 @pytest.fixture
 def simple() -> type[Ftl]:
     """The FTL of the example."""
     return load(str(EXAMPLE), "Simple", Ftl)
-
-
-def found(scheme: type[Ftl], *, minutes: float = 0.1, seed: int = 3) -> str:
-    """What torture says of a scheme: its finding, or nothing."""
-    report = fk.torture([scheme], minutes=minutes, seed=seed, geometry=[SMALL], threads=1)
-    findings = report["schemes"][0]["findings"]
-    return findings[0]["message"] if findings else ""
-
-
-class LikePage(fk.Ftl):
-    """What page:victim=fifo does on one die."""
-
-    def __init__(self, device: fk.FlashDevice) -> None:
-        super().__init__(device)
-        self.map: dict[int, int] = {}
-        self.owner: dict[int, int] = {}
-        self.free = list(device.good_blocks)
-        self.closed: list[int] = []
-        self.open: dict[str, int | None] = {"data": None, "collected": None}
-
-    def read(self, flash: fk.Flash, lpn: int) -> fk.Page | None:
-        return flash.read(self.map[lpn]) if lpn in self.map else None
-
-    def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
-        if self.open["data"] is None:
-            while len(self.free) <= 2:
-                with flash.background():
-                    self.collect(flash)
-        self.append(flash, page, lpn, "data")
-
-    def append(self, flash: fk.Flash, page: fk.Page, lpn: int, stream: str) -> None:
-        block = self.open[stream]
-        if block is None:
-            block = self.open[stream] = self.free.pop(0)
-        offset = flash.next_page(block)
-        ppn = self.device.page(block, offset)
-        flash.program(ppn, page, role=stream)
-        if offset + 1 == self.device.pages_per_block:
-            self.open[stream] = None
-            self.closed.append(block)
-        if lpn in self.map:
-            del self.owner[self.map[lpn]]
-        self.map[lpn], self.owner[ppn] = ppn, lpn
-
-    def collect(self, flash: fk.Flash) -> None:
-        block = self.closed.pop(0)
-        first = self.device.page(block, 0)
-        with flash.cause("collection"):
-            for ppn in range(first, first + self.device.pages_per_block):
-                if ppn in self.owner:
-                    page = flash.read(ppn)
-                    self.append(flash, page, page.lpn, "collected")
-            flash.erase(block)
-        self.free.append(block)
 
 
 def test_a_page_map_in_python_does_what_the_built_in_one_does() -> None:

@@ -1,7 +1,8 @@
 """Types of the compiled module, which a test compares with the module and its uses."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import final
+from typing import final, overload
 
 __version__: str
 
@@ -16,6 +17,9 @@ class FtlBug(FtlkitError):
 
 class FlashError(FtlkitError):
     """A flash operation failed or was refused."""
+
+    done: int
+    """How many pages of a batch were done before; 0 for an operation on one page."""
 
 class PowerCut(FlashError):
     """The power is gone: nothing can be done any more."""
@@ -101,6 +105,21 @@ class Page:
         """What `program_bytes` wrote, if this is such a page."""
 
 @final
+class Pages:
+    """Pages that were read or that the host writes, in order; None where nothing was to be read."""
+
+    @property
+    def lpns(self) -> list[int | None]:
+        """The logical page of each."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Page | None]: ...
+    @overload
+    def __getitem__(self, index: int, /) -> Page | None: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Pages: ...
+
+@final
 class Tag:
     """What a page's tag says."""
 
@@ -154,6 +173,21 @@ class Flash:
 
         One that cannot be read becomes a lost page: reading it goes on being an error.
         """
+
+    def read_many(self, ppns: Iterable[int | None]) -> Pages:
+        """Read pages, which start at the same moment.
+
+        None, and in arrays a number below 0, stand for a page that was never written, and are None
+        in the answer. This and the two below end at the first page for which `read`, `program` or
+        `copy` would raise: they raise the same, and the exception's `done` says how many pages were
+        done.
+        """
+
+    def program_many(self, ppns: Iterable[int], pages: Iterable[Page | None], *, role: str | None = None) -> None:
+        """Program pages, which start at the same moment."""
+
+    def copy_many(self, ppns: Iterable[int], to: Iterable[int]) -> None:
+        """Copy pages one after the other, each to the page at its place in `to`."""
 
     def program_bytes(self, ppn: int, number: int, content: bytes, *, role: str = "translation") -> None:
         """Program a page of the scheme's own, such as a part of its map: at most a page of bytes."""

@@ -39,6 +39,11 @@ class Ftl:
     parameter is handed to `__init__` by its name. `__init__` raises `ValueError` for a device on
     which the scheme cannot work, with what to change; not for one that is `in_use`.
 
+    Two methods are optional, and serve a whole request in one call, which is faster.
+    `read_pages(self, flash, lpn, count)` is called instead of `read`, and returns what
+    `flash.read_many` gives, or a list of pages and None. `write_pages(self, flash, lpn, pages)` is
+    called instead of `write`.
+
     Attributes
     ----------
     name

@@ -10,9 +10,10 @@ use std::time::Duration;
 use flash::Lpn;
 use ftl::{ConfigError, Layout, Request, WriteClassifier};
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::flash::FlashDevice;
+use super::device::FlashDevice;
 use super::mapping::{in_words, interned};
 use super::overdue;
 use crate::error::Failure;
@@ -52,7 +53,7 @@ impl WriteClassifier for PythonClassifier {
     fn stream(&mut self, request: &Request, lpn: Lpn) -> Result<usize, String> {
         Python::attach(|py| {
             let _watched = overdue::Watched::begin(py, self.budget);
-            let answer = self.object.bind(py).call_method1("stream", (lpn.get(), request.pages));
+            let answer = self.object.bind(py).call_method1(intern!(py, "stream"), (lpn.get(), request.pages));
             let answer = answer.map_err(|error| in_words(py, &error))?;
             answer.extract().map_err(|_| {
                 let answer = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());

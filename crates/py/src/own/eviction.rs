@@ -13,7 +13,7 @@ use ftl::write_buffer::policy::{
 use ftl::{ConfigError, Entry, Layout, Request, Values};
 use pyo3::prelude::*;
 
-use super::flash::FlashDevice;
+use super::device::FlashDevice;
 use super::mapping::in_words;
 use super::policy::{Origins, PolicyClass, PolicyObject, entry};
 use crate::error::Failure;

@@ -1,8 +1,9 @@
 //! A translation layer written in Python, as the shells drive it.
 //!
-//! Python is called once for each page of a request, with the flash port of that call. What it
-//! raises becomes the error of the request: a failure of flash that it lets through is that
-//! failure, anything else is [`FtlError::Failed`] with the line of its source.
+//! Python is called once for each page of a request, with the flash port of that call, or once for
+//! all of them where the class has a method for that. What it raises becomes the error of the
+//! request: a failure of flash that it lets through is that failure, anything else is
+//! [`FtlError::Failed`] with the line of its source.
 //!
 //! A scheme that names no spare blocks (`spare_blocks`) may let every failure of a block through:
 //! the device is read-only from then on.
@@ -18,18 +19,112 @@ use ftl::{
     RelocateOutcome, Request, Spares, Structure, WearQuery,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::flash::{FlashDevice, FlashError, PyFlash, PyPage};
+use super::batch::PyPages;
+use super::device::{FlashDevice, FlashError, PyPage};
+use super::flash::PyFlash;
 use super::overdue;
 use super::port::{Call, InHand, PORT};
 
 const OTHER_CALL: &str = "read returned a page of an earlier call: read it again";
 
+/// What Python answers: the pages that the host reads, where it reads.
+enum Answer {
+    Nothing,
+    Page(Option<InHand>),
+    Pages(Vec<Option<InHand>>),
+}
+
 /// What Python answers where nothing is asked for.
-fn nothing(_answer: Bound<'_, PyAny>) -> Option<InHand> {
-    None
+fn nothing(_answer: Bound<'_, PyAny>) -> Answer {
+    Answer::Nothing
+}
+
+/// Where a method is, as messages name it.
+fn origin(method: &Bound<'_, PyAny>) -> PyResult<String> {
+    let (code, name) = (method.getattr("__code__")?, method.getattr("__qualname__")?);
+    Ok(format!("{}, line {}, in {name}", code.getattr("co_filename")?, code.getattr("co_firstlineno")?))
+}
+
+/// The error of an answer that is none, with the place of the method.
+fn nonsense(method: &Bound<'_, PyAny>, must: &str, answer: &str) -> PyErr {
+    let origin = origin(method).map_or_else(|_| String::new(), |origin| format!("{origin}: "));
+    PyTypeError::new_err(format!("{origin}it must return {must}; it returned {answer}"))
+}
+
+fn kind(answer: &Bound<'_, PyAny>) -> String {
+    answer.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
+}
+
+/// The page that `read` answers with.
+fn page_read(method: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>) -> PyResult<Option<InHand>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    let page = answer.cast::<PyPage>();
+    let page = page.map_err(|_| nonsense(method, "a Page from flash.read, or None", &kind(answer)))?;
+    Ok(Some(page.get().in_hand()))
+}
+
+/// The pages that `read_pages` answers with: so many.
+fn pages_read(method: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>, count: u32) -> PyResult<Vec<Option<InHand>>> {
+    let pages: Vec<_> = if let Ok(pages) = answer.cast::<PyPages>() {
+        pages.get().in_hand().collect()
+    } else {
+        let must = "the Pages of flash.read_many, or a list of Page and None";
+        let items = answer.try_iter().map_err(|_| nonsense(method, must, &kind(answer)))?;
+        // One more shows that there are too many.
+        items.take(count as usize + 1).map(|item| page_read(method, &item?)).collect::<PyResult<_>>()?
+    };
+    if pages.len() == count as usize {
+        return Ok(pages);
+    }
+    let returned = if pages.len() > count as usize { "more".to_owned() } else { pages.len().to_string() };
+    Err(nonsense(method, &format!("{count} pages"), &returned))
+}
+
+/// Pages that the host writes in a call.
+struct HostPages<'a, D: Device> {
+    lpn: Lpn,
+    data: &'a [D::Data],
+}
+
+impl<'a, D: Device> HostPages<'a, D> {
+    /// No pages: the call is about something else.
+    const NONE: Self = Self { lpn: Lpn::new(0), data: &[] };
+
+    fn new(lpn: Lpn, data: &'a [D::Data]) -> Self {
+        Self { lpn, data }
+    }
+
+    /// Takes them in hand for a call.
+    fn take(self, call: &mut Call<'_, D>) -> Vec<InHand> {
+        (self.lpn.get()..).zip(self.data).map(|(lpn, data)| call.take(lpn, data.clone())).collect()
+    }
+}
+
+/// Hands the data of what Python answered with over to the host.
+fn hand_over<D: Device>(call: &Call<'_, D>, answer: Answer, out: &mut [D::Data]) -> Result<(), FtlError> {
+    let mut put = |place: usize, page: Option<InHand>| {
+        let data = page.map(|page| call.data(page).ok_or_else(|| FtlError::Failed { message: OTHER_CALL.into() }));
+        out[place] = data.transpose()?.unwrap_or_default();
+        Ok(())
+    };
+    match answer {
+        Answer::Nothing => Ok(()),
+        Answer::Page(page) => put(0, page),
+        Answer::Pages(pages) => pages.into_iter().enumerate().try_for_each(|(place, page)| put(place, page)),
+    }
+}
+
+/// What a class does for whole requests in one call.
+#[derive(Clone, Copy)]
+struct Batches {
+    read: bool,
+    write: bool,
 }
 
 /// What is known of the blocks: a scheme in Python says nothing of them.
@@ -60,6 +155,7 @@ pub(super) struct PythonFtl {
     spares: Spares,
     /// How long a call may take.
     budget: Duration,
+    batches: Batches,
     is_recovering: bool,
 }
 
@@ -75,7 +171,8 @@ impl PythonFtl {
         let flash = Py::new(py, PyFlash::of(FlashDevice::from(layout)))?;
         let budget = Duration::try_from_secs_f64(object.getattr("call_seconds")?.extract()?)
             .map_err(|error| PyValueError::new_err(format!("call_seconds: {error}")))?;
-        Ok(Self { object: object.clone().unbind(), flash, facts, spares, budget, is_recovering: false })
+        let batches = Batches { read: object.hasattr("read_pages")?, write: object.hasattr("write_pages")? };
+        Ok(Self { object: object.clone().unbind(), flash, facts, spares, budget, batches, is_recovering: false })
     }
 
     /// So many blocks have failed before.
@@ -90,30 +187,31 @@ impl PythonFtl {
             *erases = flash.device().erase_count(Pbn::new(index as u32));
         }
         self.is_recovering = true;
-        self.call(flash, None, |object, flash, _| object.call_method1("recover", (flash,)).map(nothing))?;
+        self.call(flash, HostPages::NONE, &mut [], |object, flash, _| {
+            object.call_method1("recover", (flash,)).map(nothing)
+        })?;
         self.is_recovering = false;
         Ok(self)
     }
 
-    /// Calls Python with a flash port, and a page of the host in hand if there is one. Returns the
-    /// data of the page in hand that Python answers with, if it answers with one.
+    /// Calls Python with a flash port and pages of the host in hand. What it answers goes to `out`.
     fn call<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
-        page: Option<(Lpn, &D::Data)>,
-        work: impl FnOnce(&Bound<'_, PyAny>, &Bound<'_, PyFlash>, Option<Bound<'_, PyPage>>) -> PyResult<Option<InHand>>,
-    ) -> Result<Option<D::Data>, FtlError> {
+        host: HostPages<'_, D>,
+        out: &mut [D::Data],
+        work: impl FnOnce(&Bound<'_, PyAny>, &Bound<'_, PyFlash>, Vec<InHand>) -> PyResult<Answer>,
+    ) -> Result<(), FtlError> {
         let mut call = Call::new(flash);
-        let in_hand = page.map(|(lpn, data)| call.take(lpn.get(), data.clone()));
+        let in_hand = host.take(&mut call);
         let result = PORT.set(&mut call, || {
             Python::attach(|py| {
                 let _watched = overdue::Watched::begin(py, self.budget);
-                let page = in_hand.map(|in_hand| Bound::new(py, PyPage::of_host(in_hand))).transpose();
-                let result = page.and_then(|page| work(self.object.bind(py), self.flash.bind(py), page));
+                let result = work(self.object.bind(py), self.flash.bind(py), in_hand);
                 result.map_err(|error| (error.is_instance_of::<FlashError>(py), in_words(py, &error)))
             })
         });
-        let answer = result.map(|page| page.map(|page| call.data(page)));
+        let answer = result.map(|answer| hand_over(&call, answer, out));
         let (failed, changed) = (call.failed.take(), std::mem::take(&mut call.changed));
         drop(call);
         for pbn in changed {
@@ -124,9 +222,7 @@ impl PythonFtl {
             return Err(error.clone());
         }
         match (answer, failed) {
-            (Ok(None), _) => Ok(None),
-            (Ok(Some(Some(data))), _) => Ok(Some(data)),
-            (Ok(Some(None)), _) => Err(FtlError::Failed { message: OTHER_CALL.into() }),
+            (Ok(handed_over), _) => handed_over,
             (Err((true, _)), Some(error)) => Err(self.let_through(flash, error)),
             (Err((_, message)), _) => Err(FtlError::Failed { message }),
         }
@@ -172,55 +268,66 @@ impl PythonFtl {
 
 impl<D: Device> Mapping<D> for PythonFtl {
     fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
-        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
-            let data = self.call(flash, None, |object, flash, _| {
-                let answer = object.call_method1("read", (flash, lpn.get()))?;
-                if answer.is_none() {
-                    return Ok(None);
-                }
-                let page = answer.cast::<PyPage>().map_err(|_| {
-                    let kind =
-                        answer.get_type().name().map_or_else(|_| "something else".into(), |name| name.to_string());
-                    PyTypeError::new_err(format!(
-                        "read must return a Page from flash.read, or None; it returned {kind}"
-                    ))
-                })?;
-                Ok(Some(page.get().in_hand()))
-            })?;
-            out[i] = data.unwrap_or_default();
-            Ok(())
+        if self.batches.read {
+            return self.call(flash, HostPages::NONE, out, |object, flash, _| {
+                let method = object.getattr(intern!(object.py(), "read_pages"))?;
+                let answer = method.call1((flash, request.lpn.get(), request.pages))?;
+                Ok(Answer::Pages(pages_read(&method, &answer, request.pages)?))
+            });
+        }
+        // The pages of a request share one attachment to the interpreter.
+        Python::attach(|_| {
+            flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
+                self.call(flash, HostPages::NONE, &mut out[i..=i], |object, flash, _| {
+                    let method = object.getattr(intern!(object.py(), "read"))?;
+                    let answer = method.call1((flash, lpn.get()))?;
+                    Ok(Answer::Page(page_read(&method, &answer)?))
+                })
+            })
         })
     }
 
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         self.spares.admit()?;
-        flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
-            self.call(flash, Some((lpn, &data[i])), |object, flash, page| {
-                object.call_method1("write", (flash, lpn.get(), page)).map(nothing)
+        if self.batches.write {
+            return self.call(flash, HostPages::new(request.lpn, data), &mut [], |object, flash, in_hand| {
+                let pages = Bound::new(object.py(), PyPages::of_host(in_hand))?;
+                object.call_method1(intern!(object.py(), "write_pages"), (flash, request.lpn.get(), pages)).map(nothing)
+            });
+        }
+        Python::attach(|_| {
+            flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
+                self.call(flash, HostPages::new(lpn, &data[i..=i]), &mut [], |object, flash, in_hand| {
+                    let page = Bound::new(object.py(), PyPage::of_host(in_hand[0]))?;
+                    object.call_method1(intern!(object.py(), "write"), (flash, lpn.get(), page)).map(nothing)
+                })
             })
-            .map(drop)
         })
     }
 
     fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         self.spares.admit()?;
-        let pages = (request.lpn.get(), request.pages);
-        self.call(flash, None, |object, flash, _| object.call_method1("trim", (flash, pages.0, pages.1)).map(nothing))
-            .map(drop)
+        self.call(flash, HostPages::NONE, &mut [], |object, flash, _| {
+            object.call_method1("trim", (flash, request.lpn.get(), request.pages)).map(nothing)
+        })
     }
 
     fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         if self.spares.admit().is_err() {
             return Ok(());
         }
-        self.call(flash, None, |object, flash, _| object.call_method1("flush", (flash,)).map(nothing)).map(drop)
+        self.call(flash, HostPages::NONE, &mut [], |object, flash, _| {
+            object.call_method1("flush", (flash,)).map(nothing)
+        })
     }
 
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
         if self.spares.admit().is_err() {
             return Ok(());
         }
-        self.call(flash, None, |object, flash, _| object.call_method1("idle", (flash, budget.0)).map(nothing)).map(drop)
+        self.call(flash, HostPages::NONE, &mut [], |object, flash, _| {
+            object.call_method1("idle", (flash, budget.0)).map(nothing)
+        })
     }
 
     fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {

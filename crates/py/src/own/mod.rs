@@ -1,7 +1,9 @@
 //! Translation layers and policies written in Python: registered by their class, built for every
 //! shell.
 
+mod batch;
 mod classifier;
+mod device;
 mod eviction;
 mod flash;
 mod mapping;
@@ -20,7 +22,7 @@ use ftl::{ConfigError, Device, Entry, FlashPort, FtlError, Layout, Mapping, Reco
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use self::flash::FlashDevice;
+use self::device::FlashDevice;
 use self::mapping::{PythonFtl, in_words, interned};
 use crate::error::Failure;
 
@@ -149,6 +151,7 @@ fn forget_part(name: &str) -> bool {
 
 /// Adds classes and functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    device::register(module)?;
     flash::register(module)?;
     victims::register(module)?;
     classifier::register(module)?;

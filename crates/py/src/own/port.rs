@@ -1,9 +1,11 @@
 //! The flash port for the time of one call of a translation layer in Python, whatever the device.
 //!
 //! Data of the host never reach Python: a page in hand is a number by which the port finds it
-//! again. The port
-//! of the call in hand lies in a scoped variable of the thread, so a `Flash` that Python keeps
-//! beyond the call finds none and says so.
+//! again. The port of the call in hand lies in a scoped variable of the thread, so a `Flash` that
+//! Python keeps beyond the call finds none and says so.
+//!
+//! Batches do what the same operations do one after the other. Pages that are read or programmed in
+//! a batch start at the same moment, as the pages of a request do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +28,16 @@ pub(super) struct InHand {
     number: usize,
 }
 
-/// What a call may do to flash.
+/// A program of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Program {
+    pub(super) ppn: Ppn,
+    pub(super) label: Label,
+    pub(super) page: InHand,
+}
+
+/// What a call may do to flash. Batches count in `done` what they have done, whatever comes of
+/// them.
 pub(super) trait Port {
     fn read(&mut self, ppn: Ppn) -> Result<InHand, FtlError>;
     /// The bytes of the scheme's own in a page that has just been read or scanned.
@@ -35,6 +46,12 @@ pub(super) trait Port {
     fn program(&mut self, ppn: Ppn, label: Label, page: InHand) -> Result<bool, FtlError>;
     /// Copies a page under its label, or what says that it is lost if it cannot be read.
     fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), FtlError>;
+    /// Reads pages, where there are any; adds each to `done`.
+    fn read_many(&mut self, ppns: &[Option<Ppn>], done: &mut Vec<Option<InHand>>) -> Result<(), FtlError>;
+    /// Programs pages in hand, up to one of another call; false if there is such a one.
+    fn program_many(&mut self, programs: &[Program], done: &mut usize) -> Result<bool, FtlError>;
+    /// Copies pages, each to the page beside it.
+    fn copy_many(&mut self, copies: &[(Ppn, Ppn)], done: &mut usize) -> Result<(), FtlError>;
     fn program_bytes(&mut self, ppn: Ppn, label: Label, bytes: &[u8]) -> Result<(), FtlError>;
     fn erase(&mut self, pbn: Pbn) -> Result<(), FtlError>;
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FtlError>;
@@ -59,12 +76,36 @@ enum Held<D> {
     Read(Page<D>),
 }
 
+/// The pages in hand of a call.
+struct PagesInHand<D> {
+    /// The number of the call among all of the process.
+    call: u64,
+    pages: Vec<Held<D>>,
+}
+
+impl<D: Clone> PagesInHand<D> {
+    fn hold(&mut self, label: Label, page: Held<D>) -> InHand {
+        self.pages.push(page);
+        InHand { label, call: self.call, number: self.pages.len() - 1 }
+    }
+
+    fn held(&self, page: InHand) -> Option<&Held<D>> {
+        self.pages.get(page.number).filter(|_| page.call == self.call)
+    }
+
+    /// What to program; none of a page of another call.
+    fn content(&self, page: InHand) -> Option<Content<D>> {
+        Some(match self.held(page)? {
+            Held::New(data) => Content::New(data.clone()),
+            Held::Read(page) => Content::Copy(page.clone()),
+        })
+    }
+}
+
 /// The port during one call.
 pub(super) struct Call<'a, D: Device> {
     flash: &'a mut FlashPort<D>,
-    /// Its number among all calls of the process.
-    number: u64,
-    pages: Vec<Held<D::Data>>,
+    in_hand: PagesInHand<D::Data>,
     causes: Vec<Cause>,
     foregrounds: Vec<Foreground>,
     /// The last operation that failed, for the exception that Python raises of it.
@@ -76,11 +117,10 @@ pub(super) struct Call<'a, D: Device> {
 impl<'a, D: Device> Call<'a, D> {
     pub(super) fn new(flash: &'a mut FlashPort<D>) -> Self {
         static CALLS: AtomicU64 = AtomicU64::new(0);
-        let number = CALLS.fetch_add(1, Ordering::Relaxed);
+        let call = CALLS.fetch_add(1, Ordering::Relaxed);
         Self {
             flash,
-            number,
-            pages: Vec::new(),
+            in_hand: PagesInHand { call, pages: Vec::new() },
             causes: Vec::new(),
             foregrounds: Vec::new(),
             failed: None,
@@ -90,28 +130,12 @@ impl<'a, D: Device> Call<'a, D> {
 
     /// Takes a page of the host in hand.
     pub(super) fn take(&mut self, logical: u32, data: D::Data) -> InHand {
-        self.hold(Label::new(logical, Role::Data), Held::New(data))
-    }
-
-    fn hold(&mut self, label: Label, page: Held<D::Data>) -> InHand {
-        self.pages.push(page);
-        InHand { label, call: self.number, number: self.pages.len() - 1 }
-    }
-
-    /// What the tag of a page says, as far as it is known.
-    fn label(&self, ppn: Ppn) -> Label {
-        let device = self.flash.device();
-        let known = device.tag(ppn).map(Label::from);
-        known.unwrap_or_else(|| Label::new(device.peek(ppn).unwrap_or_default(), Role::Data))
-    }
-
-    fn held(&self, page: InHand) -> Option<&Held<D::Data>> {
-        self.pages.get(page.number).filter(|_| page.call == self.number)
+        self.in_hand.hold(Label::new(logical, Role::Data), Held::New(data))
     }
 
     /// What a page in hand holds; none of a page of another call.
     pub(super) fn data(&self, page: InHand) -> Option<D::Data> {
-        Some(match self.held(page)? {
+        Some(match self.in_hand.held(page)? {
             Held::New(data) => data.clone(),
             Held::Read(page) => page.data.clone(),
         })
@@ -124,20 +148,43 @@ impl<'a, D: Device> Call<'a, D> {
         operation: impl FnOnce(&mut FlashPort<D>) -> Result<(), FtlError>,
     ) -> Result<(), FtlError> {
         let is_named = !self.causes.is_empty();
-        self.operate(|flash| if is_named { operation(flash) } else { flash.with_cause(Cause::Mapping, operation) })
+        self.operate(|flash, _| if is_named { operation(flash) } else { flash.with_cause(Cause::Mapping, operation) })
     }
 
-    /// Does an operation under the cause in force.
-    fn operate<R>(&mut self, operation: impl FnOnce(&mut FlashPort<D>) -> Result<R, FtlError>) -> Result<R, FtlError> {
+    /// Does operations under the cause in force.
+    fn operate<R>(
+        &mut self,
+        operations: impl FnOnce(&mut FlashPort<D>, &mut PagesInHand<D::Data>) -> Result<R, FtlError>,
+    ) -> Result<R, FtlError> {
+        let Self { flash, in_hand, .. } = self;
         let result = match self.causes.last() {
-            Some(&cause) => self.flash.with_cause(cause, operation),
-            None => operation(self.flash),
+            Some(&cause) => flash.with_cause(cause, |flash| operations(flash, in_hand)),
+            None => operations(flash, in_hand),
         };
         if let Err(error) = &result {
             self.failed = Some(error.clone());
         }
         result
     }
+}
+
+/// What the tag of a page says, as far as it is known.
+fn label<D: Device>(flash: &FlashPort<D>, ppn: Ppn) -> Label {
+    let device = flash.device();
+    let known = device.tag(ppn).map(Label::from);
+    known.unwrap_or_else(|| Label::new(device.peek(ppn).unwrap_or_default(), Role::Data))
+}
+
+fn read<D: Device>(flash: &mut FlashPort<D>, in_hand: &mut PagesInHand<D::Data>, ppn: Ppn) -> Result<InHand, FtlError> {
+    let page = flash.read(ppn)?;
+    let label = Label { logical: page.logical, ..label(flash, ppn) };
+    Ok(in_hand.hold(label, Held::Read(page)))
+}
+
+fn copy<D: Device>(flash: &mut FlashPort<D>, from: Ppn, to: Ppn) -> Result<(), FtlError> {
+    let label = label(flash, from);
+    let (role, content) = flash.read_for_copy(from, label.role)?;
+    flash.put(to, Label { role, ..label }, content)
 }
 
 impl<D: Device> Drop for Call<'_, D> {
@@ -151,8 +198,7 @@ impl<D: Device> Drop for Call<'_, D> {
 
 impl<D: Device> Port for Call<'_, D> {
     fn read(&mut self, ppn: Ppn) -> Result<InHand, FtlError> {
-        let page = self.operate(|flash| flash.read(ppn))?;
-        Ok(self.hold(Label { logical: page.logical, ..self.label(ppn) }, Held::Read(page)))
+        self.operate(|flash, in_hand| read(flash, in_hand, ppn))
     }
 
     fn bytes(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
@@ -160,20 +206,43 @@ impl<D: Device> Port for Call<'_, D> {
     }
 
     fn program(&mut self, ppn: Ppn, label: Label, page: InHand) -> Result<bool, FtlError> {
-        let content = match self.held(page) {
-            Some(Held::New(data)) => Content::New(data.clone()),
-            Some(Held::Read(page)) => Content::Copy(page.clone()),
-            None => return Ok(false),
-        };
-        self.operate(|flash| flash.put(ppn, label, content))?;
+        let Some(content) = self.in_hand.content(page) else { return Ok(false) };
+        self.operate(|flash, _| flash.put(ppn, label, content))?;
         Ok(true)
     }
 
     fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), FtlError> {
-        let label = self.label(from);
-        self.operate(|flash| {
-            let (role, content) = flash.read_for_copy(from, label.role)?;
-            flash.put(to, Label { role, ..label }, content)
+        self.operate(|flash, _| copy(flash, from, to))
+    }
+
+    fn read_many(&mut self, ppns: &[Option<Ppn>], done: &mut Vec<Option<InHand>>) -> Result<(), FtlError> {
+        self.operate(|flash, in_hand| {
+            flash.in_parallel(ppns, |flash, ppn| {
+                done.push(ppn.map(|ppn| read(flash, in_hand, ppn)).transpose()?);
+                Ok(())
+            })
+        })
+    }
+
+    fn program_many(&mut self, programs: &[Program], done: &mut usize) -> Result<bool, FtlError> {
+        self.operate(|flash, in_hand| {
+            let known = programs.iter().map_while(|program| Some((program, in_hand.content(program.page)?)));
+            flash.in_parallel(known, |flash, (program, content)| {
+                flash.put(program.ppn, program.label, content)?;
+                *done += 1;
+                Ok::<_, FtlError>(())
+            })?;
+            Ok(*done == programs.len())
+        })
+    }
+
+    fn copy_many(&mut self, copies: &[(Ppn, Ppn)], done: &mut usize) -> Result<(), FtlError> {
+        self.operate(|flash, _| {
+            for &(from, to) in copies {
+                copy(flash, from, to)?;
+                *done += 1;
+            }
+            Ok(())
         })
     }
 
@@ -183,11 +252,11 @@ impl<D: Device> Port for Call<'_, D> {
 
     fn erase(&mut self, pbn: Pbn) -> Result<(), FtlError> {
         self.changed.push(pbn);
-        self.operate(|flash| flash.erase(pbn))
+        self.operate(|flash, _| flash.erase(pbn))
     }
 
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FtlError> {
-        let scan = self.operate(|flash| flash.scan(ppn))?;
+        let scan = self.operate(|flash, _| flash.scan(ppn))?;
         // What is programmed from now on must look newer than what recovery has seen.
         if let Scan::Programmed(tag) = scan {
             self.flash.continue_after(tag.seq);

@@ -11,6 +11,7 @@ use std::time::Duration;
 use ftl::api::named::PolicyKind;
 use ftl::{Candidate, ConfigError, PartKind, VictimPolicy};
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::mapping::{in_words, interned};
@@ -78,7 +79,7 @@ impl VictimPolicy for PythonVictims {
     fn scores(&self, candidates: &[Candidate]) -> Result<Vec<f64>, String> {
         Python::attach(|py| {
             let _watched = overdue::Watched::begin(py, self.budget);
-            let method = self.object.bind(py).getattr("score").map_err(|error| in_words(py, &error))?;
+            let method = self.object.bind(py).getattr(intern!(py, "score")).map_err(|error| in_words(py, &error))?;
             candidates.iter().map(|candidate| self.score(&method, candidate)).collect()
         })
     }

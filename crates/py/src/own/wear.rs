@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::scoped_thread_local;
 
-use super::flash::FlashDevice;
+use super::device::FlashDevice;
 use super::mapping::in_words;
 use super::policy::{Origins, PolicyClass, PolicyObject, entry};
 use crate::error::Failure;
