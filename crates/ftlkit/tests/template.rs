@@ -42,6 +42,10 @@ fn the_template_lists_compares_checks_and_tortures_its_ftl() {
     let labels: Vec<_> = compared.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(labels, ["run", "page", "hot-cold"], "{compared}");
 
+    let study = root().join("examples/my-ftl/study.toml");
+    let compared = printed(&my_ftl(&["compare", study.to_str().expect("a path in UTF-8")]), 0);
+    assert!(compared.lines().any(|line| line.starts_with("hot-cold")), "{compared}");
+
     let checked = printed(&my_ftl(&["check"]), 0);
     assert!(checked.contains("hot-cold: ") && checked.contains(" 0 failures"), "{checked}");
 

@@ -65,7 +65,7 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 ///         values: &Values,
 ///         flash: &mut FlashPort<D>,
 ///     ) -> Result<Self, RecoverError> {
-///         let mut recovered = Self::format(layout, values)?;
+///         let mut recovered = Self::format(&layout.in_use(), values)?;
 ///         for ppn in (0..layout.geometry.pages()).map(Ppn::new) {
 ///             let scan = flash.scan(ppn)?;
 ///             if scan != Scan::Erased {
@@ -89,9 +89,11 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 ///         out: &mut [D::Data],
 ///     ) -> Result<(), FtlError> {
 ///         for (i, lpn) in request.lpns() {
-///             if let Some(ppn) = self.map[lpn.index()] {
-///                 out[i] = flash.read(ppn)?.data;
-///             }
+///             // `out` arrives with anything in it, so each page of it is set.
+///             out[i] = match self.map[lpn.index()] {
+///                 Some(ppn) => flash.read(ppn)?.data,
+///                 None => D::Data::default(),
+///             };
 ///         }
 ///         Ok(())
 ///     }
@@ -159,13 +161,14 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 ///
 /// // The power is cut: all is found again.
 /// let mut append = Append::recover(&layout, &values, &mut flash)?;
-/// let mut out = [0; 2];
-/// append.read(&mut flash, &Request::new(Lpn::new(3), 2), &mut out)?;
-/// assert_eq!(out, [9, 8]);
+/// let mut out = [1; 3];
+/// append.read(&mut flash, &Request::new(Lpn::new(3), 3), &mut out)?;
+/// assert_eq!(out, [9, 8, 0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Mapping<D: Device>: Send {
-    /// Reads pages; pages never written or trimmed read as `D::Data::default()`.
+    /// Reads pages; pages never written or trimmed read as `D::Data::default()`. `out` arrives with
+    /// anything in it: set each page.
     fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError>;
 
     /// Writes pages. Acknowledged writes are durable unless the scheme buffers data and says so.
@@ -174,7 +177,8 @@ pub trait Mapping<D: Device>: Send {
     /// Forgets pages: they read as never written. Lasts from the next flush on.
     fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError>;
 
-    /// Makes everything acknowledged survive a power cut.
+    /// Makes everything acknowledged survive a power cut. Pages that the host did not write, such
+    /// as those that write trims down, are charged to [`Cause::Mapping`](crate::Cause::Mapping).
     fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError>;
 
     /// Tells of a request to come, so that a scheme can ask for the memory that it will touch.
@@ -278,7 +282,10 @@ pub trait Scheme: Sized {
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError>;
 
     /// Builds the scheme for a device that it has used before, from the tags alone, after any power
-    /// cut. May be cut itself at any operation and started again.
+    /// cut. May be cut itself at any operation and started again. A device that is used must not be
+    /// refused, however many of its blocks have failed: build on
+    /// [`layout.in_use()`](Layout::in_use), and come up read-only where a new device of its good
+    /// blocks would be too small.
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError>;
 }
 
