@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -160,11 +161,36 @@ def test_a_broken_rule_of_flash_is_told(simple: type[Ftl]) -> None:
     assert "a page is programmed only when erased" in message
 
 
-def test_what_is_left_out_is_said_where_it_is_missed() -> None:
-    class NoRecovery(fk.Ftl):
-        pass
+def test_what_is_left_out_is_said_where_it_is_missed(simple: type[Ftl]) -> None:
+    class NoRecovery(simple):  # type: ignore[misc, valid-type]
+        recover = fk.Ftl.recover
 
-    assert "NoRecovery has no method" in found(NoRecovery)
+    assert "NoRecovery has no method recover" in found(NoRecovery)
+
+
+def test_a_class_that_cannot_write_is_refused_at_once() -> None:
+    class NoWrite(fk.Ftl):
+        def read(self, flash: fk.Flash, lpn: int) -> None:
+            return None
+
+    with pytest.raises(
+        fk.UserError, match=r"NoWrite \(test_own_ftl\.py\) has no method write\(self, flash, lpn, page\)"
+    ):
+        fk.compare("fin1", [NoWrite], requests=20)
+
+
+def test_a_class_without_a_story_borrows_none() -> None:
+    class Silent(fk.Ftl):
+        def read(self, flash: fk.Flash, lpn: int) -> None:
+            return None
+
+        def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
+            raise ValueError("full")
+
+    registered_name(Silent)
+    [silent] = [scheme for scheme in fk.schemes() if scheme["name"] == "silent"]
+    assert "Derive from it" not in json.dumps(silent)
+    assert fk.forget(Silent)
 
 
 def test_nonsense_is_refused_and_named(simple: type[Ftl]) -> None:
@@ -248,6 +274,9 @@ def test_parameters_are_set_by_the_stack_and_checked() -> None:
             super().__init__(device)
             seen.append((window, eager, victim))
 
+        def read(self, flash: fk.Flash, lpn: int) -> None:
+            return None
+
         def write(self, flash: fk.Flash, lpn: int, page: fk.Page) -> None:
             raise ValueError("full")
 
@@ -267,6 +296,7 @@ def test_parameters_are_set_by_the_stack_and_checked() -> None:
         ("import ftlkit as fk\nclass Mine(fk.Ftl): pass", "Simple", "it has Mine"),
         ("def f(:", "Simple", "line 1: "),
         ("\n1 / 0", "Simple", "line 2: ZeroDivisionError"),
+        ("\nimport nowhere", "Simple", r"mine\.py, line 2: ModuleNotFoundError: No module named 'nowhere'"),
     ],
 )
 def test_a_file_that_has_no_such_class_is_refused(tmp_path: Path, text: str, name: str, words: str) -> None:
@@ -274,6 +304,23 @@ def test_a_file_that_has_no_such_class_is_refused(tmp_path: Path, text: str, nam
     path.write_text(text, encoding="utf-8")
     with pytest.raises(fk.UserError, match=words):
         fk.compare("fin1", f"{path}:{name}", requests=20)
+
+
+@pytest.mark.parametrize(
+    ("stack", "base", "words"),
+    [
+        ("{file}", "Ftl", r"name the class: .*mine\.py:Mine\."),
+        ("{file}:window=3", "Ftl", r"name the class: .*mine\.py:Mine\."),
+        ("page:victim={file}", "VictimPolicy", r"name the class: .*mine\.py:Mine\."),
+        ("page+{file}:ram=1MiB", "EvictionPolicy", r"name the class: .*mine\.py:Mine\."),
+        ("{file}", "VictimPolicy", r"has no class that derives from ftlkit\.Ftl\."),
+    ],
+)
+def test_a_file_without_a_class_is_told_its_classes(tmp_path: Path, stack: str, base: str, words: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"import ftlkit as fk\nclass Mine(fk.{base}): pass\n", encoding="utf-8")
+    with pytest.raises(fk.UserError, match=words):
+        fk.compare("fin1", stack.format(file=path), requests=20)
 
 
 def test_a_file_or_module_that_is_not_there_is_refused() -> None:

@@ -230,7 +230,7 @@ def test_a_buffer_that_raises_or_hangs_is_ended_with_its_line() -> None:
     class Missing(fk.EvictionPolicy):
         pass
 
-    with pytest.raises(fk.FtlBug, match="Missing has no method next_victim"):
+    with pytest.raises(fk.UserError, match=r"Missing \(test_own_parts\.py\) has no method next_victim\(self\)"):
         compared(buffered(Missing))
 
 

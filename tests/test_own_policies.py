@@ -157,7 +157,7 @@ def test_what_is_no_policy_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_built_in_is_refused() -> None:
-    class Greedy(fk.VictimPolicy):
+    class Greedy(Oldest):
         pass
 
     with pytest.raises(fk.UserError, match="victim = greedy: this name is built in"):

@@ -39,7 +39,7 @@ class Append(fk.Ftl):
         self.next += 1
 
 
-class Page(fk.Ftl):
+class Page(Append):
     """Has the name of a built-in one."""
 
 

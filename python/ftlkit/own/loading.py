@@ -22,6 +22,7 @@ from ftlkit.own.policies import (
     base_of,
     file_of,
     first_line,
+    own_story,
     registered_part,
     registered_policy,
 )
@@ -40,6 +41,13 @@ REFERENCE = re.compile(r"(?:(?P<file>[^:+,]+\.py):(?P<name>\w+)|(?P<module>[\w.]
 A setting of a built-in scheme has `=` where this has the end, `:` or `+`. Behind a module the class
 begins with a capital, so that `page:d` is a setting without a value.
 """
+
+
+FILE_ALONE = re.compile(r"(?:^|(?<=\+)|(?<==))[^:+,=]+\.py(?=$|[:+])")
+"""A file in a stack without a class of it."""
+
+MUST_HAVE = ("read", "write")
+"""The methods without which no FTL does anything."""
 
 
 def refuse_own(layers: Iterable[Json], what: str) -> None:
@@ -64,6 +72,11 @@ def registered_name(scheme: type) -> str:
         raise UserError(f"{scheme!r} is no FTL: derive your class from ftlkit.Ftl.")
     if scheme is Ftl:
         raise UserError("ftlkit.Ftl is what FTLs derive from: name a class of your own.")
+    for method in MUST_HAVE:
+        if getattr(scheme, method) is getattr(Ftl, method):
+            taken = inspect.signature(getattr(Ftl, method))
+            given = f"{method}({', '.join(taken.parameters)})"
+            raise UserError(f"{scheme.__name__} ({file_of(scheme)}) has no method {given}: an FTL needs it.")
     name = scheme.stack_name()
     parameters = [
         {
@@ -74,7 +87,7 @@ def registered_name(scheme: type) -> str:
         }
         for key, parameter in scheme.parameters.items()
     ]
-    story = f"# {name}: {first_line(scheme, 'an FTL in Python')}\n\n{inspect.getdoc(scheme) or ''}"
+    story = f"# {name}: {first_line(scheme, 'an FTL in Python')}\n\n{own_story(scheme)}"
     register_ftl(scheme, name, story, file_of(scheme), json.dumps(parameters))
     watchdog.start()
     return name
@@ -103,7 +116,11 @@ def resolved(stack: str) -> str:
     def part(reference: re.Match[str]) -> str:
         return registered_part(load(*_named(reference), *PARTS.values()))
 
-    return policies.PART.sub(part, policies.REFERENCE.sub(setting, stack))
+    stack = policies.PART.sub(part, policies.REFERENCE.sub(setting, stack))
+    alone = FILE_ALONE.search(stack)
+    if alone is not None:
+        raise UserError(_lacks_class(alone[0], stack[: alone.start()]))
+    return stack
 
 
 def names_own(stack: str) -> bool:
@@ -127,6 +144,17 @@ def settled(table: Mapping[str, object]) -> Json:
     return {"label": label, **left, **own, "name": name}
 
 
+def _lacks_class(home: str, before: str) -> str:
+    """Which class of a file is meant where the text only names the file."""
+    bases = (Ftl,) if not before else tuple(PARTS.values()) if before[-1] == "+" else tuple(policies.BASES.values())
+    module = _module(home, home)
+    known = [f"{home}:{name}" for name, value in vars(module).items() if _derives(value, bases, module)]
+    wanted = " or ".join(f"ftlkit.{base.__name__}" for base in bases)
+    if not known:
+        return f"{home}: has no class that derives from {wanted}."
+    return f"{home}: name the class: {' or '.join(known)}."
+
+
 def _named(reference: re.Match[str]) -> tuple[str, str]:
     return reference["file"] or reference["module"], reference["name"] or reference["cls"]
 
@@ -137,19 +165,7 @@ def load(home: str, cls: str, *bases: type[_Base]) -> type[_Base]:
     Raises `UserError` when it cannot be loaded.
     """
     wanted = " or ".join(f"ftlkit.{base.__name__}" for base in bases)
-    try:
-        module = _from_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
-    except UserError:
-        raise
-    except ModuleNotFoundError as error:
-        if error.name == home or home.startswith(f"{error.name}."):
-            raise UserError(
-                f"{home}:{cls}: there is no module {home}, and no file; write a path that ends in .py, such as "
-                f"./{home}.py:{cls}."
-            ) from None
-        raise UserError(f"{home}:{cls}: cannot be loaded: {error}") from error
-    except Exception as error:
-        raise UserError(f"{home}:{cls}: cannot be loaded: {raised_at(error)}") from error
+    module = _module(home, f"{home}:{cls}")
     scheme = getattr(module, cls, None)
     if scheme is None:
         known = [name for name, value in vars(module).items() if _derives(value, bases, module)]
@@ -159,6 +175,23 @@ def load(home: str, cls: str, *bases: type[_Base]) -> type[_Base]:
         raise UserError(f"{home}:{cls}: {cls} does not derive from {wanted}.")
     loaded: type[_Base] = scheme
     return loaded
+
+
+def _module(home: str, asked: str) -> ModuleType:
+    """The module of a file or of a name, of which `asked` is asked."""
+    try:
+        return _from_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
+    except UserError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name == home or home.startswith(f"{error.name}."):
+            raise UserError(
+                f"{asked}: there is no module {home}, and no file; write a path that ends in .py, such as "
+                f"./{home}.py{asked.removeprefix(home)}."
+            ) from None
+        raise UserError(f"{asked}: cannot be loaded: {raised_at(error)}") from error
+    except Exception as error:
+        raise UserError(f"{asked}: cannot be loaded: {raised_at(error)}") from error
 
 
 def _derives(value: object, bases: tuple[type, ...], module: ModuleType | None = None) -> bool:

@@ -206,6 +206,9 @@ class WearPolicy(Policy):
 BASES: dict[str, type[Policy]] = {"victim": VictimPolicy, "streams": WriteClassifier}
 """The parameters that take a class, and what it derives from."""
 
+ASKED = {"victim": "score", "streams": "stream"}
+"""The method that each of them needs."""
+
 PARTS: dict[str, type[EvictionPolicy | WearPolicy]] = {"wear_policy": WearPolicy, "buffer": EvictionPolicy}
 """The keys under which a table names the class of a part, and what it derives from."""
 
@@ -227,6 +230,7 @@ def registered_policy(policy: type, key: str) -> str:
     if not issubclass(policy, base) or policy is base:
         raise UserError(f"{key}: {policy.__name__} does not derive from ftlkit.{base.__name__}.")
     name = policy.stack_name()
+    _refuse_missing(policy, base, ASKED[key])
     if issubclass(policy, VictimPolicy):
         register_victims(policy, name, _origin(policy.score))
     elif issubclass(policy, WriteClassifier):
@@ -247,18 +251,27 @@ def registered_part(policy: type, key: str | None = None) -> str:
         raise UserError(f"{key or '+'}: {policy.__name__} does not derive from {known}.")
     name = policy.stack_name()
     base = WearPolicy if issubclass(policy, WearPolicy) else EvictionPolicy
+    if base is EvictionPolicy:
+        _refuse_missing(policy, base, "next_victim")
     methods = [method for method in vars(base) if not method.startswith("_") and callable(getattr(base, method))]
     own = [getattr(policy, method) for method in methods if _is_own(policy, base, method)]
     register = register_wear if base is WearPolicy else register_eviction
-    story = f"# {name}: {first_line(policy, 'a policy in Python')}\n\n{inspect.getdoc(policy) or ''}"
+    story = f"# {name}: {first_line(policy, 'a policy in Python')}\n\n{own_story(policy)}"
     register(policy, name, story, file_of(policy), {method.__name__: _origin(method) for method in own})
     watchdog.start()
     return name
 
 
+def _refuse_missing(policy: type, base: type, method: str) -> None:
+    """Raise a `UserError` for a class without the method that it is there for."""
+    if getattr(policy, method) is getattr(base, method):
+        taken = ", ".join(inspect.signature(getattr(base, method)).parameters)
+        raise UserError(f"{policy.__name__} ({file_of(policy)}) has no method {method}({taken}): it needs one.")
+
+
 def _is_own(policy: type, base: type, method: str) -> bool:
-    """Whether a class has a method of its own; what has no default is asked of each."""
-    return getattr(policy, method) is not getattr(base, method) or method == "next_victim"
+    """Whether a class has a method of its own."""
+    return getattr(policy, method) is not getattr(base, method)
 
 
 def forget(policy: type[Policy]) -> bool:
@@ -272,6 +285,11 @@ def forget(policy: type[Policy]) -> bool:
 def first_line(part: type, otherwise: str) -> str:
     """The first line of what a class says of itself."""
     return (part.__doc__ or otherwise).strip().splitlines()[0]
+
+
+def own_story(part: type) -> str:
+    """What a class says of itself; of a class that says nothing, nothing of what it derives from."""
+    return inspect.cleandoc(part.__doc__ or "")
 
 
 def file_of(part: type) -> str:
