@@ -153,6 +153,16 @@ def test_cautions_about_the_whole_study(change: dict[str, object], words: str) -
     assert words in of(sample.document(**change))
 
 
+def test_reads_of_an_ftl_in_python_that_nobody_checked_are_named() -> None:
+    document = sample.document()
+    document["runs"][0]["family"] = "python"
+    document["runs"][0]["proved"] = "this run"
+    assert "returned for reads" not in of(document)
+    document["runs"][0]["proved"] = None
+    label = document["runs"][0]["label"]
+    assert f"What {label} returned for reads was not checked, and wrong data may be fast." in of(document)
+
+
 def overload(document: Document, labels: list[str]) -> None:
     """Give every run a load, and let some not bear it."""
     for place, run in enumerate(document["runs"]):

@@ -34,6 +34,7 @@ STEADY = "--precondition steady, in a study run.precondition"
 FILL = "--precondition fill, in a study run.precondition"
 SLOWER = "--speedup below 1, in a study workload.speedup"
 CLOSED = "--loop closed, in a study host.loop"
+VERIFY = "--verify, in a study run.verify"
 MORE = "--requests, or --repeat to serve a trace again"
 """Next steps: the option that takes them, and the key of a study that says the same."""
 
@@ -55,6 +56,7 @@ def all_cautions(results: Outcome) -> list[Caution]:
     sentences = {
         "stopped": _cancelled(results),
         "worn_out": _worn_out(runs),
+        "unchecked": _unchecked(runs),
         "overloaded": _overload(results),
         "collections_not_reached": _unreached(results),
         "few_for_p99": _few_for_p99(runs),
@@ -101,6 +103,17 @@ def _worn_out(runs: list[Run]) -> str | None:
     if not worn:
         return None
     return f"The device wore out before the workload ended: {'; '.join(worn)}. Figures are of the requests before."
+
+
+def _unchecked(runs: list[Run]) -> str | None:
+    """FTLs in Python whose reads nobody compared: one that returns nothing is a fast one."""
+    unchecked = [run for run in runs if run["family"] == "python" and not run.get("proved")]
+    if not unchecked:
+        return None
+    return (
+        f"What {names(unchecked)} returned for reads was not checked, and wrong data may be fast. Compare every read "
+        f"with the last write ({VERIFY})."
+    )
 
 
 def _overload(results: Outcome) -> str | None:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ftlkit._util.lookup import several
-from ftlkit.report.cautions import CLOSED, FILL, MORE, SLOWER, STEADY, all_cautions
+from ftlkit.report.cautions import CLOSED, FILL, MORE, SLOWER, STEADY, VERIFY, all_cautions
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.noise import LITTLE
 from ftlkit.results.outcome import Outcome
@@ -33,6 +33,7 @@ NAMED = 3
 
 SUMMARIES = {
     "worn_out": "The device wore out before the workload ended, so figures are of the requests before",
+    "unchecked": f"What FTLs in Python returned for reads was not checked, and wrong data may be fast ({VERIFY})",
     "overloaded": "More requests arrive than are served, so response times measure the length of the trace. Lower the "
     f"load ({SLOWER}), or use a closed loop ({CLOSED})",
     "collections_not_reached": "The host wrote less than the device holds, and collecting copied hardly anything: its "
