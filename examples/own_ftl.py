@@ -1,6 +1,6 @@
 """A page map in Python: an FTL of your own in under 100 lines, which survives power cuts.
 
-ftlkit compare fin1 --ftl page,examples/own_ftl.py:Simple
+ftlkit compare fin1 --requests 20000 --addresses dense --ftl page,examples/own_ftl.py:Simple
 ftlkit torture --ftl examples/own_ftl.py:Simple --minutes 1
 """
 
