@@ -288,7 +288,7 @@ def first_line(part: type, otherwise: str) -> str:
 
 
 def own_story(part: type) -> str:
-    """What a class says of itself; of a class that says nothing, nothing of what it derives from."""
+    """What a class says of itself, and nothing of what it derives from."""
     return inspect.cleandoc(part.__doc__ or "")
 
 
