@@ -47,7 +47,7 @@ FILE_ALONE = re.compile(r"(?:^|(?<=\+)|(?<==))[^:+,=]+\.py(?=$|[:+])")
 """A file in a stack without a class of it."""
 
 MUST_HAVE = ("read", "write")
-"""The methods without which no FTL does anything."""
+"""The methods without which no FTL does anything; `read_pages` and `write_pages` take their place."""
 
 
 def refuse_own(layers: Iterable[Json], what: str) -> None:
@@ -73,7 +73,7 @@ def registered_name(scheme: type) -> str:
     if scheme is Ftl:
         raise UserError("ftlkit.Ftl is what FTLs derive from: name a class of your own.")
     for method in MUST_HAVE:
-        if getattr(scheme, method) is getattr(Ftl, method):
+        if getattr(scheme, method) is getattr(Ftl, method) and not hasattr(scheme, f"{method}_pages"):
             taken = inspect.signature(getattr(Ftl, method))
             given = f"{method}({', '.join(taken.parameters)})"
             raise UserError(f"{scheme.__name__} ({file_of(scheme)}) has no method {given}: an FTL needs it.")
