@@ -54,7 +54,12 @@ def test_the_report_draws_and_tells_classes(watched: fk.Results) -> None:
     chart = class_latency(watched)
     assert chart is not None
     names = {param["name"]: param["value"] for param in chart.to_dict()["params"]}
-    assert names == {"kind": "mapping_read", "part": "waiting"}
+    assert names == {"kind": "host reads", "part": "waiting"}
+    offered = next(param["bind"]["options"] for param in chart.to_dict()["params"] if param["name"] == "kind")
+    assert offered == ["host reads", "host writes", "mapping reads", "mapping writes"]
+    [rows] = chart.to_dict()["datasets"].values()
+    drawn = {row["label"] for row in rows if (row["class"], row["part"]) == ("host reads", "waiting")}
+    assert drawn == set(watched.labels), "a line for each run"
 
 
 def test_nothing_is_shown_of_what_was_not_asked_for(results: fk.Results) -> None:
@@ -70,6 +75,8 @@ def test_nothing_is_shown_of_what_was_not_asked_for(results: fk.Results) -> None
 
 def test_a_page_has_a_chart_a_run_with_the_operations_of_the_window(watched: fk.Results) -> None:
     html = timeline.page(watched)
+    layers = "page and dftl:cmt=4KiB over time, by channel and die"
+    assert f'<p class="sub">Flash operations of fin1: {layers}</p>' in html
     for index, run in enumerate(watched.document["runs"]):
         spec = json.loads(html.partition(f'id="spec-timeline-{index}">')[2].partition("</script>")[0])
         frame = watched.timeline.filter(pl.col("label") == run["label"])

@@ -101,6 +101,10 @@ def response_tail(results: Outcome) -> AnyChart | None:
     return sized(chart)
 
 
+CLASSES_IN_WORDS = {name: words if name == "other" else f"{words}s" for name, words in CLASSES.items()}
+"""What the choice of a class offers."""
+
+
 def class_latency(results: Outcome) -> AnyChart | None:
     """Share of a class's flash operations by how long they waited, or were served."""
     frame = results.class_cdf
@@ -111,8 +115,9 @@ def class_latency(results: Outcome) -> AnyChart | None:
     # A logarithmic axis has no zero: those who did not wait begin the curve at its left end.
     frame = frame.with_columns(pl.max_horizontal("time_ns", pl.lit(scaled["scale"]["domain"][0])).alias("drawn_ns"))
     present = frame["class"].unique(maintain_order=True).to_list()
-    classes = [name for name in CLASSES if name in present]
-    first = "mapping_read" if "mapping_read" in classes else classes[0]
+    classes = [words for name, words in CLASSES_IN_WORDS.items() if name in present]
+    first = CLASSES_IN_WORDS["host_read"] if "host_read" in present else classes[0]
+    frame = frame.with_columns(pl.col("class").replace(CLASSES_IN_WORDS))
     chosen = alt.param("kind", value=first, bind=alt.binding_radio(options=classes, name="operations: "))
     part = alt.param("part", value="waiting", bind=alt.binding_radio(options=["waiting", "service"], name="time: "))
     chart = (

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from ftlkit._native import UserError
 from ftlkit._util import units
+from ftlkit.report import facts
 from ftlkit.report.causes import cause_name
 from ftlkit.report.drawing import DURATION, AnyChart, sized
 from ftlkit.report.figures import page_spec, still
@@ -32,6 +33,8 @@ LANE = 22
 """Height of a lane in pixels."""
 FEW = 3000
 """Up to so many operations have a still picture and SVG; more are drawn on a canvas."""
+TIME_SIGNAL = "zoom_ready_ns"
+"""What Vega calls the stretch of time that is shown: the selection and the field of the first layer."""
 LONGEST = 8
 """Rows of the table of waits."""
 
@@ -63,16 +66,22 @@ def page(results: Outcome) -> str:
     drawn = [_drawn(results, run, window, f"timeline-{index}") for index, (run, window) in enumerate(windows)]
     seen = set(results.timeline["cause"].unique())
     return template("timeline.html.j2").render(
-        title=document["study"].get("name") or f"Timeline of {document['workload']['name']}",
+        title=document["study"].get("name") or f"Timeline of {facts.workload(document)}",
         document=document,
+        workload=facts.workload(document),
+        labels=_listed([run["label"] for run, _ in windows]),
+        time_signal=TIME_SIGNAL,
         runs=drawn,
         causes={cause: cause_name(cause) for cause in CAUSE_COLOURS if cause in seen},
         cause_colours=CAUSE_COLOURS,
         css=style(),
         script=own_script(),
         vega=drawing_script(),
-        units=units,
     )
+
+
+def _listed(labels: list[str]) -> str:
+    return " and ".join([", ".join(labels[:-1]), labels[-1]] if len(labels) > 1 else labels)
 
 
 def _drawn(results: Outcome, run: Run, window: TimelineFacts, name: str) -> Drawn:
@@ -151,7 +160,8 @@ def chart(results: Outcome, label: str, window: TimelineFacts) -> AnyChart:
     )
 
     def bars(lane: str, start: str, end: str, height: float, opacity: float) -> Any:  # noqa: ANN401 - altair's own
-        return base.mark_bar(clip=True, height={"band": height}, opacity=opacity).encode(
+        # Screen readers get the table of waits: a label for each of thousands of marks helps nobody.
+        return base.mark_bar(aria=False, clip=True, height={"band": height}, opacity=opacity).encode(
             x=alt.X(f"{start}:Q", title=None, scale=scale, axis=axis),
             x2=f"{end}:Q",
             y=alt.Y(f"{lane}:N", title=None, sort=lanes, scale=alt.Scale(domain=lanes), axis=lane_axis),

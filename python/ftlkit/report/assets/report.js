@@ -27,6 +27,31 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 
+// A timeline moves and zooms by buttons as by dragging: what it shows is a signal of its chart.
+function moveByButtons(plot, view) {
+  const buttons = plot.parentElement.querySelector(".moves");
+  const name = plot.dataset.time;
+  const [first, last] = view.scale("x").domain();
+  const shown = () => (view.signal(name)?.length ? view.signal(name) : [first, last]);
+  const move = (shift, zoom) => {
+    const [begin, end] = shown();
+    const width = Math.min(Math.max((end - begin) * zoom, 1000), last - first);
+    const middle = (begin + end) / 2 + shift * (end - begin);
+    const from = Math.min(Math.max(middle - width / 2, first), last - width);
+    view.signal(name, [from, from + width]).runAsync();
+  };
+  const say = () => {
+    const [begin, end] = shown().map((time) => `${(time / 1e6).toLocaleString("en", { maximumFractionDigits: 3 })} ms`);
+    buttons.querySelector("[role=status]").textContent = `${begin} to ${end}`;
+  };
+  buttons.addEventListener("click", ({ target }) => {
+    if (target.dataset.shift || target.dataset.zoom) move(Number(target.dataset.shift ?? 0), Number(target.dataset.zoom ?? 1));
+  });
+  view.addSignalListener(name, say);
+  say();
+  buttons.hidden = false;
+}
+
 // Charts: the still picture of each figure gives way to a live one that follows the page's width. Printing shows the
 // width of the paper, so the live ones are scaled by CSS there.
 for (const plot of document.querySelectorAll(".plot")) {
@@ -35,7 +60,10 @@ for (const plot of document.querySelectorAll(".plot")) {
   const width = plot.clientWidth;
   if (typeof vegaEmbed === "undefined" || !width) continue;
   vegaEmbed(plot, spec, { mode: "vega-lite", renderer: plot.dataset.renderer ?? "svg", actions: false, tooltip: { theme: "custom" } })
-    .then(() => plot.classList.add("live"))
+    .then(({ view }) => {
+      if (plot.dataset.time) moveByButtons(plot, view);
+      plot.classList.add("live");
+    })
     .catch((error) => {
       console.error(error);
       plot.replaceChildren(...still);
