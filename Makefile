@@ -52,7 +52,8 @@ docs: $(VENV)/native ## one page a scheme from the stories in the sources, colum
 api: ## what is public, as docs/api lists it; needs cargo-public-api and a nightly compiler
 	$(PYTHON) tools/public_api.py
 
-site: $(VENV)/native ## all pages as a site that needs no network: out/site/index.html
+site: $(VENV)/tools ## all pages as a site that needs no network: out/site/index.html
+	@$(BIN)/python -c 'import ftlkit._native' 2>/dev/null || $(MAKE) $(VENV)/native
 	$(BIN)/python tools/make_site.py out/site-pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open out/site/index.html in a browser."

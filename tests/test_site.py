@@ -96,3 +96,10 @@ def test_the_search_finds_a_page_without_a_network(chromium: Browser, site: Path
             "return [...document.querySelectorAll('.md-search-result__link')].map((link) => link.href)"
         )
     )
+
+
+def test_the_site_needs_a_module_and_no_release_build() -> None:
+    dry = ["make", "--dry-run", "site", f"VENV={sys.prefix}"]
+    done = subprocess.run(dry, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "tools/make_site.py" in done.stdout, done.stderr
+    assert "maturin" not in done.stdout
