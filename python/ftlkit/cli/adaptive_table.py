@@ -1,7 +1,11 @@
-"""Tables on a terminal in the widest form that fits: by row, by column, or in a list."""
+"""Tables on a terminal in the widest form that fits: by row, by column, or in a list.
+
+Names that are too long go on in the next line behind a part or setting, before a list is taken.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -38,51 +42,81 @@ class AdaptiveTable:
 
     def fitted(self, console: Console) -> RenderableType:
         """The table for a console's width."""
-        for form in (self._across(), self._down()):
+        for form in (self._across(), self._down(), self._across(console), self._down(console)):
             if all(_width(table, console) <= console.width for table in form):
                 return Group(*form)
-        return self._blocks()
+        return self._blocks(console.width)
 
     def _groups(self) -> Iterator[tuple[str, list[Row]]]:
         for group, rows in groupby(self.rows, key=lambda row: row.group):
             yield group, list(rows)
 
-    def _across(self) -> list[Table]:
-        """One table with a row for each thing."""
+    def _across(self, console: Console | None = None) -> list[Table]:
+        """One table with a row for each thing; its names folded where a console is given."""
+        if console is None:
+            return [self._rows([row.name for row in self.rows])]
+        room = console.width - _width(self._rows([""] * len(self.rows)), console)
+        return [self._rows([folded(row.name, room) for row in self.rows])]
+
+    def _rows(self, names: list[str]) -> Table:
         table = _table()
         for name in self.corner:
             if name:
                 table.add_column(name, no_wrap=True)
         for heading in self.headings:
             table.add_column(heading, justify="right", no_wrap=True)
+        named = iter(names)
         for group, rows in self._groups():
             for index, row in enumerate(rows):
-                first = [Text(group if index == 0 else "", style="bold"), Text(row.name)]
-                heads = first if self.corner[0] else [Text(row.name, style="bold")]
+                name = next(named)
+                first = [Text(group if index == 0 else "", style="bold"), Text(name)]
+                heads = first if self.corner[0] else [Text(name, style="bold")]
                 table.add_row(*heads, *_typed(row))
-        return [table]
+        return table
 
-    def _down(self) -> list[Table]:
-        """A table for each group, with a column for each of its things."""
+    def _down(self, console: Console | None = None) -> list[Table]:
+        """A table for each group with a column for each of its things, the names folded as above."""
         tables = []
         for group, rows in self._groups():
-            table = _table()
-            table.add_column(Text(group), no_wrap=True)
-            for row in rows:
-                table.add_column(Text(row.name), justify="right", no_wrap=True)
-            for index, heading in enumerate(self.headings):
-                table.add_row(heading, *(_typed(row)[index] for row in rows))
-            tables.append(table)
+            names = [row.name for row in rows]
+            if console is not None:
+                room = console.width - _width(self._columns(group, rows, [""] * len(rows)), console)
+                wide = [max(map(len, _typed(row)), default=0) + room // len(rows) for row in rows]
+                names = [folded(name, width) for name, width in zip(names, wide, strict=True)]
+            tables.append(self._columns(group, rows, names))
         return tables
 
-    def _blocks(self) -> Table:
-        """One thing below the other."""
-        table = Table.grid(padding=(0, 1))
+    def _columns(self, group: str, rows: list[Row], names: list[str]) -> Table:
+        table = _table()
+        table.add_column(Text(group), no_wrap=True)
+        for name in names:
+            table.add_column(Text(name), justify="right", no_wrap=True)
+        for index, heading in enumerate(self.headings):
+            table.add_row(heading, *(_typed(row)[index] for row in rows))
+        return table
+
+    def _blocks(self, width: int) -> Group:
+        """One thing below the other: its name in a line of its own, and the cells below it."""
+        parts: list[RenderableType] = []
         for row in self.rows:
-            table.add_row(Text(f"{row.group} {row.name}".strip(), style="bold"), "")
+            for line in folded(f"{row.group} {row.name}".strip(), width).split("\n"):
+                parts += [Text(line[place : place + width], style="bold") for place in range(0, len(line), width)]
+            table = Table.grid(padding=(0, 1))
             for heading, cell in zip(self.headings, _typed(row), strict=True):
                 table.add_row(f"  {heading}", cell)
-        return table
+            parts.append(table)
+        return Group(*parts)
+
+
+def folded(name: str, width: int) -> str:
+    """A name in lines of a width, where it can be: they end behind a part, a setting or a space."""
+    lines = [""]
+    for piece in re.findall(r"[^:+, ]*[:+, ]+|[^:+, ]+$", name):
+        # A mark before a name stays with it.
+        if len(lines[-1].strip()) > 1 and len(lines[-1]) + len(piece.rstrip()) > width:
+            lines.append("  ")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _table() -> Table:

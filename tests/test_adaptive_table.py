@@ -1,0 +1,50 @@
+"""Tables on a terminal: long stacks go on in the next line, and no name breaks within a setting."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from ftlkit.cli.adaptive_table import AdaptiveTable, Row, folded
+
+LONG = "* treeftl:load_before_write=false:ram=26MiB:victims=latte:write_misses=cache"
+STACKS = ["  page", "dftl:cmt=16KiB:cmt_policy=clock+dynamic+fifo:ram=1MiB", LONG]
+
+
+def printed(headings: list[str], names: list[str], width: int = 80) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    rows = [Row("", name, [f"{len(heading)}.5 ms" for heading in headings]) for name in names]
+    console.print(AdaptiveTable(("", "stack"), headings, rows).fitted(console))
+    text: str = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    return text.splitlines()
+
+
+def test_a_long_stack_stays_in_its_row_and_is_folded() -> None:
+    lines = printed(["RAM", "mean", "WA"], STACKS)
+    assert lines[0].split() == ["stack", "RAM", "mean", "WA"]
+    assert max(map(len, lines)) <= 80
+    row = next(place for place, line in enumerate(lines) if line.startswith("* treeftl:"))
+    assert lines[row].split()[-1] == "ms"
+    assert lines[row + 1].startswith("  victims=latte:")
+
+
+def test_long_stacks_over_many_figures_are_folded_in_the_head_of_their_columns() -> None:
+    headings = [f"heading {place}" for place in range(11)]
+    lines = printed(headings, STACKS[:2])
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[1] for line in lines if line.startswith("heading")] == [str(place) for place in range(11)]
+
+
+def test_in_a_list_a_name_has_a_line_of_its_own() -> None:
+    lines = [line.rstrip() for line in printed(["mean"] * 3, ["* an-unbreakable-name-of-a-stack"] * 2, width=30)]
+    assert lines[0] == "* an-unbreakable-name-of-a-stack"[:30]
+    assert lines[1:3] == ["ck", "  mean 4.5 ms"]
+
+
+@pytest.mark.parametrize("width", range(8, 80, 9))
+def test_a_folded_name_breaks_behind_parts_alone_and_keeps_its_letters(width: int) -> None:
+    lines = folded(LONG, width).split("\n")
+    assert "".join(lines).replace(" ", "") == LONG.replace(" ", "")
+    assert all(line[-1] in ":+" for line in lines[:-1])
