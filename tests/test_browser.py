@@ -216,6 +216,50 @@ def test_a_chart_answers_a_choice(chromium: Browser, pages: dict[str, Path]) -> 
     chromium.wait(f"return (() => {{ {marks} }})() !== {before!r}")
 
 
+def test_a_timeline_moves_and_zooms_by_buttons(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["timeline"])
+    assert chromium.run("return document.querySelectorAll('#timeline-0 .role-mark [aria-label]').length") == 0
+    assert chromium.texts("#timeline-0 [role=status]") == ["0 ms to 5 ms"]
+    marks = "[...document.querySelectorAll('#timeline-0 .role-mark path')].map((one) => one.outerHTML).join()"
+    chromium.run(f"window.before = {marks}")
+    for name, shown in (
+        ("Zoom in", "1.25 ms to 3.75 ms"),
+        ("Earlier", "0 ms to 2.5 ms"),
+        ("Later", "1.25 ms to 3.75 ms"),
+        ("Zoom out", "0 ms to 5 ms"),
+        ("Zoom in", "1.25 ms to 3.75 ms"),
+        ("Whole window", "0 ms to 5 ms"),
+        ("Zoom in", "1.25 ms to 3.75 ms"),
+    ):
+        button = f"//figure[@id='timeline-0']//button[.='{name}']"
+        chromium.driver.find_element(By.XPATH, button).send_keys(Keys.ENTER)
+        chromium.wait(f"return document.querySelector('#timeline-0 [role=status]').textContent === '{shown}'")
+    chromium.wait(f"return window.before !== {marks}")
+
+
+def test_the_waits_of_a_timeline_are_read_on_a_phone(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["timeline"], width=400)
+    heights = chromium.run("return [...document.querySelectorAll('.waits tbody tr')].map((row) => row.offsetHeight)")
+    assert 0 < max(heights) <= 120
+
+
+def test_options_are_never_broken_between_lines(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["report"], width=400)
+    for width in range(340, 430, 10):
+        chromium.resize(width)
+        broken = chromium.run(
+            "const walker = document.createTreeWalker(document.querySelector('#verdict'), NodeFilter.SHOW_TEXT);"
+            "const broken = []; let seen = 0;"
+            "while (walker.nextNode()) for (const found of walker.currentNode.data.matchAll(/--[a-z-]+/g)) {"
+            "  const range = document.createRange(); range.setStart(walker.currentNode, found.index);"
+            "  range.setEnd(walker.currentNode, found.index + found[0].length); seen += 1;"
+            "  if (range.getClientRects().length > 1) broken.push(found[0]);"
+            "}"
+            "return seen ? broken : ['no option was seen']"
+        )
+        assert broken == [], width
+
+
 def test_names_stay_text(chromium: Browser, pages: dict[str, Path]) -> None:
     chromium.open(pages["nasty"])
     assert chromium.run("return window.broken === undefined")

@@ -517,7 +517,7 @@ def test_a_report_has_table_charts_and_failures(call: Callable[..., Result], tmp
     result = call("sweep", *POINTS.split()[:3], *vary, "--requests", 1000, "--addresses", "dense", "--report", "r.html")
     assert result.exit_code == 0
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "6 of 6 points, 3 failed" in html
+    assert "6 points: 3 of 6 runs are done, 3 failed" in html
     assert html.count("<figure") == html.count("data-spec=") >= 2
     assert "device.spare = 1.5" in html
     assert "64KiB" in html
@@ -526,9 +526,11 @@ def test_a_report_has_table_charts_and_failures(call: Callable[..., Result], tmp
 
 def test_a_band_holds_the_noise_of_the_seeds(tmp_path: Path) -> None:
     from ftlkit.sweeps.charts import panels  # noqa: PLC0415 - the drawing libraries take a second to load
+    from ftlkit.sweeps.page import page  # noqa: PLC0415
     from ftlkit.sweeps.summary import groups  # noqa: PLC0415
 
     done = runs.run(plan(vary={"dftl.cmt": ["16KiB", "64KiB"]}, seeds=3), Store(tmp_path / "s", create=True), Local())
+    assert "3 points × 3 seeds: all 9 runs are done" in page(plan(vary={"dftl.cmt": ["16KiB", "64KiB"]}, seeds=3), done)
     drawn = {panel.name: panel for panel in panels(groups(done.rows), "dftl.cmt")}
     rows = [row for data in drawn["response_mean_ns-0"].spec["datasets"].values() for row in data]
     dftl = next(row for row in rows if (row["line"], row["x"]) == ("dftl", "16KiB"))

@@ -61,6 +61,13 @@ def is_level(mean: float, best: float) -> bool:
     return MEAN.text(mean) == MEAN.text(best) or mean < 1.001 * best
 
 
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_two_seeds_are_said_to_be_few(seeds: int) -> None:
+    rows = [row(label, 1e5, seed) for label in ("page", "dftl") for seed in range(seeds)]
+    few = [sentence for sentence in statements(rows).cautions if sentence.startswith("Two seeds give wide intervals")]
+    assert len(few) == (seeds == 2)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_every_superlative_of_a_sweep_holds(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - a test's numbers
@@ -150,5 +157,5 @@ def test_a_sweep_without_erases_says_so(call: Callable[..., Result], tmp_path: P
     text = " ".join(result.stdout.split())
     assert " On fin1 (slc-small) " in text
     assert f"All 2 points: {SUMMARIES['nothing_erased']}" in text
-    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    html = re.sub("</?(span|wbr)[^>]*>", "", (tmp_path / "r.html").read_text(encoding="utf-8"))
     assert html.index("Verdict") < html.index(SUMMARIES["nothing_erased"]) < html.index("<figure")

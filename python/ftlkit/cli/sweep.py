@@ -116,7 +116,8 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
         say(f"run again, since their files in {store} were damaged: {many}")
     missing = f", {done.points - len(done.rows)} not finished" if done.cancelled else ""
     failed = f", {len(done.failed)} failed" if done.failed else ""
-    say(f"{several(done.points, 'point')}: {done.reused} were in {store}{failed}{missing}")
+    what = "point" if plan.seeds == 1 else "run"
+    say(f"{several(done.points, what)}: {done.reused} were in {store}{failed}{missing}")
 
 
 def _report(plan: Plan, done: Sweep, path: Path | None, inputs: Sequence[str | Path | None]) -> None:

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from ftlkit.results.outcome import Outcome
 
 
+LONGEST_PART = 36
+"""Characters that stay together: on a phone a line has room for about so many."""
+
+
 def page(results: Outcome) -> str:
     """The report's HTML."""
     document = results.document
@@ -94,6 +98,7 @@ def template(name: str) -> jinja2.Template:
     )
     environment.filters["json_script"] = _json_script
     environment.filters["breakable"] = _breakable
+    environment.filters["unbroken"] = _unbroken
     return environment.from_string(_asset(name))
 
 
@@ -112,8 +117,28 @@ def _asset(name: str) -> str:
 
 
 def _breakable(name: str) -> Markup:
-    """A stack's name that may go on in the next line behind each part and setting."""
-    return Markup(re.sub("([:+])", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped just here
+    """A stack's name that may go on in the next line behind each part and setting, and only there."""
+    parts = re.findall(r"[^:+,\s]*[:+,\s]*", str(name))
+    spans = [
+        f'<span class="unbroken">{escape(part)}</span>' if len(part) <= LONGEST_PART else str(escape(part))
+        for part in parts
+        if part
+    ]
+    return Markup("<wbr>".join(spans))  # noqa: S704 - escaped just here
+
+
+_UNBROKEN = re.compile(r"--[a-z][a-z0-9-]*|[^\s()]+[:=+][^\s()]*[^\s().,;:]")
+"""Options, and stacks with settings."""
+
+
+def _unbroken(sentence: str) -> Markup:
+    """A sentence whose options and stacks go on in the next line only behind a part or setting."""
+    pieces: list[str] = []
+    end = 0
+    for found in _UNBROKEN.finditer(sentence):
+        pieces += [str(escape(sentence[end : found.start()])), str(_breakable(found[0]))]
+        end = found.end()
+    return Markup("".join([*pieces, str(escape(sentence[end:]))]))  # noqa: S704 - escaped just here
 
 
 def _json_script(value: object) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
+from ftlkit._util.lookup import several
 from ftlkit.report.page import drawing_script, own_script, style, template
 from ftlkit.results.store import named
 from ftlkit.study import toml
@@ -35,6 +36,8 @@ def page(plan: Plan, done: Sweep) -> str:
         title=plan.title,
         version=__version__,
         done=done,
+        extent=_extent(plan, done),
+        missing=_missing(plan, done),
         said=statements(done.rows),
         seeds=plan.seeds,
         names=_names(groups_of_rows, keys),
@@ -49,6 +52,23 @@ def page(plan: Plan, done: Sweep) -> str:
         script=own_script(),
         vega=drawing_script(),
     )
+
+
+def _extent(plan: Plan, done: Sweep) -> str:
+    """How many points there are, and how many of their runs are done."""
+    points = several(done.points // plan.seeds, "point")
+    runs = "all" if plan.seeds == 1 else f"all {done.points} runs"
+    if len(done.rows) < done.points or done.failed:
+        runs = f"{len(done.rows) - len(done.failed)} of {several(done.points, 'run')}"
+    seeds = f" × {plan.seeds} seeds" if plan.seeds > 1 else ""
+    failed = f", {len(done.failed)} failed" if done.failed else ""
+    return f"{points}{seeds}: {runs} {'is' if done.points == 1 else 'are'} done{failed}"
+
+
+def _missing(plan: Plan, done: Sweep) -> str:
+    """What a sweep that was stopped lacks."""
+    missing = several(done.points - len(done.rows), "point" if plan.seeds == 1 else "run")
+    return f"{missing} {'is' if missing.startswith('1 ') else 'are'} missing"
 
 
 def fragment(plan: Plan, done: Sweep) -> str:

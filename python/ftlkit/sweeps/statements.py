@@ -58,6 +58,10 @@ NO_RANKING = ("worn_out", "overloaded")
 """Cautions that exclude points from the ranking: other requests, or a growing queue."""
 
 
+FEW_SEEDS = 2
+"""Of so many values an interval at 95 % is 12.7 standard errors to either side, of three 4.3."""
+
+
 @dataclass(frozen=True)
 class Statements:
     """Sentences on a sweep."""
@@ -96,7 +100,7 @@ def statements(rows: Iterable[Json], *, without: Collection[str] = ()) -> Statem
     points = [_Point(group) for group in groups(rows)]
     places = [list(mine) for _, mine in groupby(sorted(points, key=_place), key=_place)]
     headline = [sentence for mine in places for sentence in _headline(mine)]
-    return Statements(headline, _cautions(points, without))
+    return Statements(headline, [*_cautions(points, without), *_few_seeds(points)])
 
 
 def _place(point: _Point) -> tuple[str, str]:
@@ -177,6 +181,13 @@ def _cautions(points: list[_Point], without: Collection[str]) -> list[str]:
         if mine and kind not in without:
             sentences.append(f"{_scope(mine, len(points))}: {summary}.")
     return sentences
+
+
+def _few_seeds(points: list[_Point]) -> list[str]:
+    """With two values the interval of a mean is often wider than the mean."""
+    if max((len(point.group.rows) for point in points), default=0) != FEW_SEEDS:
+        return []
+    return ["Two seeds give wide intervals: use three or more (--seeds)."]
 
 
 def _scope(points: list[_Point], total: int) -> str:
