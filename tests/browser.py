@@ -1,8 +1,9 @@
 """Chromium without a window: what a page writes to the console, requests, and shows.
 
 The picture of the report in docs/ is made by it, after `make demo`:
-`.venv/bin/python tests/browser.py out/report.html docs/report.png`. Those of other pages stand
-beside the commands that make them.
+`.venv/bin/python tests/browser.py out/report.html docs/report.png`. That of a timeline is made by
+`.venv/bin/python tests/browser.py timeline.html docs/timeline.png --height 900`, after the command
+of docs/gallery.md; docs/player.md has the command for its own.
 """
 
 from __future__ import annotations
@@ -135,8 +136,8 @@ def _draw() -> None:
     parser = argparse.ArgumentParser(description="Draw a picture of a page.")
     parser.add_argument("page", type=Path)
     parser.add_argument("picture", type=Path)
-    parser.add_argument("--width", type=int, default=960)
-    parser.add_argument("--height", type=int, default=1809)
+    parser.add_argument("--width", type=int, default=1200)
+    parser.add_argument("--height", type=int, default=1480)
     parser.add_argument("--script", default="", help="what the page does before")
     asked = parser.parse_args()
     shown = Browser()
