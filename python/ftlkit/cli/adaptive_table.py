@@ -75,7 +75,7 @@ class AdaptiveTable:
         return table
 
     def _down(self, console: Console | None = None) -> list[Table]:
-        """A table for each group with a column for each of its things, the names folded as above."""
+        """A table for each group, a column for each of its things; their names may be folded."""
         tables = []
         for group, rows in self._groups():
             names = [row.name for row in rows]

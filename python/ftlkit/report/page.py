@@ -117,7 +117,7 @@ def _asset(name: str) -> str:
 
 
 def _breakable(name: str) -> Markup:
-    """A stack's name that may go on in the next line behind each part and setting, and only there."""
+    """A stack's name that may go on in the next line behind a part or setting alone."""
     parts = re.findall(r"[^:+,\s]*[:+,\s]*", str(name))
     spans = [
         f'<span class="unbroken">{escape(part)}</span>' if len(part) <= LONGEST_PART else str(escape(part))

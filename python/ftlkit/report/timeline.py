@@ -34,7 +34,7 @@ LANE = 22
 FEW = 3000
 """Up to so many operations have a still picture and SVG; more are drawn on a canvas."""
 TIME_SIGNAL = "zoom_ready_ns"
-"""What Vega calls the stretch of time that is shown: the selection and the field of the first layer."""
+"""What Vega calls the time that is shown: the selection and the field of the first layer."""
 LONGEST = 8
 """Rows of the table of waits."""
 
@@ -160,7 +160,7 @@ def chart(results: Outcome, label: str, window: TimelineFacts) -> AnyChart:
     )
 
     def bars(lane: str, start: str, end: str, height: float, opacity: float) -> Any:  # noqa: ANN401 - altair's own
-        # Screen readers get the table of waits: a label for each of thousands of marks helps nobody.
+        # Screen readers get the table of waits: labels of thousands of marks help nobody.
         return base.mark_bar(aria=False, clip=True, height={"band": height}, opacity=opacity).encode(
             x=alt.X(f"{start}:Q", title=None, scale=scale, axis=axis),
             x2=f"{end}:Q",
