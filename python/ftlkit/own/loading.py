@@ -47,7 +47,7 @@ FILE_ALONE = re.compile(r"(?:^|(?<=\+)|(?<==))[^:+,=]+\.py(?=$|[:+])")
 """A file in a stack without a class of it."""
 
 MUST_HAVE = ("read", "write")
-"""The methods without which no FTL does anything; `read_pages` and `write_pages` take their place."""
+"""What no FTL does without; `read_pages` and `write_pages` take their place."""
 
 
 def refuse_own(layers: Iterable[Json], what: str) -> None:
