@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
 
 import ftlkit as fk
 from flash_replay import Replay
@@ -390,8 +391,8 @@ def test_collections_of_one_side_are_found_alone(chromium: Browser, pages: dict[
     show(chromium, 0, "bast")
     show(chromium, 1, FAST)
     first = "return player.schedule.momentOf(player.sides[{0}], player.sides[{0}].jobs[0].first)"
-    for side, name in enumerate(("left", "right")):
-        chromium.driver.find_element(By.ID, "stop-at").send_keys(name)
+    for side, name in enumerate(("left side", "right side")):
+        Select(chromium.driver.find_element(By.ID, "stop-at")).select_by_visible_text(name)
         chromium.run("player.step(-player.position); player.jump(1)")
         assert chromium.run("return player.position") == chromium.run(first.format(side)), name
     chromium.run("player.jump(-1)")

@@ -41,7 +41,7 @@ def page(results: Outcome) -> str:
     seen |= set(results.waiting["cause"])
     prepared = facts.preparation(document)
     return template("page.html.j2").render(
-        title=document["study"].get("name") or f"Translation layers on {document['workload']['name']}",
+        title=document["study"].get("name") or f"Translation layers on {facts.workload(document)}",
         document=document,
         verdict=verdict(results),
         results=tables.runs(results),
@@ -63,6 +63,7 @@ def page(results: Outcome) -> str:
         cause_colours=CAUSE_COLOURS,
         wear_stops=wear_charts.wear_stops(results),
         asked=facts.asked(results),
+        workload=facts.workload(document),
         device_line=facts.device_line(document),
         preparation=f"{prepared[0].upper()}{prepared[1:]}",
         downs=_downs(results),
