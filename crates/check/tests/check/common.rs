@@ -55,6 +55,11 @@ pub(crate) fn is_long() -> bool {
     std::env::var_os("FTLKIT_LONG").is_some()
 }
 
+/// One number for the long form of the suite, and one otherwise.
+pub(crate) fn by_form<N>(long: N, short: N) -> N {
+    if is_long() { long } else { short }
+}
+
 /// Whether one scheme alone was asked for, with `FTLKIT_SCHEME`.
 pub(crate) fn is_one_scheme() -> bool {
     std::env::var_os("FTLKIT_SCHEME").is_some()

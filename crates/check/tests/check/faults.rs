@@ -1,14 +1,16 @@
 //! Every registered scheme, several devices and workloads, on flash that fails in every way it can;
 //! promise 4 of `docs/conformance.md`, in the terms of `docs/fault-model.md`.
 //!
-//! `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests and faults than
-//! the usual ones.
+//! Of failures at random every third case is tried, of single ones every seventh, and all with
+//! `FTLKIT_LONG`. `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests
+//! and faults than the usual ones.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::common::by_form;
 use check::case::variants::Subject;
 use check::inject::failing_flash::{Rates, cases};
 use check::{Case, Failure, FaultRun, FaultRunReport, Pattern, run_with_faults};
@@ -111,7 +113,7 @@ fn one_fault_each(stack: &Stack, op: FlashOp, fault: Fault, step: usize) -> Vec<
     for case in cases(stack, &PATTERNS[..5], 60, seed()) {
         let calm = run_with_faults(&case, &FaultRun { records: true, ..FaultRun::default() })
             .unwrap_or_else(|failure| panic!("{failure}"));
-        let step = step * crate::common::one_in(stack) * if crate::common::is_long() { 1 } else { 3 };
+        let step = step * crate::common::one_in(stack) * by_form(1, 7);
         let which = (0..).zip(&calm.operations).filter(|&(_, &asked)| asked == op).step_by(step);
         runs.extend(which.map(|(operation, _)| {
             let plan = FaultPlan { at: BTreeMap::from([(operation, fault)]) };
@@ -122,14 +124,15 @@ fn one_fault_each(stack: &Stack, op: FlashOp, fault: Fault, step: usize) -> Vec<
 }
 
 fn at_rates(stack: &Stack, requests: u32, rates: &[Rates]) -> Vec<(Case, FaultRun)> {
-    let mut runs = Vec::new();
-    for (i, case) in (0..).zip(cases(stack, &PATTERNS, requests, seed())) {
-        for (j, rates) in (0..).zip(rates) {
-            let plan = rates.plan(seed() ^ (i << 32) ^ (j << 16));
-            runs.push((case.clone(), FaultRun { plan, ..FaultRun::default() }));
-        }
-    }
-    runs
+    let cases = cases(stack, &PATTERNS, requests, seed());
+    let chosen = (0..cases.len()).step_by(by_form(1, 3));
+    chosen.flat_map(|i| (0..rates.len()).map(move |j| (i, j))).map(|which| at_rate(&cases, rates, which)).collect()
+}
+
+/// The case and the rates of these numbers, as a run.
+fn at_rate(cases: &[Case], rates: &[Rates], (i, j): (usize, usize)) -> (Case, FaultRun) {
+    let plan = rates[j].plan(seed() ^ ((i as u64) << 32) ^ ((j as u64) << 16));
+    (cases[i].clone(), FaultRun { plan, ..FaultRun::default() })
 }
 
 #[test]
@@ -235,17 +238,22 @@ fn the_power_is_cut_while_blocks_fail() {
 }
 
 /// Every value of every parameter, the others at their defaults: failures at random, with and
-/// without power cuts.
+/// without power cuts. One run for each value, another in turn; with `FTLKIT_LONG` every ninth.
 #[test]
 fn blocks_fail_with_every_setting() {
-    let failures_only = Rates { program: 60, erase: 30, ..Rates::default() };
-    let with_cuts = Rates { cut: 80, program: 200, erase: 60, ..Rates::default() };
+    let rates = [
+        Rates { program: 60, erase: 30, ..Rates::default() },
+        Rates { cut: 80, program: 200, erase: 60, ..Rates::default() },
+    ];
+    let settings =
+        crate::common::subjects().into_iter().flat_map(|subject| subject.one_at_a_time().into_iter().skip(1));
     let mut failures = 0;
-    for stack in crate::common::subjects().iter().flat_map(|subject| subject.one_at_a_time().into_iter().skip(1)) {
-        let runs: Vec<_> = at_rates(&stack, 120, &[failures_only, with_cuts])
-            .into_iter()
-            .step_by(if crate::common::is_long() { 9 } else { 97 })
-            .collect();
+    for (turn, stack) in settings.enumerate() {
+        let cases = cases(&stack, &PATTERNS, 120, seed());
+        let all = cases.len() * rates.len();
+        let first = if crate::common::is_long() || all == 0 { 0 } else { turn % all };
+        let chosen = (first..all).step_by(by_form(9, all.max(1)));
+        let runs: Vec<_> = chosen.map(|at| at_rate(&cases, &rates, (at / rates.len(), at % rates.len()))).collect();
         if !runs.is_empty() {
             failures += endure_all(&format!("{stack}, blocks fail"), &runs).1;
         }

@@ -15,5 +15,6 @@ mod policies;
 mod power_cuts;
 mod random;
 mod shared_ram;
+mod shrink;
 mod torture;
 mod wear;

@@ -15,11 +15,9 @@ use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::prop_oneof;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 
-/// Lists tried for each scheme; with `FTLKIT_LONG` twice as many.
-const LISTS: u32 = 1_500;
-
+/// Lists tried for each scheme.
 fn lists() -> u32 {
-    if crate::common::is_long() { 2 * LISTS } else { LISTS }
+    crate::common::by_form(3_000, 300)
 }
 
 /// An operation on a device of unknown size: parts of 65 536, to be scaled.

@@ -2,6 +2,7 @@
 //! every request: alone, under wear policies that move blocks, and with every setting that decides
 //! what leaves.
 
+use crate::common::by_form;
 use check::case::variants::Subject;
 use check::inject::failing_flash::{self, Rates};
 use check::torture::campaign::Campaign;
@@ -35,7 +36,7 @@ fn stacks() -> impl Iterator<Item = Stack> {
 fn little_ram_breaks_no_promise() {
     for stack in stacks() {
         let subject = Subject::keeping(stack.clone()).expect("parts that go together");
-        let cases: Vec<_> = Campaign::of(subject, SEED).defaults().cases.into_iter().step_by(7).collect();
+        let cases: Vec<_> = Campaign::of(subject, SEED).defaults().cases.into_iter().step_by(by_form(7, 29)).collect();
         assert!(cases.len() > 10, "{stack}: {} cases", cases.len());
         for case in &cases {
             run_case(case).unwrap_or_else(|failure| panic!("{failure}"));
@@ -47,7 +48,7 @@ fn little_ram_breaks_no_promise() {
 fn a_power_cut_takes_what_was_not_flushed_and_nothing_else() {
     let seldom = Effort { first: 3, during_recovery: 200, after_recovery: 400 };
     for stack in stacks() {
-        for (case, _) in power_cuts::cases(&stack, SEED).into_iter().step_by(5) {
+        for (case, _) in power_cuts::cases(&stack, SEED).into_iter().step_by(by_form(5, 11)) {
             explore(&case, seldom).unwrap_or_else(|failure| panic!("{failure}"));
         }
     }

@@ -17,7 +17,7 @@ const PAGE: usize = 512;
 const ROUNDS: u32 = 800;
 /// Of the moments between two writes one in so many is tried, for time's sake; no power of two, so
 /// that every kind of moment is.
-const ONE_IN: usize = 37;
+const ONE_IN: usize = 97;
 
 /// The writes so far, and what had been answered when each number of them was done.
 fn written(drive: &LiveDrive) -> usize {
