@@ -22,7 +22,7 @@ import conftest
 import ftlkit as fk
 from ftlkit import _native, study
 from ftlkit._util.native_call import TimeIsUp, watched
-from ftlkit._util.progress import Silent
+from ftlkit._util.progress import BUDGET, Silent
 from ftlkit.advice import choice, measure, phrasing, prefixes, space
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock, process_began_s
@@ -839,7 +839,7 @@ def test_progress_counts_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
         watcher.show([("points", 3, 8)])
     with Clock(None, 90.0).counting(Shown)() as watcher:
         watcher.show([("points", 3, 8)])
-    assert shown == [[("seconds of the budget", 10, 60)], [("points", 3, 8)]]
+    assert shown == [[(BUDGET, 10, 60)], [("points", 3, 8)]]
 
 
 def test_work_that_takes_too_long_is_stopped() -> None:

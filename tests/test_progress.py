@@ -38,6 +38,21 @@ def test_lines_tell_share_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) ->
     assert text == "page: 51.0 % of 100,000, 5.00 k/s, 9.80 s left; dftl: done\n"
 
 
+def test_of_a_budget_the_seconds_that_are_used_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    out = io.StringIO()
+    lines = Lines(Console(file=out, width=100))
+    for spent_s in (3, 43):
+        now[0] += progress.LINE_EVERY_S
+        lines.show([(progress.BUDGET, spent_s, 300)])
+    assert out.getvalue().splitlines() == ["3 of 300 s used", "43 of 300 s used"]
+    bars = Bars(Console(file=out, width=100, force_terminal=True))
+    with bars:
+        bars.show([(progress.BUDGET, 43, 300)])
+    assert "43 of 300 s used" in out.getvalue()[40:]
+
+
 @pytest.mark.parametrize("width", [40, 100])
 def test_bars_show_every_run_and_nothing_else_remains(width: int) -> None:
     out = io.StringIO()

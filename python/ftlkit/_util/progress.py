@@ -31,6 +31,8 @@ SURVEY = "workload"
 PRECONDITION = " (precondition)"
 LINE_EVERY_S = 5.0
 NARROW_COLUMNS = 72
+BUDGET = "budget"
+"""The label of seconds that are spent of a budget: neither a rate nor what is left is news."""
 
 
 class Watcher(Protocol):
@@ -92,7 +94,14 @@ class _Rate(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         """The column's text."""
-        return Text(_pace_text(task.completed, task.total or 0, task.fields["pace"]), style="progress.data.speed")
+        spent = _spent(task.completed, task.total or 0) if task.description == BUDGET else ""
+        text = spent or _pace_text(task.completed, task.total or 0, task.fields["pace"])
+        return Text(text, style="progress.data.speed")
+
+
+def _spent(done: float, total: float) -> str:
+    """What is spent of a budget."""
+    return f"{units.count(done)} of {units.count(total)} s used"
 
 
 def _pace_text(done: float, total: float, pace: _Pace) -> str:
@@ -186,6 +195,8 @@ class Lines(Silent):
 
 
 def _line(label: str, done: int, total: int, pace: _Pace) -> str:
+    if label == BUDGET:
+        return _spent(done, total)
     if total and done >= total:
         return f"{label}: done"
     amount = f"{units.share(done / total)} of {units.count(total)}" if total else units.count(done)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit._util.native_call import TimeIsUp
+from ftlkit._util.progress import BUDGET
 from ftlkit._util.units import typed
 from ftlkit.advice.choice import LEAST, halve, ranking
 from ftlkit.advice.measure import wall_s
@@ -220,7 +221,7 @@ class _Spent:
         """Show the time."""
         budget_s = max(1, round(self._budget_s))
         spent_s = min(int(time.monotonic() - self._begun_s), budget_s)
-        self._watcher.show([("seconds of the budget", spent_s, budget_s)])
+        self._watcher.show([(BUDGET, spent_s, budget_s)])
 
     def stopping(self) -> None:
         """Say that the work was asked to stop."""
