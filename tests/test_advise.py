@@ -575,6 +575,7 @@ def test_the_command_gives_the_same_figures(given: Given, call: Callable[..., Re
     typed = shlex.split(given.document["command"])
     assert typed[0] == "ftlkit"
     assert given.document["command"] in given.result.stdout
+    assert f"Runs are kept in {given.folder / 'store'}" in " ".join(given.result.stderr.split())
     result = call(*typed[1:], "--store", tmp_path / "again")
     assert result.exit_code == 0, result.output
     again = {group.label: group for group in groups(Store(tmp_path / "again").rows())}

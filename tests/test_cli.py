@@ -320,7 +320,9 @@ def test_the_example_of_a_sweep_can_be_run(call: Callable[..., Result], tmp_path
     """As it stands, but for fewer requests."""
     text = (EXAMPLES / "sweep.toml").read_text().replace("requests = 100_000", "requests = 100")
     (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")
-    assert "54 points: 0 were in ftlkit-results" in call("sweep", "sweep.toml").stderr
+    told = call("sweep", "sweep.toml").stderr
+    assert "54 points: 0 were in ftlkit-results" in told
+    assert "Runs are kept in ftlkit-results, and found again there (--store)." in told
 
 
 def test_all_examples_are_tested() -> None:

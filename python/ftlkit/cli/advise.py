@@ -19,7 +19,7 @@ from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
 from ftlkit.api.advise import Advice
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
-from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
+from ftlkit.cli.shell import ERR, INTERRUPTED, say, say_kept, screen
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import DEFAULT, files
 
@@ -128,6 +128,7 @@ def advise(
 
     answer = answered(query, store, threads, clock, lambda: watcher(ERR), say)
     show(answer, screen(json))
+    say_kept(store)
     if json is not None:
         write(json, Advice(answer).written(), inputs)
         if json != STANDARD_OUTPUT:

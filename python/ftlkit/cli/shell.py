@@ -140,6 +140,11 @@ def say(message: str) -> None:
     ERR.print(message, markup=False, highlight=False, soft_wrap=not ERR.is_terminal)
 
 
+def say_kept(store: Path) -> None:
+    """Say where runs are kept."""
+    say(f"Runs are kept in {store}, and found again there (--store).")
+
+
 class Later(TyperCommand):
     """A name and a line of help; whatever else is asked of it, the command itself answers."""
 

@@ -16,7 +16,7 @@ from ftlkit._util.progress import watcher
 from ftlkit.api.sweep import planned, swept
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
-from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
+from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say, say_kept
 from ftlkit.results.store import DEFAULT, files, named
 from ftlkit.sweeps.executors import LOCAL
 from ftlkit.sweeps.intro import facts
@@ -118,6 +118,7 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
     failed = f", {len(done.failed)} failed" if done.failed else ""
     what = "point" if plan.seeds == 1 else "run"
     say(f"{several(done.points, what)}: {done.reused} were in {store}{failed}{missing}")
+    say_kept(store)
 
 
 def _report(plan: Plan, done: Sweep, path: Path | None, inputs: Sequence[str | Path | None]) -> None:
