@@ -20,7 +20,7 @@ from ftlkit.advice import phrasing, search_result
 from ftlkit.advice.answer import answer
 from ftlkit.advice.document import document
 from ftlkit.advice.measure import Measured, Runner
-from ftlkit.advice.page import page
+from ftlkit.advice.page import ADVISED, page, panels
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import search_stacks
 from ftlkit.advice.search_result import Rung, SearchResult, is_of
@@ -667,6 +667,11 @@ def test_why_stacks_failed_is_printed(tmp_path: Path) -> None:
 
 
 def test_seeds_that_make_no_difference_are_not_run(tmp_path: Path) -> None:
+    # Points are drawn in the legend as in the charts; the advised one is so in each.
+    assert 'class="block"' not in html
+    charts = panels(advice)
+    assert all(ADVISED in chart.lines for chart in charts)
+    assert html.count('fill="none" stroke=') >= len(charts)
     """Nothing is drawn of a recorded trace, but for blocks that are chosen by chance."""
     trace, drawing = write_msr(tmp_path / "t.csv", 12_000), "page:victim=random"
     query, store = Query(str(trace), seeds=4), Store(tmp_path / "store", create=True)

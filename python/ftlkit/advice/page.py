@@ -42,6 +42,7 @@ def page(answer: Answer) -> str:
         figures=panels(answer),
         limit=LIMIT,
         prefixes=search_result.rungs(result),
+        advised=ADVISED,
         prefix_headings=search_result.HEADINGS,
         fates=search_result.fates(query, result),
         failures=confidence.failures(result),
@@ -113,7 +114,8 @@ def panels(answer: Answer) -> list[Panel]:
     rung = answer.result.rungs[0]
     metric = answer.query.response
     rows = [
-        _row(measured.stack, measured.mean("ram_bytes"), phrasing.of(metric, measured)) | {"kind": BEATEN, "on": False}
+        _row(measured.stack, measured.mean("ram_bytes"), phrasing.of(metric, measured))
+        | {"kind": ADVISED if measured.stack == answer.advised.stack else BEATEN, "on": False}
         for measured in rung.tried.values()
         if measured.mean(metric) is not None
     ]
@@ -121,7 +123,7 @@ def panels(answer: Answer) -> list[Panel]:
     for row in sorted(rows, key=lambda row: (row["ram"], row["value"])):
         if row["value"] < best:
             best = row["value"]
-            row |= {"kind": FRONT, "on": True}
+            row |= {"kind": FRONT if row["kind"] == BEATEN else row["kind"], "on": True}
     panels.append(
         _panel(
             answer,

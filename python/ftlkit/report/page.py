@@ -100,6 +100,7 @@ def template(name: str) -> jinja2.Template:
     environment.filters["json_script"] = _json_script
     environment.filters["breakable"] = _breakable
     environment.filters["unbroken"] = _unbroken
+    environment.filters["coded"] = _coded
     return environment.from_string(_asset(name))
 
 
@@ -140,6 +141,11 @@ def _unbroken(sentence: str) -> Markup:
         pieces += [str(escape(sentence[end : found.start()])), str(_breakable(found[0]))]
         end = found.end()
     return Markup("".join([*pieces, str(escape(sentence[end:]))]))  # noqa: S704 - escaped just here
+
+
+def _coded(sentence: str) -> Markup:
+    """A sentence whose commands stand between backquotes."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(sentence))))  # noqa: S704 - escaped just here
 
 
 def _json_script(value: object) -> Markup:
