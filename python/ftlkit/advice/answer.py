@@ -299,7 +299,7 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
     if not is_refuted:
         more = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with {units.size(chosen.mean('ram_bytes'))}"
         compared = phrasing.against(metric, chosen, best, best.stack)
-        start = f"The search had chosen {chosen.stack}, whose RAM buys nothing on either part: {more}"
+        start = f"The search had chosen {chosen.stack}, whose {buys} nothing on either part: {more}"
         return [f"{start}{compared and f', {compared}'}."]
     against = phrasing.against(metric, chosen, best, best.stack)
     ram = units.size(chosen.mean("ram_bytes"))
@@ -307,6 +307,7 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
     return [f"The search had chosen {chosen.stack}, which the held-out part refutes: there its {its}."]
 
 
+        buys = "RAM buys" if (best.mean("ram_bytes") or 0.0) < (chosen.mean("ram_bytes") or 0.0) else "settings buy"
 def _besides(
     query: Query,
     best: Measured,

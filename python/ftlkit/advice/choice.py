@@ -5,6 +5,7 @@ Advised is the best for the goal of those measured on the whole searched part.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -37,16 +38,11 @@ NEAR = 0.05
 def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = None) -> Halved:
     """Choose those that go on: at most one in `SHARE`, or `most`.
 
-    Of equals the one with the shortest text stays.
+    Of equals the simplest stays: what costs and takes no less than one that names fewer settings.
     """
     if most is None:
         most = max(LEAST, -(-len(points) // SHARE))
-    equals: dict[tuple[float, ...], Point] = {}
-    for point in sorted(points, key=lambda point: len(point.stack)):
-        equals.setdefault((point.ram, *(point.costs.get(metric, -1.0) for metric in metrics)), point)
-    single = {point.stack for point in equals.values()}
-    doubled = {point.stack: 1.0 for point in points if point.stack not in single}
-    points = [point for point in points if point.stack in single]
+    points, doubled = _without_equals(points, metrics)
     fronts = {metric: front(points, metric) for metric in metrics}
     best = {point.stack: point for points_of_front in fronts.values() for point in points_of_front}
     thinned = _thinned(fronts, most)
@@ -58,8 +54,39 @@ def halve(points: Sequence[Point], metrics: Sequence[str], most: int | None = No
     rest = sorted((other for other in points if other.stack in near), key=lambda point: near[point.stack])
     going = [point for point in rest if near[point.stack] <= MARGIN][: max(0, most - len(thinned))]
     gone = {point.stack for point in (*thinned, *going)}
-    beaten = doubled | {stack: far for stack, far in near.items() if stack not in gone}
+    beaten = dict.fromkeys(doubled, 1.0) | {stack: far for stack, far in near.items() if stack not in gone}
     return Halved([*thinned, *going], beaten, [stack for stack in best if stack not in gone])
+
+
+def _without_equals(points: Sequence[Point], metrics: Sequence[str]) -> tuple[list[Point], list[str]]:
+    """The points without those that are equal to a simpler one; and the stacks that are left out.
+
+    Equal is what takes as much RAM and costs as much, within `NOTHING`; of as simple ones only what
+    is the same. The simplest names the fewest settings, and of these has the shortest text.
+    """
+    by_ram: dict[int, list[Point]] = {}
+    left_out: set[str] = set()
+    for point in sorted(points, key=lambda point: (named_settings(point.stack), len(point.stack))):
+        # Whatever is equal lies at most one place away.
+        place = round(math.log(max(point.ram, 1.0)) / math.log(NOTHING))
+        near = [simpler for other in (place - 1, place, place + 1) for simpler in by_ram.get(other, ())]
+        if any(_is_no_better(point, simpler, metrics) for simpler in near):
+            left_out.add(point.stack)
+        else:
+            by_ram.setdefault(place, []).append(point)
+    return [point for point in points if point.stack not in left_out], sorted(left_out)
+
+
+def _is_no_better(point: Point, simpler: Point, metrics: Sequence[str]) -> bool:
+    """Whether a point is equal to a simpler one, or to one as simple in each digit."""
+    slack = NOTHING if named_settings(simpler.stack) < named_settings(point.stack) else 1.0
+    pairs = [(simpler.ram, point.ram)]
+    for metric in metrics:
+        if (metric in simpler.costs) != (metric in point.costs):
+            return False
+        if metric in point.costs:
+            pairs.append((simpler.costs[metric], point.costs[metric]))
+    return all(its <= slack * mine and (slack > 1 or its == mine) for its, mine in pairs)
 
 
 def with_more(halved: Halved, more: Sequence[Point]) -> Halved:
@@ -138,6 +165,8 @@ def _without(places: list[_Place], stack: str) -> list[_Place]:
 def ranked(points: Sequence[Point], query: Query, slack: float | None = None) -> list[Point]:
     """The stacks with a figure for the goal, best first; of those as good that with less RAM first.
 
+    Of those that take as much RAM, too, the simplest comes first.
+
     Those that do not keep up with the arrivals come last, whatever their figures. As good as the
     best are those that cost at most `slack` times as much, by default `NOTHING`, and for the goal
     `ram` those within its slack. Of lives that are as long the one with the best response comes
@@ -153,7 +182,9 @@ def ranked(points: Sequence[Point], query: Query, slack: float | None = None) ->
         level = [point for point in some if point.costs[query.metric] <= limit]
         rest = [point for point in some if point not in level]
         level.sort(key=lambda point: (point.ram, point.costs[query.metric], len(point.stack)))
-        order += by_response(query, level, lambda point: point) if query.goal == "life" else level
+        if query.goal == "life":
+            level = by_response(query, level, lambda point: point)
+        order += simplest_first(level, (query.metric, query.response), lambda point: point)
         order += sorted(rest, key=lambda point: (point.costs[query.metric], point.ram, len(point.stack)))
     return order
 
@@ -222,7 +253,34 @@ def thrifty(metric: str, best: Measured, others: Sequence[Measured], searched: M
         and searched_ratio(metric, other, best, searched, unknown=NOTHING) < NOTHING
         and other.is_behind <= best.is_behind
     ]
-    return min((best, *level), key=lambda measured: measured.mean("ram_bytes") or 0.0)
+    order = sorted((best, *level), key=lambda measured: measured.mean("ram_bytes") or 0.0)
+    return simplest_first(order, (metric,), lambda measured: measured.point([metric]))[0]
+
+
+def simplest_first(order: Sequence[_T], metrics: Sequence[str], point: Callable[[_T], Point]) -> list[_T]:
+    """Stacks in their order, but first the simplest of those that are equal to the first.
+
+    Equal are those that take as much RAM and cost as much by the metrics, within `NOTHING`. The
+    simplest names the fewest parts and settings: what is as it is by default is not named.
+    """
+
+    def is_equal(stack: _T) -> bool:
+        first, other = point(order[0]), point(stack)
+        pairs = [
+            (first.costs[metric], other.costs.get(metric, float("inf"))) for metric in metrics if metric in first.costs
+        ]
+        return all(its <= NOTHING * mine for mine, its in ((first.ram, other.ram), *pairs))
+
+    if not order:
+        return []
+    equals = [stack for stack in order if is_equal(stack)]
+    simplest = min(equals, key=lambda stack: named_settings(point(stack).stack))
+    return [simplest, *(stack for stack in order if stack is not simplest)]
+
+
+def named_settings(stack: str) -> int:
+    """How many parts and settings a stack names."""
+    return stack.count("+") + stack.count(":")
 
 
 def searched_ratio(
@@ -266,7 +324,8 @@ def quickest(query: Query, best: Measured, others: Sequence[Measured]) -> Measur
         if other.point([query.metric]).costs.get(query.metric, float("inf")) <= limit
         and other.is_behind <= best.is_behind
     ]
-    return by_response(query, level, lambda measured: measured.point(query.metrics))[0]
+    order = by_response(query, level, lambda measured: measured.point(query.metrics))
+    return simplest_first(order, (query.metric, query.response), lambda measured: measured.point(query.metrics))[0]
 
 
 def by_response(query: Query, level: Sequence[_T], point: Callable[[_T], Point]) -> list[_T]:
