@@ -27,9 +27,9 @@ from ftlkit.advice import choice, measure, phrasing, prefixes, space
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock, process_began_s
 from ftlkit.advice.measure import Measured
+from ftlkit.advice.proposer import optuna_study
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import fitting, floors, heads, search_stacks
-from ftlkit.advice.search import _optuna
 from ftlkit.advice.search_result import prefix_lengths
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
@@ -346,6 +346,7 @@ def test_unused_ram_and_a_part_of_each_size_go_elsewhere() -> None:
         ["dftl:cmt=48KiB+lru:ram=24KiB", "dftl:cmt=48KiB+lru:ram=22KiB"],
     ]
     assert searched.refilled("dftl:cmt=1KiB", 100) == []
+    assert searched.refilled("dftl:cmt=1KiB", 5) == [], "less than the smallest size is left"
     # What was asked for stays.
     assert (
         searched.refilled("rftl:cmt=8KiB", 64 * KIB) == searched.refilled("rftl:cmt=8KiB+lru:ram=8KiB", 64 * KIB) == []
@@ -898,7 +899,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
     assert len(seeds) == 20
     assert max(seeds) < 2**32
     for seed in (2**32, 2**63 - 1):
-        sampled = [_optuna(Query("fin1", options={"seed": seed}), 2) for _ in range(2)]
+        sampled = [optuna_study(Query("fin1", options={"seed": seed}), 2) for _ in range(2)]
         assert len({study.ask().suggest_int("x", 0, 10**9) for study in sampled}) == 1
 
 

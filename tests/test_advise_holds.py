@@ -273,6 +273,7 @@ def test_a_search_that_was_cut_says_so_first(change: dict[str, Any], reason: str
     case = complete()
     for key, value in change.items():
         setattr(case.advice.result, key, value)
+        ({"is_rivalled": False}, "page with a write buffer of as much RAM was not tried"),
     advice = answer(case.advice.query, case.advice.result)
     assert advice is not None
     assert advice.sentences[0].startswith("Not enough time; best so far: ")

@@ -287,6 +287,20 @@ def test_what_leads_only_on_the_whole_is_tried_there_with_its_ram_shared(monkeyp
     assert any("+fab" in stack for stack in last.tried if stack.startswith("dftl"))
 
 
+def test_the_reference_is_tried_behind_a_buffer_with_the_ram_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What keeps data in RAM leads all that do not, and not the reference with as much."""
+
+    def response_ns(stack: str) -> float:
+        buffer = values.size(match[1]) if (match := re.fullmatch(r"page\+fab:ram=(\w+)", stack)) else 0
+        return 1e5 if (buffer or 0) >= 224 * KIB else 2e5 if stack.startswith("treeftl") else 9e5
+
+    query, result = searched(monkeypatch, Machine(lambda _: 1.0, response_ns), None, trials=40)
+    advice = answer(query, result)
+    assert advice is not None
+    assert advice.advised.stack.startswith("page+fab:ram=")
+    assert result.is_rivalled
+
+
 @pytest.mark.parametrize("budget_s", [None, 60.0])
 def test_the_best_is_tried_with_each_other_setting(monkeypatch: pytest.MonkeyPatch, budget_s: float | None) -> None:
     """Two that gain together, of which hardly any draw would have both."""

@@ -385,6 +385,7 @@ def _prepared(result: SearchResult, best: Measured) -> list[str]:
     `--precondition auto` decides by what is served.
     """
     searched = result.last.tried.get(best.stack)
+        "" if result.is_rivalled else f"{REFERENCE} with a write buffer of as much RAM was not tried",
     modes = [_mode(measured.rows[0]) for measured in (searched, best) if measured is not None and measured.rows]
     # That a prefix is on a device in a steady state is told with the prefix.
     if len(set(modes)) < 2 or result.last.precondition:

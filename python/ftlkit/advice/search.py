@@ -22,10 +22,11 @@ from ftlkit.advice import choice
 from ftlkit.advice.choice import ranked, ranking
 from ftlkit.advice.clock import FIRST_HELD_OUT, RESERVED, RunTimes
 from ftlkit.advice.prefixes import Prefixes
+from ftlkit.advice.proposer import TrialChooser, optuna_study
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
+from ftlkit.advice.rivals import rivals
 from ftlkit.advice.search_result import Halved, Rung, SearchResult, is_of
 from ftlkit.advice.space import doublings, filling, halves, levelled, named, others
-from ftlkit.study.builder import of_32_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +67,7 @@ class Search:
         self._clock = clock
         self._prefixes = Prefixes(query, space, runner, executor, result, clock)
         self._objectives = query.metrics
-        self._proposer = _optuna(query, len(self._objectives))
+        self._proposer = optuna_study(query, len(self._objectives))
         self._times = RunTimes(query, result, executor, clock)
         self._running: Rung | None = None
         """The prefix that is run; None while the held-out part is."""
@@ -138,7 +139,7 @@ class Search:
                     )
                 raise self._prefixes.lacking(looked_at, requests)
             self._objectives = [metric for metric in query.metrics if metric in known[0]]
-            self._proposer = _optuna(query, len(self._objectives))
+            self._proposer = optuna_study(query, len(self._objectives))
         return rung
 
     def _rung(self, requests: int) -> Rung:
@@ -227,7 +228,13 @@ class Search:
         for _ in range(_SHARED):
             best = self._ranking(rung)[:1]
             tried = [
-                changed for stack in best for changed in (*self._refilled(rung, stack), *self._space.turned(stack))
+                changed
+                for stack in best
+                for changed in (
+                    *self._rivals(rung, stack),
+                    *self._refilled(rung, stack),
+                    *self._space.turned(stack),
+                )
             ]
             new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
             if not new or self._clock.left_s <= self._times.rest_s(rung):
@@ -272,6 +279,10 @@ class Search:
         )
         return [candidate for candidate in fit if candidate is not None]
 
+    def _rivals(self, rung: Rung, stack: str) -> list[str]:
+        """The reference behind a write buffer with as much RAM as a stack, if that is not known."""
+        return [] if self._query.goal == "ram" else rivals(self._space, self.result, rung, stack)
+
     def _sharings(self, rung: Rung, stack: str) -> list[list[str]]:
         """The ways to share the RAM of a stack; none without a limit, or where little is sought."""
         ram = rung.tried[stack].mean("ram_bytes")
@@ -315,7 +326,7 @@ class Search:
         batch: dict[str, Any] = {}
         for _ in range(PROPOSALS * most):
             trial = self._proposer.ask()
-            stack = self._space.ask(_Trial(trial))
+            stack = self._space.ask(TrialChooser(trial))
             if stack in rung.tried or stack in batch:
                 self._learn(trial, rung.tried.get(stack))
                 continue
@@ -399,6 +410,7 @@ class Search:
             if not best:
                 break
             tried = [
+                *self._rivals(rung, best[0]),
                 *self._refilled(rung, best[0]),
                 *(changed for changed in self._space.turned(best[0]) if changed not in self._seen()),
                 *self._space.simpler(best[0]),
@@ -428,6 +440,7 @@ class Search:
         self.result.is_shared = all(
             not seen.isdisjoint(shared) for stack in best for shared in self._sharings(rung, stack)
         )
+        self.result.is_rivalled = not any(self._rivals(rung, stack) for stack in best)
         self.result.is_turned = all(changed in seen for stack in best for changed in self._space.turned(stack))
 
     # The held-out part.
@@ -574,25 +587,3 @@ class Search:
         successes = sum(bool(result.finalists[stack].rows) for stack in stacks if stack in result.finalists)
         if successes < len(stacks):
             self.tell(f"{successes} of {several(len(stacks), 'stack')} measured {held}")
-
-
-class _Trial:
-    """A trial of Optuna as what the space asks."""
-
-    def __init__(self, trial: optuna.Trial) -> None:
-        self._trial = trial
-
-    def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
-        """One of some words."""
-        return str(self._trial.suggest_categorical(name, list(choices)))
-
-    def suggest_int(self, name: str, low: int, high: int) -> int:
-        """A whole number."""
-        return self._trial.suggest_int(name, low, high)
-
-
-def _optuna(query: Query, metrics: int) -> optuna.Study:
-    """What proposes: TPE over RAM and so many metrics, seeded."""
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    sampler = optuna.samplers.TPESampler(seed=of_32_bits(query.options.get("seed", 1)))
-    return optuna.create_study(directions=["minimize"] * (1 + metrics), sampler=sampler)

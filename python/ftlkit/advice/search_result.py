@@ -118,6 +118,8 @@ class SearchResult:
     """Whether the best was tried with each other value of its words and switches."""
     is_out_of_trials: bool = False
     """Whether the trials ended before every mapping and wear policy was tried as planned."""
+    is_rivalled: bool = True
+    """Whether the reference behind a write buffer was tried with as much RAM as the best."""
     survey_trials: int = 0
     """So many trials try all of them."""
     interrupted: bool = False

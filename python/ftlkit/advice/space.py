@@ -227,7 +227,9 @@ class Space:
             for more in (*sizes, *(buffers if less in (None, largest) else ())):
                 top = rank(min(more.size_bytes + more_bytes, more.parameter["max"]))
                 least = max(more.size_bytes + 1, self._floor(more.owner, more.parameter))
-                tried = [_resized(rest, more, larger) for larger in (level(top), level(top - 1)) if larger >= least]
+                tried = [
+                    _resized(rest, more, larger) for larger in (level(top), level(max(0, top - 1))) if larger >= least
+                ]
                 if more != less and tried:
                     shared.append(tried)
         return shared
