@@ -404,7 +404,7 @@ def test_wear_policies_come_before_more_ram_where_life_is_the_goal(monkeypatch: 
     advice = answer(query, result)
     assert advice is not None
     assert "+rejuvenator" in advice.advised.stack
-    assert "by forecasts whose ranges overlap" in advice.sentences[0]
+    assert "; the forecasts overlap, so this is not certain)" in advice.sentences[0]
 
 
 def test_a_search_for_life_without_time_for_wear_policies_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,17 +64,28 @@ def named(metric: str) -> str:
     return {"life_bytes": "life", "write_amplification": "write amplification"}.get(metric, COLUMNS[metric].heading)
 
 
-def against(metric: str, one: Measured, other: Measured, name: str) -> str:
-    """How one compares with the other, called `name`: `12 % slower than page (11 % to 13 %)`.
+def against(metric: str, one: Measured, other: Measured, name: str = "", aside: str = "") -> str:
+    """How one compares with the other: `12 % slower than page (11 % to 13 %)`.
 
-    Empty if that is unknown.
+    `name` is what the other is called; without it only the change is told. An `aside` follows in
+    brackets. Empty if the comparison is unknown.
     """
     pairs = other.beside(one, metric)
     if not pairs or any(number is None for pair in pairs for number in pair):
         return ""
     compared = change(COLUMNS[metric], [(float(was), float(now)) for was, now in pairs])
-    overlap = metric == "life_bytes" and compared.verdict not in (SAME, UNSEEN) and overlaps(one, other)
-    return _told(metric, compared, name) + (" by forecasts whose ranges overlap" if overlap else "")
+    asides = [aside] if aside else []
+    if metric == "life_bytes" and compared.verdict not in (SAME, UNSEEN) and overlaps(one, other):
+        asides.append("the forecasts overlap, so this is not certain")
+    return _with_asides(_told(metric, compared, name), asides)
+
+
+def _with_asides(text: str, asides: Sequence[str]) -> str:
+    """A text with asides in brackets, which join those that it ends with."""
+    if not asides:
+        return text
+    start = f"{text[:-1]}; " if text.endswith(")") else f"{text} ("
+    return f"{start}{'; '.join(asides)})"
 
 
 def overlaps(one: Measured, other: Measured) -> bool:
@@ -107,7 +118,8 @@ def _told(metric: str, compared: Change, name: str) -> str:
     # The smaller change first: an interval that leaves out no change lies to one side of it.
     near, far = sorted((compared.ratio.low, compared.ratio.high), key=abs)
     mean, low, high = _changes((compared.ratio.mean, near, far))
-    by_how_much = f"{mean} {more if compared.ratio.mean > 0 else less} than {name}"
+    than = f" than {name}" if name else ""
+    by_how_much = f"{mean} {more if compared.ratio.mean > 0 else less}{than}"
     return by_how_much if compared.verdict == UNKNOWN or low == high else f"{by_how_much} ({low} to {high})"
 
 
