@@ -153,7 +153,9 @@ def show(answer: Answer, console: Console) -> None:
     console.print(
         AdaptiveTable(("", "stack"), [_heading(metric) for metric in metrics], _rows(answer, metrics)).fitted(console)
     )
-    line("* the advised stack. In brackets: another takes no more RAM and is as good or better.")
+    in_brackets = any(metric not in stack.fronts for stack in answer.table for metric in answer.metrics)
+    brackets = " In brackets: another takes no more RAM and is as good or better." if in_brackets else ""
+    line(f"* the advised stack.{brackets}")
     if len(answer.table) < len(answer.stacks):
         line(f"{len(answer.stacks) - len(answer.table)} more, beaten or on other fronts, are in --report and --json.")
     line("\nMeasured on")
