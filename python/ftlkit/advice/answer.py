@@ -7,12 +7,12 @@ measured, on which part of the workload, or that something was not.
 from __future__ import annotations
 
 import json
-import shlex
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
-from ftlkit.advice import phrasing
+from ftlkit.advice import conditions, life, phrasing
 from ftlkit.advice.choice import (
     NEAR,
     NOTHING,
@@ -28,8 +28,9 @@ from ftlkit.advice.choice import (
     searched_ratio,
     thrifty,
 )
-from ftlkit.advice.confidence import better_there, cause, cautions, doubts, of_a_new_device, shortage
-from ftlkit.advice.measure import WARM_UP, front, ratio
+from ftlkit.advice.commands import command
+from ftlkit.advice.confidence import better_there, cause, cautions, doubts, shortage
+from ftlkit.advice.measure import front, ratio
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.search_result import SearchResult
-    from ftlkit.study import Options
+    from ftlkit.results.document import Json
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Answer:
     cautions: list[str]
     command: str
     """Measures the advised stack and the reference again, on the same part with the same seeds."""
-    better: str | None = None
-    """The stack that is named as better on the held-out part, though another one is advised."""
+    named: frozenset[str] = frozenset()
+    """The stacks that the sentences set beside the advised one: the table shows them, too."""
 
     @property
     def advised(self) -> StackResult:
@@ -89,7 +90,9 @@ class Answer:
     @property
     def facts(self) -> list[str]:
         """The device, how the trace was read and how the device was prepared, as `compare` says."""
-        return intro(json.loads(self.advised.measured.rows[0]["document"]), self.query.document())
+        document, given = json.loads(self.advised.measured.rows[0]["document"]), self.query.document()
+        device, *others = intro(document, given)
+        return [device, *life.endurance(document, given), *others]
 
     @property
     def seeds(self) -> int:
@@ -121,7 +124,7 @@ class Answer:
         shown = [
             stack
             for stack in self.stacks
-            if stack.is_advised or metric in stack.fronts or stack.stack in (REFERENCE, self.better)
+            if stack.is_advised or metric in stack.fronts or stack.stack in (REFERENCE, *self.named)
         ]
         for stack in shown:
             for name in self.metrics:
@@ -186,6 +189,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         )
     }
     short = shortage(query, result, best, is_held_out=is_held_out)
+    beside = _Beside(query, best, candidates, better)
     stack_results = [
         StackResult(
             measured,
@@ -201,16 +205,19 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         is_held_out,
         [
             *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
-            *_bound_beside_life(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
-            *of_a_new_device(best, figures.get(REFERENCE)),
+            *conditions.in_ram(query, result, best),
+            *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
+            *conditions.of_a_new_device(query, result, best, figures.get(REFERENCE)),
             *_refuted(query, chosen, best, is_refuted=refuter is not None),
             *_better(query.metric, best, better, searched if is_held_out else {}),
-            *_besides(query, best, figures.get(REFERENCE), candidates, better, searched if is_held_out else {}),
+            *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
+            *life.sentences(query, result, best, figures.get(REFERENCE), is_held_out=is_held_out),
+            *_settings(best.stack),
         ],
         doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=refuter is not None),
         cautions(query, result, best, is_held_out=is_held_out),
         command(query, result, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
-        better[0].stack if better else None,
+        frozenset(measured.stack for measured in (*better[:1], *beside.all)),
     )
 
 
@@ -274,10 +281,13 @@ def _advice(
     ram = units.size(best.mean("ram_bytes"))
     first = f"{take}: {phrasing.named(metric)} {phrasing.text(metric, best)} with {ram} of RAM"
     if reference is not None and best.stack != REFERENCE:
-        compared = phrasing.against(metric, best, reference, REFERENCE)
         needs = units.size(reference.mean("ram_bytes"))
+        is_open = metric == "life_bytes" and phrasing.overlaps(best, reference)
+        aside = f"{REFERENCE} needs {needs}" if is_open else ""
+        compared = phrasing.against(metric, best, reference, REFERENCE, aside)
         its = f"has {phrasing.text(metric, reference)} and " if reference.least(metric) is not None else ""
-        first += f", {compared}, which needs {needs}" if compared else f"; {REFERENCE} {its}needs {needs}"
+        than = f", {compared}{'' if aside else f', which needs {needs}'}"
+        first += than if compared else f"; {REFERENCE} {its}needs {needs}"
     return [f"{first}."]
 
 
@@ -297,6 +307,7 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
             )
         ]
     if not is_refuted:
+        buys = "RAM buys" if (best.mean("ram_bytes") or 0.0) < (chosen.mean("ram_bytes") or 0.0) else "settings buy"
         more = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with {units.size(chosen.mean('ram_bytes'))}"
         compared = phrasing.against(metric, chosen, best, best.stack)
         start = f"The search had chosen {chosen.stack}, whose {buys} nothing on either part: {more}"
@@ -307,39 +318,51 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
     return [f"The search had chosen {chosen.stack}, which the held-out part refutes: there its {its}."]
 
 
-        buys = "RAM buys" if (best.mean("ram_bytes") or 0.0) < (chosen.mean("ram_bytes") or 0.0) else "settings buy"
+class _Beside:
+    """The stacks that the sentences set beside the advised one."""
+
+    def __init__(
+        self, query: Query, best: Measured, others: Mapping[str, Measured], better: Sequence[Measured]
+    ) -> None:
+        metric = query.metric
+        points = [measured.point([metric]) for measured in others.values()]
+        # A life of which only a bound is known is nothing to be near to.
+        point = None if best.mean(metric) is None else frugal(points, best.point([metric]), metric)
+        is_new = point is not None and point.stack not in {measured.stack for measured in better[:1]}
+        self.frugal = others[point.stack] if point is not None and is_new else None
+        """One that does nearly as well with less RAM."""
+        self.leaders = _leaders_beside(query, best, others)
+        """By metric the best one, where it is better than the advised one."""
+
+    @property
+    def all(self) -> list[Measured]:
+        """All of them."""
+        return [*([self.frugal] if self.frugal is not None else []), *self.leaders.values()]
+
+
 def _besides(
-    query: Query,
-    best: Measured,
-    reference: Measured | None,
-    others: Mapping[str, Measured],
-    better: Sequence[Measured],
-    searched: Mapping[str, Measured],
+    query: Query, best: Measured, reference: Measured | None, beside: _Beside, searched: Mapping[str, Measured]
 ) -> list[str]:
-    """Who does nearly as well with less RAM; the advised stack's other metrics and its settings."""
+    """Who does nearly as well with less RAM, and the advised stack's other metrics."""
     metric, sentences = query.metric, []
-    points = [measured.point([metric]) for measured in others.values()]
-    # A life of which only a bound is known is nothing to be near to.
-    less = None if best.mean(metric) is None else frugal(points, best.point([metric]), metric)
-    if less is not None and less.stack not in {measured.stack for measured in better[:1]}:
-        near = others[less.stack]
+    if (near := beside.frugal) is not None:
         compared = phrasing.against(metric, near, best, best.stack)
         sentences.append(
             f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {phrasing.named(metric)} "
             f"{phrasing.text(metric, near)}{compared and f', {compared}'}{_bought_there(metric, near, best, searched)}."
         )
-    sentences += _worse_beside(query, best, others)
+    sentences += _not_best(best, beside.leaders)
     for name in (query.response, "write_amplification"):
         if name != metric:
             sentences += _also(name, best, reference)
-    return [*sentences, *_buffer(best), *_life(metric, best, reference), *_settings(best.stack)]
+    return [*sentences, *_buffer(best)]
 
 
 def _buffer(best: Measured) -> list[str]:
     """What the write buffer takes of the RAM of the advised stack."""
     (run,) = json.loads(best.rows[0]["document"])["runs"]
     taken = buffer_ram(run)
-    return [f"Of its RAM, the write buffer takes {units.size(taken)}."] if taken else []
+    return [f"The write buffer takes {units.size(taken)} of the advised stack's RAM."] if taken else []
 
 
 def _bought_there(metric: str, less: Measured, best: Measured, searched: Mapping[str, Measured]) -> str:
@@ -352,10 +375,10 @@ def _bought_there(metric: str, less: Measured, best: Measured, searched: Mapping
     return f"; on the part that was searched {compared}" if compared else ""
 
 
-def _worse_beside(query: Query, best: Measured, others: Mapping[str, Measured]) -> list[str]:
-    """In which metrics that are not the goal another stack of the table is better, by how much."""
+def _leaders_beside(query: Query, best: Measured, others: Mapping[str, Measured]) -> dict[str, Measured]:
+    """By metrics that are not the goal the best stack, where the advised one is clearly worse."""
     keeping_up = [other for other in others.values() if other.is_behind <= best.is_behind]
-    said = []
+    leaders = {}
     for name in dict.fromkeys((query.response, "response_mean_ns", "write_amplification", "life_bytes")):
         known = [other for other in keeping_up if other.mean(name) is not None]
         leader = leading(name, known)
@@ -364,9 +387,21 @@ def _worse_beside(query: Query, best: Measured, others: Mapping[str, Measured]) 
         costs = [measured.point([name]).costs[name] for measured in (best, leader)]
         pairs = [(float(was), float(now)) for was, now in leader.beside(best, name)]
         if ratio(*costs) > 1 + NEAR and change(COLUMNS[name], pairs).verdict in (WORSE, UNKNOWN):
-            against = phrasing.against(name, best, leader, leader.stack)
-            said.append(f"its {phrasing.named(name)} is {against} ({phrasing.text(name, leader)})")
-    return [f"Beside the goal others are better: {'; '.join(said)}."] if said else []
+            leaders[name] = leader
+    return leaders
+
+
+def _not_best(best: Measured, leaders: Mapping[str, Measured]) -> list[str]:
+    """What the goal costs: the metrics in which another stack is better, and by how much."""
+    said = []
+    for metric, leader in leaders.items():
+        # Of a figure that is 0 none is a multiple.
+        mine = phrasing.against(metric, best, leader) if leader.mean(metric) else phrasing.text(metric, best)
+        said.append(
+            f"{leader.stack} has a {phrasing.named(metric)} of {phrasing.text(metric, leader)}; the advised stack's "
+            f"is {mine}"
+        )
+    return [f"Not best in everything: {'. '.join(said)}."] if said else []
 
 
 def _better(metric: str, best: Measured, better: Sequence[Measured], searched: Mapping[str, Measured]) -> list[str]:
@@ -396,10 +431,18 @@ def _settings(stack: str) -> list[str]:
         for setting in settings:
             parameter = parts[name][setting.partition("=")[0]]
             if not is_ram(parameter):
-                meanings.append(
-                    f"{name}:{setting} (default {parameter['default']}): {' '.join(parameter['meaning'].split())}"
-                )
+                meaning = _meaning(parameter, setting.partition("=")[2])
+                meanings.append(f"{name}:{setting} (default {parameter['default']}): {meaning}")
     return meanings
+
+
+def _meaning(parameter: Json, value: str) -> str:
+    """What a parameter means with a value: where each value has a sentence of its own, that one."""
+    meaning = " ".join(parameter["meaning"].split())
+    values = parameter.get("of") or []
+    start, *rest = re.split(rf" (?=(?:{'|'.join(map(re.escape, values))}): )", meaning) if values else [meaning]
+    of_values = {sentence.partition(":")[0]: sentence for sentence in rest}
+    return f"{start} {of_values[value]}" if values and of_values.keys() == {*values} else meaning
 
 
 def _also(metric: str, best: Measured, reference: Measured | None) -> list[str]:
@@ -409,102 +452,10 @@ def _also(metric: str, best: Measured, reference: Measured | None) -> list[str]:
         return (
             ["The workload writes nothing, so there is no write amplification."] if metric.startswith("write") else []
         )
-    text = f"Its {phrasing.named(metric)} is {phrasing.value(metric, mine)}"
+    text = f"The advised stack's {phrasing.named(metric)} is {phrasing.value(metric, mine)}"
     if reference is not None and best.stack != REFERENCE:
         text += f" ({REFERENCE}: {phrasing.value(metric, phrasing.of(metric, reference))})"
     return [f"{text}."]
-
-
-def _life(metric: str, best: Measured, reference: Measured | None) -> list[str]:
-    """What is known of the life, and whether it was measured."""
-    mine = phrasing.of("life_bytes", best)
-    if mine is None and metric == "life_bytes":
-        return ["Its life is at least what its run wrote: the device lasted, and no life could be forecast."]
-    if mine is None:
-        return ["No lifetime forecast: too few erases in this run."]
-    is_measured = all(row["is_life_measured"] for row in best.rows)
-    how = "measured: the device wore out" if is_measured else "a forecast from the erases of the run, not measured"
-    text = (
-        "Its life"
-        if metric == "life_bytes"
-        else f"Its life is {phrasing.value('life_bytes', mine)} written by the host"
-    )
-    if reference is not None and best.stack != REFERENCE and metric != "life_bytes":
-        text += f" ({REFERENCE}: {phrasing.value('life_bytes', phrasing.of('life_bytes', reference))})"
-    return [f"{text} is {how}." if metric == "life_bytes" else f"{text}, {how}."]
-
-
-def _bound_beside_life(
-    query: Query, best: Measured, reference: Measured | None, searched: Mapping[str, Measured]
-) -> list[str]:
-    """That a bound of one life and a figure of the other do not tell which is longer."""
-    if query.goal != "life":
-        return []
-    lives = [] if reference is None or reference is best else [best.mean("life_bytes"), reference.mean("life_bytes")]
-    if lives.count(None) != 1:
-        return []
-    bound = best.stack if lives[0] is None else REFERENCE
-    other = REFERENCE if bound == best.stack else best.stack
-    told = [
-        (
-            f"Of the life of {bound} only a bound is known, which is no estimate: whether it lives longer or shorter "
-            f"than {other} does not follow from these figures."
-        )
-    ]
-    mine, its = searched.get(best.stack), searched.get(REFERENCE)
-    compared = "" if mine is None or its is None else phrasing.against("life_bytes", mine, its, REFERENCE)
-    if compared and mine is not None and its is not None:
-        lives_there = " and ".join(f"{each.stack} {phrasing.text('life_bytes', each)}" for each in (mine, its))
-        told.append(f"On the part that was searched both had a figure: {lives_there}, {compared}.")
-    return told
-
-
-def command(query: Query, result: SearchResult, names: list[str], *, is_held_out: bool) -> str:
-    """The command that measures stacks as the answer does, on the held-out part or on a prefix."""
-    options: Options = {**query.options}
-    skip, seeds = result.searched, result.seeds
-    if not is_held_out:
-        rung = result.last
-        options["requests"] = rung.requests
-        # A prefix may span less than the whole workload, for which the device was made.
-        given = {setting.partition("=")[0].strip() for setting in options.get("settings", ())}
-        if "capacity" not in options and "device.capacity" not in given:
-            options["capacity"] = f"{result.capacity}B"
-        if rung.precondition:
-            options["precondition"] = rung.precondition
-        skip, seeds = rung.requests // WARM_UP, 1
-    stacks = ",".join(dict.fromkeys(names))
-    typed = ["ftlkit", "sweep", query.workload, "--ftl", stacks, *_typed(query, options)]
-    return shlex.join([*typed, "--skip", str(skip), "--seeds", str(seeds)])
-
-
-def _typed(query: Query, options: Options) -> list[str]:
-    """The device and the options as typed."""
-    typed = ["--device", query.device] if query.device else []
-    for name, value in options.items():
-        flag = f"--{name.replace('_', '-')}"
-        if name == "settings":
-            typed += [word for setting in options["settings"] for word in ("--set", setting)]
-        elif value is True:
-            typed.append(flag)
-        elif name != "title":
-            typed += [flag, str(value)]
-    return typed
-
-
-def question(query: Query) -> str:
-    """The command that asked."""
-    given = {
-        "--ftl": query.ftl,
-        "--goal": query.goal,
-        "--ram": None if query.ram_bytes is None else f"{query.ram_bytes}B",
-        "--budget": None if query.budget_s is None else f"{query.budget_s:g}s",
-        "--trials": query.trials,
-    }
-    own = [word for flag, value in given.items() if value is not None for word in (flag, str(value))]
-    return shlex.join(
-        ["ftlkit", "advise", query.workload, *own, *_typed(query, query.options), "--seeds", str(query.seeds)]
-    )
 
 
 def goal(query: Query) -> str:

@@ -6,19 +6,19 @@ Before that, whether a search ended too early: what was not done that could have
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.advice import phrasing
+from ftlkit.advice import conditions, phrasing
 from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_decided_on_held_out_part, leading, ranked
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import RAM_SLACK, REFERENCE
-from ftlkit.api import catalogue
-from ftlkit.report.cautions import FEW_FOR_P99, all_cautions, writes
+from ftlkit.report.cautions import FEW_FOR_P99, all_cautions
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.comparison import BETTER, UNKNOWN, change
-from ftlkit.results.outcome import Outcome, device_of
+from ftlkit.results.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,25 +27,18 @@ if TYPE_CHECKING:
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import Rung, SearchResult
     from ftlkit.report.cautions import Caution
-    from ftlkit.results.document import Json
 
 
+_TENFOLD = 10.0
+"""From so many times on a share is told as a factor."""
 _APART = 0.2
 """A stack's gains on two parts of the workload are far apart if their logarithms differ by more."""
-_WIDER = 1.1
-"""From so many times its device on, the span of a trace that is placed densely is named."""
 _NAMED = 5
 """So many of the stacks that were not measured are named."""
 _OF_THE_TRACE = ("misaligned", "repeated")
 """Kinds of caution that hold for every run of a trace."""
-_HARDLY = 0.01
-"""Below this share of the blocks so few were erased that collecting was not measured."""
-_OF_A_NEW_DEVICE = {
-    "nothing_erased": "no block was erased",
-    "collections_not_reached": "collecting and merging copied hardly anything",
-    "rising": "write amplification had risen in the run",
-}
-"""Kinds of caution that tell of a device which is not in use yet, and what they say."""
+_NUMBERS = {2: "Two", 3: "Three"}
+"""Small numbers at the beginning of a sentence."""
 
 
 def doubts(
@@ -62,12 +55,11 @@ def doubts(
     rung = result.last
     sentences = []
     if is_held_out:
-        seeds = _seeds(query, result, figures)
         steady = " on a device in a steady state" if rung.precondition else ""
         sentences.append(
-            f"The stacks were chosen by the second half of the first {rung.requests:,} requests{steady}; the figures "
-            f"are of the last {result.requests - result.searched:,}, which the search did not see, with all others "
-            f"served before, with {seeds}."
+            f"Chosen on requests {rung.requests // WARM_UP + 1:,}–{rung.requests:,}{steady}. Measured on the last "
+            f"{result.requests - result.searched:,} (the held-out part), after serving all earlier ones. "
+            f"{_seeds(query, result, figures)}"
         )
         sentences += _seen_before(query)
         sentences += _chosen_there(query, result, best)
@@ -88,8 +80,8 @@ def doubts(
             )
     else:
         sentences.append(
-            f"The figures are of the second half of the first {rung.requests:,} requests, by which the stacks were "
-            f"chosen, with one seed: nothing was measured on the part that was held out{_why_not(result)}."
+            f"Chosen and measured on requests {rung.requests // WARM_UP + 1:,}–{rung.requests:,}, with one seed: "
+            f"nothing was measured on the part that was held out{_why_not(result)}."
         )
     sentences += _likeness(query, result)
     noise = "An interval tells the noise of the seeds, and nothing of how another workload would differ."
@@ -126,14 +118,15 @@ def _tried(result: SearchResult) -> str:
 def _seeds(query: Query, result: SearchResult, figures: Mapping[str, Measured]) -> str:
     """With how many seeds the figures were measured, and whether that made a difference."""
     if result.seeds == 1:
-        return "one seed" if query.seeds == 1 else f"one seed, since there was no time for {query.seeds}"
+        return "One seed was run." if query.seeds == 1 else f"One seed was run: there was no time for {query.seeds}."
     fewer = min(len(measured.rows) for measured in figures.values())
-    others = ", so no more were run" if fewer < query.seeds else ""
+    others = "the third was" if (fewer, query.seeds) == (2, 3) else f"the others, up to {query.seeds:,}, were"
+    so = f", so {others} skipped" if fewer < query.seeds else ""
     same = [measured for measured in figures.values() if not measured.is_drawn]
     if len(same) == len(figures):
-        return f"{fewer} seeds, whose runs were the same{others}"
-    same_runs = f" ({len(same)} of {len(figures)} stacks had the same run with each{others})"
-    return f"{query.seeds} seeds with their 95 % intervals{same_runs if same else ''}"
+        return f"{_NUMBERS.get(fewer, f'{fewer:,}')} seeds gave identical runs{so}."
+    drawn = f"Behind ± stands half of the 95 % interval of {query.seeds:,} seeds."
+    return f"{drawn} {len(same)} of {len(figures)} stacks had identical runs{so}." if same else drawn
 
 
 def _why_not(result: SearchResult) -> str:
@@ -202,23 +195,29 @@ def _both_parts(query: Query, result: SearchResult, best: Measured, figures: Map
     if best.stack == REFERENCE or not {best.stack, REFERENCE} <= searched.keys() or REFERENCE not in figures:
         return []
     metric = query.metric
-    then = phrasing.against(metric, searched[best.stack], searched[REFERENCE], REFERENCE)
-    now = phrasing.against(metric, best, figures[REFERENCE], REFERENCE)
     part = (
-        "the part that was searched"
+        "the searched part"
         if result.last.requests == result.searched
-        else f"the first {result.last.requests:,}"
+        else f"the first {result.last.requests:,} requests"
     )
-    if not then or not now:
+    then = phrasing.logarithm(metric, searched[best.stack], searched[REFERENCE])
+    now = phrasing.logarithm(metric, best, figures[REFERENCE])
+    if then is None or now is None:
         return []
-    gains = [
-        phrasing.logarithm(metric, *pair)
-        for pair in ((searched[best.stack], searched[REFERENCE]), (best, figures[REFERENCE]))
-    ]
-    apart = ""
-    if None not in gains and abs((gains[0] or 0.0) - (gains[1] or 0.0)) > _APART:
-        apart = " These are far apart, so on other parts of the workload it may be as far from both."
-    return [f"On {part} {best.stack} was {then}; on the held-out part: {now}.{apart}"]
+    figure = "time" if COLUMNS[metric].unit == "ns" else phrasing.named(metric)
+    shares = [units.share(share) if share < _TENFOLD else units.factor(share) for share in map(math.exp, (then, now))]
+    took = "took" if figure == "time" else "had"
+    parts = f"{shares[0]} of {REFERENCE}'s {figure} on {part}, {shares[1]} on the held-out part"
+    return [f"{best.stack} {took} {parts}.{_apart(abs(then - now))}"]
+
+
+def _apart(logarithm: float) -> str:
+    """That the gains on two parts are far apart, if they are."""
+    if logarithm <= _APART:
+        return ""
+    factor = math.exp(logarithm)
+    by = "more than half" if 1.5 < factor <= 2 else f"a factor of {units.digits(factor)}"
+    return f" These differ by {by}, so on other parts of the workload the gain may be another again."
 
 
 def _better_there(query: Query, result: SearchResult, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
@@ -259,38 +258,18 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
     alone = result.rungs[0].failed.get(REFERENCE)
     sentences = [f"Nothing is compared with {REFERENCE}, which could not be run: {alone}"] if alone else []
     sentences += _few(result, is_held_out=is_held_out)
-    sentences += [*_unfinished(query, result, is_held_out=is_held_out), *_of_the_run(best), *_prepared(result, best)]
+    sentences += [
+        *_unfinished(query, result, best, is_held_out=is_held_out),
+        *_of_the_run(best),
+        *_prepared(result, best),
+    ]
     sentences += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_THE_TRACE]
-    sentences += _placed_densely(query, best)
-    lost = lost_in_a_cut(best.stack)
-    if lost:
-        sentences.append(
-            f"{' and '.join(lost)} of {best.stack} keeps data in RAM that a power cut takes unless the host flushed it."
-        )
+    sentences += conditions.of_the_size(query, result, best)
     if query.goal != "life" and query.ftl is None:
         sentences.append("Wear policies were not searched: they are with --goal life, or where --ftl names them.")
     if result.untried_policies:
         sentences.append(f"Wear policies that were not searched: {', '.join(result.untried_policies)}.")
     return sentences
-
-
-def _placed_densely(query: Query, best: Measured) -> list[str]:
-    """That RAM and life are of a device for what the workload touches, where its span is wider."""
-    if query.document()["workload"].get("addresses") != "dense":
-        return []
-    document = json.loads(best.rows[0]["document"])
-    span = (document["workload"].get("read_as") or {}).get("end_byte") or 0
-    room = document["device"]["logical_bytes"]
-    times = span / room
-    if times < _WIDER:
-        return []
-    return [
-        (
-            f"--addresses dense: the device has {units.size(room)} for the host, and the trace's addresses reach "
-            f"{units.size(span)}. The RAM of maps and the life grow with the device: for the whole span both are about "
-            f"{units.factor(times)} as large."
-        )
-    ]
 
 
 def _of_the_results(best: Measured) -> list[Caution]:
@@ -312,49 +291,15 @@ def _few(result: SearchResult, *, is_held_out: bool) -> list[str]:
     ]
 
 
-def of_a_new_device(best: Measured, reference: Measured | None) -> list[str]:
-    """That the advice may be another on a device in use; nothing where it was in use.
-
-    It was new if the run of the advised stack tells so, or that of the reference: what one of them
-    erases by its own way of merging says nothing of what collecting would cost.
-    """
-    if _mode(best.rows[0]) == "steady":
-        return []
-    for measured in (best, *([reference] if reference is not None and reference.rows else [])):
-        why = _is_new(measured)
-        if why:
-            return [
-                (
-                    f"On a device in use another stack may be best: {why} under {measured.stack}. --precondition "
-                    "steady measures a device in use."
-                )
-            ]
-    return []
-
-
-def _is_new(measured: Measured) -> str:
-    """What in the run of a stack tells that the device was new; empty if nothing does."""
-    outcome = Outcome(json.loads(measured.rows[0]["document"]))
-    caution_kinds = {caution.kind for caution in all_cautions(outcome)}
-    kinds = [kind for kind in _OF_A_NEW_DEVICE if kind in caution_kinds]
-    if kinds:
-        return _OF_A_NEW_DEVICE[kinds[0]]
-    device, run = device_of(outcome.document), outcome.document["runs"][0]
-    geometry, erases = device["geometry"], run["erases"]["total"]
-    blocks = device["physical_bytes"] / (geometry["page_size_bytes"] * geometry["pages_per_block"])
-    if not writes(run) or erases >= _HARDLY * blocks:
-        return ""
-    return f"only {units.count(erases)} of {several(round(blocks), 'block')} {'was' if erases == 1 else 'were'} erased"
-
-
-def _unfinished(query: Query, result: SearchResult, *, is_held_out: bool) -> list[str]:
+def _unfinished(query: Query, result: SearchResult, best: Measured, *, is_held_out: bool) -> list[str]:
     """What of the search was not done."""
     sentences = ["The search was stopped; this is what was found until then."] if result.interrupted else []
     if result.missed:
         many = f"{_of(result.missed, result)} on the held-out part"
         first = f"It was stopped before {many} were measured" if result.interrupted else f"There was no time for {many}"
         named = ", ".join(result.missed[:_NAMED]) + (", …" if len(result.missed) > _NAMED else "")
-        sentences.append(f"{first}: {named}. {_of_the_missed(query, result)}" if is_held_out else f"{first}: {named}.")
+        known = f" {_of_the_missed(query, result, best)}" if is_held_out else ""
+        sentences.append(f"{first}: {named}.{known}")
     late = sum(len(rung.unfinished) for rung in result.rungs[1:])
     late += sum(len(rung.halved.late) for rung in result.rungs if rung.halved)
     if late and not result.interrupted:
@@ -368,7 +313,7 @@ def _unfinished(query: Query, result: SearchResult, *, is_held_out: bool) -> lis
     return sentences
 
 
-def _of_the_missed(query: Query, result: SearchResult) -> str:
+def _of_the_missed(query: Query, result: SearchResult, advised: Measured) -> str:
     """What the part that was searched tells of stacks that were not run on the held-out part."""
     best = leading(query.metric, [each for each in result.of(result.last) if each.stack in result.missed])
     if best is None:
@@ -376,7 +321,10 @@ def _of_the_missed(query: Query, result: SearchResult) -> str:
     known = f"first {result.last.requests:,} requests, which --json has"
     text = phrasing.text(query.metric, best)
     late = "" if not best.is_behind else ", though it does not keep up with the arrivals"
-    return f"What is known of them is of the {known}: the best of them there is {best.stack}, with {text}{late}."
+    mine = result.last.tried.get(advised.stack)
+    beside = f" (the advised stack had {phrasing.text(query.metric, mine)} there)" if mine and mine.rows else ""
+    told = f"the best of them there is {best.stack}, with {text}{late}{beside}"
+    return f"What is known of them is of the {known}: {told}."
 
 
 def _prepared(result: SearchResult, best: Measured) -> list[str]:
@@ -385,8 +333,11 @@ def _prepared(result: SearchResult, best: Measured) -> list[str]:
     `--precondition auto` decides by what is served.
     """
     searched = result.last.tried.get(best.stack)
-        "" if result.is_rivalled else f"{REFERENCE} with a write buffer of as much RAM was not tried",
-    modes = [_mode(measured.rows[0]) for measured in (searched, best) if measured is not None and measured.rows]
+    modes = [
+        conditions.preparation(measured.rows[0])
+        for measured in (searched, best)
+        if measured is not None and measured.rows
+    ]
     # That a prefix is on a device in a steady state is told with the prefix.
     if len(set(modes)) < 2 or result.last.precondition:
         return []
@@ -395,11 +346,6 @@ def _prepared(result: SearchResult, best: Measured) -> list[str]:
         "--precondition auto decides by the requests that are served. Give one, such as --precondition fill."
     )
     return [text]
-
-
-def _mode(row: Json) -> str:
-    """How the device was prepared for a run."""
-    return str((json.loads(row["document"])["runs"][0].get("precondition") or {}).get("mode", "none"))
 
 
 def _of_the_run(best: Measured) -> list[str]:
@@ -417,15 +363,6 @@ def _of_the_run(best: Measured) -> list[str]:
     if any(row["end_of_life_request"] is not None for row in rows):
         sentences.append(f"The device wore out under {best.stack} in the middle of its run.")
     return sentences
-
-
-def lost_in_a_cut(stack: str) -> list[str]:
-    """The parts of a stack that keep data in RAM which a power cut takes, by the registry."""
-    parts = {part["name"]: part for part in catalogue.parts()}
-    names = [part.partition(":")[0] for part in stack.split("+")]
-    return [
-        name for name in names if any("power cut" in parameter["meaning"] for parameter in parts[name]["parameters"])
-    ]
 
 
 def failures(result: SearchResult) -> dict[str, list[str]]:
@@ -448,6 +385,7 @@ def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out:
         "" if query.goal != "ram" or result.is_least_tried else "not every mapping was tried with the least RAM",
         _sifted(result),
         "" if result.is_shared else "not every way to share the RAM between caches and buffers was tried",
+        "" if result.is_rivalled else f"{REFERENCE} with a write buffer of as much RAM was not tried",
         "" if result.is_turned else "not every other setting of the best was tried",
         _not_gone_on(query, result, best),
         _missed(query, result, best),

@@ -13,7 +13,8 @@ import polars as pl
 from ftlkit._native import __version__
 from ftlkit._util import units
 from ftlkit.advice import confidence, phrasing, search_result
-from ftlkit.advice.answer import goal, question
+from ftlkit.advice.answer import goal
+from ftlkit.advice.commands import question
 from ftlkit.report.drawing import LOG_FROM, SIZE, log_axis, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import drawing_script, own_script, style, template
@@ -41,8 +42,8 @@ def page(answer: Answer) -> str:
         rows=[{"stack": stack, "cells": [_cell(stack, metric) for metric in metrics]} for stack in answer.stacks],
         figures=panels(answer),
         limit=LIMIT,
-        prefixes=search_result.rungs(result),
         advised=ADVISED,
+        prefixes=search_result.rungs(result),
         prefix_headings=search_result.HEADINGS,
         fates=search_result.fates(query, result),
         failures=confidence.failures(result),

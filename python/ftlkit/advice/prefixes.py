@@ -8,12 +8,12 @@ whole. Where none does, prefixes on a device in a steady state are looked at.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit.advice import life
+from ftlkit.advice.life import ENOUGH_ERASES
 from ftlkit.advice.measure import ratio, wall_s
 from ftlkit.advice.query import REFERENCE
 from ftlkit.advice.search_result import prefix_lengths
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import Rung, SearchResult
     from ftlkit.advice.space import Space
-    from ftlkit.results.document import Json
     from ftlkit.sweeps.local import Local
 
 STEADY = "steady"
@@ -44,12 +43,6 @@ _LOOKING = 0.2
 """The most of the time that is taken for choosing prefixes."""
 _TRYING, _ENOUGH = 0.4, 24
 """The whole part is the only prefix if so many stacks can run on it in this share of the time."""
-ENOUGH_ERASES = 4.0
-"""Below so many erases of a block on average no life is forecast (docs/endurance.md)."""
-_MARGIN = 1.5
-"""So many times what is wanting is advised, since other mappings may erase less."""
-
-_SMALLER = "take a smaller device (--capacity; --addresses dense --capacity auto is the smallest that holds it)"
 
 
 @dataclass(frozen=True)
@@ -103,10 +96,10 @@ class Prefixes:
 
     def lacking(self, measured: Measured, requests: int) -> UserError:
         """That the goal has no figure, by a run on so many requests that has none."""
-        longer = self._result.searched / requests
-        survey_s = 2 * len(self._space.heads) * wall_s(measured, longer) / self._executor.checks
-        why = _why_lacking(self._query, self._result.requests, measured, self._erases(measured, requests), survey_s)
-        return UserError(f"--goal {self._query.goal}: {why}")
+        query, result, erases = self._query, self._result, self._erases(measured, requests)
+        run_s = wall_s(measured, result.searched / requests)
+        why = life.lacking(query, result, measured, erases, run_s) if query.goal == "life" else _why_lacking(query)
+        return UserError(f"--goal {query.goal}: {why}")
 
     def erases_too_little(self, measured: Measured, requests: int) -> bool:
         """Whether no life is forecast from the searched part, by a run on a part of it."""
@@ -128,7 +121,7 @@ class Prefixes:
 
     def _erases(self, measured: Measured, requests: int) -> float:
         """How often the searched part erases a block on average, by a run on a part of it."""
-        return self._result.searched / requests * wear(measured.rows[0])
+        return self._result.searched / requests * life.wear(measured.rows[0])
 
     def _ladder(self) -> Ladder:
         """The prefixes: by what the probes do on them and on the whole, if there is time for it."""
@@ -272,57 +265,11 @@ def work(measured: Measured) -> float:
     return before + 2 * float(row["pages_read"] + row["pages_programmed"])
 
 
-def _why_lacking(query: Query, requests: int, measured: Measured, erases: float, survey_s: float) -> str:
-    """Why the goal has no figure in the part that is searched of a workload of so many requests.
-
-    `measured` is a run that has none, and `erases` how often it would erase a block there on
-    average. Trying every mapping there takes about `survey_s`.
-    """
-    if query.goal == "life":
-        return _no_life(query, requests, measured, erases, survey_s)
+def _why_lacking(query: Query) -> str:
+    """Why the goal has no figure in the part that is searched."""
     if query.goal == "wa":
         return "the workload writes nothing in the part that is searched, so there is none. Give another goal."
     return (
         "the workload neither reads nor writes in the part that is searched, so there is no response time. Give a "
         "workload that does, or more of its requests."
-    )
-
-
-def wear(row: Json) -> float:
-    """How often a run erases a block on average, or would if all that it programs had to be freed.
-
-    A device that was new has room for its first writes, which a longer run has not.
-    """
-    device = json.loads(row["document"])["device"]
-    pages = device["physical_bytes"] / device["geometry"]["page_size_bytes"]
-    programmed = float(row["pages_programmed"] / pages)
-    return max(float(row["erases_mean"] or 0), programmed)
-
-
-def _no_life(query: Query, requests: int, measured: Measured, erases: float, survey_s: float) -> str:
-    """That no life is forecast, and how much more of the workload would do."""
-    workload = query.document()["workload"]
-    refusal = json.loads(measured.rows[0]["document"])["runs"][0]["endurance"].get("refusal")
-    times = math.ceil(_MARGIN * ENOUGH_ERASES / erases) if 0 < erases < ENOUGH_ERASES else None
-    if "trace" not in workload:
-        more = f"Give more requests (--requests{'' if times is None else f' {times * requests}'})"
-    elif "requests" in workload:
-        given = "" if times is None else f" {times * requests}"
-        more = f"Give more of the requests of the trace (--requests{given}), with --repeat where it has no more"
-    else:
-        repeat = "" if times is None else f" {times * int(workload.get('repeat', 1))}"
-        more = f"Serve the trace several times (--repeat{repeat})"
-    seen = f"{measured.stack} would erase each {units.plain(erases)} times at most" if erases else "nothing was erased"
-    few = (
-        f"since blocks have to be erased four times on average while it is measured (docs/endurance.md), and {seen}"
-        if erases < ENOUGH_ERASES
-        else f"since with {measured.stack} {refusal}"
-    )
-    takes_s = (times or 1) * survey_s
-    longer = ""
-    if query.budget_s is not None and takes_s > query.budget_s:
-        longer = f" To try every mapping on so much takes about --budget {math.ceil(takes_s / 60)}min here."
-    return (
-        f"no life is forecast from the part that is searched, {few}. {more}, or {_SMALLER}.{longer} Or give another "
-        "goal."
     )

@@ -18,6 +18,7 @@ from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import Silent
+from ftlkit.advice.life import WIDE
 from ftlkit.advice.query import REFERENCE, duration
 from ftlkit.api import catalogue
 
@@ -35,8 +36,6 @@ _SLOWER = 3.0
 """So many times as long others take to fill a device, at most: dftl took 2.4 times."""
 _ROUNDS, _FIRST = 2, 0.35
 """So often every mapping is tried on the first prefix, and the least share of time that it has."""
-_WIDE = 2.0
-"""From so many times what it touches on, a span is wide."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +101,16 @@ class Preparing:
         options = self.query.options
         if not self.info or "addresses" in options or "trace" not in self.query.document()["workload"]:
             return ""
-        touched = 4096 * int(self.info["statistics"]["total"]["footprint"]["touched_pages"])
+        touched = touched_bytes(self.info)
         capacity = int(self.device["capacity"])
-        if "capacity" in options or capacity < _WIDE * touched:
+        if "capacity" in options or capacity < WIDE * touched:
             return ""
         return (
             f", or --addresses dense: the workload touches {units.typed(units.size(touched))}, and the answer is then "
             "of so small a device, with its RAM and its life"
         )
+
+
+def touched_bytes(info: Json) -> int:
+    """How much a workload touches, in whole pages of 4 KiB."""
+    return 4096 * int(info["statistics"]["total"]["footprint"]["touched_pages"])

@@ -50,8 +50,8 @@ FINALISTS = 40
 RAM_SLACK = 0.10
 """With the goal `ram`: by how much the response may be above the best one found."""
 
-TRIALS, SEEDS, BUDGET = 10_000, 3, "5min"
-"""The most trials of any search; and by default, the seeds of the last runs and the time."""
+TRIALS, SEEDS, BUDGET, GOAL = 10_000, 3, "5min", "mean"
+"""The most trials of any search; and by default, the seeds of the last runs, time and goal."""
 
 MOST_SEEDS = 100
 
@@ -68,7 +68,7 @@ class Query:
     workload: str
     device: str | None = None
     options: Options = field(default_factory=lambda: Options())  # noqa: PLW0108 - a typed dict is no callable type
-    goal: str = "mean"
+    goal: str = GOAL
     ram_bytes: int | None = None
     """The most RAM that the advised stack may take; None: any."""
     budget_s: float | None = None
@@ -166,7 +166,7 @@ def question(  # noqa: PLR0913 - as many as there are options
     *,
     device: str | None = None,
     ftl: str | None = None,
-    goal: str = "mean",
+    goal: str = GOAL,
     ram: str | int | None = None,
     budget: str | float | None = None,
     trials: int | None = None,

@@ -21,7 +21,7 @@ from ftlkit._util.progress import Silent
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.measure import WARM_UP, Runner
-from ftlkit.advice.preparing import Preparing
+from ftlkit.advice.preparing import Preparing, touched_bytes
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_ram, wear_policies
@@ -101,7 +101,8 @@ def search_stacks(
         requests = int(info["requests"])
         _require_enough(query, requests)
         space, into = _space(query, device, requests, clock)
-        into.host_erases = _host_erases(info, device)
+        into.host_erases, into.cores = _host_erases(info, device), executor.checks
+        into.touched_bytes = touched_bytes(info)
     except TimeIsUp:
         raise clock.too_short("the workload had not been looked over") from None
     with scratch() as folder:

@@ -87,6 +87,10 @@ class SearchResult:
     """Mappings that do not fit the device, each with the reason."""
     capacity: int
     """Of the device, in bytes."""
+    touched_bytes: int = 0
+    """What the workload touches of it; 0 if that is not known."""
+    cores: int = 1
+    """Runs at once."""
     whole: Measured | None = None
     """The reference on the whole searched part, to choose prefixes by; None if time was short."""
     unlike: list[str] = field(default_factory=list)
@@ -114,12 +118,12 @@ class SearchResult:
     """Whether every mapping was tried with the least RAM."""
     is_shared: bool = True
     """Whether the best was tried with its RAM shared otherwise between its caches and buffers."""
+    is_rivalled: bool = True
+    """Whether the reference behind a write buffer was tried with as much RAM as the best."""
     is_turned: bool = True
     """Whether the best was tried with each other value of its words and switches."""
     is_out_of_trials: bool = False
     """Whether the trials ended before every mapping and wear policy was tried as planned."""
-    is_rivalled: bool = True
-    """Whether the reference behind a write buffer was tried with as much RAM as the best."""
     survey_trials: int = 0
     """So many trials try all of them."""
     interrupted: bool = False

@@ -144,7 +144,8 @@ def show(answer: Answer, console: Console) -> None:
     """Print an answer."""
 
     def line(text: str) -> None:
-        console.print(units.typed(text), highlight=False, markup=False)
+        # A command stays in one piece, so that it can be copied.
+        console.print(units.typed(text), highlight=False, markup=False, soft_wrap="`ftlkit " in text)
 
     metrics = ["ram_bytes", *answer.metrics]
     for sentence in answer.sentences:

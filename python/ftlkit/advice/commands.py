@@ -1,0 +1,70 @@
+"""The commands that an answer names: those that measure it again, and those that ask."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from ftlkit.advice.measure import WARM_UP
+from ftlkit.advice.query import GOAL, SEEDS
+from ftlkit.sweeps.values import plain
+
+if TYPE_CHECKING:
+    from ftlkit.advice.query import Query
+    from ftlkit.advice.search_result import SearchResult
+    from ftlkit.study import Options
+
+
+def command(query: Query, result: SearchResult, names: list[str], *, is_held_out: bool) -> str:
+    """The command that measures stacks as the answer does, on the held-out part or on a prefix."""
+    options: Options = {**query.options}
+    skip, seeds = result.searched, result.seeds
+    if not is_held_out:
+        rung = result.last
+        options["requests"] = rung.requests
+        # A prefix may span less than the whole workload, for which the device was made.
+        given = {setting.partition("=")[0].strip() for setting in options.get("settings", ())}
+        if "capacity" not in options and "device.capacity" not in given:
+            options["capacity"] = f"{result.capacity}B"
+        if rung.precondition:
+            options["precondition"] = rung.precondition
+        skip, seeds = rung.requests // WARM_UP, 1
+    stacks = ",".join(dict.fromkeys(names))
+    typed = ["ftlkit", "sweep", query.workload, "--ftl", stacks, *_typed(query, options)]
+    return shlex.join([*typed, "--skip", str(skip), "--seeds", str(seeds)])
+
+
+def _typed(query: Query, options: Options) -> list[str]:
+    """The device and the options as typed."""
+    typed = ["--device", query.device] if query.device else []
+    for name, value in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if name == "settings":
+            typed += [word for setting in options["settings"] for word in ("--set", setting)]
+        elif value is True:
+            typed.append(flag)
+        elif isinstance(value, (list, tuple)):
+            typed += [word for item in value for word in (flag, str(item))]
+        elif name != "title":
+            typed += [flag, str(value)]
+    return typed
+
+
+def question(query: Query) -> str:
+    """The command that asks; what is as it is by default is left out."""
+    given = {
+        "--ftl": query.ftl,
+        "--goal": None if query.goal == GOAL else query.goal,
+        "--ram": None if query.ram_bytes is None else plain(f"{query.ram_bytes}B"),
+        "--budget": None if query.budget_s is None else _time(query.budget_s),
+        "--trials": query.trials,
+        "--seeds": None if query.seeds == SEEDS else query.seeds,
+    }
+    own = [word for flag, value in given.items() if value is not None for word in (flag, str(value))]
+    return shlex.join(["ftlkit", "advise", query.workload, *own, *_typed(query, query.options)])
+
+
+def _time(seconds: float) -> str:
+    """A time as one types it: 90s, 5min."""
+    minutes = seconds / 60
+    return f"{minutes:g}min" if minutes == int(minutes) else f"{seconds:g}s"

@@ -1,0 +1,175 @@
+"""Under which conditions the figures of an answer hold: the device in use, its size, RAM, power.
+
+A stack that is best on a new device, on one much larger than what the workload touches, or with all
+the RAM that was searched, may not be best on another.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from ftlkit._util import units
+from ftlkit._util.lookup import several
+from ftlkit.advice.life import is_wide, missing_options
+from ftlkit.advice.space import is_ram
+from ftlkit.api import catalogue
+from ftlkit.report.cautions import all_cautions, writes
+from ftlkit.results.outcome import Outcome, device_of
+
+if TYPE_CHECKING:
+    from ftlkit.advice.measure import Measured
+    from ftlkit.advice.query import Query
+    from ftlkit.advice.search_result import SearchResult
+    from ftlkit.results.document import Json
+
+_WIDER = 1.1
+"""From so many times its device on, the span of a trace that is placed densely is named."""
+_ALL = 0.95
+"""From this share of the most RAM that was tried on, a stack takes all of it."""
+_HARDLY = 0.01
+"""Below this share of the blocks so few were erased that collecting was not measured."""
+_OF_A_NEW_DEVICE = {
+    "nothing_erased": "no block was erased",
+    "collections_not_reached": "collecting and merging copied hardly anything",
+    "rising": "write amplification had risen in the run",
+}
+"""Kinds of caution that tell of a device which is not in use yet, and what they say."""
+
+
+def of_a_new_device(query: Query, result: SearchResult, best: Measured, reference: Measured | None) -> list[str]:
+    """That the advice may be another on a device in use; nothing where it was in use.
+
+    It was new if the run of the advised stack tells so, or that of the reference: what one of them
+    erases by its own way of merging says nothing of what collecting would cost.
+    """
+    if preparation(best.rows[0]) == "steady":
+        return []
+    for measured in (best, *([reference] if reference is not None and reference.rows else [])):
+        why = _is_new(measured)
+        if why:
+            return [
+                (
+                    f"On a device in use another stack may be best: {why} under {measured.stack}. "
+                    f"{_in_use(query, result, is_unerased=why == _OF_A_NEW_DEVICE['nothing_erased'])}."
+                )
+            ]
+    return []
+
+
+def _in_use(query: Query, result: SearchResult, *, is_unerased: bool) -> str:
+    """What measures a device in use: one as large as what the trace touches, if that may be."""
+    smaller = _smaller(query, result)
+    if not smaller:
+        return "--precondition steady measures a device in use"
+    so = ", so nothing was collected" if is_unerased else ""
+    parts = f"{units.size(result.touched_bytes)} of {units.size(result.capacity)}"
+    return (
+        f"The trace touches {parts}{so}; {smaller} --precondition steady measures one in use that is as large as that"
+    )
+
+
+def _smaller(query: Query, result: SearchResult) -> str:
+    """The option that makes a wide device as large as what is touched; empty if there is none."""
+    return next(iter(missing_options(query)), "") if is_wide(result) else ""
+
+
+def _is_new(measured: Measured) -> str:
+    """What in the run of a stack tells that the device was new; empty if nothing does."""
+    outcome = Outcome(json.loads(measured.rows[0]["document"]))
+    caution_kinds = {caution.kind for caution in all_cautions(outcome)}
+    kinds = [kind for kind in _OF_A_NEW_DEVICE if kind in caution_kinds]
+    if kinds:
+        return _OF_A_NEW_DEVICE[kinds[0]]
+    device, run = device_of(outcome.document), outcome.document["runs"][0]
+    geometry, erases = device["geometry"], run["erases"]["total"]
+    blocks = device["physical_bytes"] / (geometry["page_size_bytes"] * geometry["pages_per_block"])
+    if not writes(run) or erases >= _HARDLY * blocks:
+        return ""
+    return f"only {units.count(erases)} of {several(round(blocks), 'block')} {'was' if erases == 1 else 'were'} erased"
+
+
+def preparation(row: Json) -> str:
+    """How the device was prepared for a run."""
+    return str((json.loads(row["document"])["runs"][0].get("precondition") or {}).get("mode", "none"))
+
+
+def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
+    """What the advised stack keeps in RAM, and whether more than was searched may be better."""
+    sentences = []
+    ram = best.mean("ram_bytes") or 0.0
+    if query.ram_bytes is None and query.goal != "ram" and ram >= _ALL * _most_ram(result, best.stack):
+        better = "faster" if query.metric == query.response else "better"
+        sentences.append(f"This is all the RAM that was searched ({units.size(ram)}); more may be {better}.")
+    lost = lost_in_a_cut(best.stack)
+    if not lost:
+        return sentences
+    amplification = best.mean("write_amplification")
+    if amplification is not None and amplification < 1:
+        sentences.append(
+            "It works as a write cache: for each byte that the host writes flash programs "
+            f"{units.plain(amplification)}."
+        )
+    holds = "holds" if len(lost) == 1 else "hold"
+    sentences.append(f"A power cut loses data that {' and '.join(lost)} {holds} in RAM and the host has not flushed.")
+    return sentences
+
+
+def _most_ram(result: SearchResult, stack: str) -> float:
+    """The most RAM that was tried with a mapping; infinite if no part of the stack has a size."""
+    parts = {part["name"]: part["parameters"] for part in catalogue.parts()}
+    if not any(is_ram(parameter) for part in stack.split("+") for parameter in parts[_name(part)]):
+        return float("inf")
+    tried = [measured for rung in result.rungs for measured in rung.tried.values() if measured.rows]
+    return max(measured.mean("ram_bytes") or 0.0 for measured in tried if _name(measured.stack) == _name(stack))
+
+
+def _name(stack: str) -> str:
+    """The name of a part, or of the mapping of a stack."""
+    return stack.partition("+")[0].partition(":")[0]
+
+
+def lost_in_a_cut(stack: str) -> list[str]:
+    """The parts of a stack that keep data in RAM which a power cut takes, by the registry."""
+    parts = {part["name"]: part for part in catalogue.parts()}
+    names = [part.partition(":")[0] for part in stack.split("+")]
+    return [
+        name for name in names if any("power cut" in parameter["meaning"] for parameter in parts[name]["parameters"])
+    ]
+
+
+def of_the_size(query: Query, result: SearchResult, best: Measured) -> list[str]:
+    """That RAM and life are of a device of its size, where the workload's span is another one.
+
+    The span is wider than a device for what the workload touches, or that is a part of the device.
+    """
+    if query.document()["workload"].get("addresses") == "dense":
+        told = _of_a_dense_device(best)
+        if told:
+            return told
+    if smaller := _smaller(query, result):
+        return [
+            (
+                f"The device has {units.size(result.capacity)} for the host, and the trace touches "
+                f"{units.size(result.touched_bytes)} of it. On a device for that alone ({smaller}) the RAM of "
+                f"maps and the life are about {units.share(result.touched_bytes / result.capacity)} as large."
+            )
+        ]
+    return []
+
+
+def _of_a_dense_device(best: Measured) -> list[str]:
+    """That RAM and life are of a device for what the workload touches, where its span is wider."""
+    document = json.loads(best.rows[0]["document"])
+    span = (document["workload"].get("read_as") or {}).get("end_byte") or 0
+    room = document["device"]["logical_bytes"]
+    times = span / room
+    if times < _WIDER:
+        return []
+    return [
+        (
+            f"--addresses dense: the device has {units.size(room)} for the host, and the trace's addresses reach "
+            f"{units.size(span)}. The RAM of maps and the life grow with the device: for the whole span both are about "
+            f"{units.factor(times)} as large."
+        )
+    ]

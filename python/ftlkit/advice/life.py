@@ -1,0 +1,266 @@
+"""The life of the device in an answer: what is known of it, and which search would tell it.
+
+A life is forecast where blocks are erased four times on average (docs/endurance.md). Of a run that
+erased less this tells how many times as much has to be served for it. The device may be smaller
+then, if its size was left open: it is as large as what the workload touches.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from ftlkit._util import units
+from ftlkit.advice import phrasing
+from ftlkit.advice.commands import question
+from ftlkit.advice.measure import WARM_UP, wall_s
+from ftlkit.advice.query import REFERENCE
+from ftlkit.study import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ftlkit.advice.measure import Measured
+    from ftlkit.advice.query import Query
+    from ftlkit.advice.search_result import SearchResult
+    from ftlkit.results.document import Json
+
+ENOUGH_ERASES = 4.0
+"""Below so many erases of a block on average no life is forecast (docs/endurance.md)."""
+_MARGIN = 1.5
+"""So many times what is wanting is advised, since other mappings may erase less."""
+WIDE = 2.0
+"""From so many times what it touches on, a device is much larger than that."""
+_ROUNDS = 2
+"""So often every mapping is tried on the part that is searched."""
+_LONGEST_S = 86_400.0
+"""A search that takes longer than this is not proposed."""
+
+
+def sentences(
+    query: Query, result: SearchResult, best: Measured, reference: Measured | None, *, is_held_out: bool
+) -> list[str]:
+    """What is known of the life of the device under the advised stack, or what would tell it."""
+    mine = phrasing.of("life_bytes", best)
+    if mine is None and query.goal == "life":
+        return ["Its life is at least what its run wrote: the device lasted, and no life could be forecast."]
+    if mine is None:
+        return _unknown(query, result, best, reference, is_held_out=is_held_out)
+    is_measured = all(row["is_life_measured"] for row in best.rows)
+    how = "measured: the device wore out" if is_measured else "a forecast from the erases of the run, not measured"
+    if query.goal == "life":
+        text = f"The advised stack's life is {how}"
+    else:
+        text = f"The advised stack's life is {phrasing.value('life_bytes', mine)} written by the host"
+        if reference is not None and best.stack != REFERENCE:
+            text += f" ({REFERENCE}: {phrasing.value('life_bytes', phrasing.of('life_bytes', reference))})"
+        text += f", {how}"
+    return [f"{text}.", *_at_rate(best, reference)]
+
+
+def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
+    """How long the life lasts at the workload's rate, and its drive writes a day."""
+    lasts, writes = _rates(best)
+    if not writes:
+        return []
+    years = json.loads(best.rows[0]["document"]).get("study", {}).get("run", {}).get("warranty_years", 5.0)
+    times = f"{lasts} at the workload's own arrival rate, or " if lasts else ""
+    its = ", or ".join(filter(None, _rates(reference))) if reference is not None and best.stack != REFERENCE else ""
+    beside = f" ({REFERENCE}: {its})" if its else ""
+    over = f"over {units.digits(years)} years"
+    return [f"That is {times}{writes} (drive writes a day {over}){beside}."]
+
+
+def _rates(measured: Measured) -> tuple[str, str]:
+    """The time of a life at the workload's own arrival rate, and its drive writes a day."""
+    lives = [life for row in measured.rows if (life := _endurance(row).get("spares_gone"))]
+    if not lives or len(lives) < len(measured.rows):
+        return "", ""
+    years = [life["years"] for life in lives if life["years"] is not None]
+    # A run that did not keep up did not write at that rate.
+    lasts = "" if measured.is_behind or len(years) < len(lives) else units.years(fmean(years))
+    return lasts, f"{units.digits(fmean(life['drive_writes_per_day'] for life in lives))} DWPD"
+
+
+def _unknown(
+    query: Query, result: SearchResult, best: Measured, reference: Measured | None, *, is_held_out: bool
+) -> list[str]:
+    """That no life is known, with the command of a search that forecasts one."""
+    requests = result.requests if is_held_out else result.last.requests
+    measured = requests - result.searched if is_held_out else requests - requests // WARM_UP
+    runs = [run for run in (best, reference) if run is not None and run.rows]
+    erases = min(wear(run.rows[0]) for run in runs) * (result.searched - result.searched // WARM_UP) / measured
+    if not erases:
+        return ["Life: not known from this run, which wrote nothing."]
+    slowest_s = max(wall_s(run, result.searched / requests) for run in runs)
+    asked = long_enough(query, result, erases, slowest_s)
+    if asked is None:
+        refusals = [refusal for row in best.rows if (refusal := _endurance(row).get("refusal"))]
+        return [f"Life: not known from this run{f': {refusals[0]}' if refusals else ''}."]
+    return [f"Life: not known from this run. `{question(asked)}` gives it."]
+
+
+def long_enough(query: Query, result: SearchResult, erases: float, run_s: float) -> Query | None:
+    """The question that has a life; None if more of the same would not help, or takes a day.
+
+    `erases` is how often the part that is searched erases a block on average, and `run_s` how long
+    a run over that part takes.
+    """
+    if not 0 < erases < ENOUGH_ERASES:
+        return None
+    options, smaller = _smallest_device(query, result)
+    times = more_times(erases * smaller)
+    budget_s = query.budget_s
+    if budget_s is not None:
+        # Without a budget the answer is the same on every machine, and so is this.
+        budget_s = 60.0 * math.ceil(max(budget_s, times * survey_s(result, run_s)) / 60)
+        if budget_s > _LONGEST_S:
+            return None
+    workload = query.document()["workload"]
+    if "trace" not in workload or "requests" in workload:
+        options["requests"] = times * result.requests
+    if "trace" in workload:
+        options["repeat"] = times * int(workload.get("repeat", 1))
+    return replace(query, goal="life", options=options, budget_s=budget_s)
+
+
+def more_times(erases: float) -> int:
+    """How many times as much has to be served where a block was erased so often on average."""
+    return math.ceil(_MARGIN * ENOUGH_ERASES / erases) if erases < ENOUGH_ERASES else 1
+
+
+def survey_s(result: SearchResult, run_s: float) -> float:
+    """About how long trying every mapping takes, by what one run over the searched part takes."""
+    return _ROUNDS * len(result.candidates) * run_s / result.cores
+
+
+def _smallest_device(query: Query, result: SearchResult) -> tuple[Options, float]:
+    """The options with the smallest device that holds the workload, and how much smaller it is.
+
+    They are as they were if the device is no larger, or what it holds was asked for.
+    """
+    options, changed = Options(**query.options), open_options(query)
+    if not changed or not is_wide(result):
+        return options, 1.0
+    options.update(changed)
+    return options, result.capacity / result.touched_bytes
+
+
+def is_wide(result: SearchResult) -> bool:
+    """Whether the device is much larger than what the workload touches."""
+    return 0 < WIDE * result.touched_bytes <= result.capacity
+
+
+def open_options(query: Query) -> Options:
+    """The options with the smallest device for a recorded trace; empty if none is left open."""
+    options = query.options
+    given = {setting.partition("=")[0].strip() for setting in options.get("settings", ())}
+    if "trace" not in query.document()["workload"] or {"device.capacity", "workload.addresses"} & given:
+        return Options()
+    if options.get("capacity", "auto") != "auto" or options.get("addresses", "dense") != "dense":
+        return Options()
+    smallest = Options(addresses="dense", capacity="auto")
+    is_smallest = smallest.items() <= options.items()
+    return Options() if is_smallest else smallest
+
+
+def missing_options(query: Query) -> list[str]:
+    """Of these options those that were not given, as they are typed."""
+    return [f"--{name} {value}" for name, value in open_options(query).items() if name not in query.options]
+
+
+def wear(row: Json) -> float:
+    """How often a run erases a block on average, or would if all that it programs had to be freed.
+
+    A device that was new has room for its first writes, which a longer run has not.
+    """
+    device = json.loads(row["document"])["device"]
+    pages = device["physical_bytes"] / device["geometry"]["page_size_bytes"]
+    programmed = float(row["pages_programmed"] / pages)
+    return max(float(row["erases_mean"] or 0), programmed)
+
+
+def lacking(query: Query, result: SearchResult, measured: Measured, erases: float, run_s: float) -> str:
+    """That no life is forecast, and how much more of the workload would do.
+
+    `measured` is a run that has none, `erases` how often the part that is searched erases a block
+    on average by it, and `run_s` how long a run over that part takes.
+    """
+    requests, workload = result.requests, query.document()["workload"]
+    times = more_times(erases) if 0 < erases < ENOUGH_ERASES else None
+    if "trace" not in workload:
+        more = f"Give more requests (--requests{'' if times is None else f' {times * requests}'})"
+    elif "requests" in workload:
+        given = "" if times is None else f" {times * requests}"
+        more = f"Give more of the requests of the trace (--requests{given}), with --repeat where it has no more"
+    else:
+        repeat = "" if times is None else f" {times * int(workload.get('repeat', 1))}"
+        more = f"Serve the trace several times (--repeat{repeat})"
+    seen = f"{measured.stack} would erase each {units.plain(erases)} times at most" if erases else "nothing was erased"
+    few = (
+        f"since blocks have to be erased four times on average while it is measured (docs/endurance.md), and {seen}"
+        if erases < ENOUGH_ERASES
+        else f"since with {measured.stack} {_endurance(measured.rows[0]).get('refusal')}"
+    )
+    takes_s = (times or 1) * survey_s(result, run_s)
+    longer = ""
+    if query.budget_s is not None and takes_s > query.budget_s:
+        longer = f" To try every mapping on so much takes about --budget {math.ceil(takes_s / 60)}min here."
+    return (
+        f"no life is forecast from the part that is searched, {few}. {more}{_or_smaller(query)}.{longer} Or give "
+        "another goal."
+    )
+
+
+def _or_smaller(query: Query) -> str:
+    """The smaller device that may be taken, by options that are not given yet."""
+    missing = missing_options(query)
+    if missing:
+        return f", or take the smallest device that holds it ({' '.join(missing)})"
+    is_smallest = query.options.get("capacity") == "auto" and "trace" in query.document()["workload"]
+    return "" if is_smallest else ", or take a smaller device (--capacity)"
+
+
+def bound_beside(
+    query: Query, best: Measured, reference: Measured | None, searched: Mapping[str, Measured]
+) -> list[str]:
+    """That a bound of one life and a figure of the other do not tell which is longer."""
+    if query.goal != "life":
+        return []
+    lives = [] if reference is None or reference is best else [best.mean("life_bytes"), reference.mean("life_bytes")]
+    if lives.count(None) != 1:
+        return []
+    bound = best.stack if lives[0] is None else REFERENCE
+    other = REFERENCE if bound == best.stack else best.stack
+    told = [
+        (
+            f"Of the life of {bound} only a bound is known, which is no estimate: whether it lives longer or shorter "
+            f"than {other} does not follow from these figures."
+        )
+    ]
+    mine, its = searched.get(best.stack), searched.get(REFERENCE)
+    compared = "" if mine is None or its is None else phrasing.against("life_bytes", mine, its, REFERENCE)
+    if compared and mine is not None and its is not None:
+        lives_there = " and ".join(f"{each.stack} {phrasing.text('life_bytes', each)}" for each in (mine, its))
+        told.append(f"On the part that was searched both had a figure: {lives_there}, {compared}.")
+    return told
+
+
+def endurance(document: Json, given: Json) -> list[str]:
+    """How many cycles a block lasts, and who says so; `given` is the study as it was given."""
+    (run,) = document["runs"]
+    limit = (run.get("endurance") or {}).get("limit")
+    if limit is None:
+        return []
+    is_given = "endurance" in given.get("device", {})
+    source = "as given (device.endurance)" if is_given else f"as the preset {document['device']['preset']} has it"
+    return [f"Endurance: {units.count(limit)} program/erase cycles a block, {source}."]
+
+
+def _endurance(row: Json) -> Json:
+    """What a run tells of the device's life."""
+    told: Json = json.loads(row["document"])["runs"][0].get("endurance") or {}
+    return told

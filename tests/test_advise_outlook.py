@@ -1,0 +1,196 @@
+"""What an answer says beyond its figures: the life, RAM that was searched, a device in use."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sample
+from ftlkit.advice import choice, conditions, life
+from ftlkit.advice.answer import _meaning
+from ftlkit.advice.commands import question
+from ftlkit.advice.measure import Measured, Point
+from ftlkit.advice.query import Query
+from ftlkit.advice.search_result import Rung, SearchResult
+from ftlkit.results.columns import COLUMNS
+from ftlkit.study import Options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GIB = 1 << 30
+DOCUMENT = sample.document(runs=sample.document()["runs"][:1])
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    """A trace that is named and not read."""
+    path = tmp_path / "t.csv"
+    path.touch()
+    return str(path)
+
+
+def wide(**fields: Any) -> SearchResult:  # noqa: ANN401 - fields of a result
+    """A search on 16 GiB of which an eighth is touched."""
+    result = SearchResult(200_000, frozenset({"page", "dftl"}), {}, 16 * GIB, touched_bytes=2 * GIB, cores=2)
+    for name, value in fields.items():
+        setattr(result, name, value)
+    return result
+
+
+def run(stack: str, **columns: Any) -> Measured:  # noqa: ANN401 - columns of a run
+    """A run of a stack."""
+    document = json.loads(json.dumps(DOCUMENT))
+    document["runs"][0]["endurance"] = columns.pop("endurance", {"limit": 100_000, "refusal": "too few"})
+    row = dict.fromkeys(COLUMNS, 1) | {"label": stack, "life_bytes": None, "is_overloaded": False}
+    return Measured(stack, [row | columns | {"document": json.dumps(document)}])
+
+
+def test_a_life_that_is_not_known_comes_with_the_command_that_gives_it(trace: str) -> None:
+    """On the smallest device each block is erased eight times as often."""
+    columns = "time:ms, offset:B"
+    query = Query(trace, options=Options(columns=columns, precondition="steady"), budget_s=300.0)
+    asked = life.long_enough(query, wide(), 0.118, 20.0)
+    assert asked is not None
+    assert question(asked) == (
+        f"ftlkit advise {trace} --goal life --budget 5min --columns 'time:ms, offset:B' --precondition steady "
+        "--addresses dense --capacity auto --repeat 7"
+    )
+    # What was asked for stays, and so does what is no larger than what is touched.
+    given = Query(trace, options=Options(addresses="wrap", capacity="4GiB"), budget_s=300.0)
+    for changed, result in ((given, wide()), (query, wide(touched_bytes=15 * GIB))):
+        asked = life.long_enough(changed, result, 0.118, 20.0)
+        assert asked is not None
+        assert asked.options == {**changed.options, "repeat": 51}
+        # 51 times two rounds of two mappings, on two cores.
+        assert asked.budget_s == 51 * 2 * 20.0
+    # Without a budget the answer is the same on every machine.
+    tried = life.long_enough(replace(query, budget_s=None, trials=12), wide(), 0.118, 20.0)
+    assert tried is not None
+    assert "--trials 12" in question(tried)
+    assert "--budget" not in question(tried)
+    preset = life.long_enough(Query("fin1", budget_s=300.0), wide(), 2.0, 1.0)
+    assert preset is not None
+    assert preset.options == {"requests": 600_000}
+    assert life.long_enough(query, wide(), 1e-6, 20.0) is None, "it would take days"
+    assert life.long_enough(query, wide(), 4.0, 20.0) is None, "it was erased enough"
+
+
+def test_an_answer_without_a_life_says_so_in_one_line(trace: str) -> None:
+    page = run("page", erases_mean=0.5, pages_programmed=0)
+    quiet = run("treeftl:ram=8KiB", erases_mean=0.25, pages_programmed=0)
+    result = wide(touched_bytes=0, rungs=[Rung(133_333)])
+    (line,) = life.sentences(Query(trace), result, quiet, page, is_held_out=True)
+    # The advised stack erases less, so it decides.
+    assert re.fullmatch(
+        rf"Life: not known from this run\. `ftlkit advise {trace} --goal life .*--repeat 24` gives it\.", line
+    )
+    (line,) = life.sentences(Query(trace), result, run("page", erases_mean=9.0), None, is_held_out=True)
+    assert line == "Life: not known from this run: too few."
+
+
+@pytest.mark.parametrize(
+    ("options", "offered"),
+    [
+        (Options(), ", or take the smallest device that holds it (--addresses dense --capacity auto)."),
+        (Options(addresses="dense"), ", or take the smallest device that holds it (--capacity auto)."),
+        (Options(addresses="dense", capacity="auto"), "(--repeat 7)."),
+        (Options(addresses="wrap", capacity="4GiB"), ", or take a smaller device (--capacity)."),
+    ],
+)
+def test_a_refused_life_offers_no_option_that_is_set(trace: str, options: Options, offered: str) -> None:
+    text = life.lacking(Query(trace, options=options), wide(), run("page"), 0.916, 20.0)
+    assert f"{offered} Or give another goal." in text
+    assert all(f"--{name}" not in text for name in options if name != "capacity" or options["capacity"] == "auto")
+
+
+def test_a_life_is_told_in_days_and_in_drive_writes_a_day(trace: str) -> None:
+    def lasting(stack: str, **fields: Any) -> Measured:  # noqa: ANN401 - fields of a life
+        spares_gone = {"written_bytes": 2e13, "low_bytes": 1e13, "high_bytes": 3e13, "is_measured": False} | fields
+        return run(stack, life_bytes=2e13, is_life_measured=False, endurance={"limit": 9, "spares_gone": spares_gone})
+
+    best = lasting("dftl", drive_writes_per_day=6.1, years=0.3)
+    page = lasting("page", drive_writes_per_day=10.0, years=2.0)
+    said = life.sentences(Query(trace, goal="life"), wide(), best, page, is_held_out=True)
+    assert said[0] == "The advised stack's life is a forecast from the erases of the run, not measured."
+    assert said[1].replace("\N{NO-BREAK SPACE}", " ") == (
+        "That is 110 days at the workload's own arrival rate, or 6.10 DWPD (drive writes a day over 5.00 years) "
+        "(page: 2.00 years, or 10.0 DWPD)."
+    )
+    best.rows[0]["is_overloaded"] = True
+    assert "That is 6.10 DWPD" in life.sentences(Query(trace), wide(), best, None, is_held_out=True)[1]
+
+
+def test_the_endurance_is_told_with_where_it_comes_from() -> None:
+    document = {"runs": [{"endurance": {"limit": 3_000}}], "device": {"preset": "tlc-nvme"}}
+    assert life.endurance(document, {}) == [
+        "Endurance: 3,000 program/erase cycles a block, as the preset tlc-nvme has it."
+    ]
+    (line,) = life.endurance(document, {"device": {"endurance": 3_000}})
+    assert line.endswith("a block, as given (device.endurance).")
+
+
+def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace: str) -> None:
+    stacks = [run(f"treeftl:ram={size}MiB", ram_bytes=size << 20, write_amplification=0.38) for size in (13, 26)]
+    result = wide(rungs=[Rung(133_333, tried={stack.stack: stack for stack in stacks})])
+    told = [text.replace("\N{NO-BREAK SPACE}", " ") for text in conditions.in_ram(Query(trace), result, stacks[1])]
+    assert told == [
+        "This is all the RAM that was searched (26 MiB); more may be faster.",
+        "It works as a write cache: for each byte that the host writes flash programs 0.38.",
+        "A power cut loses data that treeftl holds in RAM and the host has not flushed.",
+    ]
+    assert conditions.in_ram(Query(trace), result, stacks[0]) == told[1:], "more was tried"
+    assert conditions.in_ram(Query(trace, ram_bytes=26 << 20), result, stacks[1]) == told[1:], "it was asked for"
+    page = run("page", ram_bytes=1 << 20, write_amplification=1.0)
+    result.rungs[0].tried["page"] = page
+    assert conditions.in_ram(Query(trace), result, page) == [], "it has no size"
+
+
+def test_the_size_of_a_wide_device_is_told_where_it_was_left_open(trace: str) -> None:
+    (told,) = conditions.of_the_size(Query(trace), wide(), run("page"))
+    assert told.replace("\N{NO-BREAK SPACE}", " ").startswith(
+        "The device has 16 GiB for the host, and the trace touches 2 GiB of it. On a device for that alone "
+        "(--addresses dense) the RAM of maps and the life are about 12.5 % as large."
+    )
+    for options in (Options(addresses="wrap"), Options(capacity="16GiB")):
+        assert conditions.of_the_size(Query(trace, options=options), wide(), run("page")) == []
+
+
+def test_of_stacks_that_are_equal_to_the_digit_the_one_with_the_fewest_settings_is_taken() -> None:
+    """As runs with and without victims=latte were, which took 0.2 % less RAM."""
+    query, plain = Query("fin1"), "treeftl:load_before_write=false:ram=26MiB"
+    rams = {f"{plain}:victims=latte": 27_325_270, f"{plain}:victims=page": 27_357_116, plain: 27_385_652}
+    costs = {"response_mean_ns": 42_036.0, "write_amplification": 0.2159}
+    points = [Point(stack, ram, costs) for stack, ram in rams.items()]
+    assert choice.ranked(points, query)[0].stack == plain
+    halved = choice.halve(points, query.metrics)
+    assert [point.stack for point in halved.kept] == [plain]
+    assert halved.beaten == dict.fromkeys(rams.keys() - {plain}, 1.0)
+    runs = {stack: run(stack, ram_bytes=ram, **costs) for stack, ram in rams.items()}
+    best = runs[f"{plain}:victims=latte"]
+    assert choice.thrifty(query.metric, best, list(runs.values()), runs).stack == plain
+    # What buys something stays: here a twentieth of the response, or of the RAM.
+    quick = Point(f"{plain}:victims=latte", 27_325_270, costs | {"response_mean_ns": 40_000.0})
+    small = Point(f"{plain}:victims=latte", 26_000_000, costs)
+    for better in (quick, small):
+        assert choice.ranked([*points[1:], better], query)[0] == better
+        assert better in choice.halve([*points[1:], better], query.metrics).kept
+
+
+def test_an_option_that_was_given_several_times_is_typed_so() -> None:
+    asked = Query("fin1", options=Options(where=["type=D", "rw=W"]), budget_s=90.0)
+    assert question(asked) == "ftlkit advise fin1 --budget 90s --where type=D --where rw=W"
+
+
+def test_of_a_choice_the_chosen_value_alone_is_explained() -> None:
+    each = {"meaning": "Which page leaves.  old: the oldest. new-est: the newest,\n of all.", "of": ["old", "new-est"]}
+    assert _meaning(each, "new-est") == "Which page leaves. new-est: the newest, of all."
+    assert (
+        _meaning(each | {"of": ["old", "new-est", "any"]}, "any")
+        == "Which page leaves. old: the oldest. new-est: the newest, of all."
+    )
+    assert _meaning({"meaning": "Erased blocks that stay."}, "3") == "Erased blocks that stay."
