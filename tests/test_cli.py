@@ -321,7 +321,7 @@ def test_the_example_of_a_sweep_can_be_run(call: Callable[..., Result], tmp_path
     text = (EXAMPLES / "sweep.toml").read_text().replace("requests = 100_000", "requests = 100")
     (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")
     told = call("sweep", "sweep.toml").stderr
-    assert "54 points: 0 were in ftlkit-results" in told
+    assert "54 runs: 0 were in ftlkit-results" in told
     assert "Runs are kept in ftlkit-results, and found again there (--store)." in told
 
 
