@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -126,3 +127,12 @@ def test_it_sweeps_with_workers_of_its_own(clean: Path, tmp_path: Path) -> None:
     done = run(clean, tmp_path, "sweep", "fin1", "--ftl", "page,dftl", "--requests", "1000", "--addresses", "dense")
     assert done.returncode == 0, done.stderr
     assert "2 points: 0 were in ftlkit-results" in done.stderr
+
+
+@built
+def test_it_runs_an_ftl_of_ones_own(clean: Path, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples" / "own_ftl_batched.py", tmp_path)
+    options = ["--requests", "2000", "--addresses", "wrap", "--capacity", "64MiB", "--set", "device.spare=0.3"]
+    done = run(clean, tmp_path, "compare", "fin1", "--ftl", "page,own_ftl_batched.py:Batched", *options)
+    assert done.returncode == 0, done.stderr
+    assert "batched" in done.stdout
