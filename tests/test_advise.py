@@ -241,7 +241,7 @@ def test_what_only_a_simulation_knows_is_not_to_be_built() -> None:
         parameter["name"]
         for part in fk.parts()
         for parameter in part["parameters"]
-        if "only a simulation" in " ".join(parameter["meaning"].split())
+        if "simulation only" in " ".join(parameter["meaning"].split())
     }
     assert {name for name, _ in space.NOT_TO_BE_BUILT} == knowing
 
@@ -577,8 +577,8 @@ def test_what_is_not_known_is_said(given: Given) -> None:
 def test_the_command_gives_the_same_figures(given: Given, call: Callable[..., Result], tmp_path: Path) -> None:
     typed = shlex.split(given.document["command"])
     assert typed[0] == "ftlkit"
-    assert given.document["command"] in given.result.stdout
     assert f"Runs are kept in {given.folder / 'store'}" in " ".join(given.result.stderr.split())
+    assert given.document["command"] in given.result.stdout
     result = call(*typed[1:], "--store", tmp_path / "again")
     assert result.exit_code == 0, result.output
     again = {group.label: group for group in groups(Store(tmp_path / "again").rows())}

@@ -97,9 +97,9 @@ def test_copies_are_told_from_translation_pages_that_are_written_anew() -> None:
         if operation["cause"] not in ("host", "precondition"):
             operation["cause"] = "mapping_collection"
     text = of(document)
-    assert "on mapping pages of moved data (" in text
-    assert "pages programmed for each page that the host writes" in text.partition("mapping pages of moved data")[2]
-    assert "pages copied" not in text.partition("on mapping pages of moved data")[2].partition(")")[0]
+    assert "on map updates after a collection (" in text
+    assert "pages programmed for each page that the host writes" in text.partition("map updates after a collection")[2]
+    assert "pages copied" not in text.partition("on map updates after a collection")[2].partition(")")[0]
 
 
 def test_there_is_no_reason_without_a_measurement() -> None:

@@ -117,7 +117,7 @@ listed! {
         /// Moving valid data out of blocks to be erased.
         Collection => CauseFacts::of("collection", "garbage collection", Work::Moving),
         /// Moving mapping pages, or updating them, because data moved.
-        MappingCollection => CauseFacts::of("mapping_collection", "mapping pages of moved data", Work::Moving),
+        MappingCollection => CauseFacts::of("mapping_collection", "map updates after a collection", Work::Moving),
         /// Merging log blocks with data blocks, or rewriting a block to change one of its pages.
         Merge => CauseFacts::of("merge", "merges", Work::Moving),
         /// Preparing the device before measurement.

@@ -110,8 +110,9 @@ const VICTIMS: Parameter = Parameter {
     name: "victims",
     kind: Kind::Choice { of: &["group", "latte", "page", "opt"] },
     default: "group",
-    meaning: "Which page leaves RAM: of the group used longest ago its page used longest ago, or its page of the lowest offset but the last used one; \
-              or the page used longest ago of all; or the one used again last, which only a simulation knows.",
+    meaning: "Which page leaves RAM. group: the least recently used page of the least recently used group. latte: that group's page with the \
+              lowest offset, except the last used one. page: the least recently used page of all. opt: the one needed furthest in the future \
+              (simulation only).",
     source: "Wang 2013 6.3.2 (group), 6.3.1 (latte), 6.5.3 (page), 6.5.1 (opt)",
 };
 
