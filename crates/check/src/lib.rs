@@ -40,4 +40,4 @@ pub use report::coverage::StateCoverage;
 pub use report::explanation::Explanation;
 pub use report::failure::{Failure, FailurePoint, Fault, Promise};
 pub use report::recorder::Outcome;
-pub use torture::shrink::{shrink, smallest};
+pub use torture::shrink::{shrink, smallest, smallest_while};

@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use crate::device::{Flash, Operations, Page, ProgramOrder, Scan};
-use crate::{Blank, FaultableStore, FlashError, Geometry, MediaEvent, Pbn, Ppn, Rule, Spoilt, Store, Tag, Violation};
+use crate::{
+    Blank, FaultableStore, FlashError, Geometry, MediaEvent, Pbn, Ppn, Role, Rule, Spoilt, Store, Tag, Violation,
+};
 
 /// What becomes of an erase past a block's endurance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +140,15 @@ impl<S: Store> Chip<S> {
         };
         match (operation, self.store.logical(page.index())) {
             ("read", _) => (Rule::ReadProgrammedOnly, "the page is erased".into()),
-            (_, Some(logical)) => (Rule::ProgramErasedOnly, format!("the page holds logical number {logical}")),
+            (_, Some(logical)) => {
+                let what = match self.store.tag(page.index()) {
+                    Some(Tag { role: Role::Translation, .. }) => "translation page",
+                    // A store that keeps no versions keeps no roles.
+                    Some(Tag { version: 1.., .. }) => "LPN",
+                    _ => "logical number",
+                };
+                (Rule::ProgramErasedOnly, format!("the page holds {what} {logical}"))
+            }
             _ => (
                 Rule::ProgramInOrder,
                 format!(

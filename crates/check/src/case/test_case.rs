@@ -96,10 +96,14 @@ impl Case {
         }
     }
 
-    /// The same case cut off after so many requests.
+    /// The same case cut off after so many requests; a script loses those that are not served.
     #[must_use]
     pub fn cut_off(&self, requests: u32) -> Self {
-        Self { requests, ..self.clone() }
+        let mut case = Self { requests, ..self.clone() };
+        if let Workload::Script(script) = &mut case.workload {
+            script.truncate(requests as usize);
+        }
+        case
     }
 
     /// What makes the case impossible whatever the scheme does, in words.

@@ -14,6 +14,7 @@ use random::{derive, mix};
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
 use crate::oracle::exact::{Oracle, Stamp};
+use crate::report::black_box::{self, Mark};
 use crate::report::failure::Fault;
 use crate::report::recorder::Outcome;
 
@@ -81,6 +82,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         let scheme = start(&mut flash)?;
         let oracle = oracle(&scheme);
         let was_recovered = at_power_on != Operations::default();
+        black_box::mark(Mark::Recovered);
         Ok(Self {
             scheme,
             flash: Some(flash),
@@ -102,6 +104,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
             turn_on(&mut device);
             self.at_power_on = device.operations();
             self.flash = Some(FlashPort::new(device));
+            black_box::mark(Mark::PowerOn);
         }
     }
 
@@ -112,6 +115,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     ) -> Result<(), RecoverError> {
         self.scheme = recover(self.media_mut())?;
         self.was_recovered = true;
+        black_box::mark(Mark::Recovered);
         Ok(())
     }
 
@@ -148,6 +152,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     /// Has the scheme serve a request that the host does not hear of yet. What a read returns is
     /// compared with the books.
     pub(crate) fn begin(&mut self, operation: Operation) -> Result<(), Fault> {
+        black_box::mark(Mark::Request(operation));
         let stamps = self.oracle.begin(operation);
         self.pages_written += stamps.len() as u64;
         let at = Nanos(self.requests);
@@ -194,6 +199,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
 
     /// The host hears of the request.
     pub(crate) fn acknowledge(&mut self) -> Result<(), Fault> {
+        black_box::mark(Mark::Acknowledged);
         self.oracle.acknowledge();
         self.audit()
     }

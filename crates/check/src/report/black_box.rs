@@ -15,6 +15,7 @@ use flash::{Cell, Flash, FlashError, Geometry, Pbn, Ppn, Tag, Tear};
 use ftl::{Cause, FlashOp, FtlError};
 
 use crate::Stamp;
+use crate::case::operation::Operation;
 
 thread_local! {
     static BOX: RefCell<Option<BlackBox>> = const { RefCell::new(None) };
@@ -30,12 +31,14 @@ pub(crate) struct BlackBox {
 }
 
 /// A power cut that was staged, and the program or erase that it hit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StagedCut {
     pub(crate) tear: Tear,
     /// None for a cut after the last operation.
     pub(crate) hit: Option<Target>,
     pub(crate) cause: Option<Cause>,
+    /// The journal of the device that lost its power, and its events before the one that was hit.
+    pub(crate) before: Option<(Log, usize)>,
 }
 
 /// A journal that a device shares with the black box.
@@ -48,9 +51,12 @@ pub(crate) struct Target {
     pub(crate) pbn: Pbn,
     /// None for an erase.
     pub(crate) ppn: Option<Ppn>,
-    /// What is programmed.
+    /// What is programmed, or was read.
     pub(crate) tag: Option<Tag>,
 }
+
+/// A page with what it holds or held.
+pub(crate) type Content = (Ppn, Tag, Stamp);
 
 /// An operation that flash was asked for.
 #[derive(Clone, Debug)]
@@ -59,15 +65,36 @@ pub(crate) struct Event {
     /// Why; unknown for one that was refused.
     pub(crate) cause: Option<Cause>,
     pub(crate) error: Option<FlashError>,
+    /// Pages that hold something since.
+    pub(crate) gained: Vec<Content>,
+    /// Pages that held something until then.
+    pub(crate) lost: Vec<Content>,
+}
+
+/// What happens between operations of flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mark {
+    /// The host asks for something.
+    Request(Operation),
+    /// The host hears that it is done.
+    Acknowledged,
+    /// The power comes back after a cut.
+    PowerOn,
+    /// Recovery is done.
+    Recovered,
 }
 
 /// What a device was asked for since the power came on, and what it holds.
 #[derive(Debug)]
 pub(crate) struct Journal {
     pub(crate) geometry: Geometry,
+    /// What its pages held when the power came on.
+    pub(crate) start: Vec<Cell<Stamp>>,
     pub(crate) cells: Vec<Cell<Stamp>>,
     pub(crate) bad: BTreeSet<Pbn>,
     pub(crate) events: Vec<Event>,
+    /// Marks, each with the number of events before it.
+    pub(crate) marks: Vec<(usize, Mark)>,
 }
 
 /// Runs something with the black box on.
@@ -83,9 +110,10 @@ pub(crate) fn journal(device: &impl Flash, cells: impl Fn(Ppn) -> Cell<Stamp>) -
     BOX.with_borrow_mut(|kept| {
         let kept = kept.as_mut()?;
         let geometry = *device.geometry();
-        let cells = (0..geometry.pages()).map(|page| cells(Ppn::new(page))).collect();
+        let cells: Vec<_> = (0..geometry.pages()).map(|page| cells(Ppn::new(page))).collect();
         let bad = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| device.is_bad(pbn)).collect();
-        let log = Rc::new(RefCell::new(Journal { geometry, cells, bad, events: Vec::new() }));
+        let (start, events, marks) = (cells.clone(), Vec::new(), Vec::new());
+        let log = Rc::new(RefCell::new(Journal { geometry, start, cells, bad, events, marks }));
         kept.latest = Some(Rc::clone(&log));
         Some(log)
     })
@@ -99,11 +127,34 @@ pub(crate) fn log(log: &Log, target: Target, error: Option<FlashError>, cells: i
         (_, Some(ppn)) => ppn.index()..ppn.index() + 1,
         (_, None) => 0..0,
     };
+    let mut event = Event { target, cause: None, error, gained: Vec::new(), lost: Vec::new() };
     for page in touched {
-        journal.cells[page] = cells(Ppn::at(page));
+        let (ppn, now) = (Ppn::at(page), cells(Ppn::at(page)));
+        match (&journal.cells[page], &now) {
+            (Cell::Programmed(..), &Cell::Programmed(tag, _)) if target.op == FlashOp::Read => {
+                event.target.tag = Some(tag);
+            }
+            (Cell::Programmed(..), Cell::Programmed(..)) => {}
+            (&Cell::Programmed(tag, stamp), _) => event.lost.push((ppn, tag, stamp)),
+            (_, &Cell::Programmed(tag, stamp)) => event.gained.push((ppn, tag, stamp)),
+            _ => {}
+        }
+        journal.cells[page] = now;
     }
-    journal.events.push(Event { target, cause: None, error });
+    journal.events.push(event);
     BOX.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| kept.latest = Some(Rc::clone(log))));
+}
+
+/// Notes what happens between the operations of the device in hand.
+pub(crate) fn mark(mark: Mark) {
+    BOX.with_borrow(|kept| {
+        let latest = kept.as_ref().and_then(|kept| kept.latest.as_ref());
+        latest.inspect(|log| {
+            let mut journal = log.borrow_mut();
+            let events = journal.events.len();
+            journal.marks.push((events, mark));
+        });
+    });
 }
 
 impl Journal {
@@ -114,9 +165,9 @@ impl Journal {
         }
     }
 
-    /// Why an operation was done last.
-    fn cause_of(&self, target: Target) -> Option<Cause> {
-        self.events.iter().rev().find(|event| event.target == target)?.cause
+    /// Where an operation was done last.
+    fn last(&self, target: Target) -> Option<usize> {
+        self.events.iter().rposition(|event| event.target == target)
     }
 }
 
@@ -132,10 +183,15 @@ pub(crate) fn on_power_cut(error: &FtlError) {
 /// A power cut is staged at an operation of the device in hand.
 pub(crate) fn stage_cut(tear: Tear, hit: Option<Target>) {
     BOX.with_borrow_mut(|kept| {
-        if let Some(kept) = kept {
-            let cause = hit.and_then(|hit| kept.latest.as_ref()?.borrow().cause_of(hit));
-            kept.cuts.push(StagedCut { tear, hit, cause });
+        let Some(kept) = kept else { return };
+        let mut cut = StagedCut { tear, hit, cause: None, before: None };
+        if let Some(log) = &kept.latest {
+            let journal = log.borrow();
+            let at = hit.and_then(|hit| journal.last(hit)).unwrap_or(journal.events.len());
+            cut.cause = hit.and_then(|_| journal.events.get(at)?.cause);
+            cut.before = Some((Rc::clone(log), at));
         }
+        kept.cuts.push(cut);
     });
 }
 

@@ -1,32 +1,42 @@
 //! A failed case explained: what befell the flash, what it holds of the page in question, and what
-//! was done last.
+//! was done with that page.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use flash::{Cell, Lpn, Ppn, Role, Tag, Tear};
-use ftl::{Cause, FlashOp};
+use flash::{Cell, FlashError, Lpn, Ppn, Role, Tag};
+use ftl::{FlashOp, FtlError};
 
 use crate::Stamp;
-use crate::case::operation::Operation;
 use crate::oracle::exact::{page_of, version_of};
-use crate::report::black_box::{BlackBox, Event, Journal, StagedCut, Target};
+use crate::report::black_box::{BlackBox, Journal, Target};
 use crate::report::failure::{Failure, FailurePoint, Fault};
+use crate::report::history::{History, Subject};
+use crate::report::wording::{cut, names, operation, speaks_of, target};
 
 /// Operations that a full explanation shows.
 const OPERATIONS: usize = 20;
 
+/// Operations that stand below a failure's own lines.
+const FEW_OPERATIONS: usize = 4;
+
 /// What is known of a failure from the flash, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
+    /// What the case does that its line does not name, if it failed there.
+    pub beyond_line: Option<&'static str>,
     /// Operations at which the power was cut, in their order.
     pub cuts: Vec<String>,
     /// Operations that the flash could not do, in their order.
     pub faults: Vec<String>,
     /// The page in question, and each page on flash that names it, the newest first.
     pub copies: Vec<String>,
-    /// The last operations, the last one last.
+    /// What the operations have in common: what was done with a page, with a block, or at all.
+    pub about: String,
+    /// Programs, copies and erases, the last ones of the run, in time order.
     pub operations: Vec<String>,
+    /// Those of them that matter most, without the power cuts among them.
+    pub few_operations: Vec<String>,
     /// What each die has left and holds.
     pub dies: Vec<String>,
 }
@@ -36,26 +46,36 @@ impl Explanation {
     pub(crate) fn of(failure: &Failure, kept: &BlackBox) -> Self {
         let Some(latest) = &kept.latest else { return Self::default() };
         let journal = latest.borrow();
-        let first = journal.events.len().saturating_sub(OPERATIONS);
+        let (subject, emptied) = subject(failure, kept);
+        let history = History::of(kept, subject);
         let failed = journal.events.iter().filter(|event| event.error.is_some());
+        let copies = if let Subject::Page(lpn) = subject { copies(&journal, lpn) } else { Vec::new() };
         Self {
+            beyond_line: beyond_line(failure.place),
             cuts: kept.cuts.iter().map(cut).collect(),
-            faults: failed.map(|event| operation(&journal, event)).collect(),
-            copies: lpn(failure).map_or_else(Vec::new, |lpn| copies(&journal, lpn)),
-            operations: journal.events[first..].iter().map(|event| operation(&journal, event)).collect(),
+            faults: failed.map(operation).collect(),
+            copies: emptied.into_iter().chain(copies).collect(),
+            about: match subject {
+                Subject::Page(lpn) => format!("what was done with {lpn}, in order"),
+                Subject::Block(pbn) => format!("what was done with {pbn}, in order"),
+                Subject::Flash => "the last programs, copies and erases".into(),
+            },
+            operations: history.last(OPERATIONS, true),
+            few_operations: history.last(FEW_OPERATIONS, false),
             dies: dies(&journal),
         }
     }
 
-    /// The lines that matter: at most nine, to stand below a failure's own. Where the power was
+    /// The lines that matter: at most eleven, to stand below a failure's own. Where the power was
     /// cut, that matters more than what could not be read because of it.
     pub fn brief(&self) -> Vec<String> {
         let last = |lines: &[String], most: usize| lines[lines.len().saturating_sub(most)..].to_vec();
-        let mut lines = last(if self.cuts.is_empty() { &self.faults } else { &self.cuts }, 2);
-        lines.extend(self.copies.iter().take(4).cloned());
-        if !self.operations.is_empty() {
-            lines.push("last flash operations:".into());
-            lines.extend(last(&self.operations, 2).iter().map(|line| format!("  {line}")));
+        let mut lines: Vec<_> = self.beyond_line.into_iter().map(str::to_owned).collect();
+        lines.extend(last(if self.cuts.is_empty() { &self.faults } else { &self.cuts }, 2));
+        lines.extend(self.copies.iter().take(3).cloned());
+        if !self.few_operations.is_empty() {
+            lines.push(format!("{}:", self.about));
+            lines.extend(self.few_operations.iter().map(|line| format!("  {line}")));
         }
         lines
     }
@@ -70,79 +90,86 @@ impl fmt::Display for Explanation {
             writeln!(f, "{title}")?;
             lines.iter().try_for_each(|line| writeln!(f, "  {line}"))
         };
+        let beyond: Vec<_> = self.beyond_line.into_iter().map(str::to_owned).collect();
+        section(f, "What no request of the line does:", &beyond)?;
         let befell: Vec<_> = self.cuts.iter().chain(&self.faults).cloned().collect();
         section(f, "What befell the flash:", &befell)?;
         section(f, "The page in question:", &self.copies)?;
-        section(f, "The last flash operations:", &self.operations)?;
+        let mut about = self.about.chars();
+        let about: String = about.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(about).collect();
+        section(f, &format!("{about}:"), &self.operations)?;
         section(f, "The dies:", &self.dies)
     }
 }
 
-/// The logical page that a failure is about, as far as that is one.
-fn lpn(failure: &Failure) -> Option<Lpn> {
-    if let Fault::WrongContent(mismatch) = &failure.fault {
-        return Some(mismatch.lpn);
-    }
-    let (FailurePoint::Request(_, operation)
-    | FailurePoint::Prefill(operation)
-    | FailurePoint::AfterCut(_, operation, _)) = failure.place
-    else {
-        return None;
+/// What each case does besides the requests of its line, where that was going on.
+fn beyond_line(place: FailurePoint) -> Option<&'static str> {
+    let (is_after_cut, step) = match place {
+        FailurePoint::AfterCut(_, _, step) => (true, step),
+        FailurePoint::Aftermath(step) => (false, step),
+        _ => return None,
     };
-    let one = |operation: Operation| operation.extent().filter(|extent| extent.pages == 1);
-    one(operation).map(|extent| Lpn::new(extent.first))
+    let is_emptied = ["forgetting", "refill", "overwrit", "empty device"].iter().any(|word| step.contains(word));
+    match (is_after_cut, is_emptied) {
+        (true, true) => Some(
+            "after each recovery the host does a few requests of its own, trims everything and fills the device twice",
+        ),
+        (true, false) if step.contains("request") || step.contains("going on") => Some(
+            "after each recovery the host goes on with a few requests of its own, which follow from the seed and the cuts",
+        ),
+        (false, true) => Some(
+            "after the last request the host trims everything and fills the device twice, and that three times over",
+        ),
+        _ => None,
+    }
 }
 
-fn cut(cut: &StagedCut) -> String {
-    let how = match cut.tear {
-        Tear::Before => "before it had any effect",
-        Tear::Unseen => "so early that what it touched reads as before",
-        Tear::Torn => "in the middle of it",
-        Tear::After => "just after it",
+/// What a failure is about; and, of an operation that flash refused, what the page held before.
+fn subject(failure: &Failure, kept: &BlackBox) -> (Subject, Option<String>) {
+    match &failure.fault {
+        Fault::WrongContent(mismatch) => (Subject::Page(mismatch.lpn), None),
+        Fault::Stopped(FtlError::Flash { error: FlashError::Violation(_), .. }) => refused(kept),
+        // The scheme gave up by itself: at the page in hand, or anywhere.
+        Fault::Stopped(FtlError::Failed { .. } | FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {
+            (Subject::Flash, None)
+        }
+        _ => (one_page(failure).map_or(Subject::Flash, Subject::Page), None),
+    }
+}
+
+/// The one page of the request that failed, if it is about one.
+fn one_page(failure: &Failure) -> Option<Lpn> {
+    let (FailurePoint::Request(_, operation) | FailurePoint::Prefill(operation)) = failure.place else { return None };
+    let extent = operation.extent().filter(|extent| extent.pages == 1)?;
+    Some(Lpn::new(extent.first))
+}
+
+/// The logical page of which the refused operation touched a copy that had been erased, or its
+/// block.
+fn refused(kept: &BlackBox) -> (Subject, Option<String>) {
+    let Some(latest) = &kept.latest else { return (Subject::Flash, None) };
+    let journal = latest.borrow();
+    let Some(Target { op, pbn, ppn, .. }) = journal.events.last().map(|event| event.target) else {
+        return (Subject::Flash, None);
     };
-    match cut.hit {
-        Some(hit) => format!("the power was cut at the {}, {how}", target(hit, cut.cause)),
-        None => "the power was cut after the last operation".into(),
+    let before = kept.cuts.iter().filter_map(|cut| cut.before.as_ref());
+    let held = |journal: &Journal, events: usize| {
+        let events = journal.events[..events].iter().rev();
+        let mut lost = events.flat_map(|event| event.lost.iter().map(move |content| (content, event)));
+        let ((_, tag, stamp), event) = lost.find(|((lost, ..), _)| Some(*lost) == ppn)?;
+        Some((*tag, *stamp, target(event.target, event.cause)))
+    };
+    let earlier = || before.rev().find_map(|(log, at)| held(&log.borrow(), *at));
+    let found = if op == FlashOp::Read { held(&journal, journal.events.len()).or_else(earlier) } else { None };
+    match found {
+        Some((tag, stamp, erase)) if !matches!(tag.role, Role::Translation | Role::Summary) => {
+            let lpn = Lpn::new(tag.logical);
+            let held =
+                ppn.map(|ppn| format!("{ppn} held {lpn}, the host's version {}, until the {erase}", version_of(stamp)));
+            (Subject::Page(lpn), held)
+        }
+        _ => (Subject::Block(pbn), None),
     }
-}
-
-fn target(target: Target, cause: Option<Cause>) -> String {
-    let Target { op, pbn, ppn, tag } = target;
-    let place = ppn.map_or_else(|| pbn.to_string(), |ppn| format!("{ppn} ({pbn})"));
-    let what = tag.map_or_else(String::new, |tag| format!(", {}", names(&tag)));
-    let why = cause.map_or_else(String::new, |cause| format!(", cause {}", cause.name()));
-    format!("{} of {place}{what}{why}", op.name())
-}
-
-/// What a tag says.
-fn names(tag: &Tag) -> String {
-    let Tag { logical, extent, version, seq, .. } = tag;
-    let numbers = format!("version {version}, seq {seq}");
-    match tag.role {
-        Role::Trimmed => format!("which says that {extent} pages from LPN {logical} on are trimmed, {numbers}"),
-        Role::Translation => format!("translation page {logical}, {numbers}"),
-        Role::Summary => format!("a summary of its block, {numbers}"),
-        Role::Lost => format!("which says that LPN {logical} is lost, {numbers}"),
-        Role::Collected => format!("LPN {logical}, collected, {numbers}"),
-        Role::Data | Role::SequentialLog | Role::RandomLog => format!("LPN {logical}, {numbers}"),
-    }
-}
-
-fn operation(journal: &Journal, event: &Event) -> String {
-    let mut shown = event.target;
-    if let (FlashOp::Read, Some(ppn)) = (shown.op, shown.ppn)
-        && let Cell::Programmed(tag, _) = &journal.cells[ppn.index()]
-    {
-        shown.tag = Some(*tag);
-    }
-    let failed = event.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
-    format!("{}{failed}", target(shown, event.cause))
-}
-
-/// Whether a tag speaks of a logical page.
-fn speaks_of(tag: &Tag, lpn: Lpn) -> bool {
-    let is_mine = !matches!(tag.role, Role::Translation | Role::Summary);
-    is_mine && (tag.logical..tag.logical.saturating_add(tag.extent)).contains(&lpn.get())
 }
 
 fn copies(journal: &Journal, lpn: Lpn) -> Vec<String> {
@@ -167,7 +194,22 @@ fn copies(journal: &Journal, lpn: Lpn) -> Vec<String> {
         };
         format!("  {ppn} ({}): {}{holds}", journal.geometry.block_of(ppn), names(tag))
     };
-    std::iter::once(head).chain(found.into_iter().map(copy)).collect()
+    let others = if found.is_empty() { same_number(journal, lpn) } else { Vec::new() };
+    std::iter::once(head).chain(found.into_iter().map(copy)).chain(others).collect()
+}
+
+/// Pages of the scheme's own tables with the number of a logical page: where no page names that,
+/// its data may have been programmed as one of them.
+fn same_number(journal: &Journal, lpn: Lpn) -> Vec<String> {
+    let same = journal.cells.iter().enumerate().filter_map(|(page, cell)| match cell {
+        Cell::Programmed(tag, _) if tag.role == Role::Translation && tag.logical == lpn.get() => {
+            let ppn = Ppn::at(page);
+            let pbn = journal.geometry.block_of(ppn);
+            Some(format!("  {ppn} ({pbn}): {}, which names no data of the host", names(tag)))
+        }
+        _ => None,
+    });
+    same.collect()
 }
 
 fn dies(journal: &Journal) -> Vec<String> {

@@ -39,6 +39,8 @@ pub enum Promise {
     /// Whatever is asked, the scheme answers: it neither panics nor refuses a case that it
     /// accepted.
     NeverPanics,
+    /// The same of code that the user wrote: it raises no error and gives no invalid answer.
+    OwnCodeAnswers,
 }
 
 /// What went wrong.
@@ -140,6 +142,7 @@ impl Failure {
     pub fn message(&self) -> String {
         let Self { case, place, fault } = self;
         match self.promise() {
+            Some(promise @ Promise::OwnCodeAnswers) => format!("{} {promise} {place}: {fault}", case.stack.names()),
             Some(promise) => format!("{} breaks {promise} {place}: {fault}", case.stack.names()),
             None => format!("{} could not be tried, {place}: {fault}", case.stack.names()),
         }
@@ -155,20 +158,18 @@ impl Failure {
             | Fault::ReadOnly(_)
             | Fault::Stopped(
                 FtlError::OutOfSpace { .. }
-                | FtlError::Failed { .. }
                 | FtlError::ReadOnly { .. }
                 | FtlError::Flash { error: FlashError::Media(_), .. },
             ) if has_faults => Some(Promise::SurvivesFailingFlash),
             Fault::WrongContent(_)
             | Fault::Stopped(
                 FtlError::OutOfSpace { .. }
-                | FtlError::Failed { .. }
                 | FtlError::ReadOnly { .. }
                 | FtlError::Flash { error: FlashError::Media(_), .. },
             ) if is_after_cut => Some(Promise::SurvivesPowerCuts),
             Fault::WentBack { .. } => Some(Promise::SurvivesPowerCuts),
-            Fault::WrongContent(_)
-            | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. } | FtlError::Failed { .. }) => {
+            Fault::Stopped(FtlError::Failed { .. }) => Some(Promise::OwnCodeAnswers),
+            Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {
                 Some(Promise::ReadsReturnLastWrite)
             }
             Fault::ReadOnly(_) => Some(Promise::SurvivesFailingFlash),
@@ -197,6 +198,7 @@ impl fmt::Display for Promise {
             Self::KeepsToIdleTime => "promise 8 (idle time ends when it is over)",
             Self::OwnInvariants => "its own invariants",
             Self::NeverPanics => "the promise never to panic",
+            Self::OwnCodeAnswers => "raises an exception or gives no valid answer",
         })
     }
 }
@@ -214,15 +216,16 @@ impl fmt::Display for Fault {
             Self::Overran { offered, taken } => {
                 write!(f, "{} ns of idle time were offered, but what was done with it took {} ns", offered.0, taken.0)
             }
-            Self::Stopped(error) => error.fmt(f),
             Self::Invariant(broken) => broken.fmt(f),
             Self::Panicked(message) => write!(f, "panicked: {message}"),
             Self::Refused(error) => error.fmt(f),
-            Self::ReadOnly(message)
+            Self::Stopped(FtlError::Failed { message })
+            | Self::ReadOnly(message)
             | Self::Accounts(message)
             | Self::Relocation(message)
             | Self::Unrepeatable(message)
             | Self::ImpossibleCase(message) => f.write_str(message),
+            Self::Stopped(error) => error.fmt(f),
         }
     }
 }

@@ -4,4 +4,6 @@ pub(crate) mod black_box;
 pub(crate) mod coverage;
 pub(crate) mod explanation;
 pub(crate) mod failure;
+pub(crate) mod history;
 pub(crate) mod recorder;
+pub(crate) mod wording;

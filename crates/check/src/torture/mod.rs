@@ -118,9 +118,12 @@ pub struct Finding {
     pub replay: String,
     /// Whether that line, run again, did fail in the same way.
     pub reproduced: bool,
-    /// What that run tells: what befell the flash, what it holds of the page in question, and the
-    /// last operations.
+    /// What that run tells: what befell the flash, what it holds of the page in question, and what
+    /// was done with that.
     pub explanation: Vec<String>,
+    /// What its case amounts to.
+    #[serde(skip)]
+    tried: Box<TrialStats>,
 }
 
 /// What is known of one scheme.
@@ -134,7 +137,7 @@ pub struct SchemeReport {
     pub busy_s: f64,
     /// Trials by kind.
     pub trials: Trials,
-    /// What they amount to.
+    /// What they amount to, and the case of each finding.
     #[serde(flatten)]
     pub tried: TrialStats,
     /// Which combinations of choices its trials have been, all kinds together.
@@ -222,14 +225,16 @@ impl Torture {
         let report = &mut self.reports[trial.subject];
         report.spent_ns[trial.kind as usize] += spent_ns;
         report.busy_s += spent_ns as f64 / 1e9;
-        match result {
-            Ok(tried) => {
-                report.tried += tried;
-                let states = report.tried.states;
-                (report.states, report.states_of) = (states.reached(), states.conceivable());
+        report.tried += match result {
+            Ok(tried) => tried,
+            Err(finding) => {
+                let tried = TrialStats::clone(&finding.tried);
+                report.findings.push(finding);
+                tried
             }
-            Err(finding) => report.findings.push(finding),
-        }
+        };
+        let states = report.tried.states;
+        (report.states, report.states_of) = (states.reached(), states.conceivable());
     }
 
     /// What is known so far, scheme by scheme.
@@ -268,7 +273,9 @@ impl Finding {
         let again = explain(&failure.case).err().filter(|again| again.0.promise() == failure.promise());
         let reproduced = again.is_some();
         let explanation = again.map_or_else(Vec::new, |again| again.1.brief());
-        Self { kind, message: failure.message(), replay: failure.case.to_string(), reproduced, explanation }
+        let (message, replay) = (failure.message(), failure.case.to_string());
+        let tried = Box::new(TrialStats::of_finding(&failure.case));
+        Self { kind, message, replay, reproduced, explanation, tried }
     }
 }
 

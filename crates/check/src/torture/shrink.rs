@@ -18,26 +18,45 @@ use crate::report::failure::Failure;
 
 /// The smallest case that it finds for a failure of any kind.
 pub fn smallest(failure: Failure) -> Failure {
+    smallest_while(failure, |_| true)
+}
+
+/// The same, as long as `goes_on` says so: it is asked before each attempt, with the smallest case
+/// so far.
+pub fn smallest_while(failure: Failure, goes_on: impl Fn(&Failure) -> bool) -> Failure {
     // A shorter script has other operations to cut the power at, so all are tried.
     let effort =
         Effort { first: 1, during_recovery: u32::from(failure.case.schedule.cuts().len() > 1), after_recovery: 20 };
     if failure.case.schedule.cuts().is_empty() {
-        shrink(failure, |case| run_case(case).map(|_| ()))
+        shrink_while(failure, |case| run_case(case).map(|_| ()), goes_on)
     } else {
-        shrink(failure, |case| explore(case, effort).map(|_| ()))
+        shrink_while(failure, |case| explore(case, effort).map(|_| ()), goes_on)
     }
 }
 
 /// The smallest case that it finds which breaks the same promise, as its failure. `run` tries a
 /// case; the first failure is what it said of the case as it stands.
 pub fn shrink(first: Failure, run: impl Fn(&Case) -> Result<(), Failure>) -> Failure {
+    shrink_while(first, run, |_| true)
+}
+
+fn shrink_while(
+    first: Failure,
+    run: impl Fn(&Case) -> Result<(), Failure>,
+    goes_on: impl Fn(&Failure) -> bool,
+) -> Failure {
     let mut best = first;
-    let still_fails = |candidate: &Case, best: &mut Failure| match run(candidate) {
-        Err(failure) if failure.promise() == best.promise() => {
-            *best = failure;
-            true
+    let still_fails = |candidate: &Case, best: &mut Failure| {
+        if !goes_on(best) {
+            return false;
         }
-        _ => false,
+        match run(candidate) {
+            Err(failure) if failure.promise() == best.promise() => {
+                *best = failure;
+                true
+            }
+            _ => false,
+        }
     };
     if !still_fails(&scripted(&best.case, operations(&best.case)), &mut best) {
         return best;

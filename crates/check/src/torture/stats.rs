@@ -12,7 +12,8 @@ use crate::inject::fault::InjectedFault;
 use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::recorder::Outcome;
 
-/// Sums over trials that passed; operations of first runs only, where a trial runs twice.
+/// Sums over trials that passed, and over the cases of findings; operations of first runs only,
+/// where a trial runs twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TrialStats {
     /// Host requests of the workloads, without what fills and empties the device around them.
@@ -112,6 +113,19 @@ impl TrialStats {
         tried
     }
 
+    /// What is known of a case that failed: its requests, and the cuts and faults that it names,
+    /// but not the flash operations that it took.
+    pub(super) fn of_finding(case: &Case) -> Self {
+        let mut tried = Self { requests: u64::from(case.requests), ..Self::default() };
+        let cuts = case.schedule.cuts();
+        let faults = cuts.iter().map(|cut| InjectedFault { operation: 0, fault: Fault::Cut(cut.tear) });
+        faults.chain(case.schedule.faults().iter().copied()).for_each(|fault| *tried.count_of(fault) += 1);
+        tried.cut_points = u64::from(!cuts.is_empty());
+        tried.second_cuts = (cuts.len() as u64).saturating_sub(1);
+        tried.recoveries = tried.cuts.total();
+        tried
+    }
+
     fn count_of(&mut self, fault: InjectedFault) -> &mut u64 {
         match fault.fault {
             Fault::Cut(Tear::Before) => &mut self.cuts.before,
@@ -165,5 +179,21 @@ impl AddAssign for TrialStats {
         self.read_only += other.read_only;
         self.lost_pages += other.lost_pages;
         self.states |= other.states;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_counts_the_cuts_and_faults_of_its_case() {
+        let line = "check::replay stack=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=mixed requests=9";
+        let of = |schedule: &str| TrialStats::of_finding(&format!("{line} {schedule}").parse().expect("a case"));
+        let cut = of("cut=8:torn,21:torn");
+        assert_eq!((cut.requests, cut.cut_points, cut.cuts.torn, cut.second_cuts, cut.recoveries), (9, 1, 2, 1, 2));
+        let failed = of("faults=12:program-fails,30:erase-fails,40:cut-after");
+        assert_eq!((failed.faults.failed_programs, failed.faults.failed_erases, failed.cuts.after), (1, 1, 1));
+        assert_eq!((failed.cut_points, failed.second_cuts, failed.recoveries), (0, 0, 1));
     }
 }

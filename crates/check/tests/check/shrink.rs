@@ -1,6 +1,6 @@
 //! Failing cases become small, and never larger.
 
-use check::{Case, Operation, Prefill, Promise, Workload, run_case, shrink};
+use check::{Case, Failure, Operation, Prefill, Promise, Workload, run_case, shrink, smallest, smallest_while};
 
 #[test]
 fn a_forgotten_trim_needs_one_write_and_one_trim() {
@@ -46,4 +46,30 @@ fn shrinking_never_grows_a_case() {
         let written = shrink(run(&written).expect_err("the same bug"), run);
         assert!(written.case.requests > first.case.requests, "{first} does not show that {written} would grow");
     }
+}
+
+#[test]
+fn a_case_that_is_cut_off_keeps_no_request_beyond() {
+    let line = "check::replay scheme=canary set.bug=lost-write geometry=1x1x1x12x4x512 pages=26 seed=7 prefill=full \
+                workload=uniform requests=100";
+    let case: Case = line.parse().expect("valid");
+    let script: Vec<Operation> = case.operations().collect();
+    let scripted = Case { workload: Workload::Script(script), ..case };
+    let failure = run_case(&scripted).expect_err("a planted bug");
+    let Workload::Script(script) = &failure.case.workload else { panic!("a script: {failure}") };
+    assert!(script.len() < 100, "{failure}");
+    assert_eq!(script.len(), failure.case.requests as usize, "{failure}");
+}
+
+#[test]
+fn shrinking_that_is_stopped_keeps_the_smallest_case() {
+    let line = "check::replay scheme=canary set.bug=forgotten-trim geometry=1x1x1x12x4x512 pages=20 seed=7 prefill=full \
+                workload=mixed requests=200";
+    let first = run_case(&line.parse().expect("valid")).expect_err("a planted bug");
+    let attempts = std::cell::Cell::new(0);
+    let few = |_: &Failure| attempts.replace(attempts.get() + 1) < 6;
+    let stopped = smallest_while(first.clone(), few);
+    assert!(stopped.case.requests < first.case.requests, "{stopped}");
+    assert!(smallest(first).case.requests < stopped.case.requests, "{stopped}");
+    assert_eq!(run_case(&stopped.case), Err(stopped));
 }
