@@ -131,6 +131,8 @@ struct Outside {
     policy: Arc<dyn VictimPolicy>,
     /// When each block was closed, counted in changes.
     closed: Vec<u64>,
+    /// Blocks that it chose one after another although nothing can be gained from them.
+    fruitless: u32,
 }
 
 impl Victims {
@@ -142,7 +144,9 @@ impl Victims {
         debug_assert!((1..=pages).contains(&full), "blocks of {pages} pages hold at most {full} valid ones");
         let lists_per_die = if policy == Policy::Greedy { geometry.pages_per_block() + 1 } else { 1 };
         let outside = match policy {
-            Policy::Registered(name) => Some(Outside { policy: victim::build(name)?, closed: vec![0; blocks] }),
+            Policy::Registered(name) => {
+                Some(Outside { policy: victim::build(name)?, closed: vec![0; blocks], fruitless: 0 })
+            }
             _ => None,
         };
         Ok(Self {
@@ -296,14 +300,22 @@ impl Victims {
                 };
                 self.candidates(die).max_by(|&a, &b| score(a).total_cmp(&score(b)))
             }
-            Policy::Registered(_) => self.highest_score(die, ledger, erases)?,
+            Policy::Registered(name) => self.highest_score(name, die, ledger, erases)?,
         })
     }
 
-    /// The choice of a policy from outside; its failure is one of the whole scheme.
+    /// The choice of a policy from outside; its failure is one of the whole scheme, and so is a
+    /// choice that gains nothing as many times in a row as there are blocks: a collection that
+    /// waits for room would go on for ever.
     #[inline(never)]
-    fn highest_score(&self, die: u32, ledger: &Ledger, erases: impl Fn(Pbn) -> u32) -> Result<Option<Pbn>, FtlError> {
-        let Some(Outside { policy, closed }) = &self.outside else { return Ok(None) };
+    fn highest_score(
+        &mut self,
+        name: &str,
+        die: u32,
+        ledger: &Ledger,
+        erases: impl Fn(Pbn) -> u32,
+    ) -> Result<Option<Pbn>, FtlError> {
+        let Some(Outside { policy, closed, .. }) = &self.outside else { return Ok(None) };
         let candidate = |pbn: Pbn| Candidate {
             pbn,
             valid_pages: ledger.valid_pages(pbn),
@@ -313,7 +325,22 @@ impl Victims {
             since_changed: self.clock - self.changed[pbn.index()],
         };
         let candidates: Vec<_> = self.candidates(die).map(candidate).collect();
-        victim::best(policy.as_ref(), &candidates).map_err(|message| FtlError::Failed { message })
+        let choice = victim::best(policy.as_ref(), &candidates).map_err(|message| FtlError::Failed { message })?;
+        let valid_pages = choice.map_or(0, |pbn| ledger.valid_pages(pbn));
+        let (full, blocks) = (self.full, self.geometry.blocks());
+        let Some(outside) = &mut self.outside else { return Ok(choice) };
+        outside.fruitless = if valid_pages < full { 0 } else { outside.fruitless + 1 };
+        match choice {
+            Some(pbn) if outside.fruitless >= blocks => Err(FtlError::Failed {
+                message: format!(
+                    "victim={name}, {:?}, chose {blocks} blocks in a row from which nothing can be gained, the last one {pbn} \
+                     with {valid_pages} valid pages of {full}, although others have fewer: collection would go on for \
+                     ever. Give a higher score to blocks with fewer valid pages",
+                    outside.policy
+                ),
+            }),
+            _ => Ok(choice),
+        }
     }
 
     fn least(&mut self, die: u32) -> Option<Pbn> {
@@ -404,6 +431,33 @@ mod tests {
         assert_eq!(order(Policy::Fifo, [3, 1, 2, 0, 2, 3, 3, 1]), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(order(Policy::WindowedGreedy(2), [3, 1, 2, 0, 2, 3, 3, 1]), [1, 2, 3, 4, 0, 5, 7, 6]);
         assert_eq!(order(Policy::WindowedGreedy(1), [3, 1, 2, 0, 2, 3, 3, 1]), order(Policy::Fifo, [3; 8]));
+    }
+
+    /// Scores with the wrong sign.
+    #[derive(Debug)]
+    struct FullFirst;
+
+    impl VictimPolicy for FullFirst {
+        fn scores(&self, candidates: &[Candidate]) -> Result<Vec<f64>, String> {
+            Ok(candidates.iter().map(|candidate| f64::from(candidate.valid_pages)).collect())
+        }
+    }
+
+    #[test]
+    fn choices_that_never_gain_end_with_an_error() {
+        // Of the policies that keep times, one that need not be in the list of the whole process.
+        let (mut victims, ledger) = closed(Policy::CostBenefit, [4, 4, 3, 4, 4, 4, 4, 4]);
+        victims.policy = Policy::Registered("full-first");
+        victims.outside = Some(Outside { policy: Arc::new(FullFirst), closed: vec![0; BLOCKS as usize], fruitless: 0 });
+        for _ in 1..BLOCKS {
+            let taken = victims.take(0, &ledger, Pbn::get).expect("a choice").expect("a block");
+            assert_eq!(ledger.valid_pages(taken), PAGES, "{taken}");
+            victims.close(taken, PAGES);
+        }
+        let error = victims.take(0, &ledger, Pbn::get).expect_err("it would go on for ever").to_string();
+        for words in ["victim=full-first, FullFirst, chose 8 blocks in a row", "PBN ", "4 valid pages of 4"] {
+            assert!(error.contains(words), "{words}: {error}");
+        }
     }
 
     #[test]
