@@ -125,6 +125,11 @@ pub fn is_registered(stack: &Stack) -> bool {
         .any(|part| is_part(&part.name) || part.settings.values().any(|value| policies.contains(&value.trim())))
 }
 
+/// Whether the mapping of a stack was registered and is not built in.
+pub fn is_registered_mapping(stack: &Stack) -> bool {
+    registered::entries(PartKind::Mapping).iter().any(|entry| entry.name == stack.mapping.name)
+}
+
 /// Whether a policy can be registered under a name for a parameter.
 fn check_policy(name: &str, parameter: &Parameter) -> Result<(), ConfigError> {
     let is_builtin = matches!(parameter.kind, Kind::Policy { of, .. } if of.contains(&name));

@@ -61,10 +61,9 @@ impl From<RecoverError> for LiveError {
 impl From<FtlError> for LiveError {
     fn from(error: FtlError) -> Self {
         match error {
-            FtlError::ReadOnly { .. } => Self::User(error.to_string()),
-            FtlError::Flash { .. } | FtlError::OutOfSpace { .. } | FtlError::Failed { .. } => {
-                Self::Bug(error.to_string())
-            }
+            // What failed is the user's own code.
+            FtlError::ReadOnly { .. } | FtlError::Failed { .. } => Self::User(error.to_string()),
+            FtlError::Flash { .. } | FtlError::OutOfSpace { .. } => Self::Bug(error.to_string()),
         }
     }
 }

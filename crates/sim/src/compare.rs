@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
+use ftl::registry;
 use rayon::prelude::*;
 
 use crate::error::{Fault, FtlBug, Halt, SetupError, SimError, Stage};
@@ -154,12 +155,14 @@ fn blame(experiment: &Experiment, plan: &Plan, stage: Stage, fault: Fault) -> Si
             plan.label
         ));
     }
-    SimError::Bug(Box::new(FtlBug {
+    let is_own = fault.is_of_own_code() || registry::is_registered_mapping(&plan.stack);
+    let bug = Box::new(FtlBug {
         label: plan.label.clone(),
         ftl: plan.stack.names(),
         seed: experiment.seed,
         geometry: experiment.device.geometry.to_string(),
         stage,
         fault,
-    }))
+    });
+    if is_own { SimError::Own(bug) } else { SimError::Bug(bug) }
 }

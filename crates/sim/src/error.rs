@@ -21,8 +21,10 @@ pub enum SimError {
     Workload(String),
     /// The simulated device reached the end of its life.
     WornOut(String),
-    /// A translation layer did what it must not.
+    /// A translation layer of ftlkit's did what it must not.
     Bug(Box<FtlBug>),
+    /// The same of one that the user wrote.
+    Own(Box<FtlBug>),
 }
 
 impl SimError {
@@ -40,7 +42,19 @@ impl fmt::Display for SimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Study(message) | Self::Workload(message) | Self::WornOut(message) => f.write_str(message),
-            Self::Bug(bug) => bug.fmt(f),
+            Self::Bug(bug) => write!(
+                f,
+                "a bug in {bug}. The results of this scheme cannot be trusted; please report it with the study, which \
+                 replays it"
+            ),
+            Self::Own(bug) => {
+                let FtlBug { label, seed, geometry, stage, fault, .. } = &**bug;
+                write!(
+                    f,
+                    "{label} failed in {stage}: {fault}. That is code of your own, not ftlkit's; the same study repeats it \
+                     (seed {seed}, geometry {geometry})"
+                )
+            }
         }
     }
 }
@@ -141,14 +155,18 @@ impl fmt::Display for FtlBug {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a bug in {} (run \"{}\", seed {}, geometry {}), found in {}: {}. The results of this scheme cannot be trusted; \
-             please report it with the study, which replays it",
+            "{} (run \"{}\", seed {}, geometry {}), found in {}: {}",
             self.ftl, self.label, self.seed, self.geometry, self.stage, self.fault
         )
     }
 }
 
 impl Fault {
+    /// Whether code that the user wrote raised an error: no built-in scheme says so.
+    pub(crate) fn is_of_own_code(&self) -> bool {
+        matches!(self, Self::Ftl(FtlError::Failed { .. }))
+    }
+
     /// Whether the fault is the device's end of life and no bug: more blocks have worn out than
     /// there were spares.
     pub(crate) fn is_end_of_life(&self) -> bool {
@@ -238,5 +256,26 @@ mod tests {
         for part in ["bug in dftl", "\"dftl small\"", "seed 7", "1x1x1x64x64x4096", "request 123", "[1, 2, 4]"] {
             assert!(message.contains(part), "{part}: {message}");
         }
+    }
+
+    #[test]
+    fn what_the_user_wrote_is_no_bug_to_report() {
+        let fault = Fault::Ftl(FtlError::Failed { message: "mine.py, line 7: KeyError: 3".into() });
+        assert!(fault.is_of_own_code());
+        let bug = FtlBug {
+            label: "page:victim=full".into(),
+            ftl: "page".into(),
+            seed: 7,
+            geometry: "1x1x1x64x64x4096".into(),
+            stage: Stage::Request(123),
+            fault,
+        };
+        let error = SimError::Own(Box::new(bug));
+        let message = error.to_string();
+        assert!(!error.is_bug() && !message.contains("report") && !message.contains("bug"), "{message}");
+        assert!(
+            message.starts_with("page:victim=full failed in request 123: ") && message.contains("mine.py, line 7"),
+            "{message}"
+        );
     }
 }
