@@ -205,7 +205,7 @@ def test_a_victim_that_does_not_wait_is_refused_with_its_line(answer: object) ->
             return answer  # type: ignore[return-value]
 
     words = r"test_own_parts\.py, line \d+, Wrong\.next_victim: it returned .*, and must return the LPN of a page"
-    with pytest.raises(fk.FtlBug, match=words):
+    with pytest.raises(fk.UserError, match=words):
         compared(buffered(Wrong))
 
 
@@ -214,7 +214,7 @@ def test_a_buffer_that_raises_or_hangs_is_ended_with_its_line() -> None:
         def on_read(self, lpn: int) -> None:
             raise KeyError(lpn)
 
-    with pytest.raises(fk.FtlBug, match=r"test_own_parts\.py, line \d+, in on_read \(`raise KeyError.*KeyError"):
+    with pytest.raises(fk.UserError, match=r"test_own_parts\.py, line \d+, in on_read \(`raise KeyError.*KeyError"):
         compared(buffered(RaisesOnRead))
 
     class Hangs(Any):
@@ -224,7 +224,7 @@ def test_a_buffer_that_raises_or_hangs_is_ended_with_its_line() -> None:
             while True:
                 time.sleep(0.01)
 
-    with pytest.raises(fk.FtlBug, match=r"in next_victim .*longer than"):
+    with pytest.raises(fk.UserError, match=r"in next_victim .*longer than"):
         compared(buffered(Hangs))
 
     class Missing(fk.EvictionPolicy):
@@ -241,7 +241,7 @@ def test_a_free_block_that_there_is_not_is_refused_with_its_line(answer: object)
             return answer  # type: ignore[return-value]
 
     words = r"test_own_parts\.py, line \d+, Wrong\.place: it returned .*, and must return the place of one of \d+ free"
-    with pytest.raises(fk.FtlBug, match=words):
+    with pytest.raises(fk.UserError, match=words):
         compared({"name": "page", "wear_policy": Wrong})
 
 
@@ -251,7 +251,7 @@ def test_a_block_to_be_emptied_that_there_is_not_is_refused_with_its_line(answer
         def next_move(self, blocks: Blocks) -> int | None:
             return answer  # type: ignore[return-value]
 
-    with pytest.raises(fk.FtlBug, match=r"line \d+, Wrong\.next_move: it returned .*, and must return .* or None"):
+    with pytest.raises(fk.UserError, match=r"line \d+, Wrong\.next_move: it returned .*, and must return .* or None"):
         compared({"name": "page", "wear_policy": Wrong})
 
 
@@ -260,14 +260,14 @@ def test_a_wear_policy_that_raises_or_hangs_is_ended_with_its_line() -> None:
         def on_erased(self, block: int, erases: int) -> None:
             raise ValueError(erases)
 
-    with pytest.raises(fk.FtlBug, match=r"test_own_parts\.py, line \d+, in on_erased \(`raise ValueError"):
+    with pytest.raises(fk.UserError, match=r"test_own_parts\.py, line \d+, in on_erased \(`raise ValueError"):
         compared({"name": "page", "wear_policy": Raises})
 
     class OffTheDevice(fk.WearPolicy):
         def next_move(self, blocks: Blocks) -> int | None:
             return blocks.erases(len(blocks))
 
-    with pytest.raises(fk.FtlBug, match=r"in next_move .*IndexError: block \d+ is not on the device"):
+    with pytest.raises(fk.UserError, match=r"in next_move .*IndexError: block \d+ is not on the device"):
         compared({"name": "page", "wear_policy": OffTheDevice})
 
     class Hangs(fk.WearPolicy):
@@ -277,7 +277,7 @@ def test_a_wear_policy_that_raises_or_hangs_is_ended_with_its_line() -> None:
             while True:
                 time.sleep(0.01)
 
-    with pytest.raises(fk.FtlBug, match=r"in place .*longer than"):
+    with pytest.raises(fk.UserError, match=r"in place .*longer than"):
         compared({"name": "page", "wear_policy": Hangs})
 
 

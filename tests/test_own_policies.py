@@ -105,7 +105,7 @@ def test_a_policy_that_raises_is_named_with_its_line() -> None:
         def score(self, block: Block) -> float:
             return 1 / block.valid_pages - self.bonus  # type: ignore[attr-defined,no-any-return]
 
-    with pytest.raises(fk.FtlBug, match=r"test_own_policies\.py, line \d+, in score \(`return 1 / block"):
+    with pytest.raises(fk.UserError, match=r"test_own_policies\.py, line \d+, in score \(`return 1 / block"):
         compared({"name": "page", "victim": Raises})
 
 
@@ -115,7 +115,7 @@ def test_nonsense_is_refused_with_the_method_and_the_block(answer: object) -> No
         def score(self, block: Block) -> float:
             return answer  # type: ignore[return-value]
 
-    with pytest.raises(fk.FtlBug, match=r"test_own_policies\.py, line \d+, Nonsense\.score: .*block \d+") as caught:
+    with pytest.raises(fk.UserError, match=r"test_own_policies\.py, line \d+, Nonsense\.score: .*block \d+") as caught:
         compared({"name": "page", "victim": Nonsense})
     assert "must return a number" in str(caught.value) or "no finite number" in str(caught.value)
 
@@ -128,7 +128,7 @@ def test_a_policy_that_hangs_is_ended() -> None:
             while True:
                 time.sleep(0.01)
 
-    with pytest.raises(fk.FtlBug, match="longer than"):
+    with pytest.raises(fk.UserError, match="longer than"):
         compared({"name": "page", "victim": Hangs})
 
 
@@ -235,7 +235,7 @@ def test_a_stream_that_there_is_not_is_refused(answer: object, words: str) -> No
         def stream(self, lpn: int, pages: int) -> int:
             return answer  # type: ignore[return-value]
 
-    with pytest.raises(fk.FtlBug, match=rf"test_own_policies\.py, line \d+, Wrong\.stream: .*{words}"):
+    with pytest.raises(fk.UserError, match=rf"test_own_policies\.py, line \d+, Wrong\.stream: .*{words}"):
         compared({"name": "page", "streams": Wrong})
 
 
@@ -244,7 +244,7 @@ def test_a_classifier_that_raises_or_has_no_streams_is_refused() -> None:
         def stream(self, lpn: int, pages: int) -> int:
             return lpn // (pages - pages)
 
-    with pytest.raises(fk.FtlBug, match=r"line \d+, in stream \(`return lpn // .*ZeroDivisionError"):
+    with pytest.raises(fk.UserError, match=r"line \d+, in stream \(`return lpn // .*ZeroDivisionError"):
         compared({"name": "page", "streams": Raises})
 
     class NoStreams(Once):

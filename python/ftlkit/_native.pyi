@@ -313,6 +313,9 @@ class Control:
     def progress(self) -> list[tuple[str, int, int]]:
         """(label, done, total) of every run; total is 0 while unknown."""
 
+    def unfinished(self) -> str | None:
+        """What a campaign had so far when it was last asked; None for other work."""
+
 def run_study(
     study_json: str, control: Control, threads: int | None = None, requests_out: str | Path | None = None
 ) -> str:
@@ -354,7 +357,7 @@ def trace_formats() -> list[str]:
 def torture(options_json: str, control: Control, threads: int | None = None) -> str:
     """Try translation layers for a time (JSON: ftl, geometry, seed, seconds, swarm)."""
 
-def replay(line: str, shrink: bool, explains: bool) -> str:
+def replay(line: str, shrink: bool, explains: bool, control: Control) -> str:
     """Run the case of a replay line again; return what came of it (JSON)."""
 
 def trace_info(workload_json: str, master_seed: int, control: Control) -> str:

@@ -43,12 +43,19 @@ pub(crate) type Line = (String, u64, u64);
 pub(crate) struct Campaign {
     cancelled: AtomicBool,
     lines: Mutex<Vec<Line>>,
+    /// What it would hand over if it were stopped now.
+    unfinished: Mutex<Option<String>>,
 }
 
 impl Campaign {
     /// Whether the work was cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Keeps what there is so far, in case that the work is stopped and does not end.
+    pub(crate) fn keep(&self, unfinished: String) {
+        *self.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = Some(unfinished);
     }
 
     /// Shows these lines from now on.
@@ -86,6 +93,11 @@ impl Control {
         self.study.cancel();
         self.reading.cancelled.store(true, Ordering::Relaxed);
         self.campaign.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// What a campaign had so far when it was last asked; none for other work.
+    fn unfinished(&self) -> Option<String> {
+        self.campaign.unfinished.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// (label, done, total) of every piece of work; total is 0 while unknown.

@@ -1,15 +1,16 @@
 //! Torture for a time, and cases run again.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use check::torture::{Options, SchemeReport, Torture};
-use check::{Case, DeviceSpec, explain, run_case, smallest};
+use check::{Case, DeviceSpec, explain, run_case, smallest_while};
 use ftlkit::trials::{self, Limits};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use sim::study::FtlText;
 
-use crate::control::{Control, Line};
+use crate::control::{Campaign, Control, Line};
 use crate::error::{Failure, json, parse};
 use crate::threads::with_python_state;
 
@@ -74,27 +75,30 @@ fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Optio
         }
         let torture = Torture::new(options(&wanted)?).map_err(Failure::User)?;
         let budget = Duration::from_secs_f64(wanted.seconds);
+        let report = |schemes: &[SchemeReport], threads: usize, elapsed: Duration, cancelled: bool| {
+            let (ftlkit, options, elapsed_s) = (env!("CARGO_PKG_VERSION"), &wanted, elapsed.as_secs_f64());
+            json(&Report { ftlkit, options, threads, elapsed_s, cancelled, schemes })
+        };
         let goes_on = |reports: &[SchemeReport], elapsed| {
             campaign.show(lines(reports, elapsed, budget));
+            // A trial that hangs must not take the findings of the others with it.
+            if let Ok(unfinished) = report(reports, threads.unwrap_or(0), elapsed, true) {
+                campaign.keep(unfinished);
+            }
             !campaign.is_cancelled()
         };
         let done = trials::run_on(torture, Limits { budget, threads }, |work| with_python_state(work), goes_on);
-        json(&Report {
-            ftlkit: env!("CARGO_PKG_VERSION"),
-            options: &wanted,
-            threads: done.threads,
-            elapsed_s: done.elapsed.as_secs_f64(),
-            cancelled: campaign.is_cancelled(),
-            schemes: done.torture.reports(),
-        })
+        report(done.torture.reports(), done.threads, done.elapsed, campaign.is_cancelled())
     };
     Ok(py.detach(work)?)
 }
 
 /// Runs the case of a replay line again and returns what came of it (JSON); with `shrink`, a
-/// failing case is made as small as it gets; with `explains`, it is explained from the flash.
+/// failing case is made as small as it gets, or as small as it was when `control` stopped that;
+/// with `explains`, it is explained from the flash.
 #[pyfunction]
-fn replay(py: Python<'_>, line: &str, shrink: bool, explains: bool) -> PyResult<String> {
+fn replay(py: Python<'_>, line: &str, shrink: bool, explains: bool, control: &Control) -> PyResult<String> {
+    let campaign = control.campaign();
     let work = || -> Result<String, Failure> {
         let case: Case = line.parse().map_err(Failure::User)?;
         let failure = match run_case(&case) {
@@ -111,17 +115,38 @@ fn replay(py: Python<'_>, line: &str, shrink: bool, explains: bool) -> PyResult<
             Err(failure) if failure.promise().is_none() => return Err(Failure::User(failure.fault.to_string())),
             Err(failure) => failure,
         };
-        let failure = if shrink { smallest(failure) } else { failure };
+        let failure = if shrink { smaller(failure, &campaign) } else { failure };
         let explained = if explains { explain(&failure.case).err() } else { None };
-        json(&Replayed {
+        json(&Replayed::failed(&failure, explained.map(|explained| explained.1.to_string())))
+    };
+    Ok(py.detach(work)?)
+}
+
+impl Replayed {
+    fn failed(failure: &check::Failure, explanation: Option<String>) -> Self {
+        Self {
             passes: false,
             message: Some(failure.message()),
             replay: failure.case.to_string(),
             flash_operations: None,
-            explanation: explained.map(|explained| explained.1.to_string()),
-        })
-    };
-    Ok(py.detach(work)?)
+            explanation,
+        }
+    }
+}
+
+/// The smallest case of a failure, or the smallest so far when the work is stopped. Shows how many
+/// attempts there were, and the requests that are left.
+fn smaller(failure: check::Failure, campaign: &Campaign) -> check::Failure {
+    let attempts = Cell::new(0);
+    smallest_while(failure, |best| {
+        attempts.set(attempts.get() + 1);
+        let label = format!("attempts, {} requests left", best.case.requests);
+        campaign.show(vec![(label, attempts.get(), 0)]);
+        if let Ok(so_far) = json(&Replayed::failed(best, None)) {
+            campaign.keep(so_far);
+        }
+        !campaign.is_cancelled()
+    })
 }
 
 fn options(wanted: &TortureOptions) -> Result<Options, Failure> {

@@ -32,11 +32,15 @@ BRIEF_S = 0.7
 
 
 class Interrupted(KeyboardInterrupt, Generic[T]):
-    """Ctrl-C stopped the work; `finished` is its result so far, if any."""
+    """Ctrl-C stopped the work; `finished` is its result so far, if any.
 
-    def __init__(self, finished: T | None) -> None:
+    `unfinished` is what work that does not end had when it last told.
+    """
+
+    def __init__(self, finished: T | None, unfinished: str | None = None) -> None:
         super().__init__("interrupted")
         self.finished = finished
+        self.unfinished = unfinished
 
 
 class TimeIsUp(Exception):
@@ -110,5 +114,5 @@ def watched(
             watcher.stopping()
             has_something = keeps_unfinished or (hands_over and _finished_any(control))
             worker.ended.wait(PATIENCE_S if has_something else BRIEF_S)
-            raise Interrupted(worker.taken_if_finished()) from None
+            raise Interrupted(worker.taken_if_finished(), control.unfinished()) from None
     return worker.take()

@@ -176,6 +176,7 @@ class Lines(Silent):
     console: Console
     _last_s: float = field(default_factory=lambda: time.monotonic())  # noqa: PLW0108 - looked up when called
     _paces: dict[str, _Pace] = field(default_factory=dict)
+    _last: str = ""
 
     def show(self, state: State) -> None:
         """Print a line if the last one is old enough."""
@@ -187,7 +188,10 @@ class Lines(Silent):
             return
         self._last_s = now_s
         texts = [_line(label, done, total, self._paces[label]) for _, label, done, total in lines]
-        self.console.print(units.typed("; ".join(texts)), soft_wrap=True, markup=False, highlight=False)
+        line = units.typed("; ".join(texts))
+        if line != self._last:
+            self.console.print(line, soft_wrap=True, markup=False, highlight=False)
+        self._last = line
 
     def stopping(self) -> None:
         """Say that the work was asked to stop."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
@@ -159,18 +159,33 @@ def torture(
             lambda control: _native.torture(request, control, threads), watcher or Silent(), keeps_unfinished=True
         )
     except Interrupted as stop:
-        raise Interrupted(json.loads(stop.finished) if stop.finished else None) from None
+        raise Interrupted(_so_far(stop)) from None
     report: TortureReport = json.loads(text)
     return report
 
 
-def replay(line: str, *, shrink: bool = False, explain: bool = False) -> Replayed:
+def replay(line: str, *, shrink: bool = False, explain: bool = False, watcher: Watcher | None = None) -> Replayed:
     """Run the case of a replay line again; with `shrink`, make it small, which may take minutes.
 
     With `explain`, a failing case comes with what befell the flash, every page that names the
-    logical page in question, the last flash operations, and what each die holds. Raises `UserError`
-    when the line cannot be read, or names a scheme or device that there is not.
+    logical page in question, what was done with that, and what each die holds. After Ctrl-C,
+    `Interrupted.finished` is the smallest case so far. Raises `UserError` when the line cannot be
+    read, or names a scheme or device that there is not.
     """
     plugins()
-    done: Replayed = json.loads(watched(lambda _: _native.replay(line, shrink, explain), Silent()))
+    try:
+        text = watched(
+            lambda control: _native.replay(line, shrink, explain, control),
+            watcher or Silent(),
+            keeps_unfinished=shrink,
+        )
+    except Interrupted as stop:
+        raise Interrupted(_so_far(stop)) from None
+    done: Replayed = json.loads(text)
     return done
+
+
+def _so_far(stop: Interrupted[str]) -> Any:  # noqa: ANN401 - a report, or a case
+    """What stopped work handed over, or what it had when it last told."""
+    text = stop.finished or stop.unfinished
+    return json.loads(text) if text else None

@@ -105,14 +105,22 @@ def _replay(line: str, request: Mapping[str, object], own: list[str], *, shrink:
         )
     if own:
         study.named(own)
-    done = checking.replay(line, shrink=shrink, explain=explain)
+    stopped = False
+    try:
+        done = checking.replay(line, shrink=shrink, explain=explain, watcher=watcher(ERR))
+    except Interrupted as stop:
+        if stop.finished is None:
+            raise
+        done, stopped = stop.finished, True
     if done["passes"]:
         _print(f"passes: {units.count(done['flash_operations'])} flash operations")
         return
     _print(f"{done['message']}\n{done['replay']}")
     if done["explanation"]:
         _print(f"\n{done['explanation'].rstrip()}")
-    raise typer.Exit(FOUND)
+    if stopped:
+        say("Stopped: this is the smallest case so far.")
+    raise typer.Exit(INTERRUPTED if stopped else FOUND)
 
 
 def _print(text: str, console: Console = OUT) -> None:

@@ -13,12 +13,14 @@ mod port;
 mod victims;
 mod wear;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ftl::api::entry::Capabilities;
 use ftl::api::mapping::MappingBuilder;
 use ftl::api::parameter::{Kind, Parameter, Values};
 use ftl::{ConfigError, Device, Entry, FlashPort, FtlError, Layout, Mapping, RecoverError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -50,11 +52,31 @@ impl PythonBuilder {
                     }
                 }
                 let object = self.class.bind(py).call((FlashDevice::from(layout),), Some(&settings))?;
+                check_footprint(&object)?;
                 PythonFtl::new(py, &object, layout)
             };
             make().map_err(|error| ConfigError(format!("{}: {}", self.entry.name, in_words(py, &error))))
         })
     }
+}
+
+/// Refuses what is no footprint: it would count as no RAM at all.
+fn check_footprint(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let answer = object.call_method0("footprint")?;
+    if answer.extract::<BTreeMap<String, u64>>().is_ok_and(|tables| !tables.is_empty()) {
+        return Ok(());
+    }
+    let method = object.getattr("footprint")?;
+    let code = method.getattr("__code__");
+    let place = code.and_then(|code| {
+        let (file, line) = (code.getattr("co_filename")?, code.getattr("co_firstlineno")?);
+        Ok(format!("{file}, line {line}, in footprint: "))
+    });
+    let (place, answer) = (place.unwrap_or_default(), answer.repr()?);
+    Err(PyTypeError::new_err(format!(
+        "{place}it returned {answer}, and must return the bytes of RAM of each table: a dictionary of a name and a \
+         number from 0 on, such as {{\"page map\": 4096}}"
+    )))
 }
 
 impl<D: Device> MappingBuilder<D> for PythonBuilder {
