@@ -5,6 +5,7 @@
 
 mod address;
 mod array;
+mod cell_type;
 mod chip;
 mod device;
 mod error;
@@ -15,6 +16,7 @@ mod tag;
 
 pub use address::{Lbn, Lpn, Pbn, Ppn};
 pub use array::{long_array, long_array_of, prefetch};
+pub use cell_type::{CellType, PageType};
 pub use chip::{Chip, ChipOptions, PastEndurance, UsedBlock};
 pub use device::{Flash, Operations, Page, ProgramOrder, Scan};
 pub use error::{FlashError, MediaEvent, Rule, Violation};
