@@ -2,7 +2,7 @@
 //! keeps its time.
 
 use flash::{Chip, FaultPlan, FaultyChip, Geometry};
-use ftl::{Moment, Nanos, Task, Timed, Timing, Untimed};
+use ftl::{FlashOp, Moment, Nanos, Task, Timed, Timing, Untimed};
 use sim::EventTiming;
 
 use crate::LiveError;
@@ -72,6 +72,10 @@ impl Timing for LiveTiming {
 
     fn estimate(&self, task: Task, from: Moment) -> Nanos {
         ask!(self, estimate(task, from))
+    }
+
+    fn slowest_page(&self, op: FlashOp) -> u32 {
+        ask!(self, slowest_page(op))
     }
 
     fn busy(&self, channel: u32, from: Moment) -> Nanos {

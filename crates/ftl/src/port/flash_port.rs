@@ -372,14 +372,18 @@ impl<D: Device> FlashPort<D> {
     /// How long reading a page would take from the cursor on, waiting included, by what is queued
     /// now.
     pub fn estimate_read(&self, ppn: Ppn) -> Nanos {
-        self.estimate(FlashOp::Read, self.device.geometry().block_of(ppn))
+        self.estimate_at(FlashOp::Read, self.device.geometry().split(ppn))
     }
 
     /// How long an operation on a block would take from the cursor on, waiting included, by what is
-    /// queued now.
+    /// queued now: of a read or a program, on the page for which it takes longest.
     pub fn estimate(&self, op: FlashOp, pbn: Pbn) -> Nanos {
+        self.estimate_at(op, (pbn, self.device.slowest_page(op)))
+    }
+
+    fn estimate_at(&self, op: FlashOp, place: (Pbn, u32)) -> Nanos {
         self.asked_of_time.set(true);
-        self.device.estimate(self.task(op, pbn, false), self.cursor)
+        self.device.estimate(self.task(op, place, false), self.cursor)
     }
 
     /// A collection on a channel ends at the cursor. Until then the channel counts as collecting.
@@ -461,14 +465,16 @@ impl<D: Device> FlashPort<D> {
     }
 
     #[inline]
-    fn task(&self, op: FlashOp, pbn: Pbn, copies: bool) -> Task {
-        Task { op, cause: self.cause, pbn, die: self.device.geometry().die_of(pbn), chain: self.chain, copies }
+    fn task(&self, op: FlashOp, (pbn, page): (Pbn, u32), copies: bool) -> Task {
+        let die = self.device.geometry().die_of(pbn);
+        Task { op, cause: self.cause, pbn, page, die, chain: self.chain, copies }
     }
 
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
     fn account(&mut self, op: FlashOp, pbn: Pbn, address: u32, copies: bool) {
-        let task = self.task(op, pbn, copies);
+        let page = if op == FlashOp::Erase { 0 } else { address - self.device.geometry().page(pbn, 0).get() };
+        let task = self.task(op, (pbn, page), copies);
         self.cursor = self.device.perform(task, self.cursor);
         if self.device.is_traced() {
             self.trace(task, address);

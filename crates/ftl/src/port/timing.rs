@@ -138,6 +138,8 @@ pub struct Task {
     pub cause: Cause,
     /// The block that it is done to.
     pub pbn: Pbn,
+    /// The page that it is done to, by its offset in the block; of an erase 0.
+    pub page: u32,
     /// The die of that block.
     pub die: u32,
     /// Which stretch of work that the host does not wait for it belongs to, 0 for work that it
@@ -161,9 +163,9 @@ pub struct TracedTask {
 }
 
 impl Task {
-    /// An operation that the host waits for.
+    /// An operation that the host waits for, on the first page of a block or on the block.
     pub fn new(op: FlashOp, cause: Cause, pbn: Pbn, die: u32) -> Self {
-        Self { op, cause, pbn, die, chain: 0, copies: false }
+        Self { op, cause, pbn, page: 0, die, chain: 0, copies: false }
     }
 }
 
@@ -221,6 +223,12 @@ pub trait Timing {
     /// How long an operation would take from a moment on, waiting included, by what is queued now.
     /// An estimate: nobody knows what else will ask for its die and its bus until it ends.
     fn estimate(&self, task: Task, from: Moment) -> Nanos;
+
+    /// The page of a block, by its offset, for which an operation takes longest.
+    #[inline]
+    fn slowest_page(&self, _op: FlashOp) -> u32 {
+        0
+    }
 
     /// How long a channel stays busy from a moment on, its bus or a die of it, by what is queued
     /// now; zero when it is idle.
@@ -339,6 +347,10 @@ impl<C, T: Timing> Timing for Timed<C, T> {
 
     fn estimate(&self, task: Task, from: Moment) -> Nanos {
         self.timing.estimate(task, from)
+    }
+
+    fn slowest_page(&self, op: FlashOp) -> u32 {
+        self.timing.slowest_page(op)
     }
 
     fn busy(&self, channel: u32, from: Moment) -> Nanos {
