@@ -135,6 +135,14 @@ def test_priced_options_are_told_where_there_are_any(text: str) -> None:
     assert "options: cache_read, gc_yields, suspend both, gc_channels 2" in page(fk.Results(document))
 
 
+def test_times_by_type_of_page_are_told_with_the_cells() -> None:
+    document = sample.document()
+    document["device"]["latencies"] |= {"cell": "tlc", "read_ns": [56_500, 77_500, 106_000]}
+    text = page(fk.Results(document)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "read 56.5 µs/77.5 µs/106 µs, program 200 µs" in text
+    assert "cell tlc" in text
+
+
 def test_the_head_says_on_what_device_and_after_what_preparation(text: str) -> None:
     head = text.partition("<header>")[2].partition("</header>")[0].replace("\N{NO-BREAK SPACE}", " ")
     for words in ("50,000 requests of fin1", "Device slc-small", "for the host on", "spare", "Preconditioning: steady"):

@@ -47,6 +47,8 @@ pub const PRESETS: &[Preset] = &[
     current::SATA_TLC,
     current::SD_CARD,
     current::EMMC,
+    current::FEMU_TLC,
+    current::FEMU_QLC,
     Preset {
         name: "waftl",
         source: "WAFTL tab. II",

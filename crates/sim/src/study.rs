@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use flash::ProgramOrder;
+use flash::{CellType, ProgramOrder};
 use ftl::{ConfigError, Part, Stack};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
@@ -23,7 +23,7 @@ use trace::{Columns, Conditions, DeviceChoice, Format, OpenOptions, TimeBackward
 use crate::{SimError, Suspend, Window};
 
 use values::SettingOrTable;
-pub use values::{Capacity, Count, Setting};
+pub use values::{Capacity, Count, PageDurations, Setting};
 pub(crate) use words::choose_from;
 pub use words::in_words;
 
@@ -70,10 +70,12 @@ pub struct DeviceText {
     pub pages_per_block: Option<Count>,
     /// Data bytes of a page, a multiple of 512 B up to 1 MiB.
     pub page_size: Option<Bytes>,
-    /// Sensing a page.
-    pub read_latency: Option<Nanoseconds>,
-    /// Programming a page.
-    pub program_latency: Option<Nanoseconds>,
+    /// How many bits a cell holds, and so which types of page a block has.
+    pub cell: Option<CellType>,
+    /// Sensing a page: one time, or one for each type of page.
+    pub read_latency: Option<PageDurations>,
+    /// Programming a page: one time, or one for each type of page.
+    pub program_latency: Option<PageDurations>,
     /// Erasing a block.
     pub erase_latency: Option<Nanoseconds>,
     /// Moving one page over the channel.

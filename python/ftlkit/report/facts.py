@@ -80,6 +80,8 @@ def _shown(key: str, value: object) -> str:
         if key == "page_size" or key.endswith("_bytes"):
             return units.size(value)
         return units.count(value) if isinstance(value, int) else units.plain(value)
+    if isinstance(value, list):
+        return "/".join(_shown(key, of_type) for of_type in value)
     return str(value)
 
 

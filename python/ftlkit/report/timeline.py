@@ -115,22 +115,20 @@ def _placed(results: Outcome, label: str) -> pl.DataFrame:
     """The run's operations with their lanes, and when die and channel worked for them."""
     serial = _is_serial(results.document)
     device = device_of(results.document)
-    latencies, dies = device["latencies"], device["geometry"]["dies_per_channel"]
-    moved = 0 if serial else latencies["transfer_ns"]
-    extra = latencies["transfer_ns"] if serial else 0
+    dies, moved = device["geometry"]["dies_per_channel"], 0 if serial else device["latencies"]["transfer_ns"]
+    # What the die works by itself; a part of an operation works all the time.
+    works = pl.col("service_ns") - pl.when(pl.col("transfer_ns").is_null()).then(0).otherwise(moved)
+    works = pl.min_horizontal(works.fill_null(2**62), pl.col("end_ns") - pl.col("start_ns"))
     die = pl.lit("device") if serial else pl.format("die {}", "die")
     return results.timeline.filter(pl.col("label") == label).with_columns(
         die.alias("lane"),
         pl.format("channel {}", pl.col("die") // dies).alias("bus"),
         (pl.col("transfer_ns") + moved).alias("moved_ns"),
         pl.when(pl.col("op") == "program")
-        .then(pl.col("end_ns") - latencies["program_ns"] - extra)
+        .then(pl.col("end_ns") - works)
         .otherwise(pl.col("start_ns"))
         .alias("work_ns"),
-        pl.when(pl.col("op") == "read")
-        .then(pl.col("start_ns") + latencies["read_ns"] + extra)
-        .otherwise(pl.col("end_ns"))
-        .alias("worked_ns"),
+        pl.when(pl.col("op") == "read").then(pl.col("start_ns") + works).otherwise(pl.col("end_ns")).alias("worked_ns"),
     )
 
 

@@ -82,8 +82,12 @@ class DeviceFacts(TypedDict):
     """Logical ÷ physical pages (ρ)."""
     bad_blocks: int
     """Blocks bad from the factory."""
-    latencies: dict[str, int]
-    """What operations take."""
+    latencies: dict[str, Any]
+    """What operations take, in nanoseconds.
+
+    A read or a program has a list where it depends on the type of page. `cell` is absent for
+    SLC.
+    """
 
 
 class PreconditionChosen(TypedDict):
@@ -451,6 +455,8 @@ class TimelineFacts(TypedDict):
     """From when on the channel moved the page; null for an erase, and with serial pricing."""
     end_ns: list[int]
     """When the die was free again."""
+    service_ns: NotRequired[list[int | None]]
+    """What the operation takes on an idle device; null for the part of one that went on later."""
 
 
 class WearMap(TypedDict):

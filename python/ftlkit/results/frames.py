@@ -102,13 +102,16 @@ _TIMELINE: Columns = {
     "start_ns": (_WHOLE, "from when on the die was held"),
     "transfer_ns": (_WHOLE, "from when on the channel moved the page; null for an erase, and with serial pricing"),
     "end_ns": (_WHOLE, "when the die was free again"),
+    "service_ns": (_WHOLE, "what it takes on an idle device; null for the part of one that went on later"),
 }
 
 
 def _timeline(run: Run) -> Iterator[Row]:
     timeline: Any = run.get("timeline")
     if timeline:
-        yield from zip(*(timeline[name] for name in _TIMELINE), strict=True)
+        # Older results have no service times.
+        none = [None] * len(timeline["die"])
+        yield from zip(*(timeline.get(name, none) for name in _TIMELINE), strict=True)
 
 
 _FLASH_TRACE: Columns = {

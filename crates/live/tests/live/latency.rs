@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Client, READ, create_on, options, small_device};
 use live::{ServeOptions, Server};
-use sim::study::DeviceText;
+use sim::study::{DeviceText, PageDurations};
 use trace::units::Nanoseconds;
 
 const READ_MS: u64 = 8;
@@ -22,8 +22,8 @@ fn serve(folder: &Path) -> (std::path::PathBuf, Server) {
 
 fn create_with(folder: &Path, read: Nanoseconds, program: Nanoseconds, erase: Nanoseconds) -> std::path::PathBuf {
     let device = DeviceText {
-        read_latency: Some(read),
-        program_latency: Some(program),
+        read_latency: Some(PageDurations(vec![read])),
+        program_latency: Some(PageDurations(vec![program])),
         erase_latency: Some(erase),
         transfer_latency: Some(Nanoseconds(0)),
         ..small_device()

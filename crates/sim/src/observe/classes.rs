@@ -7,10 +7,10 @@
 //! a channel is not hidden in the service.
 //!
 //! Limits: operations are looked at one by one. A request of several, or a whole collection, takes
-//! longer than each of them. With fixed latencies the service of a class that has one kind of
-//! operation is the same for all; only a collection mixes kinds.
+//! longer than each of them. The service of a class that has one kind of operation is the same for
+//! all whose page is of one type; only a collection mixes kinds.
 
-use ftl::{Cause, FlashOp, Task, Work};
+use ftl::{Cause, FlashOp, Work};
 
 use crate::observe::metrics::Latency;
 use crate::result::ClassLatency;
@@ -65,8 +65,8 @@ impl ClassTimes {
         Self { waiting: std::array::from_fn(|_| Latency::new()), service: std::array::from_fn(|_| Latency::new()) }
     }
 
-    pub(crate) fn record(&mut self, task: Task, waiting_ns: u64, service_ns: u64) {
-        let class = Class::of(task.cause, task.op) as usize;
+    pub(crate) fn record(&mut self, (cause, op): (Cause, FlashOp), waiting_ns: u64, service_ns: u64) {
+        let class = Class::of(cause, op) as usize;
         self.waiting[class].record(waiting_ns);
         self.service[class].record(service_ns);
     }

@@ -191,7 +191,7 @@ impl FlashTrace {
 
     /// An operation, or a part of one, is over.
     pub(crate) fn see(&mut self, placed: &Placed) {
-        let key = (placed.issue, placed.task.op);
+        let key = (placed.issue, placed.op);
         let Some(&index) = self.under_way.get(&key) else { return };
         let operation = &mut self.operations[index];
         operation.start_ns.get_or_insert(placed.start_ns);
@@ -361,9 +361,8 @@ mod tests {
     }
 
     fn ended(op: FlashOp, issue: u64, start_ns: u64, service_ns: Option<u64>) -> Placed {
-        let task = Task::new(op, Cause::Host, Pbn::new(0), 0);
-        let (ready_ns, transfer_ns, end_ns) = (start_ns, None, start_ns + 5);
-        Placed { task, issue, die: 0, ready_ns, start_ns, transfer_ns, end_ns, service_ns }
+        let (cause, ready_ns, transfer_ns, end_ns) = (Cause::Host, start_ns, None, start_ns + 5);
+        Placed { op, cause, issue, die: 0, ready_ns, start_ns, transfer_ns, end_ns, service_ns }
     }
 
     #[test]

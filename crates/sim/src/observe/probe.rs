@@ -57,7 +57,8 @@ impl Probe {
     /// An operation, or a part of one, is over.
     pub(crate) fn see(&mut self, placed: Placed) {
         if let (Some(classes), Some(service_ns)) = (&mut self.classes, placed.service_ns) {
-            classes.record(placed.task, (placed.end_ns - placed.ready_ns).saturating_sub(service_ns), service_ns);
+            let operation = (placed.cause, placed.op);
+            classes.record(operation, (placed.end_ns - placed.ready_ns).saturating_sub(service_ns), service_ns);
         }
         if let Some(timeline) = &mut self.timeline {
             timeline.record(placed);

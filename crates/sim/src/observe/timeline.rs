@@ -4,7 +4,7 @@
 //! Memory is bounded by [`MOST_OPERATIONS`]. A window that holds more is cut short, not thinned: it
 //! then ends earlier, everything that is ready before is there, and it says what was asked.
 
-use ftl::{Cause, FlashOp, Task};
+use ftl::{Cause, FlashOp};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -65,7 +65,8 @@ impl<'de> Deserialize<'de> for Window {
 /// An operation in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
-    pub(crate) task: Task,
+    pub(crate) op: FlashOp,
+    pub(crate) cause: Cause,
     /// Its place in the order of issue.
     pub(crate) issue: u64,
     /// Which timeline held it: the die, or the one resource.
@@ -130,12 +131,13 @@ impl Recorder {
             to_ns: self.to_ns,
             requested_to_ns: self.asked.to_ns,
             die: placed.iter().map(|placed| placed.die).collect(),
-            op: placed.iter().map(|placed| FlashOp::name(placed.task.op)).collect(),
-            cause: placed.iter().map(|placed| Cause::name(placed.task.cause)).collect(),
+            op: placed.iter().map(|placed| FlashOp::name(placed.op)).collect(),
+            cause: placed.iter().map(|placed| Cause::name(placed.cause)).collect(),
             ready_ns: time(|placed| placed.ready_ns),
             start_ns: time(|placed| placed.start_ns),
             transfer_ns: placed.iter().map(|placed| placed.transfer_ns).collect(),
             end_ns: time(|placed| placed.end_ns),
+            service_ns: placed.iter().map(|placed| placed.service_ns).collect(),
         }
     }
 }
@@ -143,12 +145,11 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flash::Pbn;
 
     fn read(start_ns: u64) -> Placed {
-        let task = Task::new(FlashOp::Read, Cause::Host, Pbn::new(0), 0);
+        let (op, cause) = (FlashOp::Read, Cause::Host);
         let (transfer_ns, end_ns, service_ns) = (Some(start_ns + 1), start_ns + 3, Some(3));
-        Placed { task, issue: 0, die: 0, ready_ns: start_ns, start_ns, transfer_ns, end_ns, service_ns }
+        Placed { op, cause, issue: 0, die: 0, ready_ns: start_ns, start_ns, transfer_ns, end_ns, service_ns }
     }
 
     fn recorded(recorder: &Recorder) -> Vec<u64> {

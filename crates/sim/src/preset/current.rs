@@ -5,13 +5,16 @@
 //! each named. Where planes or several pages of a cell are programmed at once, a page's program
 //! latency is its share, so that a die programs as many bytes a second as measured.
 //!
+//! `femu-tlc` and `femu-qlc` price each type of page, after the emulator FEMU. All others have one
+//! time for all pages of a block.
+//!
 //! What no preset has: a write buffer, a pseudo-SLC cache, what a command takes of the link and of
 //! the controller, and mapping units smaller than a page. Requests smaller than a page are
 //! read-modify-write here, and dear.
 
-use flash::Shape;
+use flash::{CellType, Shape};
 
-use super::keys::{Keys, Preset, keys, shape};
+use super::keys::{Keys, Preset, keys, shape, typed};
 use crate::FrontEnd;
 use crate::study::PricingText;
 
@@ -82,5 +85,37 @@ pub(super) const EMMC: Preset = Preset {
     keys: behind(
         400_000_000,
         parallel(planes(2, shape((1, 2), 911, 1152, 16_384)), 0.07, [58_000, 93_500, 3_500_000, 41_000], 3_000),
+    ),
+};
+
+const FEMU_SHAPE: Shape = shape((8, 4), 256, 512, 16_384);
+
+pub(super) const FEMU_TLC: Preset = Preset {
+    name: "femu-tlc",
+    source: "FEMU, hw/femu/nand/nand.h (August 2026), which has the times from SimpleSSD (CAL 2018), and nand.c (the order of pages)",
+    description: "64 GiB of planar TLC whose pages take the times of their types. From FEMU: lower, centre and upper pages are read in 56.5, 77.5 and 106 µs \
+                  and programmed in 820.5, 2225 and 5734 µs one after the other (shadow programming), erase 3 ms, transfer 52.4 µs a page, blocks of 512 \
+                  pages. Assumed: 8 channels of 4 dies with one plane, 256 blocks each, pages of 16 KiB, 3000 cycles, 7 % spare. 3D TLC programs \
+                  the pages of a word line at once, which is far faster.",
+    keys: typed(
+        CellType::Tlc,
+        &[56_500, 77_500, 106_000],
+        &[820_500, 2_225_000, 5_734_000],
+        parallel(FEMU_SHAPE, 0.07, [0, 0, 3_000_000, 52_433], 3_000),
+    ),
+};
+
+pub(super) const FEMU_QLC: Preset = Preset {
+    name: "femu-qlc",
+    source: "FEMU, hw/femu/nand/nand.h (August 2026): reads as measured for PACA (ICCD 2022) on Intel's 96-layer QLC; programs extrapolated from TLC",
+    description: "64 GiB of QLC whose pages take the times of their types. From FEMU: the four pages of a word line are read in 47.9, 76.2, 134.6 and \
+                  228.1 µs, as measured at 16 KiB; programmed in 861.525, 2447.5, 6880.8 and 9174.4 µs, which FEMU extrapolates from TLC and calls \
+                  not measured; erase 3 ms, transfer 52.4 µs a page, blocks of 512 pages. Assumed: 8 channels of 4 dies with one plane, 256 blocks each, \
+                  1000 cycles, 7 % spare.",
+    keys: typed(
+        CellType::Qlc,
+        &[47_900, 76_200, 134_600, 228_100],
+        &[861_525, 2_447_500, 6_880_800, 9_174_400],
+        parallel(FEMU_SHAPE, 0.07, [0, 0, 3_000_000, 52_433], 1_000),
     ),
 };

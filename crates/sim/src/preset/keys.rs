@@ -1,10 +1,10 @@
 //! A preset, and the keys of `[device]` that it fills in.
 
-use flash::{ProgramOrder, Shape};
+use flash::{CellType, ProgramOrder, Shape};
 use trace::units::{Bytes, BytesPerSecond, Nanoseconds};
 
-use crate::study::{Count, DeviceText, PricingText};
-use crate::{Abilities, FrontEnd, Latencies, SimError};
+use crate::study::{Count, DeviceText, PageDurations, PricingText};
+use crate::{Abilities, FrontEnd, Latencies, PageTimes, SimError};
 
 /// A device that studies can name.
 #[derive(Clone, Copy, Debug)]
@@ -57,9 +57,11 @@ impl Keys {
                 ))
             })?,
         };
+        let cell = text.cell.unwrap_or(self.latencies.cell);
         self.latencies = Latencies {
-            read_ns: latency("read_latency", text.read_latency, self.latencies.read_ns)?,
-            program_ns: latency("program_latency", text.program_latency, self.latencies.program_ns)?,
+            cell,
+            read_ns: page_times("read_latency", cell, text.read_latency.as_ref(), self.latencies.read_ns)?,
+            program_ns: page_times("program_latency", cell, text.program_latency.as_ref(), self.latencies.program_ns)?,
             erase_ns: latency("erase_latency", text.erase_latency, self.latencies.erase_ns)?,
             transfer_ns: latency("transfer_latency", text.transfer_latency, self.latencies.transfer_ns)?,
         };
@@ -85,8 +87,9 @@ impl Keys {
             blocks_per_plane: Some(Count(self.shape.blocks_per_plane)),
             pages_per_block: Some(Count(self.shape.pages_per_block)),
             page_size: Some(Bytes(u64::from(self.shape.page_size_bytes))),
-            read_latency: Some(Nanoseconds(self.latencies.read_ns)),
-            program_latency: Some(Nanoseconds(self.latencies.program_ns)),
+            cell: Some(self.latencies.cell),
+            read_latency: Some(durations(self.latencies.read_ns)),
+            program_latency: Some(durations(self.latencies.program_ns)),
             erase_latency: Some(Nanoseconds(self.latencies.erase_ns)),
             transfer_latency: Some(Nanoseconds(self.latencies.transfer_ns)),
             pricing: Some(self.pricing),
@@ -137,6 +140,41 @@ fn front_end(text: &DeviceText, preset: FrontEnd) -> Result<FrontEnd, SimError> 
     })
 }
 
+fn durations(times: PageTimes) -> PageDurations {
+    PageDurations(times.given().iter().copied().map(Nanoseconds).collect())
+}
+
+/// What a study says that something takes on a page, over what the preset says: one time, or one
+/// for each type of page of the cell.
+fn page_times(
+    key: &str,
+    cell: CellType,
+    text: Option<&PageDurations>,
+    preset: PageTimes,
+) -> Result<PageTimes, SimError> {
+    let asked = text.map_or_else(|| durations(preset), PageDurations::clone);
+    let count = asked.0.len();
+    if count != 1 && count != cell.bits() {
+        let whose = if text.is_some() { "" } else { ", which the preset says" };
+        let types = match cell {
+            CellType::Slc => "1 type of page (device.cell = \"slc\")".into(),
+            _ => format!("{} types of page ({})", cell.bits(), cell.page_types().join(", ")),
+        };
+        let other = CellType::ALL.get(count.wrapping_sub(1)).filter(|_| text.is_some());
+        let other = other.map_or(String::new(), |other| {
+            format!(", or set cell = \"{}\", whose cells have {count}", other.name().to_lowercase())
+        });
+        let wanted =
+            if cell == CellType::Slc { "one time".into() } else { format!("{} times, or one for all", cell.bits()) };
+        return Err(SimError::study(format!(
+            "device.{key} = {asked}{whose}: {count} times, but {} has {types}; give {wanted}{other}",
+            cell.name()
+        )));
+    }
+    let times = asked.0.into_iter().map(|time| latency(key, Some(time), 0)).collect::<Result<Vec<_>, _>>()?;
+    Ok(PageTimes::by_type(&times).expect("as many as a cell has bits"))
+}
+
 fn latency(key: &str, text: Option<Nanoseconds>, preset_ns: u64) -> Result<u64, SimError> {
     let ns = text.map_or(preset_ns, |value| value.0);
     if ns > Latencies::MAX_NS {
@@ -147,6 +185,14 @@ fn latency(key: &str, text: Option<Nanoseconds>, preset_ns: u64) -> Result<u64, 
         )));
     }
     Ok(ns)
+}
+
+/// The same flash with cells of several bits, whose pages take what is said by type.
+pub(super) const fn typed(cell: CellType, read_ns: &[u64], program_ns: &[u64], keys: Keys) -> Keys {
+    let (Some(read_ns), Some(program_ns)) = (PageTimes::by_type(read_ns), PageTimes::by_type(program_ns)) else {
+        panic!("a preset has a time for each type of page");
+    };
+    Keys { latencies: Latencies { cell, read_ns, program_ns, ..keys.latencies }, ..keys }
 }
 
 pub(super) const fn shape(
@@ -161,14 +207,14 @@ pub(super) const fn shape(
 pub(super) const fn keys(
     shape: Shape,
     spare: f64,
-    [read_ns, program_ns, erase_ns, transfer_ns]: [u64; 4],
+    latencies_ns: [u64; 4],
     pricing: PricingText,
     endurance: u32,
 ) -> Keys {
     Keys {
         shape,
         spare,
-        latencies: Latencies { read_ns, program_ns, erase_ns, transfer_ns },
+        latencies: Latencies::of_slc(latencies_ns),
         pricing,
         abilities: Abilities::NONE,
         front_end: FrontEnd::NONE,

@@ -31,8 +31,9 @@ pub struct DeviceFacts {
     pub utilisation: f64,
     /// Blocks bad from the factory.
     pub bad_blocks: u64,
-    /// What operations take.
-    #[schemars(with = "BTreeMap<String, u64>")]
+    /// What operations take, in nanoseconds. A read or a program has a list where it depends on the
+    /// type of page. `cell` is absent for SLC.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub latencies: Latencies,
 }
 

@@ -84,4 +84,6 @@ pub struct TimelineFacts {
     pub transfer_ns: Vec<Option<u64>>,
     /// When the die was free again.
     pub end_ns: Vec<u64>,
+    /// What the operation takes on an idle device; null for the part of one that went on later.
+    pub service_ns: Vec<Option<u64>>,
 }

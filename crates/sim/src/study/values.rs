@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
-use trace::units::parse_bytes;
+use trace::units::{Nanoseconds, parse_bytes, parse_duration};
 
 /// A number of things, 0 to 4 294 967 295; which of these make sense depends on the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -22,6 +22,11 @@ pub enum Capacity {
     /// As many as the workload spans.
     Auto,
 }
+
+/// One duration, or one for each type of page of a cell, from the lower page to the upper: a list,
+/// or as text with `/` between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageDurations(pub Vec<Nanoseconds>);
 
 /// The text of one scheme parameter; numbers and switches may be written bare.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -91,6 +96,53 @@ impl Visitor<'_> for CapacityVisitor {
 impl<'de> Deserialize<'de> for Capacity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(CapacityVisitor)
+    }
+}
+
+impl fmt::Display for PageDurations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<_> = self.0.iter().map(Nanoseconds::to_string).collect();
+        f.write_str(&texts.join("/"))
+    }
+}
+
+impl Serialize for PageDurations {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0[..] {
+            [one] => one.serialize(serializer),
+            list => serializer.collect_seq(list),
+        }
+    }
+}
+
+struct PageDurationsVisitor;
+
+impl<'de> Visitor<'de> for PageDurationsVisitor {
+    type Value = PageDurations;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "a duration with its unit, as text such as \"25us\", or a list of one for each type of page of the cell",
+        )
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<PageDurations, E> {
+        let durations = text.split('/').map(|text| parse_duration("", text.trim()));
+        durations.collect::<Result<_, _>>().map(PageDurations).map_err(E::custom)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<PageDurations, A::Error> {
+        let mut durations = Vec::new();
+        while let Some(duration) = list.next_element()? {
+            durations.push(duration);
+        }
+        Ok(PageDurations(durations))
+    }
+}
+
+impl<'de> Deserialize<'de> for PageDurations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PageDurationsVisitor)
     }
 }
 

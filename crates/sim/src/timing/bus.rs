@@ -3,8 +3,9 @@
 //! A bus serves pages in the order in which they ask for it, and when a page will ask is known as
 //! soon as its die takes the operation up: at once for a program, after sensing for a read. So the
 //! page is booked then, and the operation has its end, without an event when it asks or when the
-//! bus is free. All reads sense for the same time, so only a program that begins while others sense
-//! can come before somebody who is booked; that one begins later, and so does whoever is behind it.
+//! bus is free. Two can come before somebody who is booked: a program that begins while others
+//! sense, and a read of a page that is sensed faster. Who was booked then begins later, and so does
+//! whoever is behind.
 
 use std::cmp::Ordering;
 
@@ -204,8 +205,8 @@ mod tests {
             let mut now = 0;
             for entry in 0..200 {
                 now += draw(9);
-                // As dies do it: programs ask at once, reads 25 later.
-                let page = page(entry, now + 25 * draw(2));
+                // As dies do it: programs ask at once, reads later, by their type of page.
+                let page = page(entry, now + [0, 0, 25, 40][draw(4) as usize]);
                 begins.push((entry, 0));
                 let starts = bus.book(page, now, |late| begins[late.entry as usize].1 = late.starts);
                 begins[entry as usize].1 = starts;

@@ -1,10 +1,11 @@
 //! What happens next: the next event of each die, and the few events that belong to none.
 //!
-//! Operations of one kind take the same time, so their ends come nearly in the order in which they
-//! are set. Each kind has a lane, sorted by time, which is filled from the back: an event goes past
-//! the few that it comes before. One that would have to pass many waits in a heap instead, as do
-//! events of no kind. So an event costs little, and never more than the heap does. Nothing is taken
-//! out before its time: an event that has been superseded is known by its owner when it comes.
+//! Operations of one kind take the same time, or one of a few, so their ends come nearly in the
+//! order in which they are set. Each kind has a lane, sorted by time, which is filled from the
+//! back: an event goes past the few that it comes before. One that would have to pass many waits in
+//! a heap instead, as do events of no kind. So an event costs little, and never more than the heap
+//! does. Nothing is taken out before its time: an event that has been superseded is known by its
+//! owner when it comes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

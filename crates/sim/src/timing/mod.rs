@@ -7,5 +7,8 @@ mod collections;
 pub(crate) mod device;
 pub(crate) mod engine;
 pub(crate) mod front_end;
+pub(crate) mod latencies;
+mod priced_task;
+mod prices;
 mod tails;
 mod tasks;

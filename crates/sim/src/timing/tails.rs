@@ -9,6 +9,8 @@
 use flash::Pbn;
 use ftl::{Cause, FlashOp};
 
+use crate::timing::priced_task::{Price, PricedTask};
+
 /// Stands where a number could, and means that there is none.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -28,7 +30,7 @@ pub(super) struct Pending {
     rare: u32,
     die: u16,
     pub(super) cause: Cause,
-    /// The operation in the low two bits, and above them whether it copies.
+    /// The operation in the low two bits, and above them its price.
     what: u8,
 }
 
@@ -49,9 +51,10 @@ impl Rare {
 impl Pending {
     /// An operation by its place in the order of issue, on one of the first [`MOST_DIES`] dies.
     #[inline]
-    pub(super) fn new(op: FlashOp, cause: Cause, copies: bool, (pbn, die): (Pbn, u32), issue: u64) -> Self {
+    pub(super) fn new(task: &PricedTask, issue: u64) -> Self {
+        let &PricedTask { op, cause, price, pbn, die, .. } = task;
         debug_assert!(die < MOST_DIES, "die {die} is named by an operation in a tail");
-        let what = op as u8 | u8::from(copies) << 2;
+        let what = op as u8 | price.0 << 2;
         Self { pbn, issue: issue as u32, rare: NONE, die: die as u16, cause, what }
     }
 
@@ -61,8 +64,8 @@ impl Pending {
     }
 
     #[inline]
-    pub(super) fn copies(&self) -> bool {
-        self.what & 4 != 0
+    pub(super) fn price(&self) -> Price {
+        Price(self.what >> 2)
     }
 
     #[inline]
@@ -151,7 +154,7 @@ impl Tails {
             self.free = (behind != NONE).then_some(behind);
         } else {
             self.next.push(NONE);
-            let blank = Pending::new(FlashOp::Read, Cause::Host, false, (Pbn::new(0), 0), 0);
+            let blank = Pending::new(&PricedTask::at_station(0), 0);
             self.operations.resize(self.next.len() * STRETCH as usize, blank);
         }
         self.next[stretch as usize] = NONE;
@@ -241,17 +244,14 @@ impl Tails {
 mod tests {
     use std::collections::VecDeque;
 
+    use ftl::Task;
+
     use super::*;
 
     fn pending(issue: u64) -> Pending {
-        let op = FlashOp::ALL[issue as usize % 3];
-        Pending::new(
-            op,
-            Cause::Collection,
-            issue.is_multiple_of(5),
-            (Pbn::new(issue as u32 / 2), issue as u32 % 9),
-            issue,
-        )
+        let (op, pbn) = (FlashOp::ALL[issue as usize % 3], Pbn::new(issue as u32 / 2));
+        let task = Task::new(op, Cause::Collection, pbn, issue as u32 % 9);
+        Pending::new(&PricedTask::new(&task, Price(issue as u8 % 4)), issue)
     }
 
     #[test]
@@ -260,11 +260,9 @@ mod tests {
         let first = u64::from(u32::MAX) - 3;
         for issue in first..first + 9 {
             let pending = pending(issue);
-            let said = (pending.op(), pending.copies(), pending.die(), pending.pbn.get());
-            assert_eq!(
-                said,
-                (FlashOp::ALL[issue as usize % 3], issue.is_multiple_of(5), issue as u32 % 9, issue as u32 / 2)
-            );
+            let said = (pending.op(), pending.price(), pending.die(), pending.pbn.get());
+            let op = FlashOp::ALL[issue as usize % 3];
+            assert_eq!(said, (op, Price(issue as u8 % 4), issue as u32 % 9, issue as u32 / 2));
             assert_eq!(pending.issue_after(first), issue);
         }
     }

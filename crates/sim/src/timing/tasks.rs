@@ -10,8 +10,9 @@
 //! the operation of an entry ends, the first of its tail becomes the entry's operation, under the
 //! next generation.
 
-use ftl::{Cause, FlashOp, Moment, Nanos, Task};
+use ftl::{Cause, FlashOp, Moment, Nanos};
 
+use crate::timing::priced_task::{COPY_BACK, PricedTask};
 use crate::timing::tails::{NONE, Pending, Tails};
 
 /// What ends when an entry does.
@@ -34,7 +35,7 @@ pub(super) enum Kind {
 /// Something that has not ended: one line of the processor's cache.
 #[repr(align(64))]
 pub(super) struct Entry {
-    pub(super) task: Task,
+    pub(super) task: PricedTask,
     /// Its place in the order of issue.
     pub(super) issue: u64,
     /// When its die took it up, and later by as much as it was suspended; of controller time and
@@ -95,7 +96,7 @@ impl Entry {
     /// Reads, programs, erases and copy-backs, from 0 to 3.
     #[inline]
     pub(super) fn class(&self) -> usize {
-        if self.kind == Kind::CopyBack { 3 } else { self.task.op as usize }
+        if self.kind == Kind::CopyBack { COPY_BACK } else { self.task.op as usize }
     }
 
     /// Whether the host waits for it.
@@ -171,7 +172,7 @@ impl Tasks {
 
     /// A new entry that follows nothing yet.
     #[inline]
-    pub(super) fn issue(&mut self, task: Task, kind: Kind) -> u32 {
+    pub(super) fn issue(&mut self, task: PricedTask, kind: Kind) -> u32 {
         self.under_way += 1;
         let issue = self.issued;
         self.issued += 1;
@@ -184,8 +185,8 @@ impl Tasks {
         let entry = &mut self.entries[number as usize];
         // Field by field: as a whole it is read back while its parts are still being written, which
         // the processor waits for.
-        let Task { op, cause, pbn, die, chain, copies } = task;
-        (entry.task.op, entry.task.cause, entry.task.copies) = (op, cause, copies);
+        let PricedTask { op, cause, price, pbn, die, chain } = task;
+        (entry.task.op, entry.task.cause, entry.task.price) = (op, cause, price);
         (entry.task.pbn, entry.task.die, entry.task.chain) = (pbn, die, chain);
         (entry.kind, entry.issue) = (kind, issue);
         (entry.missing, entry.is_asked_for, entry.account) = (0, false, NONE);
@@ -193,7 +194,7 @@ impl Tasks {
     }
 
     #[cold]
-    fn push(&mut self, task: Task, kind: Kind, issue: u64) -> u32 {
+    fn push(&mut self, task: PricedTask, kind: Kind, issue: u64) -> u32 {
         self.entries.push(Entry {
             task,
             issue,
@@ -217,7 +218,7 @@ impl Tasks {
     /// stretch of work: it stands in the entry's tail. It also follows the erase of its block, if
     /// `erase` is one.
     #[inline]
-    pub(super) fn issue_behind(&mut self, task: &Task, after: Moment, erase: u32) -> Option<(u32, u32)> {
+    pub(super) fn issue_behind(&mut self, task: &PricedTask, after: Moment, erase: u32) -> Option<(u32, u32)> {
         let (number, generation) = after.event();
         let Self { entries, tails, .. } = self;
         let entry = entries.get_mut(number as usize)?;
@@ -235,8 +236,7 @@ impl Tasks {
         if place != tails.len(tail) {
             return None;
         }
-        let &Task { op, cause, pbn, die, copies, .. } = task;
-        tails.push(tail, Pending::new(op, cause, copies, (pbn, die), self.issued));
+        tails.push(tail, Pending::new(task, self.issued));
         if erase != NONE {
             let issue = self.get(erase).issue;
             self.tails.wait_for_erase(tail, erase, issue);
@@ -355,7 +355,7 @@ impl Tasks {
         if is_over {
             entry.tail = NONE;
         }
-        (entry.task.op, entry.task.cause, entry.task.copies) = (pending.op(), pending.cause, pending.copies());
+        (entry.task.op, entry.task.cause, entry.task.price) = (pending.op(), pending.cause, pending.price());
         (entry.task.pbn, entry.task.die) = (pending.pbn, pending.die());
         entry.issue = pending.issue_after(entry.issue);
         entry.first_follower = rare.first_follower;
@@ -462,13 +462,16 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use flash::Pbn;
+    use ftl::Task;
 
     use super::*;
+    use crate::timing::priced_task::Price;
 
     const STRETCH: u32 = 7;
 
-    fn task(op: FlashOp, pbn: u32) -> Task {
-        Task { chain: STRETCH, ..Task::new(op, Cause::Collection, Pbn::new(pbn), 0) }
+    fn task(op: FlashOp, pbn: u32) -> PricedTask {
+        let task = Task { chain: STRETCH, ..Task::new(op, Cause::Collection, Pbn::new(pbn), 0) };
+        PricedTask::new(&task, Price(pbn as u8 % 4))
     }
 
     /// An entry with a tail of programs in blocks 1, 2, ... and the moments at which they end.
@@ -491,6 +494,7 @@ mod tests {
         for ended in 0..4_u32 {
             let entry = tasks.get(number);
             assert_eq!((entry.task.pbn.get(), entry.issue), (ended, u64::from(ended)));
+            assert_eq!(entry.task.price, Price(ended as u8 % 4));
             let awaited: Vec<bool> = ends.iter().map(|&end| tasks.awaited(end).is_some()).collect();
             assert_eq!(awaited, (0..4).map(|place| place >= ended).collect::<Vec<_>>());
             assert_eq!(tasks.end(number), ended < 3);
@@ -507,7 +511,7 @@ mod tests {
         let (_, ends) = with_tail(&mut tasks, 2, NONE);
         let program = task(FlashOp::Program, 9);
         assert_eq!(tasks.issue_behind(&program, ends[1], NONE), None, "the last of the tail is another one");
-        assert_eq!(tasks.issue_behind(&Task { chain: 8, ..program }, ends[2], NONE), None, "another stretch");
+        assert_eq!(tasks.issue_behind(&PricedTask { chain: 8, ..program }, ends[2], NONE), None, "another stretch");
         assert_eq!(tasks.issue_behind(&program, Moment::at(Nanos(5)), NONE), None, "a known moment");
         let delay = tasks.issue(program, Kind::Delay);
         let end = tasks.end_of(delay, 0);

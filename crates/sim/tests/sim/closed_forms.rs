@@ -7,10 +7,10 @@
 
 use std::collections::VecDeque;
 
-use flash::{Geometry, Pbn, Shape};
+use flash::{Geometry, PageType, Pbn, Shape};
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 use random::SeededRng;
-use sim::{Abilities, EventTiming, Latencies, Model};
+use sim::{Abilities, EventTiming, Latencies, Model, PageTimes};
 
 /// Dies with a block each.
 fn dies(channels: u32, dies_per_channel: u32, latencies: Latencies, abilities: Abilities) -> EventTiming {
@@ -64,8 +64,9 @@ fn closed_loop(
 fn waits(abilities: Abilities, latencies: Latencies, utilisation: f64, read_share: f64) -> [f64; 2] {
     let mut timing = dies(1, 1, latencies, abilities);
     let mut draw = SeededRng::new(7);
-    let service = |op| if op == FlashOp::Read { latencies.read_ns } else { latencies.program_ns };
-    let mean_service = read_share * latencies.read_ns as f64 + (1.0 - read_share) * latencies.program_ns as f64;
+    let [read_ns, program_ns] = [latencies.read_ns, latencies.program_ns].map(|times| times.of(PageType::LOWER));
+    let service = |op| if op == FlashOp::Read { read_ns } else { program_ns };
+    let mean_service = read_share * read_ns as f64 + (1.0 - read_share) * program_ns as f64;
     let mean_gap = mean_service / utilisation;
     let (mut now, mut begun) = (0.0, Vec::new());
     let (mut waited, mut counts) = ([0.0; 2], [0.0; 2]);
@@ -89,7 +90,7 @@ fn waits(abilities: Abilities, latencies: Latencies, utilisation: f64, read_shar
 /// Reads of one die, D = 100 µs, without a bus: Wq = ρD / 2(1 − ρ).
 #[test]
 fn one_die_of_poisson_reads_is_m_d_1() {
-    let latencies = Latencies { read_ns: 100_000, program_ns: 1, erase_ns: 1, transfer_ns: 0 };
+    let latencies = Latencies::of_slc([100_000, 1, 1, 0]);
     for utilisation in [0.3, 0.6, 0.8] {
         let [wait, _] = waits(Abilities::default(), latencies, utilisation, 1.0);
         let expected = utilisation * 100_000.0 / (2.0 * (1.0 - utilisation));
@@ -101,7 +102,7 @@ fn one_die_of_poisson_reads_is_m_d_1() {
 /// reads wait W₀ / (1 − ρᵣ), programs W₀ / (1 − ρᵣ)(1 − ρ).
 #[test]
 fn reads_first_wait_like_m_g_1_with_priority() {
-    let latencies = Latencies { read_ns: 60_000, program_ns: 600_000, erase_ns: 1, transfer_ns: 0 };
+    let latencies = Latencies::of_slc([60_000, 600_000, 1, 0]);
     let read_share = 0.7;
     for utilisation in [0.5, 0.8] {
         let abilities = Abilities { reads_first: true, ..Abilities::default() };
@@ -122,13 +123,13 @@ fn reads_first_wait_like_m_g_1_with_priority() {
 fn a_saturated_closed_loop_runs_at_its_bottleneck() {
     let requests = 200_000;
     let rate = |served: &[(Task, u64, u64)]| f64::from(requests) / served.iter().map(|row| row.2).max().unwrap() as f64;
-    let latencies = Latencies { read_ns: 25_000, program_ns: 200_000, erase_ns: 1_500_000, transfer_ns: 40_000 };
+    let latencies = Latencies::of_slc([25_000, 200_000, 1_500_000, 40_000]);
     let mut draw = SeededRng::new(1);
     let served = closed_loop(&mut dies(1, 8, latencies, Abilities::default()), 64, requests, |_| {
         host(FlashOp::Read, draw.below_u32(8))
     });
     close(rate(&served) * 1e9, 1e9 / 40_000.0, 0.001, "reads a second of a bus");
-    let latencies = Latencies { read_ns: 100_000, transfer_ns: 0, ..latencies };
+    let latencies = Latencies { read_ns: PageTimes::one(100_000), transfer_ns: 0, ..latencies };
     let mut turn = 0..;
     let served = closed_loop(&mut dies(8, 1, latencies, Abilities::default()), 32, requests, |_| {
         host(FlashOp::Read, turn.next().unwrap_or(0) % 8)
@@ -144,7 +145,7 @@ fn second_registers_hide_the_shorter_of_die_and_bus() {
     for (read_ns, program_ns, transfer_ns) in
         [(25_000, 200_000, 40_000), (60_000, 200_000, 40_000), (50_000, 30_000, 50_000)]
     {
-        let latencies = Latencies { read_ns, program_ns, erase_ns: 1_500_000, transfer_ns };
+        let latencies = Latencies::of_slc([read_ns, program_ns, 1_500_000, transfer_ns]);
         let mean_ns = |op, depth, abilities| {
             let served = closed_loop(&mut dies(1, 1, latencies, abilities), depth, requests, |_| host(op, 0));
             served.iter().map(|row| row.2).max().unwrap() as f64 / f64::from(requests)
@@ -191,7 +192,7 @@ fn second_registers_of_many_dies_saturate_the_bus_or_every_die() {
     for [dies, planes] in [[1, 1], [2, 1], [5, 1], [8, 1], [1, 2], [3, 2], [1, 4], [4, 3]] {
         for (op, phase) in [(FlashOp::Read, 60_000), (FlashOp::Program, 200_000)] {
             for transfer_ns in [1, 3_000, 20_000, 60_000, 200_000, 500_000] {
-                let latencies = Latencies { read_ns: 60_000, program_ns: 200_000, erase_ns: 1, transfer_ns };
+                let latencies = Latencies::of_slc([60_000, 200_000, 1, transfer_ns]);
                 let what = format!("{op:?}, {dies} dies of {planes} planes, T = {transfer_ns} ns");
                 let (works, moves) = (f64::from(dies * planes), transfer_ns as f64);
                 let expected = (phase as f64 / works).max(moves);
@@ -208,7 +209,7 @@ fn second_registers_of_many_dies_saturate_the_bus_or_every_die() {
 /// takes S + T + T + P.
 #[test]
 fn second_registers_overlap_nothing_of_reads_and_programs_in_turn() {
-    let latencies = Latencies { read_ns: 60_000, program_ns: 200_000, erase_ns: 1, transfer_ns: 40_000 };
+    let latencies = Latencies::of_slc([60_000, 200_000, 1, 40_000]);
     let both = Abilities { cache_read: true, cache_program: true, ..Abilities::default() };
     let mut turn = 0..;
     let served = closed_loop(&mut dies(1, 1, latencies, both), 8, 20_000, |_| {
@@ -227,7 +228,7 @@ fn second_registers_overlap_nothing_of_reads_and_programs_in_turn() {
 #[test]
 fn dies_of_one_bus_are_the_machine_repair_model() {
     let (sense, transfer) = (100_000, 30_000);
-    let latencies = Latencies { read_ns: sense, program_ns: 1, erase_ns: 1, transfer_ns: transfer };
+    let latencies = Latencies::of_slc([sense, 1, 1, transfer]);
     for count in 1..=8 {
         let mut first = 0..;
         let mut dies_of = Vec::new();
@@ -256,7 +257,7 @@ fn dies_of_one_bus_are_the_machine_repair_model() {
 /// all times are multiples of 5 µs.
 #[test]
 fn two_contended_devices_agree_with_another_simulation() {
-    let latencies = Latencies { read_ns: 25_000, program_ns: 200_000, erase_ns: 1_500_000, transfer_ns: 40_000 };
+    let latencies = Latencies::of_slc([25_000, 200_000, 1_500_000, 40_000]);
     let means_us = |channels: u32, depth: u32, write_share: f64| {
         let mut draw = SeededRng::new(1);
         let mut turn = 0..;

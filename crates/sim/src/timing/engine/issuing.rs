@@ -4,21 +4,20 @@ use std::ops::Range;
 
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing, TracedTask};
 
-use super::{Die, EventTiming, More, OVER, event, has_tails};
+use super::{Course, Die, EventTiming, More, OVER, PricedTask, event, has_tails};
 use crate::observe::flash_trace::FlashTrace;
 use crate::observe::probe::Probe;
-use crate::timing::abilities::Latencies;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
 use crate::timing::front_end::{Place, Stations};
+use crate::timing::priced_task::Price;
 use crate::timing::tails::NONE;
 use crate::timing::tasks::Kind;
 
 impl EventTiming {
     /// A new entry that follows a moment.
     pub(super) fn issue_after(&mut self, kind: Kind, after: Moment, lasts_ns: u64) -> u32 {
-        let task = Task::new(FlashOp::Read, Cause::Host, flash::Pbn::new(0), 0);
-        let number = self.tasks.issue(task, kind);
+        let number = self.tasks.issue(PricedTask::at_station(0), kind);
         self.tasks.get_mut(number).start = lasts_ns;
         self.follow(number, 0, after);
         if self.tasks.get(number).missing == 0 {
@@ -49,8 +48,7 @@ impl EventTiming {
 
     /// A stay at a station of the front end, and so much time on the way from there.
     fn stay(&mut self, place: Place, after: Moment, (service_ns, way_ns): (u64, u64)) -> Moment {
-        let task = Task::new(FlashOp::Read, Cause::Host, flash::Pbn::new(0), place as u32);
-        let number = self.tasks.issue(task, Kind::Stay);
+        let number = self.tasks.issue(PricedTask::at_station(place as u32), Kind::Stay);
         self.tasks.get_mut(number).start = service_ns;
         self.follow(number, 0, after);
         if self.tasks.get(number).missing == 0 {
@@ -60,10 +58,10 @@ impl EventTiming {
     }
 
     /// Makes a read and the program of what it read one operation inside the plane.
-    fn copy_back(&mut self, task: &Task, after: Moment) -> Option<Moment> {
+    fn copy_back(&mut self, task: &PricedTask, after: Moment) -> Option<Moment> {
         let number = self.tasks.awaited(after)?.number;
         let read = self.tasks.get(number);
-        let plane = |task: &Task| (task.die, task.pbn.get() / self.blocks_per_plane % self.planes_per_die);
+        let plane = |task: &PricedTask| (task.die, task.pbn.get() / self.blocks_per_plane % self.planes_per_die);
         let is_it = read.kind == Kind::Operation && read.task.op == FlashOp::Read && read.task.chain == task.chain;
         if !is_it || plane(&read.task) != plane(task) || self.tasks.has_followers(number) {
             return None;
@@ -71,7 +69,8 @@ impl EventTiming {
         let is_ready = read.missing == 0;
         self.tasks.details_mut(number).read_cause = self.tasks.get(number).task.cause;
         let entry = self.tasks.get_mut(number);
-        (entry.task, entry.kind) = (*task, Kind::CopyBack);
+        let (read_price, price) = (entry.task.price, Price::of_copy_back(entry.task.price, task.price));
+        (entry.task, entry.kind) = (PricedTask { price, ..*task }, Kind::CopyBack);
         let issue = entry.issue;
         if let Some(flash_trace) = self.probe.as_deref_mut().and_then(Probe::flash_trace_mut) {
             flash_trace.is_copied_back(issue);
@@ -83,26 +82,32 @@ impl EventTiming {
         if is_ready && erasing != NONE {
             self.ready_now.retain(|&ready| ready != number);
         }
-        let read_alone_ns = self.latencies.alone_ns(FlashOp::Read);
-        let earliest = after.earliest.0 - read_alone_ns + self.latencies.read_ns + self.latencies.program_ns;
+        let read_alone_ns = self.prices.course_of(FlashOp::Read, read_price).alone_ns;
+        let earliest = after.earliest.0 - read_alone_ns + self.prices.course(self.tasks.get(number)).alone_ns;
         Some(self.tasks.end_of(number, earliest))
     }
 
+    /// A task by its price.
+    #[inline]
+    fn priced(&self, task: &Task) -> PricedTask {
+        PricedTask::new(task, self.prices.of_page(task.page))
+    }
+
     /// Issues an operation that stands in no tail.
-    fn perform_alone(&mut self, task: Task, after: Moment, earliest: u64, erase: u32) -> Moment {
+    fn perform_alone(&mut self, task: &Task, after: Moment, earliest: u64, erase: u32) -> Moment {
         if self.is_stopped {
             return after;
         }
+        let priced = self.priced(task);
         if task.copies
             && self.abilities.copy_back
-            && let Some(end) = self.copy_back(&task, after)
+            && let Some(end) = self.copy_back(&priced, after)
         {
             return end;
         }
-        let Task { op, pbn, chain, .. } = task;
+        let &Task { op, pbn, chain, .. } = task;
         let die = task.die & self.die_mask;
-        let task = Task { die, ..task };
-        let number = self.tasks.issue(task, Kind::Operation);
+        let number = self.tasks.issue(PricedTask { die, ..priced }, Kind::Operation);
         if self.is_serial() {
             self.dies[0].queue.push(&mut self.tasks, number);
         }
@@ -116,7 +121,7 @@ impl EventTiming {
             && let Some(collections) = &mut self.collections
         {
             let channel = die / self.dies_per_channel;
-            if collections.issued(&task, channel, number) {
+            if collections.issued(task, channel, number) {
                 // The turn is one more thing that it waits for.
                 self.tasks.get_mut(number).missing += 1;
                 self.let_collections_begin();
@@ -139,7 +144,7 @@ impl EventTiming {
         let die = &self.dies[index];
         let ready = self.ready_now.iter().map(|&number| self.tasks.get(number));
         let ready = ready.filter(|entry| entry.task.die as usize == index);
-        let ready_ns = ready.map(|entry| self.courses[entry.class()].alone_ns).sum::<u64>();
+        let ready_ns = ready.map(|entry| self.prices.course(entry).alone_ns).sum::<u64>();
         (die.alone_until.max(self.now) + die.queued_ns + ready_ns).saturating_sub(at)
     }
 }
@@ -147,16 +152,16 @@ impl EventTiming {
 impl Timing for EventTiming {
     #[inline]
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        let Task { op, pbn, .. } = task;
-        let earliest = after.earliest.0.max(self.now) + self.courses[op as usize].alone_ns;
+        let (Task { op, pbn, .. }, priced) = (task, self.priced(&task));
+        let earliest = after.earliest.0.max(self.now) + self.prices.course_of(op, priced.price).alone_ns;
         let erase = if op == FlashOp::Program { self.erasing[pbn.get() as usize] } else { NONE };
         if self.rules.has_tails
             && op != FlashOp::Erase
-            && let Some((number, generation)) = self.tasks.issue_behind(&task, after, erase)
+            && let Some((number, generation)) = self.tasks.issue_behind(&priced, after, erase)
         {
             return Moment::end_of(number, generation, Nanos(earliest));
         }
-        self.perform_alone(task, after, earliest, erase)
+        self.perform_alone(&task, after, earliest, erase)
     }
 
     #[inline]
@@ -189,7 +194,7 @@ impl Timing for EventTiming {
         if self.is_over(other) {
             return own;
         }
-        let number = self.tasks.issue(Task::new(FlashOp::Read, Cause::Host, flash::Pbn::new(0), 0), Kind::Room);
+        let number = self.tasks.issue(PricedTask::at_station(0), Kind::Room);
         self.follow(number, 0, own);
         self.follow(number, 1, other);
         self.tasks.end_of(number, own.earliest.max(other.earliest).0)
@@ -236,21 +241,26 @@ impl Timing for EventTiming {
     fn estimate(&self, task: Task, from: Moment) -> Nanos {
         let until = from.earliest.0.max(self.now);
         let index = (task.die & self.die_mask) as usize;
-        let Latencies { read_ns, program_ns, erase_ns, transfer_ns } = self.latencies;
+        let transfer_ns = self.prices.transfer_ns;
+        let &Course { alone_ns, asks_after_ns, .. } = self.prices.course_of(task.op, self.prices.of_page(task.page));
         let die_ns = self.backlog_ns(index, until);
         let bus = self.dies[index].bus;
         let (booked, busy_until) = self.buses[bus as usize].to_move(self.now, self.rounds);
         let queued: u32 = self.dies_of(bus).map(|die| self.dies[die].queued_pages).sum();
         let ready = self.ready_now.iter().map(|&number| self.tasks.get(number));
-        let ready = ready
-            .filter(|entry| self.dies[entry.task.die as usize].bus == bus && self.courses[entry.class()].moves_page);
+        let ready =
+            ready.filter(|entry| self.dies[entry.task.die as usize].bus == bus && self.prices.course(entry).moves_page);
         let to_move = booked + u64::from(queued) + ready.count() as u64;
         let bus_ns = (busy_until.max(self.now) + to_move * transfer_ns).saturating_sub(until);
         Nanos(match task.op {
-            FlashOp::Read => (die_ns + read_ns).max(bus_ns) + transfer_ns,
-            FlashOp::Program => die_ns.max(bus_ns) + transfer_ns + program_ns,
-            FlashOp::Erase => die_ns + erase_ns,
+            FlashOp::Read => (die_ns + asks_after_ns).max(bus_ns) + transfer_ns,
+            FlashOp::Program => die_ns.max(bus_ns) + alone_ns,
+            FlashOp::Erase => die_ns + alone_ns,
         })
+    }
+
+    fn slowest_page(&self, op: FlashOp) -> u32 {
+        self.prices.slowest_page(op)
     }
 
     fn busy(&self, channel: u32, from: Moment) -> Nanos {

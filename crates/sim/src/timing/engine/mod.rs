@@ -24,11 +24,14 @@ use crate::observe::probe::{Probe, ProbeConfig};
 use crate::observe::timeline::Window;
 use crate::observe::wait_breakdown::Breakdown;
 use crate::result::TimelineFacts;
-use crate::timing::abilities::{Abilities, Latencies};
+use crate::timing::abilities::Abilities;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
 use crate::timing::front_end::{FrontEnd, Stations};
+use crate::timing::latencies::Latencies;
+use crate::timing::priced_task::{COPY_BACK, PROGRAM, PricedTask, READ};
+use crate::timing::prices::{Course, Prices};
 use crate::timing::tails::{MOST_DIES, NONE};
 use crate::timing::tasks::{Fifo, Kind, Tasks};
 
@@ -161,24 +164,6 @@ impl More {
     };
 }
 
-/// Classes of operations. Of copy-backs, a course says only what they take.
-const READ: usize = FlashOp::Read as usize;
-const PROGRAM: usize = FlashOp::Program as usize;
-const COPY_BACK: usize = 3;
-
-/// How operations of a class go.
-#[derive(Clone, Copy)]
-struct Course {
-    /// What they take alone.
-    alone_ns: u64,
-    /// Whether they move a page over a bus.
-    moves_page: bool,
-    /// From when a die takes one up until its page asks for the bus.
-    asks_after_ns: u64,
-    /// From when its page has moved to the next event.
-    then_ns: u64,
-}
-
 /// What an event is, in its highest bits: that of a die, with its number and a serial number; a
 /// known moment that an entry follows; the end of controller time or of a stay; an event of an
 /// operation that is not the only one of its die.
@@ -227,15 +212,14 @@ impl Rules {
 /// Keeps the time of a device.
 pub struct EventTiming {
     now: u64,
-    latencies: Latencies,
+    /// What operations take.
+    prices: Prices,
     abilities: Abilities,
     rules: Rules,
     /// By class: whether operations go through second registers.
     overlaps: [bool; 4],
     /// Whether time stands still: operations take none.
     is_stopped: bool,
-    /// By class ([`Entry::class`](crate::timing::tasks::Entry::class)).
-    courses: [Course; 4],
     /// All bits for parallel dies, none where everything is one resource.
     die_mask: u32,
     dies_per_channel: u32,
@@ -293,32 +277,18 @@ impl EventTiming {
     /// An idle device at time zero. Abilities are of parallel dies alone.
     pub fn new(geometry: &Geometry, latencies: Latencies, model: Model, abilities: Abilities) -> Self {
         let shape = geometry.shape();
-        let Latencies { read_ns, program_ns, erase_ns, transfer_ns } = latencies;
         let (channels, dies_per_channel, latencies, die_mask) = match model {
             Model::Parallel => (shape.channels, shape.dies_per_channel, latencies, u32::MAX),
-            Model::Serial => {
-                let (read_ns, program_ns) = (read_ns + transfer_ns, program_ns + transfer_ns);
-                (1, 1, Latencies { read_ns, program_ns, erase_ns, transfer_ns: 0 }, 0)
-            }
+            Model::Serial => (1, 1, latencies.with_transfers_inside(), 0),
         };
-        let dies = channels * dies_per_channel;
-        let Latencies { read_ns, program_ns, erase_ns, transfer_ns } = latencies;
+        let (dies, transfer_ns) = (channels * dies_per_channel, latencies.transfer_ns);
         let moves_page = transfer_ns > 0;
-        let then_ns = if abilities.suspend.covers(FlashOp::Program) { 0 } else { program_ns };
-        let course =
-            |alone_ns, moves_page, asks_after_ns, then_ns| Course { alone_ns, moves_page, asks_after_ns, then_ns };
-        let courses = [
-            course(read_ns + transfer_ns, moves_page, read_ns, 0),
-            course(transfer_ns + program_ns, moves_page, 0, then_ns),
-            course(erase_ns, false, 0, 0),
-            course(read_ns + program_ns, false, 0, 0),
-        ];
         let overlaps = [abilities.cache_read && moves_page, abilities.cache_program && moves_page, false, false];
         // Behind one that is in a second register, a page waits for up to two of each plane.
         let pages = dies_per_channel * shape.planes_per_die * (1 + u32::from(overlaps[READ]));
         Self {
             now: 0,
-            latencies,
+            prices: Prices::new(geometry, latencies, abilities),
             abilities,
             rules: Rules::of(die_mask, dies, abilities, overlaps),
             overlaps,
@@ -327,7 +297,6 @@ impl EventTiming {
             dies_per_channel,
             blocks_per_plane: shape.blocks_per_plane,
             planes_per_die: shape.planes_per_die,
-            courses,
             dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
             more: vec![More::NONE; dies as usize].into(),
             buses: vec![Bus::new(transfer_ns, pages); channels as usize].into(),
@@ -430,7 +399,7 @@ impl EventTiming {
     /// has no channels.
     pub fn channel_busy_ns(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         let begun = |bus: &Bus| bus.transfers - bus.to_move(self.now, self.rounds).0;
-        self.buses.iter().map(move |bus| begun(bus) * self.latencies.transfer_ns)
+        self.buses.iter().map(move |bus| begun(bus) * self.prices.transfer_ns)
     }
 
     /// Time for which the link to the host moved data, the way that was busier, in nanoseconds;

@@ -34,10 +34,11 @@ impl EventTiming {
 
     /// A die begins a read or a program that goes through second registers.
     pub(super) fn begin_overlapping(&mut self, index: usize, number: u32, is_first: bool) {
-        let Self { now, dies, more, tasks, .. } = self;
+        let Self { now, dies, more, tasks, prices, .. } = self;
         let (entry, die, more) = (tasks.get(number), &mut dies[index], &mut more[index]);
+        let (alone_ns, sense_ns) = (prices.course(entry).alone_ns, prices.sense_ns(entry));
         let (class, cause, issue) = (entry.class(), entry.task.cause, entry.issue);
-        die.alone_until = die.alone_until.max(*now + self.courses[class].alone_ns);
+        die.alone_until = die.alone_until.max(*now + alone_ns);
         die.held_since = die.held_since.min(*now);
         more.active += 1;
         let is_alone = more.active == 1;
@@ -62,14 +63,18 @@ impl EventTiming {
             self.book_overlapping(Transfer { turn, starts: 0, then_ns: 0, entry: number, die: index as u32, cause });
         } else if is_first {
             self.dies[index].phase = Phase::Sensing;
-            self.set_end(index, READ, self.now + self.latencies.read_ns);
+            self.set_end(index, READ, self.now + sense_ns);
+        } else {
+            // Pages that are sensed together leave the registers with the last of them.
+            let die = &mut self.dies[index];
+            die.ends = die.ends.max(self.now + sense_ns);
         }
     }
 
     /// Books a page, and sets its operation's event for when it has moved.
     fn book_overlapping(&mut self, transfer: Transfer) {
         let number = transfer.entry;
-        let ends = self.book(transfer) + self.latencies.transfer_ns;
+        let ends = self.book(transfer) + self.prices.transfer_ns;
         self.set_operation_end(number, ends);
     }
 
@@ -119,10 +124,10 @@ impl EventTiming {
 
     /// A die programs a page that has come, of those taken up first.
     fn program(&mut self, index: usize, number: u32) {
-        let more = &mut self.more[index];
+        let (more, program_ns) = (&mut self.more[index], self.prices.program_ns(self.tasks.get(number)));
         more.coming -= 1;
         if !more.is_group {
-            more.left_ns = self.latencies.program_ns;
+            more.left_ns = program_ns;
             self.dies[index].current = number;
             return self.begin_work(index);
         }
@@ -130,7 +135,7 @@ impl EventTiming {
             self.dies[index].phase = Phase::Programming;
             self.free_dies.push(index as u32);
         }
-        self.set_operation_end(number, self.now + self.latencies.program_ns);
+        self.set_operation_end(number, self.now + program_ns);
     }
 
     /// One of the operations ahead has ended. With the last of them, those behind go on.

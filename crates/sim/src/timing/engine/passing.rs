@@ -1,9 +1,12 @@
 //! How time passes: from one moment at which something ends to the next, and what ends or becomes
 //! ready then.
 
-use ftl::{FlashOp, Nanos, Task};
+use ftl::{FlashOp, Nanos};
 
-use super::{DELAY_ENDS, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER, PLAIN, PROGRAM, Phase, TOLD, event};
+use super::{
+    DELAY_ENDS, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER, PLAIN, PROGRAM, Phase, PricedTask, READ, TOLD,
+    event,
+};
 use crate::timing::calendar::NEVER;
 use crate::timing::collections::Collections;
 use crate::timing::front_end::Place;
@@ -102,8 +105,8 @@ impl EventTiming {
         }
         let die = &mut self.dies[index];
         if die.ends > self.now {
-            // Its page was moved on.
-            let lane = self.tasks.get(die.current).class();
+            // Its page was moved on, or it senses another one for longer.
+            let lane = if die.current == NONE { READ } else { self.tasks.get(die.current).class() };
             return self.calendar.add(lane, die.ends, event);
         }
         match die.phase {
@@ -201,7 +204,7 @@ impl EventTiming {
     #[inline]
     fn count(&mut self, number: u32) -> u32 {
         let entry = self.tasks.get(number);
-        let (Task { op, cause, pbn, .. }, held_ns) = (entry.task, self.now - entry.start);
+        let (PricedTask { op, cause, pbn, .. }, held_ns) = (entry.task, self.now - entry.start);
         let account = entry.account;
         if entry.kind == Kind::CopyBack {
             self.count_copy_back(number, held_ns);
@@ -220,8 +223,8 @@ impl EventTiming {
 
     #[cold]
     fn count_copy_back(&mut self, number: u32, held_ns: u64) {
-        let (cause, read_cause) = (self.tasks.get(number).task.cause, self.tasks.details(number).read_cause);
-        let read_ns = self.latencies.read_ns;
+        let (entry, read_cause) = (self.tasks.get(number), self.tasks.details(number).read_cause);
+        let (cause, read_ns) = (entry.task.cause, self.prices.sense_ns(entry));
         self.times_ns[read_cause as usize][FlashOp::Read as usize] += read_ns;
         self.times_ns[cause as usize][FlashOp::Program as usize] += held_ns - read_ns;
     }

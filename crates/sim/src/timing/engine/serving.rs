@@ -1,14 +1,13 @@
 //! How dies and buses serve: what waits is queued, taken up, suspended and resumed, and told to who
 //! watches.
 
-use ftl::{FlashOp, Task};
+use ftl::FlashOp;
 
 use super::{
     COPY_BACK, Course, DELAY_ENDS, EventTiming, GENERAL, More, OF_DIE, OF_OPERATION, PLAIN, PROGRAM, Phase, READ,
     Standing, TOLD, event,
 };
 use crate::observe::timeline::Placed;
-use crate::timing::abilities::Latencies;
 use crate::timing::bus::{Transfer, Turn};
 use crate::timing::calendar::NEVER;
 use crate::timing::tails::NONE;
@@ -75,7 +74,7 @@ impl EventTiming {
     fn queue<const MODE: u8>(&mut self, number: u32) {
         let entry = self.tasks.get(number);
         let index = entry.task.die as usize;
-        let course = &self.courses[entry.class()];
+        let course = self.prices.course(entry);
         let (account, die) = (entry.account, &mut self.dies[index]);
         let is_idle = die.phase == Phase::Idle;
         if MODE == GENERAL {
@@ -122,7 +121,7 @@ impl EventTiming {
             self.tasks.details_mut(number).turn = self.turns;
         }
         let serves_in_order = self.serves_in_order();
-        let Self { breakdown, dies, more, tasks, courses, now, die_mask, .. } = self;
+        let Self { breakdown, dies, more, tasks, prices, now, die_mask, .. } = self;
         let die = &mut dies[index];
         let entry = tasks.get(number);
         if let Some(breakdown) = breakdown
@@ -131,7 +130,7 @@ impl EventTiming {
             let is_next = !is_idle && serves_in_order && die.queue.is_empty();
             breakdown.waits_for_die(entry.account, index, *now, is_next);
         }
-        let course = &courses[entry.class()];
+        let course = prices.course(entry);
         die.queued_ns += course.alone_ns;
         die.queued_pages += u32::from(course.moves_page);
         if *die_mask != 0 {
@@ -196,11 +195,11 @@ impl EventTiming {
         if MODE == GENERAL {
             return self.take_up_by_standing(index);
         }
-        let Self { breakdown, dies, tasks, courses, now, .. } = self;
+        let Self { breakdown, dies, tasks, prices, now, .. } = self;
         let die = &mut dies[index];
         let Some(number) = die.queue.pop_ready(tasks) else { return };
         let entry = tasks.get(number);
-        let course = &courses[entry.class()];
+        let course = prices.course(entry);
         die.queued_ns -= course.alone_ns;
         die.queued_pages -= u32::from(course.moves_page);
         if MODE == TOLD
@@ -271,9 +270,9 @@ impl EventTiming {
     /// An operation does not wait in a die's queue any more.
     #[inline]
     fn leaves_queue(&mut self, index: usize, number: u32) {
-        let Self { breakdown, dies, tasks, courses, now, .. } = self;
+        let Self { breakdown, dies, tasks, prices, now, .. } = self;
         let (entry, die) = (tasks.get(number), &mut dies[index]);
-        let course = &courses[entry.class()];
+        let course = prices.course(entry);
         die.queued_ns -= course.alone_ns;
         die.queued_pages -= u32::from(course.moves_page);
         if let Some(breakdown) = breakdown
@@ -308,13 +307,13 @@ impl EventTiming {
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
     fn begin_on_plain_die<const MODE: u8>(&mut self, index: usize, number: u32) {
-        let Self { now, dies, buses, tasks, courses, breakdown, asked_now, .. } = self;
+        let Self { now, dies, buses, tasks, prices, breakdown, asked_now, .. } = self;
         let now = *now;
         tasks.prefetch_follower(number);
         let entry = tasks.get_mut(number);
         entry.start = now;
         let (class, issue, cause) = (entry.class(), entry.issue, entry.task.cause);
-        let &Course { alone_ns, moves_page, asks_after_ns, then_ns } = &courses[class];
+        let &Course { alone_ns, moves_page, asks_after_ns, then_ns } = prices.course(entry);
         let die = &mut dies[index];
         (die.current, die.phase) = (number, Phase::Working);
         (die.alone_until, die.held_since) = (now + alone_ns, now);
@@ -334,11 +333,11 @@ impl EventTiming {
             let transfer = Transfer { turn, starts: 0, then_ns, entry: number, die: index as u32, cause };
             let starts = buses[die.bus as usize].book_last(transfer, now);
             let starts = starts.unwrap_or_else(|| self.book(transfer));
-            ends = starts + self.latencies.transfer_ns + then_ns;
+            ends = starts + self.prices.transfer_ns + then_ns;
         } else if class == COPY_BACK {
             die.phase = Phase::Leading;
-            self.more[index].left_ns = self.latencies.program_ns;
-            ends = now + self.latencies.read_ns;
+            self.more[index].left_ns = prices.program_ns(entry);
+            ends = now + prices.sense_ns(entry);
         }
         self.dies[index].ends = ends;
         self.calendar.add(class, ends, event(OF_DIE, index as u32));
@@ -354,7 +353,7 @@ impl EventTiming {
         if self.overlaps[class] {
             return self.begin_overlapping(index, number, is_first);
         }
-        let Course { alone_ns, moves_page, asks_after_ns, mut then_ns } = self.courses[class];
+        let Course { alone_ns, moves_page, asks_after_ns, mut then_ns } = *self.prices.course(entry);
         let die = &mut self.dies[index];
         die.alone_until = die.alone_until.max(now + alone_ns);
         die.held_since = die.held_since.min(now);
@@ -370,22 +369,24 @@ impl EventTiming {
         let mut ends = now + alone_ns;
         if moves_page {
             if class == PROGRAM && self.abilities.suspend.covers(FlashOp::Program) {
+                let program_ns = self.prices.program_ns(self.tasks.get(number));
                 if is_first {
                     self.dies[index].phase = Phase::Leading;
-                    self.more[index].left_ns = self.latencies.program_ns;
+                    self.more[index].left_ns = program_ns;
                 } else {
-                    then_ns = self.latencies.program_ns;
+                    then_ns = program_ns;
                 }
             }
             let asks = now + asks_after_ns;
             let round = if asks > now { 0 } else { self.rounds + u32::from(class == READ) };
             let turn = Turn { asks, round, issue };
             let transfer = Transfer { turn, starts: 0, then_ns, entry: number, die: index as u32, cause };
-            ends = self.book(transfer) + self.latencies.transfer_ns + then_ns;
+            ends = self.book(transfer) + self.prices.transfer_ns + then_ns;
         } else if class == COPY_BACK {
+            let entry = self.tasks.get(number);
             self.dies[index].phase = Phase::Leading;
-            self.more[index].left_ns = self.latencies.program_ns;
-            ends = now + self.latencies.read_ns;
+            self.more[index].left_ns = self.prices.program_ns(entry);
+            ends = now + self.prices.sense_ns(entry);
         } else if is_first && self.rules.has_precedence && class != READ {
             self.more[index].left_ns = alone_ns;
             return self.begin_work(index);
@@ -401,10 +402,10 @@ impl EventTiming {
     /// Books a page on its bus; returns when it begins to move. Whoever moves later because of it
     /// ends later.
     pub(super) fn book(&mut self, transfer: Transfer) -> u64 {
-        let Self { dies, buses, tasks, latencies, now, .. } = self;
+        let Self { dies, buses, tasks, prices, now, .. } = self;
         let bus = &mut buses[dies[transfer.die as usize].bus as usize];
         bus.book(transfer, *now, |late| {
-            let ends = late.starts + latencies.transfer_ns + late.then_ns;
+            let ends = late.starts + prices.transfer_ns + late.then_ns;
             let die = &mut dies[late.die as usize];
             if die.current == late.entry {
                 die.ends = ends;
@@ -461,7 +462,7 @@ impl EventTiming {
             breakdown.die_held(index, entry.task.cause, self.now);
         }
         let (class, is_seen) = (entry.class(), entry.account != NONE || self.probe.is_some());
-        if is_seen && class == PROGRAM && self.courses[class].moves_page {
+        if is_seen && class == PROGRAM && self.prices.course(entry).moves_page {
             self.asked_now.push(number);
         }
         if self.probe.is_some() {
@@ -482,13 +483,13 @@ impl EventTiming {
 
     #[inline]
     fn tell_bus_wait(&mut self, number: u32) {
-        let Self { buses, dies, tasks, courses, breakdown, probe, .. } = self;
+        let Self { buses, dies, tasks, prices, breakdown, probe, .. } = self;
         let entry = tasks.get(number);
         let (account, bus) = (entry.account, &buses[dies[entry.task.die as usize].bus as usize]);
         if let Some(breakdown) = breakdown
             && account != NONE
         {
-            let since = entry.start + courses[entry.class()].asks_after_ns;
+            let since = entry.start + prices.course(entry).asks_after_ns;
             bus.waited(number, since, |cause, ns| breakdown.waited_for_bus(account, cause, ns));
         }
         if probe.is_some() {
@@ -498,20 +499,19 @@ impl EventTiming {
 
     /// Tells who watches of an operation that ends now.
     pub(super) fn tell_end(&mut self, number: u32) {
-        if self.tasks.get(number).class() == READ && self.latencies.transfer_ns > 0 {
+        if self.tasks.get(number).class() == READ && self.prices.transfer_ns > 0 {
             self.tell_bus_wait(number);
         }
-        let Self { tasks, courses, latencies, breakdown, .. } = self;
+        let Self { tasks, prices, breakdown, .. } = self;
         let entry = tasks.get(number);
         if let Some(breakdown) = breakdown
             && entry.account != NONE
         {
-            let Latencies { read_ns, program_ns, .. } = *latencies;
             if entry.kind == Kind::CopyBack {
-                breakdown.served(entry.account, tasks.details(number).read_cause, read_ns);
-                breakdown.served(entry.account, entry.task.cause, program_ns);
+                breakdown.served(entry.account, tasks.details(number).read_cause, prices.sense_ns(entry));
+                breakdown.served(entry.account, entry.task.cause, prices.program_ns(entry));
             } else {
-                breakdown.served(entry.account, entry.task.cause, courses[entry.class()].alone_ns);
+                breakdown.served(entry.account, entry.task.cause, prices.course(entry).alone_ns);
             }
         }
         if self.probe.is_some() {
@@ -523,16 +523,16 @@ impl EventTiming {
     #[cold]
     #[inline(never)]
     fn show_end(&mut self, number: u32) {
-        let Self { tasks, latencies, probe, now, .. } = self;
+        let Self { tasks, prices, probe, now, .. } = self;
         let Some(probe) = probe.as_deref_mut() else { return };
-        let &Entry { task, kind, start, issue, .. } = tasks.get(number);
+        let entry @ &Entry { task, kind, start, issue, .. } = tasks.get(number);
         let &Details { taken, ready, transfer, read_cause, .. } = tasks.details(number);
-        let Latencies { read_ns, program_ns, .. } = *latencies;
-        let service_ns = if kind == Kind::CopyBack { program_ns } else { latencies.alone_ns(task.op) };
+        let service_ns = if kind == Kind::CopyBack { prices.program_ns(entry) } else { prices.course(entry).alone_ns };
         // What was suspended is told from when it was taken up again.
         let transfer_ns = (transfer != NEVER && taken == start).then_some(transfer);
         let placed = Placed {
-            task,
+            op: task.op,
+            cause: task.cause,
             issue,
             die: task.die,
             ready_ns: ready,
@@ -542,9 +542,10 @@ impl EventTiming {
             service_ns: Some(service_ns),
         };
         if kind == Kind::CopyBack && taken == start {
-            let sensed = taken + read_ns;
-            let read = Task { op: FlashOp::Read, cause: read_cause, ..task };
-            probe.see(Placed { task: read, end_ns: sensed, service_ns: Some(read_ns), ..placed });
+            let sense_ns = prices.sense_ns(entry);
+            let sensed = taken + sense_ns;
+            let (op, cause) = (FlashOp::Read, read_cause);
+            probe.see(Placed { op, cause, end_ns: sensed, service_ns: Some(sense_ns), ..placed });
             probe.see(Placed { ready_ns: sensed, start_ns: sensed, ..placed });
         } else {
             probe.see(placed);
@@ -555,13 +556,14 @@ impl EventTiming {
     #[cold]
     #[inline(never)]
     fn show_part(&mut self, number: u32) {
-        let Self { tasks, latencies, probe, now, .. } = self;
+        let Self { tasks, prices, probe, now, .. } = self;
         let Some(probe) = probe.as_deref_mut() else { return };
-        let &Entry { task, kind, start, issue, .. } = tasks.get(number);
+        let entry @ &Entry { task, kind, start, issue, .. } = tasks.get(number);
         let &Details { taken, ready, transfer, read_cause, .. } = tasks.details(number);
         let transfer_ns = (transfer != NEVER && taken == start).then_some(transfer);
-        let part = |task: Task, start_ns, end_ns, service_ns| Placed {
-            task,
+        let part = |(cause, op), start_ns, end_ns, service_ns| Placed {
+            op,
+            cause,
             issue,
             die: task.die,
             ready_ns: ready,
@@ -572,11 +574,11 @@ impl EventTiming {
         };
         let mut from = taken;
         if kind == Kind::CopyBack && taken == start {
-            from += latencies.read_ns;
-            let read = Task { op: FlashOp::Read, cause: read_cause, ..task };
-            probe.see(part(read, taken, from, Some(latencies.read_ns)));
+            let sense_ns = prices.sense_ns(entry);
+            from += sense_ns;
+            probe.see(part((read_cause, FlashOp::Read), taken, from, Some(sense_ns)));
         }
-        probe.see(part(task, from, *now, None));
+        probe.see(part((task.cause, task.op), from, *now, None));
     }
 }
 

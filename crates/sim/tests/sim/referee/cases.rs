@@ -7,7 +7,7 @@ use ftl::{Stack, Tally};
 use random::SeededRng;
 
 use super::host::{Asked, Host, Keeper, Pace};
-use super::rules::Rules;
+use super::rules::{Cells, Rules};
 
 /// Random choices.
 struct Draw(SeededRng);
@@ -217,6 +217,7 @@ impl Case {
             if case.host(Keeper::referee(&geometry, case.rules)).is_some() {
                 case.add_host_side(Draw::new(!seed));
                 case.add_second_registers(Draw::new(seed ^ 1 << 63));
+                case.add_cells(Draw::new(seed ^ 1 << 62));
                 return case;
             }
         }
@@ -261,6 +262,20 @@ impl Case {
         let (reads, programs) = (draw.percent(50), draw.percent(50));
         self.rules.cache_read = reads && !self.rules.serial;
         self.rules.cache_program = programs && !self.rules.serial;
+    }
+
+    /// Gives half of the dies cells of several bits, apart from all else. Upper pages take longer,
+    /// or not.
+    fn add_cells(&mut self, mut draw: Draw) {
+        if draw.percent(50) {
+            return;
+        }
+        let Rules { read_ns, program_ns, .. } = self.rules;
+        let unit = if read_ns.is_multiple_of(5000) { 5000 } else { 1 };
+        let mut more = |ns: u64| [(); 4].map(|()| ns.max(unit) * draw.between(0, 20) / 10 / unit * unit);
+        let (more_to_read_ns, more_to_program_ns) = (more(read_ns), more(program_ns));
+        let bits = draw.between(2, 4) as usize;
+        self.rules.cells = Some(Cells { bits, more_to_read_ns, more_to_program_ns });
     }
 
     /// Whether requests pass a link to the host, or a controller, that takes its time.

@@ -2,12 +2,13 @@
 //! by the rules of `docs/timing.md`. It serves a real scheme on any timing that can be asked to go
 //! to where the next thing ends.
 
-use flash::{Chip, Flash, Full, Geometry, Lpn};
+use flash::{CellType, Chip, Flash, Full, Geometry, Lpn};
 use ftl::{
-    Cause, Drive, FlashPort, FtlError, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timed, Timing, registry,
+    Cause, Drive, FlashOp, FlashPort, FtlError, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timed, Timing,
+    registry,
 };
 
-use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Suspend};
+use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, PageTimes, Suspend};
 
 use super::queues::Queues;
 use super::rules::Rules;
@@ -75,7 +76,16 @@ impl Keeper {
 
     pub(crate) fn simulation(geometry: &Geometry, rules: Rules) -> Self {
         let Rules { read_ns, program_ns, erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = rules;
-        let latencies = Latencies { read_ns, program_ns, erase_ns, transfer_ns };
+        let plain = Latencies::of_slc([read_ns, program_ns, erase_ns, transfer_ns]);
+        let latencies = rules.cells.map_or(plain, |cells| {
+            let times = |ns: u64, more: [u64; 4]| {
+                let times = more[..cells.bits].iter().map(|more| ns + more).collect::<Vec<_>>();
+                PageTimes::by_type(&times).expect("a time for each bit")
+            };
+            let read_ns = times(read_ns, cells.more_to_read_ns);
+            let program_ns = times(program_ns, cells.more_to_program_ns);
+            Latencies { cell: CellType::ALL[cells.bits - 1], read_ns, program_ns, ..plain }
+        });
         let model = if rules.serial { Model::Serial } else { Model::Parallel };
         let suspend = match (rules.suspends_erases, rules.suspends_programs) {
             (false, false) => Suspend::Off,
@@ -219,6 +229,10 @@ impl Timing for Observed {
 
     fn estimate(&self, task: Task, from: Moment) -> Nanos {
         keeper!(&self.keeper, keeper => keeper.estimate(task, from))
+    }
+
+    fn slowest_page(&self, op: FlashOp) -> u32 {
+        keeper!(&self.keeper, keeper => keeper.slowest_page(op))
     }
 
     fn busy(&self, channel: u32, from: Moment) -> Nanos {

@@ -100,6 +100,27 @@ fn a_nanosecond_more_is_noticed() {
 }
 
 #[test]
+fn a_slower_type_of_page_is_noticed() {
+    let case = default_cases().into_iter().find(|case| {
+        let does = |(tally, _): (Tally, u64), op| tally.total(op) > 1000;
+        let has_upper_pages = case.geometry.pages_per_block() == 16;
+        let is_tlc = has_upper_pages && case.rules.cells.is_some_and(|cells| cells.bits == 3);
+        is_tlc && [FlashOp::Read, FlashOp::Program].iter().all(|&op| does(case.done(), op))
+    });
+    let case = case.expect("one of them");
+    assert_eq!(difference_under(&case, case.rules), None);
+    for bit in 0..3 {
+        for op in [FlashOp::Read, FlashOp::Program] {
+            let mut rules = case.rules;
+            let cells = rules.cells.as_mut().expect("cells");
+            let times = if op == FlashOp::Read { &mut cells.more_to_read_ns } else { &mut cells.more_to_program_ns };
+            times[bit] += 1;
+            assert!(difference_under(&case, rules).is_some(), "bit {bit} of {rules:?}\n    {case}");
+        }
+    }
+}
+
+#[test]
 fn a_slower_link_or_controller_is_noticed() {
     let slower: [fn(&mut Rules); 3] = [
         // A byte a second less is a nanosecond more where a page takes a whole number of them.

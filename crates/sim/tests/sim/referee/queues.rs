@@ -55,6 +55,8 @@ struct Operation {
     number: u64,
     task: Task,
     kind: Kind,
+    /// The page that it programs, by its offset in the block: of a copy another than the task's.
+    to: u32,
     die: usize,
     channel: usize,
     /// The round in which it became ready.
@@ -295,13 +297,15 @@ impl Queues {
 
     /// Makes a read and the program that follows it one operation.
     fn copy_back(&mut self, read: Node, task: &Task, after: Moment) -> Moment {
-        self.operation_mut(read).kind = Kind::Copy;
+        let read_alone = self.operation(read).alone(&self.rules);
+        let operation = self.operation_mut(read);
+        (operation.kind, operation.to) = (Kind::Copy, task.page);
         if let Some(erase) = self.erase_of(task) {
             let die = self.operation(read).die;
             self.dies[die].waiting.retain(|&other| other != read);
             self.follow(read, erase);
         }
-        self.moment(read, after.earliest.0 - self.rules.alone(Kind::Read) + self.rules.alone(Kind::Copy))
+        self.moment(read, after.earliest.0 - read_alone + self.operation(read).alone(&self.rules))
     }
 
     /// The third and the fourth step of a round.
@@ -336,7 +340,7 @@ impl Queues {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Sensed(node) => match self.operation(node).kind {
-                Kind::Copy => self.enter_last_phase(node, self.rules.program_ns),
+                Kind::Copy => self.enter_last_phase(node, self.programs_for(node)),
                 _ if self.rules.transfer_ns == 0 => self.end(node),
                 _ => self.has_sensed(node),
             },
@@ -397,6 +401,7 @@ impl Timing for Queues {
             number: self.issued,
             task,
             kind,
+            to: task.page,
             die,
             channel,
             ready_in: 0,
@@ -407,7 +412,7 @@ impl Timing for Queues {
             ends: None,
         };
         let node = self.add(What::Operation(operation), &follows);
-        let end = self.moment(node, after.earliest.0.max(self.now) + self.rules.alone(kind));
+        let end = self.moment(node, after.earliest.0.max(self.now) + self.operation(node).alone(&self.rules));
         if kind == Kind::Erase {
             self.erases.insert(task.pbn.get(), end);
         }
@@ -445,6 +450,10 @@ impl Timing for Queues {
 
     fn estimate(&self, task: Task, from: Moment) -> Nanos {
         self.estimate_from(&task, from)
+    }
+
+    fn slowest_page(&self, op: FlashOp) -> u32 {
+        self.rules.slowest_page(op, self.geometry.pages_per_block())
     }
 
     fn busy(&self, channel: u32, from: Moment) -> Nanos {

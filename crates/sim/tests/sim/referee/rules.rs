@@ -29,6 +29,26 @@ pub(crate) struct Rules {
     /// Without them, there is one for every command.
     pub(crate) controller_cores: Option<u32>,
     pub(crate) controller_ns: u64,
+    /// Cells of several bits; without them all pages are alike.
+    pub(crate) cells: Option<Cells>,
+}
+
+/// Cells of several bits, and what their pages take more, by the bit that they have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cells {
+    pub(crate) bits: usize,
+    pub(crate) more_to_read_ns: [u64; 4],
+    pub(crate) more_to_program_ns: [u64; 4],
+}
+
+impl Cells {
+    /// Which bit a page has, by its offset in the block: some begin the block, then pairs take
+    /// turns (`docs/timing.md`).
+    fn bit(&self, page: u32) -> usize {
+        let first: &[usize] = if self.bits == 2 { &[0, 0, 0, 0, 0, 0, 1, 0, 0, 1] } else { &[0, 0, 0, 0, 0, 0, 1, 1] };
+        let page = page as usize;
+        first.get(page).copied().unwrap_or_else(|| (page - first.len()) / 2 % self.bits)
+    }
 }
 
 /// What a die does.
@@ -67,19 +87,39 @@ impl Rules {
         Self { read_ns, program_ns, transfer_ns: 0, ..self }
     }
 
-    /// What an operation takes on an idle device.
-    pub(crate) fn alone(&self, kind: Kind) -> u64 {
+    /// How long a page is sensed, by its offset in the block.
+    pub(crate) fn sense(&self, page: u32) -> u64 {
+        self.read_ns + self.cells.map_or(0, |cells| cells.more_to_read_ns[cells.bit(page)])
+    }
+
+    /// How long a page is programmed.
+    pub(crate) fn program(&self, page: u32) -> u64 {
+        self.program_ns + self.cells.map_or(0, |cells| cells.more_to_program_ns[cells.bit(page)])
+    }
+
+    /// The page of a block that takes longest.
+    pub(crate) fn slowest_page(&self, op: FlashOp, pages_per_block: u32) -> u32 {
+        let time = |page: u32| match op {
+            FlashOp::Read => self.sense(page),
+            FlashOp::Program => self.program(page),
+            FlashOp::Erase => 0,
+        };
+        (0..pages_per_block).max_by_key(|&page| time(page)).unwrap_or(0)
+    }
+
+    /// What an operation on a page takes on an idle device; a copy goes to another page.
+    pub(crate) fn alone(&self, kind: Kind, page: u32, to: u32) -> u64 {
         match kind {
-            Kind::Read => self.read_ns + self.transfer_ns,
-            Kind::Program => self.transfer_ns + self.program_ns,
+            Kind::Read => self.sense(page) + self.transfer_ns,
+            Kind::Program => self.transfer_ns + self.program(page),
             Kind::Erase => self.erase_ns,
-            Kind::Copy => self.read_ns + self.program_ns,
+            Kind::Copy => self.sense(page) + self.program(to),
         }
     }
 
-    /// What a page takes that is read and programmed.
+    /// What the first page of a block takes that is read and programmed.
     pub(crate) fn alone_ns(&self) -> u64 {
-        self.alone(Kind::Read) + self.alone(Kind::Program)
+        self.alone(Kind::Read, 0, 0) + self.alone(Kind::Program, 0, 0)
     }
 
     /// What bytes take on the link to the host, one way.

@@ -12,7 +12,7 @@ use sim::{Control, RunResult, parse_toml, run_study_logged};
 
 use super::cases::Case;
 use super::host::{Answered, Asked, Host, Keeper, Pace};
-use super::rules::Rules;
+use super::rules::{Cells, Rules};
 
 /// All logical pages, and then the requests of a case.
 fn requests(case: &Case) -> (Vec<Asked>, Pace) {
@@ -49,10 +49,25 @@ fn trace(case: &Case, requests: &[Asked], pace: &Pace) -> String {
     text
 }
 
+/// What the cells are, and what their pages take: a time for each type, or one for all.
+fn cells(case: &Case) -> String {
+    let Rules { read_ns, program_ns, .. } = case.rules;
+    let Some(Cells { bits, more_to_read_ns, more_to_program_ns }) = case.rules.cells else {
+        return format!("read_latency = \"{read_ns}ns\"\nprogram_latency = \"{program_ns}ns\"");
+    };
+    let times = |ns: u64, more: [u64; 4]| {
+        let times: Vec<_> = more[..bits].iter().map(|more| format!("\"{}ns\"", ns + more)).collect();
+        times.join(", ")
+    };
+    let (reads, programs) = (times(read_ns, more_to_read_ns), times(program_ns, more_to_program_ns));
+    let cell = ["mlc", "tlc", "qlc"][bits - 2];
+    format!("cell = \"{cell}\"\nread_latency = [{reads}]\nprogram_latency = [{programs}]")
+}
+
 /// The table of the device.
 fn device(case: &Case) -> String {
     let shape = case.geometry.shape();
-    let Rules { read_ns, program_ns, erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = case.rules;
+    let Rules { erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = case.rules;
     let mut text = format!(
         r#"
         [device]
@@ -64,8 +79,7 @@ fn device(case: &Case) -> String {
         page_size = {}
         capacity = {}
         spare = 0.01
-        read_latency = "{read_ns}ns"
-        program_latency = "{program_ns}ns"
+        {}
         erase_latency = "{erase_ns}ns"
         transfer_latency = "{transfer_ns}ns"
         pricing = "{}"
@@ -78,6 +92,7 @@ fn device(case: &Case) -> String {
         shape.pages_per_block,
         shape.page_size_bytes,
         case.logical_pages * shape.page_size_bytes,
+        cells(case),
         if case.rules.serial { "serial" } else { "parallel" },
     );
     let mut key = |is_set: bool, line: String| {

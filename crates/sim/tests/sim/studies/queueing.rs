@@ -66,7 +66,7 @@ fn poisson_reads_wait_like_m_d_1() {
 
 #[test]
 fn mixed_operations_wait_like_m_g_1() {
-    let latencies = Latencies { read_ns: 60_000, program_ns: 600_000, erase_ns: 1, transfer_ns: 0 };
+    let latencies = Latencies::of_slc([60_000, 600_000, 1, 0]);
     for (utilisation, expected_us) in [(0.5, 248.92), (0.8, 995.68)] {
         let dies = 16;
         let (channels, dies_per_channel, planes_per_die, blocks_per_plane) = (4, 4, 1, 1);
@@ -88,7 +88,7 @@ fn mixed_operations_wait_like_m_g_1() {
             let die = (unit() * f64::from(dies)) as u32;
             let end = timing.perform(Task::new(op, Cause::Host, Pbn::new(die), die), Moment::at(at));
             timing.tell_when_over(end, request);
-            begun.push(at + Nanos(if op == FlashOp::Read { latencies.read_ns } else { latencies.program_ns }));
+            begun.push(at + Nanos(if op == FlashOp::Read { 60_000 } else { 600_000 }));
             waited += timing.drain_ended().map(|(ended, at)| (at - begun[ended as usize]).0 as f64).sum::<f64>();
         }
         close(waited / f64::from(requests) / 1000.0, expected_us, 0.02, &format!("mean wait at {utilisation}"));

@@ -83,6 +83,41 @@ fn devices() {
 }
 
 #[test]
+fn cells_and_times_by_type_of_page() {
+    for (device, parts) in [
+        (
+            "cell = \"tlc\"\nread_latency = [\"56.5us\", \"77.5us\"]",
+            &[
+                "device.read_latency = 56500ns/77500ns",
+                "2 times",
+                "TLC has 3 types of page (lower, centre, upper)",
+                "give 3 times, or one for all",
+                "cell = \"mlc\"",
+            ] as &[_],
+        ),
+        (
+            "program_latency = \"820.5us/2225us/5734us\"",
+            &["device.program_latency", "3 times", "1 type of page", "give one time", "cell = \"tlc\""],
+        ),
+        (
+            "cell = \"mlc\"\nread_latency = [\"1us\", \"2us\", \"3us\", \"4us\", \"5us\"]",
+            &["5 times", "MLC has 2 types of page (lower, upper)", "give 2 times, or one for all"],
+        ),
+        ("cell = \"tlc\"\nread_latency = []", &["device.read_latency", "0 times", "give 3 times"]),
+        ("cell = \"plc\"", &["device.cell", "plc", "qlc"]),
+        ("cell = \"mlc\"\nread_latency = [\"48us\", 64]", &["device.read_latency", "a duration with its unit"]),
+        ("cell = \"mlc\"\nread_latency = \"48us/64\"", &["device.read_latency", "a duration needs its unit"]),
+        ("cell = \"mlc\"\nprogram_latency = [\"850us\", \"2h\"]", &["device.program_latency", "at most"]),
+        (
+            "preset = \"femu-tlc\"\ncell = \"qlc\"",
+            &["device.read_latency = 56500ns/77500ns/106000ns, which the preset says", "give 4 times, or one for all"],
+        ),
+    ] {
+        refused(&text(device, WORKLOAD, FTL), parts);
+    }
+}
+
+#[test]
 fn links_and_controllers() {
     for (device, parts) in [
         ("link_bandwidth = \"0B/s\"", &["device.link_bandwidth = 0 B/s", "1000 B/s or more", "leave it out"] as &[_]),

@@ -14,8 +14,7 @@ use sim::{Abilities, EventTiming, Latencies, Model, Suspend};
 type PricedDevice = Timed<Chip<Full<u32>>, EventTiming>;
 
 /// RFTL tab. 5, in nanoseconds.
-const LATENCIES: Latencies =
-    Latencies { read_ns: 25_000, program_ns: 200_000, erase_ns: 1_500_000, transfer_ns: 100_000 };
+const LATENCIES: Latencies = Latencies::of_slc([25_000, 200_000, 1_500_000, 100_000]);
 const READ_US: u64 = 125;
 const SHAPE: Shape = Shape {
     channels: 2,

@@ -8,12 +8,13 @@ mod abilities;
 mod copies;
 mod front_end;
 mod overlapping;
+mod page_types;
 
 use flash::{Geometry, Pbn, Shape};
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Window};
 
-const LATENCIES: Latencies = Latencies { read_ns: 25, program_ns: 200, erase_ns: 1500, transfer_ns: 100 };
+const LATENCIES: Latencies = Latencies::of_slc([25, 200, 1500, 100]);
 const READ: FlashOp = FlashOp::Read;
 const PROGRAM: FlashOp = FlashOp::Program;
 const ERASE: FlashOp = FlashOp::Erase;
@@ -38,7 +39,7 @@ fn block(die: u32, plane: u32, number: u32) -> Pbn {
 }
 
 fn geometry(channels: u32, dies_per_channel: u32) -> Geometry {
-    let (planes_per_die, pages_per_block, page_size_bytes) = (2, 4, 4096);
+    let (planes_per_die, pages_per_block, page_size_bytes) = (2, 16, 4096);
     let shape = Shape {
         channels,
         dies_per_channel,

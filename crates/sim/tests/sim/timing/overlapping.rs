@@ -3,7 +3,7 @@
 //! In the drawings, `+` is a page that waits for the second register or for the programs before.
 
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
-use sim::{Abilities, Latencies, Suspend};
+use sim::{Abilities, Latencies, PageTimes, Suspend};
 
 use super::{COLLECTION, ERASE, HOST, LATENCIES, PROGRAM, READ, Row, Scenario, block, now};
 
@@ -50,12 +50,12 @@ fn pages_are_sensed_while_others_move() {
     // read 0   rrrrt
     // read 1       rrrrt
     // read 2           rrrrt
-    let slow = Latencies { read_ns: 100, transfer_ns: 25, ..LATENCIES };
+    let slow = Latencies { read_ns: PageTimes::one(100), transfer_ns: 25, ..LATENCIES };
     assert_eq!(times(READS, slow, &reads), [(0, 125), (100, 225), (200, 325)]);
     // Equal times, and sensing that takes none, in rounds of one moment.
-    let equal = Latencies { read_ns: 100, ..LATENCIES };
+    let equal = Latencies { read_ns: PageTimes::one(100), ..LATENCIES };
     assert_eq!(times(READS, equal, &reads), [(0, 200), (100, 300), (200, 400)]);
-    let at_once = Latencies { read_ns: 0, ..LATENCIES };
+    let at_once = Latencies { read_ns: PageTimes::one(0), ..LATENCIES };
     assert_eq!(times(READS, at_once, &reads), [(0, 100), (0, 200), (100, 300)]);
     // A gap: the third comes while the second moves, and the fourth when nothing does.
     let late = [(READ, 0, 0), (READ, 0, 0), (READ, 0, 150), (READ, 0, 400)];
@@ -75,11 +75,11 @@ fn pages_move_while_others_are_programmed() {
     // program 0  ttttpp
     // program 1      ttttpp
     // program 2          ttttpp
-    let fast = Latencies { program_ns: 50, ..LATENCIES };
+    let fast = Latencies { program_ns: PageTimes::one(50), ..LATENCIES };
     assert_eq!(times(PROGRAMS, fast, &programs), [(0, 150), (100, 250), (200, 350)]);
-    let equal = Latencies { program_ns: 100, ..LATENCIES };
+    let equal = Latencies { program_ns: PageTimes::one(100), ..LATENCIES };
     assert_eq!(times(PROGRAMS, equal, &programs), [(0, 200), (100, 300), (200, 400)]);
-    let at_once = Latencies { program_ns: 0, ..LATENCIES };
+    let at_once = Latencies { program_ns: PageTimes::one(0), ..LATENCIES };
     assert_eq!(times(PROGRAMS, at_once, &programs), [(0, 100), (100, 200), (200, 300)]);
     // One that comes while the first is programmed, and one whose page comes late.
     let late = [(PROGRAM, 0, 0), (PROGRAM, 0, 270), (PROGRAM, 0, 310)];

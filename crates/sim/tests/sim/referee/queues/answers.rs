@@ -12,13 +12,14 @@ impl Queues {
     /// How long an operation would take from a moment on.
     pub(super) fn estimate_from(&self, task: &Task, from: Moment) -> Nanos {
         let (die, channel) = self.rules.place(&self.geometry, task);
-        let Rules { read_ns, program_ns, erase_ns, transfer_ns, .. } = self.rules;
+        let Rules { erase_ns, transfer_ns, .. } = self.rules;
+        let [sense, program] = [self.rules.sense(task.page), self.rules.program(task.page)];
         let ahead = from.earliest.since(Nanos(self.now)).0;
         let needs = self.die_needs(die).saturating_sub(ahead);
         let bus = self.bus_needs(channel).saturating_sub(ahead);
         Nanos(match task.op {
-            FlashOp::Read => (needs + read_ns).max(bus) + transfer_ns,
-            FlashOp::Program => needs.max(bus) + transfer_ns + program_ns,
+            FlashOp::Read => (needs + sense).max(bus) + transfer_ns,
+            FlashOp::Program => needs.max(bus) + transfer_ns + program,
             FlashOp::Erase => needs + erase_ns,
         })
     }
@@ -41,7 +42,7 @@ impl Queues {
 
     /// The time that a die needs: what is ready, one after the other, behind what it has taken up.
     fn die_needs(&self, die: usize) -> u64 {
-        let alone = |operation: &Operation| self.rules.alone(operation.kind);
+        let alone = |operation: &Operation| operation.alone(&self.rules);
         let ready = self.under_way(die).filter(|operation| operation.taken_at.is_none()).map(alone);
         let remains = |operation: &Operation| Some((operation.taken_at? + alone(operation)).saturating_sub(self.now));
         let taken = self.under_way(die).filter_map(remains);

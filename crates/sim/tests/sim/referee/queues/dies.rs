@@ -108,8 +108,13 @@ impl Queues {
     /// The page of a program is there. It programs unless an older taking still does.
     pub(super) fn has_come(&mut self, node: Node) {
         if self.dies[self.operation(node).die].serving[0].operations.contains(&node) {
-            self.enter_last_phase(node, self.rules.program_ns);
+            self.enter_last_phase(node, self.programs_for(node));
         }
+    }
+
+    /// How long an operation programs its page.
+    pub(super) fn programs_for(&self, node: Node) -> u64 {
+        self.rules.program(self.operation(node).to)
     }
 
     /// An operation that a die has taken up has ended.
@@ -131,7 +136,7 @@ impl Queues {
         let Some(taking) = self.dies[die].serving.first() else { return };
         let waits = |&node: &Node| self.operation(node).kind == Kind::Program && self.operation(node).has_moved;
         for node in taking.operations.iter().copied().filter(waits).collect::<Vec<_>>() {
-            self.enter_last_phase(node, self.rules.program_ns);
+            self.enter_last_phase(node, self.programs_for(node));
         }
     }
 
@@ -222,18 +227,23 @@ impl Queues {
         let now = self.now;
         let operation = self.operation_mut(node);
         (operation.taken_at, operation.alone) = (Some(now), alone);
-        let (kind, die) = (operation.kind, operation.die);
+        let (kind, die, page) = (operation.kind, operation.die, operation.task.page);
         self.dies[die].waiting.retain(|&other| other != node);
         match kind {
-            Kind::Read | Kind::Copy => _ = self.at(now + self.rules.read_ns, Event::Sensed(node)),
+            Kind::Read | Kind::Copy => _ = self.at(now + self.rules.sense(page), Event::Sensed(node)),
             Kind::Erase => self.begin_last_phase(node, self.rules.erase_ns),
-            Kind::Program if self.rules.transfer_ns == 0 => self.begin_last_phase(node, self.rules.program_ns),
+            Kind::Program if self.rules.transfer_ns == 0 => self.begin_last_phase(node, self.rules.program(page)),
             Kind::Program => self.ask_bus(node),
         }
     }
 }
 
 impl Operation {
+    /// What it takes on an idle device.
+    pub(super) fn alone(&self, rules: &Rules) -> u64 {
+        rules.alone(self.kind, self.task.page, self.to)
+    }
+
     /// Whether it is a read that the host waits for.
     fn is_awaited_read(&self) -> bool {
         self.kind == Kind::Read && self.task.chain == 0
