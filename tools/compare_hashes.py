@@ -118,12 +118,17 @@ def steady_rows() -> dict[str, str]:
     constants = dict(re.findall(r'^const (\w+): &str = "(.*)";$', source, re.MULTILINE))
     text = r'"((?:[^"\\]|\\.)*)"'
     cases = re.findall(
-        rf"Case \{{\s+name: {text},\s+ftl: {text},\s+pattern: (\w+),.*?precondition: {text}", source, re.DOTALL
+        rf"Case \{{\s+name: {text},\s+ftl: {text},.*?pattern: (\w+),.*?precondition: {text}", source, re.DOTALL
     )
     cases += [(name, ftl, "ZIPF", "fill") for name, ftl in re.findall(rf"log_buffer\({text}, {text}\)", source)]
     (form,) = re.findall(r'format!\(\s+"(seed = 1.*?)",\s', source, re.DOTALL)
     template = re.sub(r"\\\n\s+", "", form).replace("span = {}", "span = {span}")
-    values = {"blocks": 16, "PAGES_PER_BLOCK": 256, "spare": 0.5, "requests": 10_000, "span": 16 * 32 * 256 // 2 * 4096}
+    numbers = dict(re.findall(r"^const (CHANNELS|DIES|PAGES_PER_BLOCK): u32 = (\d+);$", source, re.MULTILINE))
+    channels, dies, pages = (int(numbers[name]) for name in ("CHANNELS", "DIES", "PAGES_PER_BLOCK"))
+    # Names that the form had before stand beside those of today.
+    values: dict[str, object] = {"blocks": 16, "blocks_per_plane": 16, "PAGES_PER_BLOCK": pages}
+    values |= {"pages_per_block": pages, "channels": channels, "dies_per_channel": dies // channels}
+    values |= {"spare": 0.5, "requests": 10_000, "waiting": "true", "span": 16 * dies * pages // 2 * 4096}
     return {
         unescaped(name): unescaped(template).format(
             **values, pattern=unescaped(constants[pattern]), precondition=precondition, ftl=unescaped(ftl)
