@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ftlkit.study import tomllib
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 ROOT = Path(__file__).parents[1]
 

@@ -137,7 +137,9 @@ def test_priced_options_are_told_where_there_are_any(text: str) -> None:
 
 def test_times_by_type_of_page_are_told_with_the_cells() -> None:
     document = sample.document()
-    document["device"]["latencies"] |= {"cell": "tlc", "read_ns": [56_500, 77_500, 106_000]}
+    device = document["device"]
+    assert device is not None
+    device["latencies"] |= {"cell": "tlc", "read_ns": [56_500, 77_500, 106_000]}
     text = page(fk.Results(document)).replace("\N{NO-BREAK SPACE}", " ")
     assert "read 56.5 µs/77.5 µs/106 µs, program 200 µs" in text
     assert "cell tlc" in text
