@@ -294,7 +294,7 @@ class Hangs(InBatches):
     ],
 )
 def test_a_method_that_goes_wrong_is_named_with_its_line(ftl: type[Ftl], words: str) -> None:
-    with pytest.raises(fk.FtlBug, match=words):
+    with pytest.raises(fk.UserError, match=words):
         compared(ftl, requests=200)
 
 
