@@ -115,7 +115,8 @@ fn beyond_line(place: FailurePoint) -> Option<&'static str> {
             "after each recovery the host does a few requests of its own, trims everything and fills the device twice",
         ),
         (true, false) if step.contains("request") || step.contains("going on") => Some(
-            "after each recovery the host goes on with a few requests of its own, which follow from the seed and the cuts",
+            "after each recovery the host goes on with a few requests of its own, \
+             which follow from the seed and the cuts",
         ),
         (false, true) => Some(
             "after the last request the host trims everything and fills the device twice, and that three times over",

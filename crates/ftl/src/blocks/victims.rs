@@ -333,9 +333,9 @@ impl Victims {
         match choice {
             Some(pbn) if outside.fruitless >= blocks => Err(FtlError::Failed {
                 message: format!(
-                    "victim={name}, {:?}, chose {blocks} blocks in a row from which nothing can be gained, the last one {pbn} \
-                     with {valid_pages} valid pages of {full}, although others have fewer: collection would go on for \
-                     ever. Give a higher score to blocks with fewer valid pages",
+                    "victim={name}, {:?}, chose {blocks} blocks in a row from which nothing can be gained, \
+                     the last one {pbn} with {valid_pages} valid pages of {full}, although others have fewer: \
+                     collection would go on for ever. Give a higher score to blocks with fewer valid pages",
                     outside.policy
                 ),
             }),

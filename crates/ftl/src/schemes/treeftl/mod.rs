@@ -110,9 +110,10 @@ const VICTIMS: Parameter = Parameter {
     name: "victims",
     kind: Kind::Choice { of: &["group", "latte", "page", "opt"] },
     default: "group",
-    meaning: "Which page leaves RAM. group: the least recently used page of the least recently used group. latte: that group's page with the \
-              lowest offset, except the last used one. page: the least recently used page of all. opt: the one needed furthest in the future \
-              (simulation only).",
+    meaning: "Which page leaves RAM. group: the least recently used page of the least recently used group. \
+              latte: that group's page with the lowest offset, except the last used one. \
+              page: the least recently used page of all. \
+              opt: the one needed furthest in the future (simulation only).",
     source: "Wang 2013 6.3.2 (group), 6.3.1 (latte), 6.5.3 (page), 6.5.1 (opt)",
 };
 
