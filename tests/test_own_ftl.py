@@ -214,6 +214,16 @@ def test_nonsense_is_refused_and_named(simple: type[Ftl]) -> None:
     assert "is not on the device" in found(OffTheDevice)
 
 
+@pytest.mark.parametrize("answer", ["much", {"map": -1}, {"map": "4096"}, {4096: 1}, None])
+def test_what_is_no_footprint_is_refused_with_its_line(simple: type[Ftl], answer: object) -> None:
+    class NoFootprint(simple):  # type: ignore[misc, valid-type]
+        def footprint(self) -> object:
+            return answer
+
+    with pytest.raises(fk.UserError, match=r"test_own_ftl\.py, line \d+, in footprint: it returned"):
+        fk.compare("fin1", [NoFootprint], requests=100, addresses="wrap", capacity="16MiB")
+
+
 def test_a_loop_without_end_is_ended_and_told(simple: type[Ftl]) -> None:
     class Hangs(simple):  # type: ignore[misc, valid-type]
         call_seconds = 0.2

@@ -62,6 +62,27 @@ def test_every_engine_with_a_choice_of_victims_takes_a_policy(mapping: str) -> N
     assert own[1:] == fifo[1:]
 
 
+def test_a_policy_that_goes_on_choosing_full_blocks_is_ended_and_named() -> None:
+    class FullFirst(fk.VictimPolicy):
+        """The sign is wrong."""
+
+        def score(self, block: Block) -> float:
+            return block.valid_pages
+
+    wrong = {"name": "page", "victim": FullFirst}
+    named = r"victim=full-first, .*test_own_policies\.py, line \d+, FullFirst\.score, chose 80 blocks in a row"
+    with pytest.raises(fk.UserError, match=named):
+        fk.compare(
+            "fin1",
+            [wrong],
+            requests=3_000,
+            addresses="wrap",
+            capacity="16MiB",
+            settings=["device.spare=0.2"],
+            precondition="fill",
+        )
+
+
 def test_a_block_tells_what_it_holds_and_how_worn_it_is() -> None:
     seen: list[Block] = []
 
