@@ -37,9 +37,10 @@ def run(
 ) -> Results:
     """Run one translation layer over a workload.
 
-    `workload` is a preset's name, a trace's path, or a `[workload]` table; `device` a preset's name
-    or a `[device]` table; `ftl` a name, `"dftl:cmt=64KiB"`, or an `[[ftl]]` table. The options are
-    those of `study.Options`. Raises `UserError` with advice when the input is at fault.
+    `workload` is a preset's name, a trace's path, or a `[workload]` table; `device` a preset's
+    name, a TOML file's path (as text) that has a table `[device]`, or that table; `ftl` a name,
+    `"dftl:cmt=64KiB"`, or an `[[ftl]]` table. The options are those of `study.Options`. Raises
+    `UserError` with advice when the input is at fault.
     """
     return compare(workload, [ftl], device=device, watcher=watcher, **options)
 

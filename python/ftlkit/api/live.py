@@ -33,16 +33,16 @@ def create_image(
 ) -> Json:
     """Make a flash image for one translation layer; returns its description.
 
-    `device` is a preset's name or a `[device]` table; its `capacity` must be a size. Raises
-    `UserError` if the file exists, if the translation layer does not fit the device, or if the seed
-    is out of range.
+    `device` is a preset's name, a TOML file with a table `[device]`, or that table; its `capacity`
+    must be a size. Raises `UserError` if the file exists, if the translation layer does not fit the
+    device, or if the seed is out of range.
     """
     layer = study.scheme(ftl)
     refuse_own([layer], "a live device")
     request: dict[str, Any] = {
         "image": str(path),
         "ftl": layer,
-        "device": {"preset": device} if isinstance(device, str) else dict(device or {}),
+        "device": study.image_device(device or {}),
     }
     if seed is not None:
         check_seed(seed)

@@ -95,9 +95,9 @@ RequestsOut = Annotated[
 Device = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME",
+        metavar="NAME|FILE.toml",
         autocompletion=completing(names_of(catalogue.devices)),
-        help="Device preset; `ftlkit devices` lists them.",
+        help="Device preset, which `ftlkit devices` lists, or a file with a table [device].",
         rich_help_panel=_DEVICE,
     ),
 ]

@@ -60,7 +60,11 @@ def sweep(
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Device presets, by commas.", rich_help_panel="Device and run"),
+        typer.Option(
+            metavar="NAMES",
+            help="Device presets, or files with a table [device], by commas.",
+            rich_help_panel="Device and run",
+        ),
     ] = None,
     vary: options.Vary = None,
     seeds: options.Seeds = None,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from ftlkit.study.builder import (
     build,
+    device_table,
     generator,
     image,
+    image_device,
     is_of,
     named,
     number,
@@ -39,8 +41,10 @@ __all__ = [
     "TraceOptions",
     "WorkloadChoice",
     "build",
+    "device_table",
     "generator",
     "image",
+    "image_device",
     "is_of",
     "load",
     "named",

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 MOST_SEED = 2**63 - 1
 """The largest seed: the largest whole number of TOML, and of the column `seed` of a store."""
 
+FRONT_END = ("link_bandwidth", "link_latency", "controller_latency", "controller_cores")
+"""Keys of a device that say how it is reached."""
+
 PLACES: dict[str, tuple[str, str]] = {
     "capacity": ("device", "capacity"),
     **{key: ("workload", key) for key in (*TRACE_KEYS, "addresses", "speedup")},
@@ -51,7 +54,7 @@ def build(
     """The study that runs `ftls` over `workload` on `device`, or on the default device."""
     study: Json = {"workload": source(workload), "ftl": named(ftls)}
     if device is not None:
-        study["device"] = {"preset": device} if isinstance(device, str) else _table("device", device, "a preset's name")
+        study["device"] = device_table(device)
     if "title" in options:
         study["name"] = options["title"]
     if "seed" in options:
@@ -85,11 +88,38 @@ def _table(section: str, given: object, name: str) -> Json:
     return dict(given)
 
 
+def device_table(choice: DeviceChoice, beside: Path | None = None) -> Json:
+    """The `[device]` table of a preset's name, of a TOML file, or as given.
+
+    The path of a file, which ends in `.toml`, is relative to the folder `beside`, if there is one.
+    """
+    if not isinstance(choice, str):
+        return _table("device", choice, "a preset's name")
+    if not choice.endswith(".toml"):
+        return {"preset": choice}
+    path = Path(choice) if beside is None else beside / choice
+    table: Json = load(path)["device"]
+    if not table:
+        raise UserError(
+            f"{path}: it has no table [device]. Give a file that `ftlkit calibrate --out` wrote, or a study."
+        )
+    return table
+
+
+def image_device(choice: DeviceChoice) -> Json:
+    """The `[device]` table of an image: it is served over a link of its own, not that of a file.
+
+    A preset's link is left out by the simulator; what is given key by key, it refuses.
+    """
+    table = device_table(choice)
+    return {key: value for key, value in table.items() if not isinstance(choice, str) or key not in FRONT_END}
+
+
 def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Sequence[str]) -> tuple[Json, Json]:
     """The `[[ftl]]` and the `[device]` table of a flash image."""
     study: Json = {"device": {}, "ftl": [scheme(ftl)]}
     if device is not None:
-        study["device"]["preset"] = device
+        study["device"] |= image_device(device)
     if capacity is not None:
         study["device"]["capacity"] = capacity
     _refuse_twice(settings)

@@ -161,7 +161,7 @@ def from_study(document: Json, path: Path | None = None) -> Plan:
     refuse_own(layers, "a sweep")
     return Plan(
         shared | {"ftl": layers},
-        _named([_device(name, shared.get("device", {})) for name in devices], "device"),
+        _named([_device(name, shared.get("device", {}), path) for name in devices], "device"),
         _named([_workload(name, shared.get("workload", {}), path) for name in workloads], "workload"),
         values.axes(vary),
         seeds,
@@ -197,7 +197,7 @@ def from_options(
     own = shared.get("device", {})
     return Plan(
         shared,
-        _named([own | {"preset": name} for name in presets] or [own], "device"),
+        _named([_device(name, {}, None) | own for name in presets] or [own], "device"),
         _named([document["workload"] for document in documents], "workload"),
         [],
     )
@@ -215,8 +215,9 @@ def _several(sweep: Json, key: str, otherwise: list[Any]) -> list[Any]:
     return given
 
 
-def _device(given: object, shared: Json) -> Json:
-    return shared | (given if isinstance(given, dict) else {"preset": given})
+def _device(given: Any, shared: Json, path: Path | None) -> Json:  # noqa: ANN401 - a name or a table, as TOML has it
+    label = {"label": Path(given).stem} if str(given).endswith(".toml") else {}
+    return shared | label | study.device_table(given, None if path is None else path.parent)
 
 
 def _workload(given: Any, shared: Json, path: Path | None) -> Json:  # noqa: ANN401 - a name or a table, as TOML has it

@@ -1,0 +1,76 @@
+"""`--device FILE.toml`: a device's table from a file, wherever a preset's name is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+from ftlkit.sweeps.plan import from_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+TABLE = '[device]\npreset = "slc-small"\ncapacity = "64MiB"\nread_latency = "77us"\nlink_latency = "9us"\n'
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "drive.toml"
+    path.write_text(TABLE, encoding="utf-8")
+    return path
+
+
+def test_a_file_is_the_device_as_its_table_would_be(file: Path) -> None:
+    options = {"requests": 500, "addresses": "wrap"}
+    table = {"preset": "slc-small", "capacity": "64MiB", "read_latency": "77us", "link_latency": "9us"}
+    by_file = fk.run(workload="fin1", device=str(file), **options)  # type: ignore[arg-type] # of one kind each
+    by_table = fk.run(workload="fin1", device=table, **options)  # type: ignore[arg-type] # as above
+    assert by_file.document["runs"][0]["event_hash"] == by_table.document["runs"][0]["event_hash"]
+
+
+def test_options_override_a_file(file: Path, call: Callable[..., Result], tmp_path: Path) -> None:
+    saved = tmp_path / "r.json"
+    result = call(
+        *["compare", "fin1", "--ftl", "page", "--requests", "200", "--addresses", "wrap", "--device", file],
+        *["--capacity", "128MiB", "--set", "device.read_latency=50us", "--json", saved],
+    )
+    assert result.exit_code == 0, result.stderr
+    device = fk.load(saved).document["study"]["device"]
+    assert (device["capacity"], device["read_latency"]) == (128 << 20, "50000ns")
+
+
+def test_a_sweep_names_a_device_by_its_file(file: Path) -> None:
+    plan = from_options(["fin1"], "page", f"slc-small,{file}", {"capacity": "128MiB"})
+    assert [name for name, _ in plan.devices] == ["slc-small", "drive"]
+    assert plan.devices[1][1]["capacity"] == "128MiB"
+    assert "label" not in plan.devices[1][1]
+
+
+def test_an_image_leaves_out_the_link_of_a_file(file: Path, tmp_path: Path) -> None:
+    fk.create_image(tmp_path / "a.img", "page", device=str(file))
+    assert fk.image_info(tmp_path / "a.img")["description"]["latencies"]["read_ns"] == 77_000
+    with pytest.raises(fk.UserError, match="served over a link of its own"):
+        fk.create_image(tmp_path / "b.img", "page", device={"capacity": "64MiB", "link_latency": "9us"})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("[host]\n", "it has no table"), ("[device\n", "drive.toml"), ('[device]\nred_latency = "1us"\n', "red_latency")],
+    ids=["none", "no-toml", "unknown-key"],
+)
+def test_a_file_that_is_no_device_is_named(text: str, words: str, file: Path, call: Callable[..., Result]) -> None:
+    file.write_text(text, encoding="utf-8")
+    result = call("compare", "fin1", "--requests", "10", "--device", file)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_a_file_that_is_missing_is_named(call: Callable[..., Result], tmp_path: Path) -> None:
+    result = call("compare", "fin1", "--device", tmp_path / "gone.toml")
+    assert result.exit_code == 2
+    assert "gone.toml" in result.stderr
