@@ -74,7 +74,6 @@ pub trait BuildsEverywhere:
     + MappingBuilder<sim::VerifiedDevice>
     + MappingBuilder<check::CheckedDevice>
     + MappingBuilder<live::LiveDevice>
-    + MappingBuilder<live::CopyDevice>
     + Clone
     + 'static
 {
@@ -85,7 +84,6 @@ impl<B> BuildsEverywhere for B where
         + MappingBuilder<sim::VerifiedDevice>
         + MappingBuilder<check::CheckedDevice>
         + MappingBuilder<live::LiveDevice>
-        + MappingBuilder<live::CopyDevice>
         + Clone
         + 'static
 {
@@ -124,6 +122,5 @@ fn everywhere(entry: Entry, builder: impl BuildsEverywhere) -> MappingRegistrati
         .on::<sim::SimulatedDevice>(builder.clone())
         .on::<sim::VerifiedDevice>(builder.clone())
         .on::<check::CheckedDevice>(builder.clone())
-        .on::<live::LiveDevice>(builder.clone())
-        .on::<live::CopyDevice>(builder)
+        .on::<live::LiveDevice>(builder)
 }

@@ -23,8 +23,7 @@ pub use device::{LiveChip, LiveDevice, LiveTiming};
 pub use drive::{DriveError, DriveOptions, HostCounts, LiveDrive, Piece};
 pub use error::LiveError;
 pub use image::{
-    CheckReport, CopyDevice, Counters, Description, FileStore, Findings, Image, ImageInfo, Upgraded, check, info,
-    upgrade,
+    CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, Upgraded, check, info, upgrade,
 };
 pub use server::{
     Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, FilesStat, Limits, LocalClient,

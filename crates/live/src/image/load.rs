@@ -30,9 +30,6 @@ pub(crate) struct Loaded {
     pub(crate) findings: Findings,
     /// Places at which both copies are gone: older content may show there.
     pub(crate) lost: usize,
-    /// Pages that are on the disk, by what the image promises, and whose data are not what was
-    /// written.
-    pub(crate) decayed_pages: Vec<usize>,
 }
 
 /// What an image is read for.
@@ -316,14 +313,12 @@ impl Loading<'_> {
     }
 
     fn check_data(mut self) -> Loaded {
-        let mut decayed_pages = Vec::new();
         for (page, length, is_promised) in std::mem::take(&mut self.to_check) {
             if self.store.bytes_of(page, length).is_some() {
                 continue;
             }
             let logical = self.store.pages.logicals[page];
             if is_promised {
-                decayed_pages.push(page);
                 self.findings.note("page whose data do not pass their checksum", || {
                     format!("page {page} (logical number {logical}): its data do not pass their checksum; it reads as an error")
                 });
@@ -338,7 +333,7 @@ impl Loading<'_> {
         }
         self.fill_gaps();
         let blocks = used_blocks(&self.store);
-        Loaded { store: self.store, blocks, findings: self.findings, lost: self.lost, decayed_pages }
+        Loaded { store: self.store, blocks, findings: self.findings, lost: self.lost }
     }
 }
 

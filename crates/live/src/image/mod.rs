@@ -39,7 +39,6 @@ use ftl::{ConfigError, Stack, registry};
 use blocks::{Block, Condition};
 use file::ImageFile;
 use image_layout::ImageLayout;
-pub use open::CopyDevice;
 use open::{geometry_in, open_file, write_new};
 
 pub use header::Description;
@@ -53,6 +52,7 @@ use load::Purpose;
 pub(crate) use load::{Loaded, load};
 
 use crate::LiveError;
+use crate::device::LiveDevice;
 
 /// An image that is open and locked.
 pub struct Image {
@@ -74,7 +74,7 @@ impl Image {
     pub fn create(path: &Path, device: &sim::Device, stack: &Stack) -> Result<Description, LiveError> {
         let description = Description::new(device, stack)?;
         let geometry = description.checked_geometry()?;
-        let ftl = registry::create::<CopyDevice>(stack, &device.layout())?;
+        let ftl = registry::create::<LiveDevice>(stack, &device.layout())?;
         if ftl.needs_future() {
             return Err(ConfigError(format!(
                 "{stack}: chooses what leaves RAM by what the host will ask, which only a simulated run knows; choose another value of victims"

@@ -3,9 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-use bytes::Bytes;
-use flash::{Chip, Full, Geometry};
-use ftl::{Timed, Untimed};
+use flash::Geometry;
 
 use super::blocks::Block;
 use super::file::ImageFile;
@@ -13,9 +11,6 @@ use super::header::Description;
 use super::image_layout::ImageLayout;
 use super::life;
 use crate::LiveError;
-
-/// A device that holds the pages of an image in memory, to look at.
-pub type CopyDevice = Timed<Chip<Full<Bytes>>, Untimed>;
 
 /// The checked shape, of an image whose file has so many bytes: a header that speaks of more flash
 /// than there are slots for is not believed, since everything that is held in memory grows with it.

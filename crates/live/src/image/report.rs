@@ -1,14 +1,14 @@
 //! What can be said of an image that nobody serves: what it is, and what is wrong with it.
 //!
 //! A check changes nothing. It looks at every byte that means something, then recovers the
-//! translation layer on a copy of the tags in RAM, checks its invariants, and says which logical
-//! pages could not be read.
+//! translation layer as for a device that is only read, checks its invariants, and says which
+//! logical pages could not be read.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use bytes::Bytes;
-use flash::{Blank, Chip, FaultableStore, Full, Geometry, Lpn, Spoilt, Store};
+use flash::{Chip, FaultPlan, FaultyChip, Geometry, Lpn};
 use ftl::{FlashPort, Request, Timed, Untimed, registry};
 use serde::Serialize;
 
@@ -18,9 +18,10 @@ use super::header::{self, Description};
 use super::image_layout::ImageLayout;
 use super::life::{Counters, LifeSlots};
 use super::load::{Loaded, Purpose, load};
-use super::open::{CopyDevice, geometry_in, open_file};
-use super::store::{FileStore, PageState};
+use super::open::{geometry_in, open_file};
+use super::store::PageState;
 use crate::LiveError;
+use crate::device::{LiveDevice, LiveTiming};
 
 /// Unreadable logical pages that are told one by one.
 const TOLD_PAGES: usize = 64;
@@ -110,13 +111,14 @@ pub fn check(path: &Path) -> Result<CheckReport, LiveError> {
         )));
     }
     let length = file.metadata().map_err(|error| LiveError::file("look at", path, &error))?.len();
-    let missing = ImageLayout::of(&geometry).end.saturating_sub(length);
+    let end = ImageLayout::of(&geometry).end;
+    let missing = end.saturating_sub(length);
     let mut report = CheckReport::default();
     if missing > 0 {
         report.problems.push(format!("the file is truncated: its last {missing} bytes are missing"));
     }
     report.problems.extend(found.damage);
-    let loaded = load(ImageFile::writable(file), &geometry, found.description.logical_pages, Purpose::Check)
+    let loaded = load(ImageFile::read_only(file, end), &geometry, found.description.logical_pages, Purpose::Check)
         .map_err(|error| LiveError::file("read", path, &error))?;
     report.problems.extend(loaded.findings.damage());
     report.host_loss = loaded.findings.host_loss();
@@ -137,12 +139,13 @@ impl CheckReport {
         self.bad_blocks = loaded.blocks.iter().filter(|block| block.is_bad).count() as u64;
     }
 
-    /// Recovers the translation layer on a copy, and reads every logical page.
+    /// Recovers the translation layer, and reads every logical page.
     fn recover(&mut self, loaded: Loaded, description: &Description, geometry: Geometry) {
-        let copy = copy_of(&loaded.store, &loaded.decayed_pages);
-        let chip = Chip::resume(geometry, &description.chip_options(), copy, loaded.blocks);
+        let chip = Chip::resume(geometry, &description.chip_options(), loaded.store, loaded.blocks);
+        let chip = FaultyChip::new(chip, FaultPlan::default());
         let layout = description.layout(&chip).in_use();
-        let mut flash: FlashPort<CopyDevice> = FlashPort::new(Timed { chip, timing: Untimed });
+        let timing = LiveTiming::None(Untimed);
+        let mut flash: FlashPort<LiveDevice> = FlashPort::new(Timed { chip, timing });
         let ftl = match registry::recover(&description.stack, &layout, &mut flash) {
             Ok(ftl) => ftl,
             Err(error) => {
@@ -166,29 +169,4 @@ impl CheckReport {
             self.problems.push(format!("{} logical pages cannot be read", self.unreadable_count));
         }
     }
-}
-
-/// The tags of a store in RAM, without data.
-fn copy_of(store: &FileStore, decayed: &[usize]) -> Full<Bytes> {
-    let mut copy = Full::erased(store.pages.states.len());
-    for page in 0..store.pages.states.len() {
-        match store.tag(page) {
-            Some(tag) => {
-                if let Some(own) = store.loaded(page) {
-                    copy.load(page, &own);
-                }
-                copy.program(page, &tag, Bytes::new());
-            }
-            None if store.is_torn(page) => copy.spoil_page(page, Spoilt::Torn),
-            None if store.is_clean(page) => {}
-            None => copy.spoil_page(page, Spoilt::Unstable),
-        }
-    }
-    // These keep their tag, as on the image: what is there is known, and that it cannot be read.
-    for &page in decayed {
-        if let Some(tag) = store.tag(page) {
-            copy.program(page, &flash::Tag { role: flash::Role::Lost, ..tag }, Bytes::new());
-        }
-    }
-    copy
 }

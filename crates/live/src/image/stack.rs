@@ -32,8 +32,21 @@ impl StackText {
                 self.version
             ));
         }
-        self.text.parse().map_err(|error| format!("the stack in the header cannot be read: {error}"))
+        spelled_today(&self.text).parse().map_err(|error| format!("the stack in the header cannot be read: {error}"))
     }
+}
+
+/// A stack's text with the parameters of today: one parameter of an image that was made before is
+/// two by now, with the value that it had.
+fn spelled_today(text: &str) -> String {
+    let of_today = |piece: &str| match piece.strip_prefix("selection_delay=") {
+        Some(rest) => {
+            let value = rest.split('+').next().unwrap_or(rest);
+            format!("data_selection={value}:map_selection={rest}")
+        }
+        None => piece.to_owned(),
+    };
+    text.split(':').map(of_today).collect::<Vec<_>>().join(":")
 }
 
 #[cfg(test)]
@@ -49,6 +62,14 @@ mod tests {
         let stack: Stack = "block+owl:bat=256".parse().expect("a spelling");
         assert_eq!(StackText::of(&stack), StackText { version: 2, text: stack.to_string() });
         assert_eq!(StackText::of(&stack).read(), Ok(stack));
+    }
+
+    #[test]
+    fn a_parameter_that_is_two_by_now_keeps_its_value() {
+        let of = |text: &str| StackText { version: 2, text: text.to_owned() }.read().expect("a spelling");
+        let before = of("treeftl:ram=8MiB:selection_delay=2us+lru:ram=1MiB");
+        assert_eq!(before, of("treeftl:ram=8MiB:data_selection=2us:map_selection=2us+lru:ram=1MiB"));
+        assert_eq!(of("aps:selection_delay=0us"), of("aps:data_selection=0us:map_selection=0us"));
     }
 
     #[test]

@@ -24,11 +24,11 @@ pub(super) fn is_kept(image: &[u8], path: &Path) -> Result<(), String> {
     let path = path.with_extension("kept");
     std::fs::write(&path, image).expect("a copy");
     let image = Image::open(&path, false).map_err(|error| format!("not opened: {error}"))?;
-    let Loaded { findings, lost, decayed_pages, .. } =
+    let Loaded { findings, lost, .. } =
         load(image.file, &image.geometry, image.description.logical_pages, Purpose::Check)
             .map_err(|error| format!("not read: {error}"))?;
     let damage = findings.damage();
-    let is_kept = lost == 0 && decayed_pages.is_empty() && damage.is_empty();
+    let is_kept = lost == 0 && damage.is_empty();
     if is_kept { Ok(()) } else { Err(format!("taken for damage: {damage:?}")) }
 }
 
