@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ftlkit
-from ftlkit.models import rftl
+from ftlkit.models import rftl, uniform
 
 
 def test_the_three_equations_of_rftl_at_table_3() -> None:
@@ -65,3 +65,32 @@ def test_values_out_of_range_are_named(call: object, named: str) -> None:
     assert callable(call)
     with pytest.raises(ValueError, match=named):
         call()
+
+
+def test_one_class_of_data_or_two_alike_cost_what_greedy_costs_on_large_blocks() -> None:
+    for classes in ([(1.0, 1.0)], [(0.3, 0.3), (0.7, 0.7)]):
+        assert uniform.separated(0.875, classes) == pytest.approx(uniform.greedy(0.875, 8192), rel=1e-3)
+
+
+def test_classes_with_blocks_of_their_own_cost_the_least_of_all_splits() -> None:
+    def split(share: float) -> float:
+        hot, cold = 0.8 * 0.2 / share, 0.8 * 0.8 / (1 - share)
+        return 0.8 * uniform.greedy(hot, 8192) + 0.2 * uniform.greedy(cold, 8192)
+
+    tried = [split(0.2 + 0.01 * step) for step in range(1, 15)]
+    best = uniform.separated(0.8, [(0.2, 0.8), (0.8, 0.2)])
+    assert best == pytest.approx(min(tried), rel=5e-3)
+    assert best <= min(tried) * 1.001
+
+
+@pytest.mark.parametrize(
+    ("utilisation", "classes", "named"),
+    [
+        (1.0, [(1.0, 1.0)], "utilisation = 1.0"),
+        (0.8, [(0.5, 1.0)], "shares of the data"),
+        (0.8, [(1.0, 0.5)], "shares of the writes"),
+    ],
+)
+def test_classes_that_are_none_are_refused(utilisation: float, classes: list[tuple[float, float]], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        uniform.separated(utilisation, classes)
