@@ -92,6 +92,9 @@ TITLES = {
         "A. Gupta, Y. Kim and B. Urgaonkar, DFTL: a flash translation layer employing demand-based "
         "selective caching of page-level address mappings, ASPLOS 2009"
     ),
+    "Haas 2025": (
+        "G. Haas, B. Lee, P. Bonnet and V. Leis, SSD-iq: Uncovering the Hidden Side of SSD Performance, PVLDB 18, 2025"
+    ),
     "Hu 2009": (
         "X.-Y. Hu, E. Eleftheriou, R. Haas, I. Iliadis and R. Pletka, Write amplification analysis in "
         "flash-based solid state drives, SYSTOR 2009"
@@ -138,6 +141,10 @@ TITLES = {
         "translation layer) architecture for NAND flash-based applications, ACM Transactions on Embedded "
         "Computing Systems 7, 2008"
     ),
+    "Park 2017": (
+        "C. Park, S. Lee, Y. Won and S. Ahn, Practical implication of analytical models for SSD write "
+        "amplification, ICPE 2017"
+    ),
     "Qin 2011": (
         "Z. Qin, Y. Wang, D. Liu and Z. Shao, A two-level caching mechanism for demand-based page-level "
         "address mapping in NAND flash memory storage systems, RTAS 2011"
@@ -149,6 +156,10 @@ TITLES = {
     "Shim 2010": (
         "H. Shim, B.-K. Seo, J.-S. Kim and S. Maeng, An adaptive partitioning scheme for DRAM-based cache in solid "
         "state drives, MSST 2010"
+    ),
+    "Tavakkol 2018": (
+        "A. Tavakkol, J. Gómez-Luna, M. Sadrosadati, S. Ghose and O. Mutlu, MQSim: A Framework for Enabling "
+        "Realistic Studies of Modern Multi-Queue SSD Devices, FAST 2018"
     ),
     "Van Houdt 2013": (
         "B. Van Houdt, A mean field model for a class of garbage collection algorithms in flash-based "

@@ -4,7 +4,7 @@ The mean field of Van Houdt 2013 for d-choices, d without bound; `crates/ftl/tes
 holds the simulator to it.
 
 Data that are hot and cold cost least when each class of them has blocks of its own, and as many
-spare blocks as pay best there: `separated` is that bound (Desnoyers 2012), for large blocks.
+spare blocks as pay best there: `separated` is that bound, for large blocks.
 """
 
 from __future__ import annotations
