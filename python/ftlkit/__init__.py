@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from ftlkit._util.native_call import Interrupted
     from ftlkit.api.advise import Advice, advise
+    from ftlkit.api.calibrate import CalibratedDevice, calibrate
     from ftlkit.api.catalogue import devices, parts, schemes, workloads
     from ftlkit.api.compare import check_study, compare, run, run_study
     from ftlkit.api.curve import curve_depth, curve_load
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RUN_COLUMNS",
     "Advice",
+    "CalibratedDevice",
     "Device",
     "EraseFailed",
     "EvictionPolicy",
@@ -83,6 +85,7 @@ __all__ = [
     "WriteClassifier",
     "__version__",
     "advise",
+    "calibrate",
     "check_image",
     "check_study",
     "compare",
@@ -125,6 +128,7 @@ _HOMES = (
     "api.live",
     "api.mount",
     "api.advise",
+    "api.calibrate",
     "curves.hits",
     "api.curve",
     "curves.latency",

@@ -44,6 +44,10 @@ COMMANDS = {
         "advise:advise",
         "Search FTLs and their parameters for a workload; recommend one, with its cost.",
     ),
+    "calibrate": (
+        "calibrate:calibrate",
+        "Fit a device to what fio measured of a drive; say how sure each parameter is.",
+    ),
     "reproduce": (
         "reproduce:reproduce",
         "Run a paper's experiments, judge its claims, write one page; run again for the missing.",

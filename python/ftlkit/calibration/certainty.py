@@ -1,0 +1,135 @@
+"""How sure each parameter is, in words: determined, roughly, not noticed, assumed or given."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ftlkit.calibration.fit import LOGARITHMIC, known
+from ftlkit.results.noise import student_t
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ftlkit.calibration.fit import Fit, Prior, Vector
+
+DETERMINED, ROUGHLY, ABSENT, ASSUMED, GIVEN = "determined", "roughly", "not noticed", "assumed", "given"
+
+SURE = 0.05
+"""Half of an interval, as a share of the value, up to which a parameter is determined."""
+
+VAGUE = 0.50
+"""Beyond this share an interval says so little that the preset's value is taken instead."""
+
+NOTICED = 0.02
+"""What lies below this share of a read's time at depth 1 is too little to be missed."""
+
+_SHOWN = 0.85
+"""The jobs that a parameter rests on are named until they have this share of its information."""
+
+MOST_JOBS = 3
+"""More are not named."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A value of the device, and what it rests on."""
+
+    key: str
+    value: float | str
+    """Nanoseconds, a share, a count, or nanoseconds a byte of the link."""
+    state: str
+    low: float | None = None
+    high: float | None = None
+    """The interval at 95 %; None where no point was asked."""
+    jobs: tuple[str, ...] = field(default=())
+    """The jobs that say most of it."""
+    note: str = ""
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the points determine it, well or roughly."""
+        return self.state in (DETERMINED, ROUGHLY)
+
+
+def judged(fit: Fit, priors: Mapping[str, Prior], one_ns: float) -> dict[str, Parameter]:
+    """Each fitted parameter with its interval; `one_ns` is a read's time at depth 1.
+
+    Where only a sum is determined, such as tR and transfer where no die shares a channel, the
+    vaguest is assumed, and the others follow from it.
+    """
+    judge = _Judge(fit, priors, student_t(max(1, fit.freedom)), one_ns)
+    made = {name: judge.parameter(name, fit.covariance) for name in fit.names}
+    vague = [name for name in fit.names if made[name].state == ASSUMED]
+    covariance, assumed = fit.covariance, []
+    while vague:
+        worst = max(vague, key=lambda name: judge.vagueness(name, covariance))
+        assumed.append(worst)
+        covariance = known(covariance, fit.names.index(worst))
+        still = []
+        for name in vague:
+            follows = judge.parameter(name, covariance)
+            if name != worst and follows.state in (DETERMINED, ROUGHLY):
+                made[name] = replace(made[name], state=ROUGHLY, note=_follows_from(assumed))
+            elif name != worst:
+                still.append(name)
+        vague = still
+    return made
+
+
+def _follows_from(assumed: Sequence[str]) -> str:
+    """A note on a parameter that is known if others are."""
+    times = [name for name in assumed if name in LOGARITHMIC] or list(assumed)
+    return f"only its sum with {' and '.join(times)} is determined, which is assumed"
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Judges a parameter by its variance."""
+
+    fit: Fit
+    priors: Mapping[str, Prior]
+    times: float
+    """Student's t for the points that there are."""
+    one_ns: float
+
+    def vagueness(self, name: str, covariance: Vector) -> float:
+        """The variance of a parameter as a share of what was assumed of it before."""
+        place = self.fit.names.index(name)
+        return float(covariance[place, place]) / (self.priors[name].deviation ** 2 if name in LOGARITHMIC else 1.0)
+
+    def parameter(self, name: str, covariance: Vector) -> Parameter:
+        """A parameter's interval, and how sure that makes it."""
+        place = self.fit.names.index(name)
+        value, half = self.fit.values[name], self.times * math.sqrt(covariance[place, place])
+        if name in LOGARITHMIC:
+            low, high = value * math.exp(-half), value * math.exp(half)
+            state = DETERMINED if half <= SURE else ROUGHLY if half <= VAGUE else ASSUMED
+        else:
+            wide = self.priors[name].deviation
+            half *= wide
+            low, high = max(0.0, value - half), value + half
+            little = NOTICED * self.one_ns / (4096 if name == "link_ns_per_byte" else 1)
+            state = _linear(value, half, little, wide)
+        return Parameter(name, value, state, low, high, _rests_on(self.fit.leverage[name]))
+
+
+def _linear(value: float, half: float, little: float, wide: float) -> str:
+    """The state of a parameter that may be 0."""
+    if half >= wide:
+        return ASSUMED
+    if value <= max(half, little / 4):
+        return ABSENT
+    return DETERMINED if half <= max(SURE * value, little) else ROUGHLY
+
+
+def _rests_on(shares: Mapping[str, float]) -> tuple[str, ...]:
+    named: list[str] = []
+    told = 0.0
+    for job, share in sorted(shares.items(), key=lambda item: -item[1]):
+        if told >= _SHOWN or len(named) == MOST_JOBS or share <= 0:
+            break
+        named.append(job)
+        told += share
+    return tuple(named)

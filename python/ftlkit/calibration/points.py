@@ -1,0 +1,206 @@
+"""What each job says of the drive: its state by then, and the figure to compare.
+
+The jobs are gone through in their order, as the drive served them, and its state follows:
+
+- It is *fresh* until as many bytes were written as it has. No collection can have begun.
+- It is *settled* when random writes have gone over the area twice before the job begins.
+- What lies between is not used: write amplification still moves.
+
+At depth 1 the figure is the latency. At more, and for settled writes, it is requests a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+from ftlkit._util import units
+from ftlkit._util.lookup import hint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ftlkit.calibration.fio import Job
+
+LATENCY, IOPS, AMPLIFICATION = "latency_ns", "iops", "write_amplification"
+
+READ, WRITE, STEADY = "read", "write", "steady"
+
+PREPARES = ("settle", "grow")
+"""How the names of jobs begin that prepare the drive and measure nothing."""
+
+SETTLED = 2.0
+"""How often random writes must have gone over an area before write amplification is settled."""
+
+NOISE = {IOPS: 0.005, LATENCY: 0.005}
+"""The least relative error of a figure."""
+
+WANDERS = 0.01
+"""The same of settled writes: write amplification goes up and down by about that much."""
+
+BINNED = 0.01
+"""The relative error of fio's percentiles, whose bins are 1/64 wide."""
+
+TAIL = 0.02
+"""A mean this far above the median has outliers, and the median is taken."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A figure that a job measured."""
+
+    job: str
+    kind: str
+    """`read`; `write` on a fresh drive; `steady`: random writes on a settled one."""
+    is_random: bool
+    is_uniform: bool
+    size: int
+    depth: int
+    used: float
+    """The share of the capacity that holds data and that requests go to."""
+    figure: str
+    measured: float
+    noise: float
+    """The relative standard error that is expected of it."""
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """Everything on which the model's figure depends, beside the device."""
+        return (self.kind, self.is_random, self.is_uniform, self.size, self.depth, round(self.used, 6), self.figure)
+
+
+class _Drive:
+    """The state of the drive as jobs go by."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.written = 0.0
+        self.filled = 0.0
+        self.random_over: dict[float, float] = {}
+
+    def area(self, job: Job) -> tuple[float, float]:
+        """Begin and end of a job's area in bytes."""
+        begin = job.begin if job.begin >= 0 else -job.begin * self.capacity
+        length = self.capacity - begin if job.area is None else job.area if job.area >= 0 else -job.area * self.capacity
+        return begin, min(begin + length, float(self.capacity))
+
+    def serve(self, job: Job) -> None:
+        """Change as the job's writes and trims change it."""
+        begin, end = self.area(job)
+        if job.direction == "trim" and end - begin > 0.99 * self.capacity:
+            self.written, self.filled, self.random_over = 0.0, 0.0, {}
+        if job.direction != "write":
+            return
+        self.written += job.moved_bytes
+        if job.is_random:
+            self.random_over[end] = self.random_over.get(end, 0.0) + job.moved_bytes
+        elif begin <= 1.01 * self.filled:
+            self.filled = max(self.filled, min(end, begin + job.moved_bytes))
+
+
+def of_jobs(jobs: Sequence[Job], capacity: int) -> tuple[list[Point], list[str]]:
+    """The points of jobs, in their order, and why jobs were left out."""
+    drive, points, left_out = _Drive(capacity), [], []
+    if jobs and jobs[0].direction != "trim":
+        left_out.append(
+            f"The first job, {jobs[0].name}, does not trim the drive: it is taken to have been erased before that job."
+        )
+    smallest = min((job.size for job in jobs if job.direction == "read"), default=0)
+    for job in jobs:
+        made = _point(job, drive, smallest)
+        if isinstance(made, Point):
+            points.append(made)
+        elif made:
+            left_out.append(f"{job.name} is not used: {made}")
+        drive.serve(job)
+    return points, left_out
+
+
+def _point(job: Job, drive: _Drive, smallest: int) -> Point | str:
+    """A job's point, or why there is none; empty where none is meant."""
+    if job.direction == "trim" or job.name.startswith(PREPARES):
+        return ""
+    _, end = drive.area(job)
+    if job.direction == "read":
+        return _why_no_read(job, drive, smallest) or _latency_or_iops(job, READ, end / drive.capacity)
+    used = max(end, drive.filled) / drive.capacity
+    if drive.written + job.moved_bytes <= drive.capacity:
+        return _latency_or_iops(job, WRITE, used)
+    settled = replace(_latency_or_iops(job, STEADY, used), figure=IOPS, measured=job.iops, noise=WANDERS)
+    return _why_not_settled(job, drive) or settled
+
+
+def _why_no_read(job: Job, drive: _Drive, smallest: int) -> str:
+    """Why a read says nothing; empty if it does."""
+    _, end = drive.area(job)
+    if end > 1.01 * drive.filled:
+        return "it reads what no sequential write has filled, which drives answer without flash."
+    if job.size > smallest and sum(drive.random_over.values()) > 0.05 * drive.capacity:
+        return "it reads several pages at once where random writes have torn neighbours apart. Read before them."
+    return ""
+
+
+def _why_not_settled(job: Job, drive: _Drive) -> str:
+    """Why a write on a drive that is no longer fresh says nothing; empty if it does."""
+    begin, end = drive.area(job)
+    if not job.is_random:
+        return "it writes in order on a drive that is no longer fresh, where collections go on beside it."
+    if begin > 0 or end < 0.99 * drive.filled:
+        return "its random writes leave out a part of the data, which is then never collected. Write over all of it."
+    before = drive.random_over.get(end, 0.0)
+    if before < SETTLED * end:
+        return (
+            f"write amplification has not settled: {units.size(before)} were written at random over {units.size(end)} "
+            f"before it. Write {SETTLED:.0f} times that much first."
+        )
+    return ""
+
+
+def _latency_or_iops(job: Job, kind: str, used: float) -> Point:
+    """The figure that says most: latency at depth 1, else requests a second."""
+    point = Point(job.name, kind, job.is_random, job.is_uniform, job.size, job.depth, used, IOPS, job.iops, NOISE[IOPS])
+    if job.depth > 1:
+        return point
+    sampled = job.deviation_ns / job.mean_ns / job.requests**0.5 if job.mean_ns else 0.0
+    if job.median_ns is not None and job.mean_ns > (1 + TAIL) * job.median_ns:
+        return replace(point, figure=LATENCY, measured=job.median_ns, noise=max(BINNED, NOISE[LATENCY]))
+    return replace(point, figure=LATENCY, measured=job.mean_ns, noise=max(sampled, NOISE[LATENCY]))
+
+
+def with_counters(points: Iterable[Point], counters: Mapping[str, float]) -> list[Point]:
+    """The points, with one more for each job whose write amplification the drive counted itself."""
+    made = list(points)
+    steady = {point.job: point for point in made if point.kind == STEADY}
+    for job, amplification in counters.items():
+        if job not in steady:
+            raise UserError(
+                f"--counters: {job} is no job with settled random writes.{hint(job, steady)} There are "
+                f"{', '.join(steady) or 'none'}."
+            )
+        made.append(replace(steady[job], figure=AMPLIFICATION, measured=amplification, noise=WANDERS))
+    return made
+
+
+def held_out(points: Sequence[Point], names: str | None) -> set[str]:
+    """The jobs whose points test the fit: those that were named by commas, or one of each group.
+
+    Without names it is the middle one of each group of three or more that differ in one thing.
+    """
+    jobs = {point.job for point in points}
+    if names is not None:
+        chosen = [name.strip() for name in names.split(",") if name.strip() and name.strip() != "none"]
+        for name in chosen:
+            if name not in jobs:
+                raise UserError(
+                    f"--hold-out {name}: there is no such job.{hint(name, jobs)} There are {', '.join(sorted(jobs))}."
+                )
+        return set(chosen)
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for point in points:
+        if point.kind == READ and point.is_random:
+            over = "size" if point.depth == 1 and point.size > min(p.size for p in points) else "depth"
+            groups.setdefault((READ, over), []).append(point.job)
+        elif point.kind == STEADY and point.figure == IOPS:
+            groups.setdefault((STEADY,), []).append(point.job)
+    return {group[len(group) // 2] for group in groups.values() if len(group) >= 3}

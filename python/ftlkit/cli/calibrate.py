@@ -1,0 +1,211 @@
+"""`ftlkit calibrate`: a drive's device table from what fio measured of it."""
+
+from __future__ import annotations
+
+import json as json_text
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ftlkit._native import UserError
+from ftlkit._util import units
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.progress import watcher
+from ftlkit.api import catalogue
+from ftlkit.calibration import PRESET
+from ftlkit.calibration.jobs import LEAST_BYTES, job_file
+from ftlkit.cli import options
+from ftlkit.cli.adaptive_table import AdaptiveTable, Row
+from ftlkit.cli.shell import ERR, OUT, say, screen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from ftlkit.api.calibrate import CalibratedDevice
+
+_JOBS = "The jobs"
+_FIT = "The fit"
+_POWERS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+
+
+def calibrate(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="REPORT.json...", help="What fio reported, in the order in which its jobs ran."),
+    ] = None,
+    print_jobs: Annotated[
+        bool,
+        typer.Option("--print-jobs", help="Print the fio jobs that measure what is needed.", rich_help_panel=_JOBS),
+    ] = False,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH|URI",
+            help="What the jobs measure: a device, or the address of a live one.",
+            rich_help_panel=_JOBS,
+        ),
+    ] = None,
+    capacity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="The drive's size, such as 960GB; printed jobs state it.", rich_help_panel=_JOBS
+        ),
+    ] = None,
+    jobs: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Fit these jobs alone, by commas.", rich_help_panel=_FIT),
+    ] = None,
+    hold_out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Jobs that test the fit, by commas, or none; one of each group without it.",
+            rich_help_panel=_FIT,
+        ),
+    ] = None,
+    counters: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JOB=WA",
+            help="Write amplification that the drive counted in a job: steady-85=2.1; may be repeated.",
+            rich_help_panel=_FIT,
+        ),
+    ] = None,
+    assume: Annotated[
+        str,
+        typer.Option(
+            metavar="PRESET",
+            help="Device preset from which what cannot be told is taken.",
+            autocompletion=options.completing(options.names_of(catalogue.devices)),
+            rich_help_panel=_FIT,
+        ),
+    ] = PRESET,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="device.KEY=VALUE",
+            help="What is known of the drive, and not fitted: device.channels=8; may be repeated.",
+            rich_help_panel=_FIT,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DEVICE.toml", help="Write the device, for --device.", rich_help_panel="Outputs"
+        ),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(
+            "--json",
+            metavar="FILE.json",
+            help="Save the whole answer; - is standard output.",
+            rich_help_panel="Outputs",
+        ),
+    ] = None,
+) -> None:
+    """Fit a device to what fio measured of a drive; say how sure each parameter is."""
+    size = _bytes(capacity)
+    if print_jobs:
+        _print_jobs(size, target, files)
+        return
+    check_writable([out, json], files or [])
+    if out is not None and out.suffix != ".toml":
+        raise UserError(f"--out {out}: the name must end in .toml, by which --device knows a file.")
+    from ftlkit.api.calibrate import calibrate as fit  # noqa: PLC0415 - numpy takes a moment to load
+
+    made = fit(
+        files or [],
+        capacity=size,
+        jobs=jobs,
+        hold_out=hold_out,
+        counters=_counters(counters or []),
+        assume=assume,
+        settings=setting or [],
+        watcher=watcher(ERR),
+    )
+    _show(made, screen(json))
+    if out is not None:
+        write(out, made.toml.encode(), files or [])
+        say(f"wrote {out}; use it as --device {out}")
+    if json is not None:
+        write(json, (json_text.dumps(made.document, indent=1) + "\n").encode(), files or [])
+        if json != STANDARD_OUTPUT:
+            say(f"wrote {json}")
+
+
+def _print_jobs(size: int | None, target: str | None, files: Sequence[Path] | None) -> None:
+    if files:
+        raise UserError(f"--print-jobs reads no report: leave out {files[0]}, or leave out --print-jobs.")
+    if size is None:
+        raise UserError("--print-jobs: say how large the drive is: --capacity 960GB (`lsblk -b` shows bytes).")
+    if size < LEAST_BYTES:
+        raise UserError(f"--capacity: jobs need a drive of {units.typed(units.size(LEAST_BYTES))} or more.")
+    OUT.file.write(job_file(size, target))
+
+
+def _bytes(text: str | None) -> int | None:
+    """A size: `960GB` of powers of 1000, `512GiB` of 1024, or a number of bytes."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise UserError(f"--capacity {text}: is no size. Give a number with a unit, such as 960GB or 512GiB.")
+    scale = _POWERS[match[2].lower()]
+    if match[3]:
+        scale = 1024.0 ** round(len(str(int(scale))) // 3)
+    return int(float(match[1]) * scale)
+
+
+def _counters(given: Sequence[str]) -> dict[str, float]:
+    made = {}
+    for text in given:
+        job, _, value = text.partition("=")
+        try:
+            made[job.strip()] = float(value)
+        except ValueError:
+            made[job.strip()] = 0.0
+        if not 0.9 <= made[job.strip()] < 1000:
+            raise UserError(
+                f"--counters {text}: give a job and what flash programmed for each byte that the host wrote, such as "
+                f"steady-85=2.1."
+            )
+    return made
+
+
+def _show(made: CalibratedDevice, console: Console) -> None:
+    """Print the parameters, the points and what came of it."""
+    from ftlkit.calibration import wording  # noqa: PLC0415 - as above
+
+    calibration = made.calibration
+    rows = [
+        Row("", wording.key(one), [wording.value_of(one), wording.interval(one), one.state, wording.reason(one)])
+        for one in calibration.parameters
+    ]
+    headings = ["value", "95 % interval", "how sure", "rests on"]
+    console.print(AdaptiveTable(("", "parameter"), headings, rows).fitted(console))
+    console.print()
+    rows = [
+        Row(
+            "",
+            point.job,
+            [
+                wording.figure(point, point.measured),
+                wording.figure(point, modelled),
+                wording.error(modelled, point.measured),
+                "held out" if is_out else "",
+            ],
+        )
+        for point, modelled, is_out in calibration.checked
+    ]
+    console.print(AdaptiveTable(("", "job"), ["measured", "modelled", "error", ""], rows).fitted(console))
+    console.print()
+    for sentence in made.sentences:
+        console.print(units.typed(sentence), highlight=False, markup=False)
+    for note in calibration.notes:
+        console.print(f"• {units.typed(note)}", highlight=False, markup=False)

@@ -1,0 +1,130 @@
+"""fio's reports as a simulated device gives them, for tests of calibration.
+
+The printed job file is gone through as fio does it: each section is one run of the simulator, on a
+device of its full size, in the state in which the sections before left it. The reports have the
+form of fio's JSON, with the keys that calibration reads.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import math
+import random
+from typing import TYPE_CHECKING, Any
+
+import ftlkit as fk
+from ftlkit.calibration.jobs import job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ftlkit.results.document import Json
+
+READ_REQUESTS = 8_000
+
+CAPACITY, PAGE, BLOCK = 96 << 20, 4096, 32
+"""What is known of a device: its size, its pages, and the pages of a block."""
+
+
+def drawn(seed: int, slower: int = 1) -> Json:
+    """A device drawn at random, with times that are so much longer: what is to be found out."""
+    dice = random.Random(seed)  # noqa: S311 - a draw that repeats
+
+    def between(low: float, high: float) -> int:
+        return round(math.exp(dice.uniform(math.log(low), math.log(high))))
+
+    channels, beside = dice.choice([2, 4, 8]), dice.choice([1, 2, 4])
+    read = slower * between(40_000, 120_000)
+    program, erase = slower * between(300_000, 1_000_000), slower * between(2_000_000, 6_000_000)
+    transfer = between(0.15 * read, 0.5 * read)
+    # Blocks are whole: the spare is what they leave.
+    pages, row = CAPACITY // PAGE, BLOCK * channels * beside
+    blocks = round(pages / (1 - dice.uniform(0.25, 0.4)) / row)
+    return {
+        "capacity": CAPACITY,
+        "channels": channels,
+        "dies_per_channel": beside,
+        "planes_per_die": 1,
+        "blocks_per_plane": blocks,
+        "pages_per_block": BLOCK,
+        "page_size": PAGE,
+        "read_latency": f"{read}ns",
+        "program_latency": f"{program}ns",
+        "erase_latency": f"{erase}ns",
+        "transfer_latency": f"{transfer}ns",
+        "spare": 1 - pages / (blocks * row),
+    }
+
+
+def report(device: Json, path: Path, *, noise: float = 0.0, seed: int = 1) -> None:
+    """Write the report of the printed jobs, run on a device; `noise` blurs each by so much."""
+    dice = random.Random(seed)  # noqa: S311 - as above
+    capacity = int(device["capacity"])
+    parser = configparser.ConfigParser(allow_no_value=True, delimiters="=", interpolation=None)
+    parser.read_string(job_file(capacity, None))
+    shared = dict(parser["global"])
+    jobs = [_job(name, dict(parser[name]), device, math.exp(dice.gauss(0, noise))) for name in parser.sections()[1:]]
+    document = {
+        "fio version": "fio-3.33",
+        "global options": {"description": shared["description"], "norandommap": "1"},
+        "jobs": jobs,
+    }
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def _job(name: str, options: Json, device: Json, blur: float) -> Json:
+    direction = options["rw"].removeprefix("rand")
+    size = int(options["bs"][:-1]) << {"k": 10, "m": 20}[options["bs"][-1]]
+    moved = int(options["io_size"] if "io_size" in options else options["size"])
+    done: dict[str, Any] = {"total_ios": max(1, moved // size), "io_bytes": moved, "lat_ns": {"mean": 1e6}}
+    if direction != "trim" and not name.startswith("settle"):
+        run, count = _run(name, options, device, size)
+        depth = int(options.get("iodepth", 1))
+        mean = run["response_ns"]["all"]["mean"] * blur
+        done |= {
+            "total_ios": count,
+            "io_bytes": count * size,
+            # By Little's law, as in a long run, but for a fill, which ends with its bytes.
+            "iops": run["iops"] / blur if direction == "write" and "offset" in options else 1e9 * depth / mean,
+            "lat_ns": {"mean": mean, "stddev": 0.0},
+            "clat_ns": {
+                "mean": mean,
+                "stddev": 0.0,
+                "percentile": {"50.000000": run["response_ns"]["all"]["p50"] * blur},
+            },
+        }
+    kept = {key: value for key, value in options.items() if key in ("rw", "bs", "iodepth", "size", "offset", "io_size")}
+    return {"jobname": name, "error": 0, "job options": kept, direction: done}
+
+
+def _run(name: str, options: Json, device: Json, size: int) -> tuple[Json, int]:
+    """The results of a section's run, and how many requests it had."""
+    span, depth = int(options["size"]) // size * size, int(options.get("iodepth", 1))
+    generator: Json = {"span": span, "unit": size, "sizes": size, "write_share": 0.0}
+    # The blocks are given, so no spare is asked for besides.
+    own = {key: value for key, value in device.items() if key != "spare"}
+    precondition = "fill"
+    if options["rw"] == "write":
+        generator |= {"requests": span // size, "pattern": "sequential", "write_share": 1.0}
+        precondition = "none"
+    elif options["rw"] == "randwrite":
+        is_steady = name.startswith("steady")
+        generator |= {"requests": 40_000 if is_steady else 500, "write_share": 1.0}
+        precondition = "steady" if is_steady else "none"
+        if is_steady:
+            # What no request touches is spare to the device.
+            own["capacity"] = span
+    else:
+        generator |= {"requests": max(400 if depth == 1 else READ_REQUESTS, 40 * depth)}
+    results = fk.run(
+        workload={"generator": generator},
+        device=own,
+        loop="closed",
+        queue_depth=depth,
+        precondition=precondition,
+        samples=1,
+        seed=77,
+    )
+    run: Json = dict(results.document["runs"][0])
+    return run, int(generator["requests"])

@@ -1,0 +1,317 @@
+"""`ftlkit calibrate`: reports are read, points made, and devices fitted, as far as points tell."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import ftlkit as fk
+from fio_reports import drawn, report
+from ftlkit.calibration import fio, starts
+from ftlkit.calibration.calibration import _at
+from ftlkit.calibration.certainty import Parameter
+from ftlkit.calibration.jobs import job_file
+from ftlkit.calibration.model import Engine, Shape, depends_on
+from ftlkit.calibration.points import LATENCY, READ, STEADY, WRITE, Point, held_out, of_jobs, with_counters
+from ftlkit.models.uniform import greedy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typer.testing import Result
+
+STORED = Path(__file__).parent / "fio" / "drawn-1.json"
+"""What the printed jobs reported of the simulated device `drawn(1)`: `report` writes it anew."""
+
+WITHIN = 0.05
+
+SOME = (
+    "fill-50,read-4k-d1,read-8k-d1,read-16k-d1,read-32k-d1,read-64k-d1,read-256k-d1,read-4k-d4,read-4k-d8,read-4k-d16,"
+    "read-4k-d64,read-256k-d16,write-4k-d1,write-16k-d1,steady-50,steady-70,steady-85,steady-100"
+)
+
+KNOWN = ("device.pages_per_block=32", "device.channels=2", "device.dies_per_channel=4")
+
+
+def entry(name: str = "r", rw: str = "randread", size: str = "4k", **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - a report's
+    """A job of a report."""
+    figures = {"total_ios": 1000, "io_bytes": 4_096_000, "iops": 1e4, "lat_ns": {"mean": 1e5, "stddev": 0.0}}
+    direction = rw.removeprefix("rand")
+    options = {"rw": rw, "bs": size, "iodepth": "1"} | changes.pop("options", {})
+    return {
+        "jobname": name,
+        "error": 0,
+        "job options": options,
+        direction: figures | changes.pop("figures", {}),
+        **changes,
+    }
+
+
+def written(folder: Path, *entries: dict[str, Any], before: str = "", after: str = "") -> Path:
+    """A report in a file."""
+    path = folder / "drive.json"
+    path.write_text(before + json.dumps({"fio version": "fio-3.33", "jobs": entries}) + after, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "there is no JSON in it"),
+        ("3;fio-3.33;read;0;0;16384", "terse output"),
+        ("read: (groupid=0, jobs=1): err= 0\n  read: IOPS=12k, BW=1MiB/s", "output for people"),
+        ('{"jobs": [', "line 1"),
+        ('{\n "jobs": [1],\nfio: terminating on signal 2\n}', "line 3"),
+        ('{"runs": []}', "has no `jobs`"),
+        ('{"jobs": [1]}\n{"jobs": [1]}', "several reports"),
+    ],
+    ids=["empty", "terse", "people", "cut", "mixed", "other", "several"],
+)
+def test_what_is_no_report_is_named_with_the_next_step(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "drive.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(fk.UserError) as caught:
+        fio.read(path)
+    assert str(path) in str(caught.value)
+    assert words in str(caught.value)
+    assert "--output-format=json" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"error": 5}, "failed with error 5"),
+        ({"figures": {"total_ios": 0}}, "did no read"),
+        ({"figures": {"lat_ns": {}}}, "has no latencies"),
+        ({"size": "4k-16k"}, "bs=4k-16k is not one size"),
+    ],
+    ids=["error", "nothing", "no-latency", "sizes"],
+)
+def test_a_job_that_says_nothing_is_named(changed: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(fk.UserError, match=words) as caught:
+        fio.read(written(tmp_path, entry("read-4k-d1", **changed)))
+    assert "job read-4k-d1" in str(caught.value)
+
+
+def test_text_of_fio_around_the_json_is_passed_over(tmp_path: Path) -> None:
+    path = written(tmp_path, entry(), before="fio: a warning\n", after="\nDisk stats (read/write):\n")
+    assert [job.name for job in fio.read(path)] == ["r"]
+
+
+def test_microseconds_of_fio_2_are_nanoseconds(tmp_path: Path) -> None:
+    old = {"lat_ns": None, "lat": {"mean": 101.0}, "clat": {"mean": 100.0, "percentile": {"50.000000": 98}}}
+    (job,) = fio.read(written(tmp_path, entry(figures=old)))
+    assert (job.mean_ns, job.median_ns) == (101e3, 99e3)
+
+
+def test_entries_of_numjobs_are_one_job(tmp_path: Path) -> None:
+    (job,) = fio.read(written(tmp_path, entry(), entry()))
+    assert (job.depth, job.iops, job.requests) == (2, 2e4, 2000)
+
+
+@pytest.mark.parametrize(("mean", "taken"), [(101e3, 101e3), (120e3, 100e3)], ids=["mean", "median"])
+def test_a_tail_at_depth_one_gives_way_to_the_median(mean: float, taken: float, tmp_path: Path) -> None:
+    figures = {"lat_ns": {"mean": mean}, "clat_ns": {"mean": mean, "percentile": {"50.000000": 100e3}}}
+    fill = entry("fill", "write", "1m", options={"size": "64m"}, figures={"io_bytes": 64 << 20})
+    points, _ = of_jobs(fio.read(written(tmp_path, fill, entry(figures=figures, options={"size": "64m"}))), 1 << 27)
+    assert points[-1].measured == taken
+
+
+def jobs_of(device: Any, folder: Path) -> tuple[list[Point], list[str]]:  # noqa: ANN401 - JSON
+    """The points of jobs, without a run: each is an entry."""
+    return of_jobs(fio.read(written(folder, *device)), 64 << 20)
+
+
+def test_the_state_of_the_drive_decides_what_a_job_says(tmp_path: Path) -> None:
+    area = {"size": str(64 << 20)}
+    done = {"io_bytes": 64 << 20}
+    many = {"io_bytes": 160 << 20}
+    points, left_out = jobs_of(
+        [
+            entry("early", options=area),
+            entry("fill", "write", "1m", options=area, figures=done),
+            entry("late", options=area),
+            entry("soon", "randwrite", options=area | {"norandommap": "1"}, figures=many),
+            entry("torn", size="64k", options=area),
+            entry("then", "randwrite", options=area | {"norandommap": "1"}, figures=many),
+        ],
+        tmp_path,
+    )
+    assert [(point.job, point.kind) for point in points] == [("fill", WRITE), ("late", READ), ("then", STEADY)]
+    reasons = " ".join(left_out)
+    assert "does not trim the drive" in reasons
+    assert "early is not used: it reads what no sequential write has filled" in reasons
+    assert "soon is not used: write amplification has not settled" in reasons
+    assert "torn is not used: it reads several pages" in reasons
+
+
+def latency(kind: str, size: int, measured: float) -> Point:
+    return Point(f"{kind}-{size}", kind, True, True, size, 1, 0.5, LATENCY, measured, 0.01)  # noqa: FBT003 - a row
+
+
+def test_the_page_is_the_smallest_write_that_reads_nothing_first() -> None:
+    writes = [latency(WRITE, 4096, 900.0), latency(WRITE, 8192, 900.0), latency(WRITE, 16384, 700.0)]
+    assert starts.page_size([*writes, latency(WRITE, 32768, 720.0)]) == 16384
+
+
+@pytest.mark.parametrize(("write_ns", "is_buffered"), [(20.0, True), (700.0, False)], ids=["buffer", "flash"])
+def test_writes_faster_than_reads_come_from_a_buffer(write_ns: float, is_buffered: bool) -> None:  # noqa: FBT001 - a case
+    points = [latency(READ, 4096, 80.0), latency(WRITE, 4096, write_ns)]
+    assert starts.answers_from_buffer(points) == is_buffered
+
+
+def test_one_of_each_row_is_held_out() -> None:
+    points = [latency(READ, 4096 << power, 1.0) for power in range(4)]
+    assert held_out(points, None) == {"read-16384"}
+    assert held_out(points, "none") == set()
+    with pytest.raises(fk.UserError, match="Did you mean read-4096"):
+        held_out(points, "read-4095")
+
+
+def test_what_the_drive_counted_is_a_point_of_its_own() -> None:
+    point = Point("steady-85", STEADY, True, True, 4096, 32, 0.85, "iops", 9e3, 0.01)  # noqa: FBT003 - a row
+    iops, counted = with_counters([point], {"steady-85": 2.1})
+    assert iops == point
+    assert (counted.job, counted.figure, counted.measured) == ("steady-85", "write_amplification", 2.1)
+    assert depends_on(counted) == ("spare",)
+
+
+def test_a_value_that_moved_with_what_is_assumed_is_rough() -> None:
+    sure = Parameter("spare", 0.30, "determined", 0.29, 0.31)
+    assert _at(sure, 0.305).state == "determined"
+    moved = _at(sure, 0.20)
+    assert (moved.state, moved.low, moved.high) == ("roughly", 0.20, 0.31)
+
+
+def test_a_large_drive_is_scaled_to_its_write_amplification() -> None:
+    """A smaller device stands for one of 2 million pages, within the noise of its run."""
+    shape = Shape(channels=4, dies_per_channel=2, page_size=4096, pages_per_block=256, capacity=8 << 30)
+    values = dict.fromkeys(("read_latency", "program_latency", "transfer_latency", "erase_latency"), 1e5)
+    values |= dict.fromkeys(("link_latency", "controller_latency", "link_ns_per_byte"), 0.0) | {"spare": 0.2}
+    point = Point("s", STEADY, True, True, 4096, 32, 1.0, "write_amplification", 1.0, 0.01)  # noqa: FBT003 - a row
+    assert Engine({}).figure(point, shape, values) == pytest.approx(greedy(0.8, 256), rel=0.04)
+
+
+def test_printed_jobs_warn_and_are_jobs_of_fio(call: Callable[..., Result], tmp_path: Path) -> None:
+    text = call("calibrate", "--print-jobs", "--capacity", "1GB", "--target", "/dev/null").stdout
+    assert text.startswith("# WARNING: these jobs OVERWRITE THE WHOLE DEVICE.")
+    assert "runtime=${RUNTIME}" in text
+    assert "filename=/dev/null" in text
+    if shutil.which("fio") is None:
+        pytest.skip("fio is not installed")
+    path = tmp_path / "calibrate.fio"
+    path.write_text(text, encoding="utf-8")
+    subprocess.run(["fio", "--parse-only", path], env=os.environ | {"RUNTIME": "1"}, check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "give the JSON that fio wrote"),
+        (["--print-jobs"], "say how large the drive is"),
+        (["--print-jobs", "--capacity", "8MiB"], "64 MiB or more"),
+        (["--capacity", "many"], "is no size"),
+        ([STORED, "--jobs", "read-4k-d3"], "Did you mean read-4k-d32"),
+        ([STORED, "--hold-out", "read-4k-d3"], "there is no such job"),
+        ([STORED, "--counters", "read-4k-d1=2"], "no job with settled random writes"),
+        ([STORED, "--counters", "steady-85=0.1"], "for each byte that the host wrote"),
+        ([STORED, "--set", "channels=8"], "state a key of the drive"),
+        ([STORED, "--set", "device.chanels=8"], "chanels"),
+        ([STORED, "--set", "device.capacity=8GiB"], "give --capacity instead"),
+        ([STORED, "--assume", "nvme"], "nvme"),
+        ([STORED, "--jobs", "read-4k-d1"], "1 points to fit; 4 with reads among them are the least"),
+        ([STORED, "--out", "device.txt"], "must end in .toml"),
+    ],
+    ids=lambda value: " ".join(map(str, value[-2:])).replace(str(STORED), "") if isinstance(value, list) else "",
+)
+def test_mistakes_are_named_with_the_next_step(arguments: list[Any], words: str, call: Callable[..., Result]) -> None:
+    result = call("calibrate", *arguments)
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.split())
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """What a fit of the stored report found, and the device's file."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    made = fk.calibrate(STORED, jobs=SOME, settings=KNOWN)
+    made.save(folder / "device.toml")
+    made.save(folder / "all.json")
+    return json.loads((folder / "all.json").read_text(encoding="utf-8")), folder / "device.toml"
+
+
+def wrong(parameters: list[dict[str, Any]], device: dict[str, Any]) -> dict[str, Any]:
+    """The determined parameters that are farther from a device than allowed."""
+    missed = {}
+    for parameter in parameters:
+        if parameter["state"] == "determined" and parameter["key"] in device:
+            true = float(str(device[parameter["key"]]).removesuffix("ns"))
+            if abs(parameter["value"] / true - 1) > WITHIN:
+                missed[parameter["key"]] = (parameter["value"], true)
+    return missed
+
+
+def test_what_is_determined_is_the_devices_own(fitted: tuple[dict[str, Any], Path]) -> None:
+    parameters = fitted[0]["parameters"]
+    assert wrong(parameters, drawn(1)) == {}
+    states = {parameter["key"]: parameter["state"] for parameter in parameters}
+    assert {states[key] for key in ("read_latency", "program_latency", "spare")} == {"determined"}
+    assert states["pages_per_block"] == states["channels"] == "given"
+
+
+def test_points_that_were_held_out_are_met(fitted: tuple[dict[str, Any], Path]) -> None:
+    out = [point for point in fitted[0]["points"] if point["is_held_out"]]
+    assert {point["job"] for point in out} == {"read-32k-d1", "read-4k-d16", "steady-85"}
+    assert max(abs(point["error"]) for point in out) < WITHIN
+
+
+def test_each_parameter_names_jobs_of_the_report(fitted: tuple[dict[str, Any], Path]) -> None:
+    jobs = {point["job"] for point in fitted[0]["points"]}
+    sure = [parameter for parameter in fitted[0]["parameters"] if parameter["state"] == "determined"]
+    assert sure
+    for parameter in sure:
+        assert parameter["jobs"], parameter["key"]
+        assert set(parameter["jobs"]) <= jobs
+    program = next(parameter for parameter in sure if parameter["key"] == "program_latency")
+    assert program["jobs"][0].startswith(("write", "fill", "steady"))
+
+
+def test_the_file_is_a_device_of_other_commands(fitted: tuple[dict[str, Any], Path]) -> None:
+    text = fitted[1].read_text(encoding="utf-8")
+    assert "read_latency" in text
+    assert "# determined; " in text
+    results = fk.run(workload="fin1", device=str(fitted[1]), requests=200, addresses="wrap")
+    device = results.document["study"]["device"]
+    assert (device["channels"], device["dies_per_channel"], device["capacity"]) == (2, 4, 96 << 20)
+
+
+def test_a_fit_is_stopped_and_leaves_nothing(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process = start("calibrate", str(STORED), "--out", "device.toml")
+    assert process.stderr is not None
+    assert "channels and dies" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif("FTLKIT_LONG" not in os.environ, reason="minutes for each device; set FTLKIT_LONG=1")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_device_drawn_at_random_is_found(seed: int, tmp_path: Path) -> None:
+    device = drawn(seed)
+    report(device, tmp_path / "drive.json")
+    made = fk.calibrate(tmp_path / "drive.json", settings=["device.pages_per_block=32"])
+    assert wrong(made.document["parameters"], device) == {}, made.toml
+
+
+def test_the_job_file_states_the_capacity(tmp_path: Path) -> None:
+    assert f"capacity={96 << 20}" in job_file(96 << 20, None)
+    report_of_it = written(tmp_path, entry())
+    assert fio.capacity(report_of_it) is None
+    assert fio.capacity(STORED) == 96 << 20
