@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,6 @@ from ftlkit import study as studies
 from ftlkit.cli.show import show
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from typer.testing import Result
@@ -43,6 +44,15 @@ def test_compare_shows_and_writes_everything(call: Callable[..., Result], tmp_pa
     assert "<h1>Mine</h1>" in (tmp_path / "r.html").read_text()
     assert pl.read_csv(tmp_path / "r.csv").height == pl.read_parquet(tmp_path / "r.parquet").height == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.html", "r.json", "r.parquet"]
+
+
+def test_whoever_stops_reading_the_table_loses_no_file(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ftlkit", *SMALL.split(), "--json", "r.json"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
+    process.stdout.close()
+    process.wait(120)
+    assert len(json.loads((tmp_path / "r.json").read_text())["runs"]) == 4
 
 
 def test_a_report_drawn_later_is_the_same(call: Callable[..., Result], tmp_path: Path) -> None:

@@ -186,8 +186,9 @@ def _run(document: Json, outputs: Outputs, threads: int | None) -> None:
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.labels:
             raise
-        show(stop.finished, outputs.screen)
         outputs.write(stop.finished)
+        show(stop.finished, outputs.screen)
         raise typer.Exit(INTERRUPTED) from None
-    show(results, outputs.screen)
+    # Whoever reads the table may stop before its end, as `| head` does: the files are there by then.
     outputs.write(results)
+    show(results, outputs.screen)
