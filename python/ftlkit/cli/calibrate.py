@@ -35,7 +35,7 @@ _POWERS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 def calibrate(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="REPORT.json...", help="What fio reported, in the order in which its jobs ran."),
+        typer.Argument(metavar="REPORT.json", help="What fio reported, in the order in which its jobs ran."),
     ] = None,
     print_jobs: Annotated[
         bool,
