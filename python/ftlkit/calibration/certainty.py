@@ -81,7 +81,7 @@ def judged(fit: Fit, priors: Mapping[str, Prior], one_ns: float) -> dict[str, Pa
 def _follows_from(assumed: Sequence[str]) -> str:
     """A note on a parameter that is known if others are."""
     times = [name for name in assumed if name in LOGARITHMIC] or list(assumed)
-    return f"only its sum with {' and '.join(times)} is determined, which is assumed"
+    return f"follows from {' and '.join(times)}, assumed: one by one they are not determined"
 
 
 @dataclass(frozen=True)
