@@ -189,6 +189,6 @@ def _run(document: Json, outputs: Outputs, threads: int | None) -> None:
         outputs.write(stop.finished)
         show(stop.finished, outputs.screen)
         raise typer.Exit(INTERRUPTED) from None
-    # Whoever reads the table may stop before its end, as `| head` does: the files are there by then.
+    # A reader of the table may stop before its end, as `| head` does: the files are there by then.
     outputs.write(results)
     show(results, outputs.screen)
