@@ -11,7 +11,6 @@
 //! Translation layers run here as they do in a simulation, on a thread of their own, behind the
 //! same referee; what differs is the store under the chip.
 
-mod device;
 mod drive;
 mod error;
 mod image;
@@ -19,11 +18,11 @@ pub mod nbd;
 mod server;
 mod text;
 
-pub use device::{LiveChip, LiveDevice, LiveTiming};
 pub use drive::{DriveError, DriveOptions, HostCounts, LiveDrive, Piece};
 pub use error::LiveError;
 pub use image::{
-    CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, Upgraded, check, info, upgrade,
+    CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, LiveChip, LiveDevice, LiveTiming,
+    Upgraded, check, info, upgrade,
 };
 pub use server::{
     Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, FilesStat, Limits, LocalClient,

@@ -16,6 +16,7 @@
 
 mod power;
 mod requests;
+mod switching;
 
 use std::ops::Add;
 
@@ -25,7 +26,7 @@ use ftl::{Cause, Drive, FlashOp, FlashPort, FtlError, HostOp, Moment, Nanos, Not
 use serde::Serialize;
 use sim::EventTiming;
 
-use crate::device::LiveDevice;
+use crate::image::LiveDevice;
 use crate::image::{Counters, Description, Findings};
 
 /// How a drive is switched on.

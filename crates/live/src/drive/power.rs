@@ -3,9 +3,9 @@
 use flash::FaultPlan;
 use ftl::{FlashPort, Nanos, Timing, registry};
 
+use super::switching::{SwitchedOn, switch_on};
 use super::{DriveOptions, HostCounts, LiveDrive};
 use crate::LiveError;
-use crate::device::{SwitchedOn, switch_on};
 use crate::image::Image;
 
 impl LiveDrive {

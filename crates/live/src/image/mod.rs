@@ -7,6 +7,7 @@ mod blocks;
 mod copies;
 #[cfg(test)]
 mod damage;
+mod device;
 mod file;
 mod header;
 #[cfg(test)]
@@ -41,6 +42,7 @@ use file::ImageFile;
 use image_layout::ImageLayout;
 use open::{geometry_in, open_file, write_new};
 
+pub use device::{LiveChip, LiveDevice, LiveTiming};
 pub use header::Description;
 pub use life::Counters;
 pub use load::Findings;
@@ -52,7 +54,6 @@ use load::Purpose;
 pub(crate) use load::{Loaded, load};
 
 use crate::LiveError;
-use crate::device::LiveDevice;
 
 /// An image that is open and locked.
 pub struct Image {

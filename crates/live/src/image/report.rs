@@ -12,6 +12,7 @@ use flash::{Chip, FaultPlan, FaultyChip, Geometry, Lpn};
 use ftl::{FlashPort, Request, Timed, Untimed, registry};
 use serde::Serialize;
 
+use super::device::{LiveDevice, LiveTiming};
 use super::file::ImageFile;
 use super::header::Found;
 use super::header::{self, Description};
@@ -21,7 +22,6 @@ use super::load::{Loaded, Purpose, load};
 use super::open::{geometry_in, open_file};
 use super::store::PageState;
 use crate::LiveError;
-use crate::device::{LiveDevice, LiveTiming};
 
 /// Unreadable logical pages that are told one by one.
 const TOLD_PAGES: usize = 64;
