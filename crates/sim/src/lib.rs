@@ -44,3 +44,4 @@ pub use timing::device::{Device, SimulatedDevice, VerifiedDevice};
 pub use timing::engine::{EventTiming, Model};
 pub use timing::front_end::FrontEnd;
 pub use timing::latencies::{Latencies, PageTimes};
+pub use timing::units::{Programming, Units};

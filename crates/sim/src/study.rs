@@ -20,7 +20,7 @@ use trace::generate::GeneratorSpec;
 use trace::units::{Bytes, BytesPerSecond, Nanoseconds};
 use trace::{Columns, Conditions, DeviceChoice, Format, OpenOptions, TimeBackwards, TimeUnit};
 
-use crate::{SimError, Suspend, Window};
+use crate::{Programming, SimError, Suspend, Window};
 
 use values::SettingOrTable;
 pub use values::{Capacity, Count, PageDurations, Setting};
@@ -70,6 +70,13 @@ pub struct DeviceText {
     pub pages_per_block: Option<Count>,
     /// Data bytes of a page, a multiple of 512 B up to 1 MiB.
     pub page_size: Option<Bytes>,
+    /// Data bytes of what is mapped, and what a tag describes: a part of a page, or several pages.
+    /// Pages, when not given.
+    pub mapping_unit: Option<Bytes>,
+    /// What is programmed at once: a page, or all pages of a word line.
+    pub programming: Option<Programming>,
+    /// Whether a capacitor keeps units that wait to be programmed with others.
+    pub power_loss_protection: Option<bool>,
     /// How many bits a cell holds, and so which types of page a block has.
     pub cell: Option<CellType>,
     /// Sensing a page: one time, or one for each type of page.

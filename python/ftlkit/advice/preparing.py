@@ -58,7 +58,7 @@ class Preparing:
         if fill_s < _WORTH * budget_s:
             return "", ""
         when = "" if self._mode() != "auto" else " where the workload reads what it has not written"
-        pages = self.device["capacity"] // self.device["page_size"]
+        pages = self.device["capacity"] // study.mapped_bytes(self.device)
         why = (
             f"Each run first fills the device{when}: {pages:,} pages, which takes about "
             f"{units.typed(duration(fill_s))} with {REFERENCE} here, by a fill of a part of its blocks."

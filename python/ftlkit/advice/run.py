@@ -124,7 +124,7 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
     heads_that_fit, refused = heads(query.stacks(), fits, levelled=query.goal == "life")
     if not heads_that_fit:
         raise UserError(next(iter(refused.values())))
-    ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // device["page_size"])
+    ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // study.mapped_bytes(device))
     # Caches of some bytes are looked at only where nothing else fits.
     for smallest in (FLOOR_BYTES, 1):
         space = Space(heads_that_fit, ceiling, floors(heads_that_fit, fits, smallest))

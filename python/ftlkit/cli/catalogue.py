@@ -110,7 +110,7 @@ def _keys(entry: Json) -> None:
     OUT.print(table)
 
 
-_SIZES = ("page_size", "span", "unit", "extent", "start", "size", "capacity")
+_SIZES = ("page_size", "mapping_unit", "span", "unit", "extent", "start", "size", "capacity")
 
 
 def _value(key: str, value: Any) -> str:  # noqa: ANN401 - any value of a table

@@ -65,6 +65,12 @@ def _options(device: Json) -> list[str]:
     """The priced options that the device was given, as in the study."""
     switches = ("copy_back", "multi_plane", "cache_read", "cache_program", "reads_first", "gc_yields")
     given = [key for key in switches if device.get(key)]
+    if device.get("mapping_unit"):
+        given.append(
+            f"mapping_unit {units.size(device['mapping_unit'])} on flash pages of {units.size(device['page_size'])}"
+        )
+    if device.get("programming"):
+        given.append(f"programming {device['programming']}")
     if device.get("suspend", "off") != "off":
         given.append(f"suspend {device['suspend']}")
     if device.get("gc_channels"):

@@ -403,12 +403,21 @@ _LIFE = (
 _MAPPING = (
     Metric(
         "ram_bytes",
-        "RAM that the translation layer takes, with caches and write buffer",
+        "RAM that the translation layer takes, with caches, write buffer and program buffer",
         "B",
         _WHOLE,
         "footprint.ram_bytes",
         LOWER,
         "RAM",
+    ),
+    Metric(
+        "program_buffer_bytes",
+        "of ram_bytes, what units take that wait for others of their program unit; null where none does",
+        "B",
+        _WHOLE,
+        "footprint.structures",
+        LOWER,
+        compute=derived.program_buffer,
     ),
     Metric("flash_bytes", "flash that the mapping takes", "B", _WHOLE, "footprint.flash_bytes", LOWER),
     Metric(

@@ -215,4 +215,15 @@ def erases_cv(run: Run) -> float | None:
 
 def buffer_ram(run: Run) -> int:
     """RAM that the write buffer takes, in bytes; 0 without one."""
-    return sum(part["ram_bytes"] for part in run["footprint"]["structures"] if part["name"] == "write buffer")
+    return _ram_of("write buffer", run) or 0
+
+
+def program_buffer(run: Run) -> int | None:
+    """RAM for units that wait until they are programmed with others; null where none does."""
+    return _ram_of("program buffer", run)
+
+
+def _ram_of(name: str, run: Run) -> int | None:
+    """RAM of a structure by its name; null without such a one."""
+    sizes = [part["ram_bytes"] for part in run["footprint"]["structures"] if part["name"] == name]
+    return sum(sizes) if sizes else None

@@ -48,6 +48,12 @@ PLACES: dict[str, tuple[str, str]] = {
 """The section and the key of a study that an option sets."""
 
 
+def mapped_bytes(device: Json) -> int:
+    """What a translation layer maps on a device with every key filled in, in bytes."""
+    unit: int = device.get("mapping_unit", device["page_size"])
+    return unit
+
+
 def build(
     workload: WorkloadChoice, ftls: FtlChoice | Iterable[FtlChoice], device: DeviceChoice | None, options: Options
 ) -> Json:

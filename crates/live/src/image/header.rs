@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use flash::{ChipOptions, Geometry, PastEndurance, ProgramOrder, Shape};
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
-use sim::{Abilities, EventTiming, Latencies, Model};
+use sim::{Abilities, EventTiming, Latencies, Model, Units};
 
 use super::file::ImageFile;
 use super::stack::StackText;
@@ -64,6 +64,12 @@ impl Description {
             return Err(LiveError::user(
                 "device: copy_back, multi_plane, cache_read, cache_program, reads_first, suspend, gc_channels and \
                  gc_yields are for simulations; an image's modelled latency does not know them. Leave them out",
+            ));
+        }
+        if device.units != Units::PAGES {
+            return Err(LiveError::user(
+                "device: mapping_unit and programming are for simulations; an image maps pages, and keeps each as it is written. Leave them \
+                 out, or give device.page_size the size of the unit",
             ));
         }
         if !device.has_front_end_of_preset() {

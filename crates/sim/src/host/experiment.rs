@@ -126,6 +126,7 @@ impl Experiment {
         let waiting = study.run.waiting.unwrap_or(true);
         if study.run.flash_trace.is_some() {
             flash_trace::check_size(device.geometry.pages())?;
+            flash_trace::check_units(device.units)?;
         }
         let at_once = plans.len().min(rayon::current_num_threads());
         limit.check_runs(device.geometry.pages(), verify, at_once)?;
@@ -270,10 +271,11 @@ impl Experiment {
     /// let go.
     fn check_plans(&self) -> Result<(), SimError> {
         let layout = self.device.layout();
+        let why = self.device.strict_order_reason();
         self.plans.iter().try_for_each(|plan| {
             registry::create::<SimulatedDevice>(&plan.stack, &layout)
                 .map(drop)
-                .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))
+                .map_err(|error| SimError::study(format!("ftl \"{}\": {error}{why}", plan.label)))
         })
     }
 }

@@ -26,7 +26,7 @@ use std::time::Instant;
 
 use check::ExactOracle;
 use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Pbn, Store};
-use ftl::{Cause, FlashOp, FlashPort, Nanos, Note, Spares, Tally, Timed, Timing, registry};
+use ftl::{Cause, FlashOp, FlashPort, Nanos, Note, Spares, Structure, Tally, Timed, Timing, registry};
 use trace::HostOp;
 
 use crate::error::{Fault, Halt, Stage};
@@ -44,8 +44,8 @@ use crate::observe::metrics::{
 use crate::observe::probe::Probe;
 use crate::observe::wear::{Life, Wear};
 use crate::result::{
-    Classes, EndOfLife, Endurance, Merges, MountFacts, OperationCount, PreconditionFacts, RequestCounts, RunResult,
-    Series, SpareFacts, Utilisation,
+    Classes, EndOfLife, Endurance, FootprintFacts, Merges, MountFacts, OperationCount, PreconditionFacts,
+    RequestCounts, RunResult, Series, SpareFacts, Utilisation,
 };
 use crate::study::Precondition;
 use crate::timing::device::Simulated;
@@ -469,6 +469,16 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         before.life.endurance((&before.wear, self.chip()), (limit, spares), (bytes, is_over), usage)
     }
 
+    /// Memory of the translation layer, and of units that wait until they are programmed.
+    fn footprint(&self) -> FootprintFacts {
+        let mut footprint = self.host.ftl().footprint();
+        if let Some(units) = self.host.flash().device().timing.most_buffered_units() {
+            let ram_bytes = units * u64::from(self.chip().geometry().page_size_bytes());
+            footprint.structures.push(Structure { name: "program buffer", ram_bytes, flash_bytes: 0 });
+        }
+        footprint.into()
+    }
+
     /// Share of page reads that found no data.
     fn reads_without_flash(&self) -> Option<f64> {
         let reads = self.metrics.totals.pages_read + self.metrics.totals.pages_completed;
@@ -526,7 +536,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             spares: self.spares(),
             end_of_life: None,
             endurance,
-            footprint: host.ftl().footprint().into(),
+            footprint: self.footprint(),
             utilisation: utilisation(timing, metrics.end),
             load: load.facts(timing, experiment.queue_depth.is_none()),
             waiting_ns,

@@ -17,6 +17,7 @@ use trace::HostOp;
 use crate::SimError;
 use crate::observe::timeline::{Placed, Window};
 use crate::result::{FlashTraceFacts, StoredPages, TracedNote, TracedOperations, TracedRequests};
+use crate::timing::units::Units;
 use crate::workload::paging::{Extent, HostRequest};
 
 /// The most flash operations, and the most requests, of a trace: more than anybody follows step by
@@ -35,6 +36,17 @@ pub(crate) fn check_size(pages: u32) -> Result<(), SimError> {
         "run.flash_trace (--player): the device has {pages} pages of flash, and at most {MOST_PAGES} are traced. Give it a smaller \
          device.capacity, such as \"64MiB\", or a larger device.page_size; workload.addresses = \"dense\" makes a workload fit"
     )))
+}
+
+/// Refuses a device of which the trace would show other pages than are programmed.
+pub(crate) fn check_units(units: Units) -> Result<(), SimError> {
+    if units == Units::PAGES {
+        return Ok(());
+    }
+    Err(SimError::study(
+        "run.flash_trace (--player): it shows what is done to each page, and here what is mapped is no page that is programmed by itself. \
+         Leave device.mapping_unit and device.programming out",
+    ))
 }
 
 /// An operation of the trace.

@@ -4,7 +4,7 @@ use flash::{CellType, ProgramOrder, Shape};
 use trace::units::{Bytes, BytesPerSecond, Nanoseconds};
 
 use crate::study::{Count, DeviceText, PageDurations, PricingText};
-use crate::{Abilities, FrontEnd, Latencies, PageTimes, SimError};
+use crate::{Abilities, FrontEnd, Latencies, PageTimes, Programming, SimError};
 
 /// A device that studies can name.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,11 @@ pub struct Preset {
 /// A value for every key of a `[device]` table but the capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keys {
+    /// Of the flash.
     pub(crate) shape: Shape,
+    /// What is mapped; none for flash pages.
+    pub(crate) mapping_unit_bytes: Option<u32>,
+    pub(crate) programming: Programming,
     pub(crate) spare: f64,
     pub(crate) latencies: Latencies,
     pub(crate) pricing: PricingText,
@@ -57,6 +61,9 @@ impl Keys {
                 ))
             })?,
         };
+        let unit = text.mapping_unit.map(|size| unit_bytes(size.0)).transpose()?;
+        self.mapping_unit_bytes = unit.or(self.mapping_unit_bytes);
+        self.programming = text.programming.unwrap_or(self.programming);
         let cell = text.cell.unwrap_or(self.latencies.cell);
         self.latencies = Latencies {
             cell,
@@ -75,6 +82,16 @@ impl Keys {
         Ok(self)
     }
 
+    /// Bytes of what is mapped.
+    pub(crate) fn unit_bytes(&self) -> u32 {
+        self.mapping_unit_bytes.unwrap_or(self.shape.page_size_bytes)
+    }
+
+    /// Whether units wait for others that are programmed with them.
+    fn gathers(&self) -> bool {
+        self.unit_bytes() < self.shape.page_size_bytes || self.programming == Programming::OneShot
+    }
+
     /// The keys as a study would write them.
     pub(crate) fn text(&self) -> DeviceText {
         DeviceText {
@@ -87,6 +104,10 @@ impl Keys {
             blocks_per_plane: Some(Count(self.shape.blocks_per_plane)),
             pages_per_block: Some(Count(self.shape.pages_per_block)),
             page_size: Some(Bytes(u64::from(self.shape.page_size_bytes))),
+            mapping_unit: (self.unit_bytes() != self.shape.page_size_bytes)
+                .then_some(Bytes(u64::from(self.unit_bytes()))),
+            programming: (self.programming != Programming::Shadow).then_some(self.programming),
+            power_loss_protection: self.gathers().then_some(true),
             cell: Some(self.latencies.cell),
             read_latency: Some(durations(self.latencies.read_ns)),
             program_latency: Some(durations(self.latencies.program_ns)),
@@ -137,6 +158,12 @@ fn front_end(text: &DeviceText, preset: FrontEnd) -> Result<FrontEnd, SimError> 
         link_ns: latency("link_latency", text.link_latency, preset.link_ns)?,
         cores: text.controller_cores.map(|count| count.0).or(preset.cores),
         core_ns: latency("controller_latency", text.controller_latency, preset.core_ns)?,
+    })
+}
+
+fn unit_bytes(size: u64) -> Result<u32, SimError> {
+    u32::try_from(size).map_err(|_| {
+        SimError::study(format!("device.mapping_unit = {size}: at most 1 MiB is possible; 4KiB and 16KiB are usual"))
     })
 }
 
@@ -213,6 +240,8 @@ pub(super) const fn keys(
 ) -> Keys {
     Keys {
         shape,
+        mapping_unit_bytes: None,
+        programming: Programming::Shadow,
         spare,
         latencies: Latencies::of_slc(latencies_ns),
         pricing,

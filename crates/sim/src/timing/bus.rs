@@ -33,6 +33,8 @@ impl Turn {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
     pub(super) turn: Turn,
+    /// How many units it moves.
+    pub(super) units: u32,
     /// When it begins, as far as is known now.
     pub(super) starts: u64,
     /// From the end of the transfer to the next event of its operation.
@@ -42,6 +44,14 @@ pub(super) struct Transfer {
     pub(super) cause: Cause,
 }
 
+impl Transfer {
+    /// When it has moved, where a unit takes so long.
+    #[inline]
+    fn moved_at(&self, transfer_ns: u64) -> u64 {
+        self.starts + u64::from(self.units) * transfer_ns
+    }
+}
+
 /// A channel's bus.
 #[derive(Clone)]
 pub(super) struct Bus {
@@ -49,8 +59,9 @@ pub(super) struct Bus {
     booked: Vec<Transfer>,
     /// How many of those that have moved are kept, to tell what others waited for.
     kept: usize,
+    /// What a unit takes.
     transfer_ns: u64,
-    /// Pages booked ever.
+    /// Units booked ever.
     pub(super) transfers: u64,
 }
 
@@ -77,9 +88,9 @@ impl Bus {
             if !last.turn.is_before(&transfer.turn) {
                 return None;
             }
-            starts = starts.max(last.starts + self.transfer_ns);
+            starts = starts.max(last.moved_at(self.transfer_ns));
         }
-        self.transfers += 1;
+        self.transfers += u64::from(transfer.units);
         self.booked.push(Transfer { starts, ..transfer });
         Some(starts)
     }
@@ -89,7 +100,7 @@ impl Bus {
     #[inline]
     pub(super) fn book(&mut self, transfer: Transfer, now: u64, delayed: impl FnMut(&Transfer)) -> u64 {
         self.book_last(transfer, now).unwrap_or_else(|| {
-            self.transfers += 1;
+            self.transfers += u64::from(transfer.units);
             self.squeeze_in(transfer, delayed)
         })
     }
@@ -97,7 +108,7 @@ impl Bus {
     /// Forgets pages that have moved, but for the last of them.
     #[cold]
     fn forget(&mut self, now: u64) {
-        let over = self.booked.partition_point(|page| page.starts + self.transfer_ns <= now);
+        let over = self.booked.partition_point(|page| page.moved_at(self.transfer_ns) <= now);
         self.booked.drain(..over.saturating_sub(self.kept));
     }
 
@@ -108,16 +119,16 @@ impl Bus {
         while place > 0 && booked[place - 1].turn > transfer.turn {
             place -= 1;
         }
-        let free = place.checked_sub(1).map_or(0, |before| booked[before].starts + *transfer_ns);
+        let free = place.checked_sub(1).map_or(0, |before| booked[before].moved_at(*transfer_ns));
         let starts = transfer.turn.asks.max(free);
         booked.insert(place, Transfer { starts, ..transfer });
-        let mut free = starts + *transfer_ns;
+        let mut free = booked[place].moved_at(*transfer_ns);
         for later in &mut booked[place + 1..] {
             if later.starts >= free {
                 break;
             }
             later.starts = free;
-            free += *transfer_ns;
+            free = later.moved_at(*transfer_ns);
             delayed(later);
         }
         starts
@@ -134,11 +145,11 @@ impl Bus {
         self.booked.iter().rposition(has_begun).map_or(0, |last| last + 1)
     }
 
-    /// Booked pages that have not begun to move, and until when the last one moves that has.
+    /// Booked units that have not begun to move, and until when the last page moves that has.
     pub(super) fn to_move(&self, now: u64, rounds: u32) -> (u64, u64) {
         let begun = self.begun(now, rounds);
-        let busy_until = begun.checked_sub(1).map_or(0, |last| self.booked[last].starts + self.transfer_ns);
-        ((self.booked.len() - begun) as u64, busy_until)
+        let busy_until = begun.checked_sub(1).map_or(0, |last| self.booked[last].moved_at(self.transfer_ns));
+        (self.booked[begun..].iter().map(|page| u64::from(page.units)).sum(), busy_until)
     }
 
     /// The page of an entry, if it waited for the bus or will from a moment on.
@@ -177,7 +188,7 @@ mod tests {
 
     fn page(entry: u32, asks: u64) -> Transfer {
         let turn = Turn { asks, round: 0, issue: u64::from(entry) };
-        Transfer { turn, starts: 0, then_ns: 0, entry, die: entry, cause: Cause::Host }
+        Transfer { turn, units: 1, starts: 0, then_ns: 0, entry, die: entry, cause: Cause::Host }
     }
 
     /// Begins of all, as from a list sorted by turn.
@@ -187,7 +198,7 @@ mod tests {
         let mut free = 0;
         let begin = |page: &Transfer| {
             let starts = page.turn.asks.max(free);
-            free = starts + transfer_ns;
+            free = starts + u64::from(page.units) * transfer_ns;
             (page.entry, starts)
         };
         pages.iter().map(begin).collect()
@@ -207,6 +218,7 @@ mod tests {
                 now += draw(9);
                 // As dies do it: programs ask at once, reads later, by their type of page.
                 let page = page(entry, now + [0, 0, 25, 40][draw(4) as usize]);
+                let page = Transfer { units: 1 + draw(3) as u32, ..page };
                 begins.push((entry, 0));
                 let starts = bus.book(page, now, |late| begins[late.entry as usize].1 = late.starts);
                 begins[entry as usize].1 = starts;

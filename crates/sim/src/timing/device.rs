@@ -9,12 +9,13 @@
 //! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span
 //! is counted in pages of this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
-use flash::{Chip, ChipOptions, Full, Geometry, Lean, PastEndurance, Pbn, Shape};
+use flash::{Chip, ChipOptions, Full, Geometry, Lean, PastEndurance, Pbn, ProgramOrder, Shape};
 use ftl::{Layout, Timed};
 use random::SeededRng;
 
 use crate::preset::{DEFAULT_PRESET, Keys, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
+use crate::timing::units::Units;
 use crate::{Abilities, EventTiming, FrontEnd, Latencies, Model, SimError, Suspend};
 
 /// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
@@ -37,8 +38,10 @@ pub type VerifiedDevice = Simulated<Full<u64>>;
 /// A device as a study asks for it, checked, with everything that a run builds it from.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// Shape of the flash.
+    /// Shape of the flash, in units: its pages are what translation layers map.
     pub geometry: Geometry,
+    /// What such a unit is of a flash page, and what is programmed at once.
+    pub units: Units,
     /// Pages that the host sees.
     pub logical_pages: u32,
     /// What operations take.
@@ -81,6 +84,16 @@ impl Device {
         preset.is_some_and(|preset| preset.is_ok_and(|preset| preset.keys.front_end == self.front_end))
     }
 
+    /// Why the device asks for strict order, behind a sentence that refuses a translation layer;
+    /// empty where only the study says it.
+    pub(crate) fn strict_order_reason(&self) -> &'static str {
+        if self.units.programmed_at_once(self.latencies.cell) > 1 {
+            ". The order is strict since several units are programmed at once (device.mapping_unit, device.programming)"
+        } else {
+            ""
+        }
+    }
+
     /// Bytes that the host sees.
     pub(crate) fn logical_bytes(&self) -> u64 {
         u64::from(self.logical_pages) * u64::from(self.geometry.page_size_bytes())
@@ -108,7 +121,8 @@ impl Device {
 
     /// The device's clock and queues at time zero, with nothing under way.
     pub(crate) fn timing(&self) -> EventTiming {
-        EventTiming::new(&self.geometry, self.latencies, self.model, self.abilities).behind(self.front_end)
+        let Self { geometry, units, latencies, model, abilities, .. } = self;
+        EventTiming::of_units(geometry, *units, *latencies, *model, *abilities).behind(self.front_end)
     }
 }
 
@@ -116,6 +130,9 @@ impl Device {
 pub(crate) struct Draft {
     /// The preset's keys under the study's.
     keys: Keys,
+    units: Units,
+    /// Shape of the flash, in units.
+    shape: Shape,
     /// What the study itself said.
     asked: DeviceText,
 }
@@ -123,18 +140,25 @@ pub(crate) struct Draft {
 impl Draft {
     /// Lays a study's keys over its preset's and checks what can be checked without a capacity.
     pub(crate) fn of(asked: &DeviceText) -> Result<Self, SimError> {
-        let keys = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?.keys.under(asked)?;
-        let draft = Self { keys, asked: asked.clone() };
+        let mut keys = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?.keys.under(asked)?;
+        geometry(keys.shape)?;
+        let units = Units::checked(keys.shape, keys.unit_bytes(), keys.programming, &keys.latencies)?;
+        if units.programmed_at_once(keys.latencies.cell) > 1 && asked.program_order.is_none() {
+            keys.program_order = ProgramOrder::Strict;
+        }
+        let shape = units.mapped(keys.shape);
+        let draft = Self { keys, units, shape, asked: asked.clone() };
         draft.check_shares()?;
         draft.check_abilities()?;
+        draft.check_program_units()?;
         draft.check_front_end()?;
-        geometry(keys.shape)?;
+        geometry(shape)?;
         Ok(draft)
     }
 
-    /// Bytes of a page, a valid size.
+    /// Bytes of a unit, a valid size.
     pub(crate) fn page_size_bytes(&self) -> u32 {
-        self.keys.shape.page_size_bytes
+        self.shape.page_size_bytes
     }
 
     /// The size that a study gives; none leaves it to the preset.
@@ -153,11 +177,11 @@ impl Draft {
                     "device.capacity = 0: the host must see at least one page; give for example \"8GiB\", or \"auto\"",
                 ));
             }
-            Some(Capacity::Bytes(bytes)) => Some(bytes.div_ceil(u64::from(self.keys.shape.page_size_bytes))),
+            Some(Capacity::Bytes(bytes)) => Some(bytes.div_ceil(u64::from(self.shape.page_size_bytes))),
             Some(Capacity::Auto) => span_pages.map(|pages| pages.max(self.smallest_auto())),
             None => None,
         };
-        let mut shape = self.keys.shape;
+        let mut shape = self.shape;
         if let (Some(pages), None) = (asked_pages, self.asked.blocks_per_plane) {
             shape.blocks_per_plane = self.scale(pages)?;
         }
@@ -186,6 +210,7 @@ impl Draft {
         }
         Ok(Device {
             geometry,
+            units: self.units,
             logical_pages,
             latencies: self.keys.latencies,
             model: match self.keys.pricing {
@@ -293,6 +318,34 @@ impl Draft {
         Ok(())
     }
 
+    /// Whether the device can have what it programs at once.
+    fn check_program_units(&self) -> Result<(), SimError> {
+        let Keys { abilities, program_order, latencies, .. } = self.keys;
+        let at_once = self.units.programmed_at_once(latencies.cell);
+        let refuse = |sentence: String| Err(SimError::study(sentence));
+        if self.asked.power_loss_protection == Some(false) {
+            return refuse(
+                "device.power_loss_protection = false: units that wait for others of their program unit would be lost at a cut, also those that a                  collection moved and whose old copies are erased by then. Leave it out: a capacitor keeps them"
+                    .into(),
+            );
+        }
+        if at_once == 1 {
+            return Ok(());
+        }
+        if program_order != ProgramOrder::Strict {
+            return refuse(format!(
+                "device.program_order: {at_once} units are programmed at once here (device.mapping_unit, device.programming), so a gap would be                  programmed with its neighbours; leave program_order out, or set it to \"strict\""
+            ));
+        }
+        if abilities.copy_back {
+            return refuse(format!(
+                "device.copy_back = true: {at_once} units are programmed at once here (device.mapping_unit, device.programming), and are gathered in \
+                 the controller, so no copy stays in its plane; leave copy_back out"
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether what is said of the link and the controller can be, and means something.
     fn check_front_end(&self) -> Result<(), SimError> {
         let FrontEnd { link_bytes_per_s, cores, core_ns, .. } = self.keys.front_end;
@@ -326,7 +379,7 @@ impl Draft {
     /// The least that `capacity = "auto"` gives, so that a small trace meets a device on which
     /// every scheme can work.
     fn smallest_auto(&self) -> u64 {
-        let shape = self.keys.shape;
+        let shape = self.shape;
         let rows = u64::from(shape.channels) * u64::from(shape.dies_per_channel) * u64::from(shape.planes_per_die);
         let pages = rows.saturating_mul(u64::from(shape.pages_per_block)).saturating_mul(SMALLEST_AUTO_BLOCKS);
         if self.asked.blocks_per_plane.is_some() { 1 } else { exported(pages, self.keys.spare).max(1) }
@@ -334,7 +387,7 @@ impl Draft {
 
     /// The fewest blocks per plane that export so many pages beside the spare.
     fn scale(&self, logical_pages: u64) -> Result<u32, SimError> {
-        let shape = self.keys.shape;
+        let shape = self.shape;
         let per_row = [shape.channels, shape.dies_per_channel, shape.planes_per_die, shape.pages_per_block]
             .into_iter()
             .map(u64::from)
@@ -345,7 +398,7 @@ impl Draft {
                 "device.capacity: {logical_pages} logical pages of {} bytes with spare {} need {wanted:.0} physical pages, but page numbers are \
                  32 bits (at most {}). Use larger pages or a smaller capacity; where the workload touches little of its address range, \
                  workload.addresses = \"dense\" makes the range small",
-                self.keys.shape.page_size_bytes,
+                self.shape.page_size_bytes,
                 self.keys.spare,
                 Geometry::MAX_PAGES
             )));
@@ -358,7 +411,7 @@ impl Draft {
     }
 
     fn check_capacity(&self, geometry: &Geometry, logical_pages: u64, limit: u64) -> Result<(), SimError> {
-        let (pages, page_bytes) = (u64::from(geometry.pages()), u64::from(self.keys.shape.page_size_bytes));
+        let (pages, page_bytes) = (u64::from(geometry.pages()), u64::from(self.shape.page_size_bytes));
         if logical_pages == 0 {
             return Err(SimError::study(format!(
                 "device.spare = {}: of {pages} physical pages not one is left for the host; lower spare or give the device more blocks",

@@ -35,12 +35,6 @@ impl Latencies {
         let [read_ns, program_ns] = [PageTimes::one(read_ns), PageTimes::one(program_ns)];
         Self { cell: CellType::Slc, read_ns, program_ns, erase_ns, transfer_ns }
     }
-
-    /// Of a device without buses: what moves a page takes that longer.
-    pub(crate) fn with_transfers_inside(self) -> Self {
-        let [read_ns, program_ns] = [self.read_ns, self.program_ns].map(|times| times.plus(self.transfer_ns));
-        Self { read_ns, program_ns, transfer_ns: 0, ..self }
-    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -91,11 +85,6 @@ impl PageTimes {
     #[inline]
     pub(crate) const fn at(&self, page_type: usize) -> u64 {
         self.ns[page_type]
-    }
-
-    /// The same with so much more on every page.
-    fn plus(self, more_ns: u64) -> Self {
-        Self { ns: self.ns.map(|ns| ns + more_ns), ..self }
     }
 }
 

@@ -10,5 +10,7 @@ pub(crate) mod front_end;
 pub(crate) mod latencies;
 mod priced_task;
 mod prices;
+mod program_units;
 mod tails;
 mod tasks;
+pub(crate) mod units;

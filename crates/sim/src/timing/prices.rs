@@ -1,24 +1,26 @@
 //! What an operation takes, by the page that it is done to: the engine asks that only here.
 //!
-//! The type of a page is looked up once, when its operation is issued. From then on the operation
-//! goes by its *price*: the type of its page, or of a copy-back the types of both pages. Where all
-//! pages are alike there is no table to look it up in.
+//! Pages of the geometry are units ([`Units`]). What a unit takes is looked up once, when its
+//! operation is issued. From then on the operation goes by its *price*: which of the few times that
+//! units of a block take, or of a copy-back which two. Where all units are alike there is no table
+//! to look it up in.
 
-use flash::{Geometry, PageType};
+use flash::Geometry;
 use ftl::FlashOp;
 
 use crate::timing::abilities::Abilities;
-use crate::timing::latencies::{Latencies, PageTimes};
+use crate::timing::latencies::Latencies;
 use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, Price, READ, TYPES};
 use crate::timing::tasks::Entry;
+use crate::timing::units::Units;
 
 /// How operations of a class and a price go. Of copy-backs, a course says only what they take.
 #[derive(Clone, Copy)]
 pub(super) struct Course {
     /// What they take alone.
     pub(super) alone_ns: u64,
-    /// Whether they move a page over a bus.
-    pub(super) moves_page: bool,
+    /// How many units they move over a bus.
+    pub(super) moves: u32,
     /// From when a die takes one up until its page asks for the bus.
     pub(super) asks_after_ns: u64,
     /// From when its page has moved to the next event.
@@ -27,49 +29,59 @@ pub(super) struct Course {
 
 /// What the operations of a device take.
 pub(super) struct Prices {
-    read_ns: PageTimes,
-    program_ns: PageTimes,
+    /// By price.
+    read_ns: [u64; TYPES],
+    program_ns: [u64; TYPES],
+    /// Of one unit.
     pub(super) transfer_ns: u64,
-    /// Of the pages of a block, by offset; empty where all take the same.
-    page_types: Box<[PageType]>,
-    /// The page of a block that takes longest to read, and the one that takes longest to program.
+    /// Of the units of a block, by offset; empty where all take the same.
+    by_unit: Box<[Price]>,
+    /// The unit of a block that takes longest to read, and the one that takes longest to program.
     slowest: [u32; 2],
     /// By class and price.
     courses: [Course; (COPY_BACK + TYPES) * TYPES],
 }
 
 impl Prices {
-    pub(super) fn new(geometry: &Geometry, latencies: Latencies, abilities: Abilities) -> Self {
-        let Latencies { cell, read_ns, program_ns, erase_ns, transfer_ns } = latencies;
-        let (moves_page, is_suspendable) = (transfer_ns > 0, abilities.suspend.covers(FlashOp::Program));
+    /// Prices on a device of a geometry in units; a serial one has no buses, and what moves units
+    /// takes that longer.
+    pub(super) fn new(
+        geometry: &Geometry,
+        units: Units,
+        latencies: &Latencies,
+        abilities: Abilities,
+        is_serial: bool,
+    ) -> Self {
+        let (transfer_ns, at_once) = (units.transfer_ns(latencies), units.programmed_at_once(latencies.cell));
+        let inside_ns = if is_serial { transfer_ns } else { 0 };
+        let (times, by_unit) = times(geometry, |unit| {
+            let program_ns = units.program_ns(latencies, unit) + inside_ns * u64::from(at_once);
+            (units.read_ns(latencies, unit) + inside_ns, program_ns)
+        });
+        let (read_ns, program_ns) = (times.map(|time| time.0), times.map(|time| time.1));
+        let transfer_ns = transfer_ns - inside_ns;
+        let is_suspendable = abilities.suspend.covers(FlashOp::Program);
+        let moves = |units: u32| if transfer_ns > 0 { units } else { 0 };
         let course = |place: usize| {
-            let (class, page_type) = ((place / TYPES).min(COPY_BACK), place % TYPES);
-            let copied_type = place / TYPES - class;
-            let [read, program] = [read_ns, program_ns].map(|times| times.at(page_type));
+            let (class, price) = ((place / TYPES).min(COPY_BACK), place % TYPES);
+            let (read, program) = times[price];
             let then_ns = if is_suspendable { 0 } else { program };
-            let (alone_ns, moves_page, asks_after_ns, then_ns) = match class {
-                READ => (read + transfer_ns, moves_page, read, 0),
-                PROGRAM => (transfer_ns + program, moves_page, 0, then_ns),
-                ERASE => (erase_ns, false, 0, 0),
-                _ => (read_ns.at(copied_type) + program, false, 0, 0),
+            let (alone_ns, moves, asks_after_ns, then_ns) = match class {
+                READ => (read + transfer_ns, moves(1), read, 0),
+                PROGRAM => (transfer_ns * u64::from(at_once) + program, moves(at_once), 0, then_ns),
+                ERASE => (latencies.erase_ns, 0, 0, 0),
+                _ => (times[place / TYPES - class].0 + program, 0, 0, 0),
             };
-            Course { alone_ns, moves_page, asks_after_ns, then_ns }
+            Course { alone_ns, moves, asks_after_ns, then_ns }
         };
-        let are_alike = read_ns.given().len() == 1 && program_ns.given().len() == 1;
-        let page_types: Box<[_]> =
-            (0..if are_alike { 0 } else { geometry.pages_per_block() }).map(|page| cell.page_type(page)).collect();
-        let slowest = |times: PageTimes| {
-            let time = |&page: &usize| (times.at(page_types[page].index()), std::cmp::Reverse(page));
-            (0..page_types.len()).max_by_key(time).unwrap_or(0) as u32
-        };
-        let slowest = [slowest(read_ns), slowest(program_ns)];
-        Self { read_ns, program_ns, transfer_ns, page_types, slowest, courses: std::array::from_fn(course) }
+        let slowest = [read_ns, program_ns].map(|times| slowest(&times, &by_unit));
+        Self { read_ns, program_ns, transfer_ns, by_unit, slowest, courses: std::array::from_fn(course) }
     }
 
     /// The price of an operation on a page, by its offset in the block; of an erase that of page 0.
     #[inline]
     pub(super) fn of_page(&self, page: u32) -> Price {
-        Price(self.page_types.get(page as usize).map_or(0, |page_type| page_type.index() as u8))
+        self.by_unit.get(page as usize).copied().unwrap_or(Price(0))
     }
 
     /// The page of a block, by its offset, for which an operation takes longest.
@@ -93,12 +105,89 @@ impl Prices {
     #[inline]
     pub(super) fn sense_ns(&self, entry: &Entry) -> u64 {
         let price = usize::from(entry.task.price.0);
-        self.read_ns.at(if entry.class() == COPY_BACK { price / TYPES } else { price })
+        self.read_ns[if entry.class() == COPY_BACK { price / TYPES } else { price }]
     }
 
     /// How long a program or a copy-back programs.
     #[inline]
     pub(super) fn program_ns(&self, entry: &Entry) -> u64 {
-        self.program_ns.at(usize::from(entry.task.price.0) % TYPES)
+        self.program_ns[usize::from(entry.task.price.0) % TYPES]
+    }
+
+    /// What moving so many units takes.
+    #[inline]
+    pub(super) fn moves_ns(&self, units: u32) -> u64 {
+        self.transfer_ns * u64::from(units)
+    }
+}
+
+/// The different times that units of a block are read and programmed in, in the order in which they
+/// occur, and which of them each unit has; none where all take the same.
+///
+/// Pages of a cell come in pairs that take turns, and a unit is one of them, a part of one, or a
+/// power of two: so there are no more times than the cell has bits, whatever the block.
+fn times(geometry: &Geometry, time: impl Fn(u32) -> (u64, u64)) -> ([(u64, u64); TYPES], Box<[Price]>) {
+    let mut different = vec![time(0)];
+    let price = |unit| {
+        let time = time(unit);
+        let known = different.iter().position(|&other| other == time);
+        Price(known.unwrap_or_else(|| {
+            different.push(time);
+            different.len() - 1
+        }) as u8)
+    };
+    let by_unit: Box<[_]> = (0..geometry.pages_per_block()).map(price).collect();
+    let last = different.len() - 1;
+    assert!(last < TYPES, "{different:?}: units of a block have more prices than a cell has types of page");
+    let by_unit = if last == 0 { Box::default() } else { by_unit };
+    (std::array::from_fn(|price| different[price.min(last)]), by_unit)
+}
+
+/// The first of the units that take longest.
+fn slowest(times: &[u64; TYPES], by_unit: &[Price]) -> u32 {
+    let time = |&unit: &usize| (times[usize::from(by_unit[unit].0)], std::cmp::Reverse(unit));
+    (0..by_unit.len()).max_by_key(time).unwrap_or(0) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use flash::{CellType, Shape};
+
+    use super::*;
+    use crate::timing::latencies::PageTimes;
+    use crate::timing::units::Programming;
+
+    #[test]
+    fn units_of_any_size_take_what_their_pages_take() {
+        let by_type = |cell: CellType| PageTimes::by_type(&[1, 20, 300, 4000][..cell.bits()]).expect("times");
+        for (cell, power) in CellType::ALL.iter().flat_map(|&cell| (0..9).map(move |power| (cell, power))) {
+            let latencies =
+                Latencies { cell, read_ns: by_type(cell), program_ns: by_type(cell), ..Latencies::of_slc([0; 4]) };
+            let shape = Shape {
+                channels: 1,
+                dies_per_channel: 1,
+                planes_per_die: 1,
+                blocks_per_plane: 1,
+                pages_per_block: 1024,
+                page_size_bytes: 4096,
+            };
+            // What a block of units takes to read, and what it takes to program them one by one.
+            let sums = |units: Units, page_size_bytes: u32| {
+                let geometry = Geometry::new(units.mapped(Shape { page_size_bytes, ..shape })).expect("a shape");
+                let prices = Prices::new(&geometry, units, &latencies, Abilities::NONE, false);
+                let courses = |op| (0..geometry.pages_per_block()).map(move |unit| (op, unit));
+                [FlashOp::Read, FlashOp::Program].map(|op| {
+                    courses(op).map(|(op, unit)| prices.course_of(op, prices.of_page(unit)).alone_ns).sum::<u64>()
+                })
+            };
+            let pages = sums(Units::PAGES, 4096);
+            assert_eq!(
+                sums(Units::of_pages(1 << power, Programming::Shadow), 4096),
+                pages,
+                "{cell:?}, 2^{power} pages"
+            );
+            let parts = sums(Units::of_a_page(1 << power, Programming::Shadow), 1 << 17);
+            assert_eq!(parts, pages.map(|ns| ns << power), "{cell:?}, 2^{power} units a page");
+        }
     }
 }

@@ -93,6 +93,21 @@ impl EventTiming {
         PricedTask::new(task, self.prices.of_page(task.page))
     }
 
+    /// Issues an operation on flash.
+    #[inline]
+    pub(super) fn perform_on_flash(&mut self, task: Task, after: Moment) -> Moment {
+        let (Task { op, pbn, .. }, priced) = (task, self.priced(&task));
+        let earliest = after.earliest.0.max(self.now) + self.prices.course_of(op, priced.price).alone_ns;
+        let erase = if op == FlashOp::Program { self.erasing[pbn.get() as usize] } else { NONE };
+        if self.rules.has_tails
+            && op != FlashOp::Erase
+            && let Some((number, generation)) = self.tasks.issue_behind(&priced, after, erase)
+        {
+            return Moment::end_of(number, generation, Nanos(earliest));
+        }
+        self.perform_alone(&task, after, earliest, erase)
+    }
+
     /// Issues an operation that stands in no tail.
     fn perform_alone(&mut self, task: &Task, after: Moment, earliest: u64, erase: u32) -> Moment {
         if self.is_stopped {
@@ -152,16 +167,11 @@ impl EventTiming {
 impl Timing for EventTiming {
     #[inline]
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        let (Task { op, pbn, .. }, priced) = (task, self.priced(&task));
-        let earliest = after.earliest.0.max(self.now) + self.prices.course_of(op, priced.price).alone_ns;
-        let erase = if op == FlashOp::Program { self.erasing[pbn.get() as usize] } else { NONE };
-        if self.rules.has_tails
-            && op != FlashOp::Erase
-            && let Some((number, generation)) = self.tasks.issue_behind(&priced, after, erase)
-        {
-            return Moment::end_of(number, generation, Nanos(earliest));
+        if self.program_units.is_some() {
+            self.perform_in_units(task, after)
+        } else {
+            self.perform_on_flash(task, after)
         }
-        self.perform_alone(&task, after, earliest, erase)
     }
 
     #[inline]
@@ -246,11 +256,11 @@ impl Timing for EventTiming {
         let die_ns = self.backlog_ns(index, until);
         let bus = self.dies[index].bus;
         let (booked, busy_until) = self.buses[bus as usize].to_move(self.now, self.rounds);
-        let queued: u32 = self.dies_of(bus).map(|die| self.dies[die].queued_pages).sum();
+        let queued: u32 = self.dies_of(bus).map(|die| self.dies[die].queued_units).sum();
         let ready = self.ready_now.iter().map(|&number| self.tasks.get(number));
-        let ready =
-            ready.filter(|entry| self.dies[entry.task.die as usize].bus == bus && self.prices.course(entry).moves_page);
-        let to_move = booked + u64::from(queued) + ready.count() as u64;
+        let ready = ready.filter(|entry| self.dies[entry.task.die as usize].bus == bus);
+        let ready: u64 = ready.map(|entry| u64::from(self.prices.course(entry).moves)).sum();
+        let to_move = booked + u64::from(queued) + ready;
         let bus_ns = (busy_until.max(self.now) + to_move * transfer_ns).saturating_sub(until);
         Nanos(match task.op {
             FlashOp::Read => (die_ns + asks_after_ns).max(bus_ns) + transfer_ns,
@@ -307,6 +317,9 @@ impl Timing for EventTiming {
         self.tasks.clear();
         self.calendar.clear();
         self.erasing.fill(NONE);
+        if let Some(units) = &mut self.program_units {
+            units.restart();
+        }
         for list in [&mut self.ready_now, &mut self.free_dies, &mut self.asked_now] {
             list.clear();
         }

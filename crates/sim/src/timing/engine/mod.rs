@@ -32,13 +32,16 @@ use crate::timing::front_end::{FrontEnd, Stations};
 use crate::timing::latencies::Latencies;
 use crate::timing::priced_task::{COPY_BACK, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};
+use crate::timing::program_units::ProgramUnits;
 use crate::timing::tails::{MOST_DIES, NONE};
 use crate::timing::tasks::{Fifo, Kind, Tasks};
+use crate::timing::units::Units;
 
 mod issuing;
 mod overlapping;
 mod passing;
 mod serving;
+mod units;
 
 /// Which resources there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,8 +89,8 @@ struct Die {
     phase: Phase,
     /// Its channel's bus.
     bus: u32,
-    /// Of what waits, those that move a page, and the sum of the times that all take alone.
-    queued_pages: u32,
+    /// Of what waits, the units that it moves, and the sum of the times that all take alone.
+    queued_units: u32,
     queued_ns: u64,
     /// When the last operation taken up would end alone.
     alone_until: u64,
@@ -139,7 +142,7 @@ impl Die {
             queue: Fifo::EMPTY,
             phase: Phase::Idle,
             bus,
-            queued_pages: 0,
+            queued_units: 0,
             queued_ns: 0,
             alone_until: 0,
             held_since: NEVER,
@@ -214,6 +217,8 @@ pub struct EventTiming {
     now: u64,
     /// What operations take.
     prices: Prices,
+    /// What waits until as much is there as is programmed at once, where that is several pages.
+    program_units: Option<ProgramUnits>,
     abilities: Abilities,
     rules: Rules,
     /// By class: whether operations go through second registers.
@@ -276,19 +281,33 @@ pub(crate) struct Ended {
 impl EventTiming {
     /// An idle device at time zero. Abilities are of parallel dies alone.
     pub fn new(geometry: &Geometry, latencies: Latencies, model: Model, abilities: Abilities) -> Self {
+        Self::of_units(geometry, Units::PAGES, latencies, model, abilities)
+    }
+
+    /// The same where the pages of the geometry are units of the flash. Program units of several of
+    /// them ask for chips that are programmed in strict order, and for no copy-back.
+    pub fn of_units(
+        geometry: &Geometry,
+        units: Units,
+        latencies: Latencies,
+        model: Model,
+        abilities: Abilities,
+    ) -> Self {
         let shape = geometry.shape();
-        let (channels, dies_per_channel, latencies, die_mask) = match model {
-            Model::Parallel => (shape.channels, shape.dies_per_channel, latencies, u32::MAX),
-            Model::Serial => (1, 1, latencies.with_transfers_inside(), 0),
+        let (channels, dies_per_channel, die_mask) = match model {
+            Model::Parallel => (shape.channels, shape.dies_per_channel, u32::MAX),
+            Model::Serial => (1, 1, 0),
         };
-        let (dies, transfer_ns) = (channels * dies_per_channel, latencies.transfer_ns);
+        let prices = Prices::new(geometry, units, &latencies, abilities, die_mask == 0);
+        let (dies, transfer_ns) = (channels * dies_per_channel, prices.transfer_ns);
         let moves_page = transfer_ns > 0;
         let overlaps = [abilities.cache_read && moves_page, abilities.cache_program && moves_page, false, false];
         // Behind one that is in a second register, a page waits for up to two of each plane.
         let pages = dies_per_channel * shape.planes_per_die * (1 + u32::from(overlaps[READ]));
         Self {
             now: 0,
-            prices: Prices::new(geometry, latencies, abilities),
+            prices,
+            program_units: ProgramUnits::new(units.programmed_at_once(latencies.cell), geometry.blocks()),
             abilities,
             rules: Rules::of(die_mask, dies, abilities, overlaps),
             overlaps,
@@ -399,7 +418,7 @@ impl EventTiming {
     /// has no channels.
     pub fn channel_busy_ns(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         let begun = |bus: &Bus| bus.transfers - bus.to_move(self.now, self.rounds).0;
-        self.buses.iter().map(move |bus| begun(bus) * self.prices.transfer_ns)
+        self.buses.iter().map(move |bus| self.prices.transfer_ns * begun(bus))
     }
 
     /// Time for which the link to the host moved data, the way that was busier, in nanoseconds;

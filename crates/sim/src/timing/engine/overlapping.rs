@@ -6,7 +6,7 @@
 
 use ftl::FlashOp;
 
-use super::{EventTiming, OF_OPERATION, PROGRAM, Phase, READ, event};
+use super::{Course, EventTiming, OF_OPERATION, PROGRAM, Phase, READ, event};
 use crate::timing::bus::{Transfer, Turn};
 use crate::timing::tails::NONE;
 use crate::timing::tasks::{Fifo, Kind};
@@ -36,7 +36,7 @@ impl EventTiming {
     pub(super) fn begin_overlapping(&mut self, index: usize, number: u32, is_first: bool) {
         let Self { now, dies, more, tasks, prices, .. } = self;
         let (entry, die, more) = (tasks.get(number), &mut dies[index], &mut more[index]);
-        let (alone_ns, sense_ns) = (prices.course(entry).alone_ns, prices.sense_ns(entry));
+        let (Course { alone_ns, moves: units, .. }, sense_ns) = (*prices.course(entry), prices.sense_ns(entry));
         let (class, cause, issue) = (entry.class(), entry.task.cause, entry.issue);
         die.alone_until = die.alone_until.max(*now + alone_ns);
         die.held_since = die.held_since.min(*now);
@@ -44,7 +44,7 @@ impl EventTiming {
         let is_alone = more.active == 1;
         if class == READ {
             // It counts among the pages that wait for the bus until it is booked there.
-            die.queued_pages += 1;
+            die.queued_units += units;
             more.behind.push(tasks, number);
         } else if die.phase == Phase::Programming {
             more.behind.push(tasks, number);
@@ -60,7 +60,8 @@ impl EventTiming {
         if class == PROGRAM {
             let turn = Turn { asks: self.now, round: self.rounds, issue };
             self.tasks.details_mut(number).has_come = false;
-            self.book_overlapping(Transfer { turn, starts: 0, then_ns: 0, entry: number, die: index as u32, cause });
+            let die = index as u32;
+            self.book_overlapping(Transfer { turn, units, starts: 0, then_ns: 0, entry: number, die, cause });
         } else if is_first {
             self.dies[index].phase = Phase::Sensing;
             self.set_end(index, READ, self.now + sense_ns);
@@ -74,7 +75,7 @@ impl EventTiming {
     /// Books a page, and sets its operation's event for when it has moved.
     fn book_overlapping(&mut self, transfer: Transfer) {
         let number = transfer.entry;
-        let ends = self.book(transfer) + self.prices.transfer_ns;
+        let ends = self.book(transfer) + self.prices.moves_ns(transfer.units);
         self.set_operation_end(number, ends);
     }
 
@@ -101,8 +102,10 @@ impl EventTiming {
             let entry = self.tasks.get(number);
             let (cause, turn) = (entry.task.cause, Turn { asks: self.now, round: self.rounds, issue: entry.issue });
             self.more[index].ahead += 1;
-            self.dies[index].queued_pages -= 1;
-            self.book_overlapping(Transfer { turn, starts: 0, then_ns: 0, entry: number, die: index as u32, cause });
+            let units = self.prices.course(entry).moves;
+            self.dies[index].queued_units -= units;
+            let die = index as u32;
+            self.book_overlapping(Transfer { turn, units, starts: 0, then_ns: 0, entry: number, die, cause });
         }
         self.dies[index].phase = Phase::Emptying;
         self.free_dies.push(index as u32);

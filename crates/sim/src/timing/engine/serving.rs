@@ -90,7 +90,7 @@ impl EventTiming {
             breakdown.waits_for_die(account, index, self.now, !is_idle && die.queue.is_empty());
         }
         die.queued_ns += course.alone_ns;
-        die.queued_pages += u32::from(course.moves_page);
+        die.queued_units += course.moves;
         if self.die_mask != 0 {
             die.queue.push(&mut self.tasks, number);
         }
@@ -132,7 +132,7 @@ impl EventTiming {
         }
         let course = prices.course(entry);
         die.queued_ns += course.alone_ns;
-        die.queued_pages += u32::from(course.moves_page);
+        die.queued_units += course.moves;
         if *die_mask != 0 {
             queue_of(&mut die.queue, &mut more[index], standing).push(tasks, number);
         }
@@ -201,7 +201,7 @@ impl EventTiming {
         let entry = tasks.get(number);
         let course = prices.course(entry);
         die.queued_ns -= course.alone_ns;
-        die.queued_pages -= u32::from(course.moves_page);
+        die.queued_units -= course.moves;
         if MODE == TOLD
             && entry.account != NONE
             && let Some(breakdown) = breakdown
@@ -274,7 +274,7 @@ impl EventTiming {
         let (entry, die) = (tasks.get(number), &mut dies[index]);
         let course = prices.course(entry);
         die.queued_ns -= course.alone_ns;
-        die.queued_pages -= u32::from(course.moves_page);
+        die.queued_units -= course.moves;
         if let Some(breakdown) = breakdown
             && entry.account != NONE
         {
@@ -313,7 +313,7 @@ impl EventTiming {
         let entry = tasks.get_mut(number);
         entry.start = now;
         let (class, issue, cause) = (entry.class(), entry.issue, entry.task.cause);
-        let &Course { alone_ns, moves_page, asks_after_ns, then_ns } = prices.course(entry);
+        let &Course { alone_ns, moves, asks_after_ns, then_ns } = prices.course(entry);
         let die = &mut dies[index];
         (die.current, die.phase) = (number, Phase::Working);
         (die.alone_until, die.held_since) = (now + alone_ns, now);
@@ -321,19 +321,19 @@ impl EventTiming {
             if let Some(breakdown) = breakdown {
                 breakdown.die_held(index, cause, now);
             }
-            if entry.account != NONE && class == PROGRAM && moves_page {
+            if entry.account != NONE && class == PROGRAM && moves > 0 {
                 asked_now.push(number);
             }
         }
         let mut ends = now + alone_ns;
-        if moves_page {
+        if moves > 0 {
             let asks = now + asks_after_ns;
             let round = if asks_after_ns > 0 { 0 } else { self.rounds + u32::from(class == READ) };
             let turn = Turn { asks, round, issue };
-            let transfer = Transfer { turn, starts: 0, then_ns, entry: number, die: index as u32, cause };
+            let transfer = Transfer { turn, units: moves, starts: 0, then_ns, entry: number, die: index as u32, cause };
             let starts = buses[die.bus as usize].book_last(transfer, now);
             let starts = starts.unwrap_or_else(|| self.book(transfer));
-            ends = starts + self.prices.transfer_ns + then_ns;
+            ends = starts + self.prices.moves_ns(moves) + then_ns;
         } else if class == COPY_BACK {
             die.phase = Phase::Leading;
             self.more[index].left_ns = prices.program_ns(entry);
@@ -353,7 +353,7 @@ impl EventTiming {
         if self.overlaps[class] {
             return self.begin_overlapping(index, number, is_first);
         }
-        let Course { alone_ns, moves_page, asks_after_ns, mut then_ns } = *self.prices.course(entry);
+        let Course { alone_ns, moves, asks_after_ns, mut then_ns } = *self.prices.course(entry);
         let die = &mut self.dies[index];
         die.alone_until = die.alone_until.max(now + alone_ns);
         die.held_since = die.held_since.min(now);
@@ -367,7 +367,7 @@ impl EventTiming {
             self.tell_begin(index, number, is_first);
         }
         let mut ends = now + alone_ns;
-        if moves_page {
+        if moves > 0 {
             if class == PROGRAM && self.abilities.suspend.covers(FlashOp::Program) {
                 let program_ns = self.prices.program_ns(self.tasks.get(number));
                 if is_first {
@@ -380,8 +380,8 @@ impl EventTiming {
             let asks = now + asks_after_ns;
             let round = if asks > now { 0 } else { self.rounds + u32::from(class == READ) };
             let turn = Turn { asks, round, issue };
-            let transfer = Transfer { turn, starts: 0, then_ns, entry: number, die: index as u32, cause };
-            ends = self.book(transfer) + self.prices.transfer_ns + then_ns;
+            let transfer = Transfer { turn, units: moves, starts: 0, then_ns, entry: number, die: index as u32, cause };
+            ends = self.book(transfer) + self.prices.moves_ns(moves) + then_ns;
         } else if class == COPY_BACK {
             let entry = self.tasks.get(number);
             self.dies[index].phase = Phase::Leading;
@@ -405,7 +405,7 @@ impl EventTiming {
         let Self { dies, buses, tasks, prices, now, .. } = self;
         let bus = &mut buses[dies[transfer.die as usize].bus as usize];
         bus.book(transfer, *now, |late| {
-            let ends = late.starts + prices.transfer_ns + late.then_ns;
+            let ends = late.starts + prices.moves_ns(late.units) + late.then_ns;
             let die = &mut dies[late.die as usize];
             if die.current == late.entry {
                 die.ends = ends;
@@ -462,7 +462,7 @@ impl EventTiming {
             breakdown.die_held(index, entry.task.cause, self.now);
         }
         let (class, is_seen) = (entry.class(), entry.account != NONE || self.probe.is_some());
-        if is_seen && class == PROGRAM && self.prices.course(entry).moves_page {
+        if is_seen && class == PROGRAM && self.prices.course(entry).moves > 0 {
             self.asked_now.push(number);
         }
         if self.probe.is_some() {

@@ -7,7 +7,7 @@ use ftl::{Stack, Tally};
 use random::SeededRng;
 
 use super::host::{Asked, Host, Keeper, Pace};
-use super::rules::{Cells, Rules};
+use super::rules::{Cells, Rules, Units};
 
 /// Random choices.
 struct Draw(SeededRng);
@@ -218,6 +218,7 @@ impl Case {
                 case.add_host_side(Draw::new(!seed));
                 case.add_second_registers(Draw::new(seed ^ 1 << 63));
                 case.add_cells(Draw::new(seed ^ 1 << 62));
+                case.add_units(Draw::new(seed ^ 1 << 61));
                 return case;
             }
         }
@@ -278,6 +279,40 @@ impl Case {
         self.rules.cells = Some(Cells { bits, more_to_read_ns, more_to_program_ns });
     }
 
+    /// Gives half of the devices units that are no pages of the flash, or word lines that are
+    /// programmed at once, if the scheme accepts them. Drawn apart from all else, which stays what
+    /// it is, but for the size of blocks.
+    fn add_units(&mut self, mut draw: Draw) {
+        if draw.percent(50) {
+            return;
+        }
+        let bits = self.rules.cells.map_or(1, |cells| cells.bits as u32);
+        let one_shot = bits > 1 && draw.percent(50);
+        let (in_a_page, pages) = match (draw.percent(30), one_shot) {
+            (false, false) => (draw.one_of(&[2, 4]), 1),
+            (false, true) => (draw.one_of(&[1, 2, 4]), 1),
+            (true, false) => (1, draw.one_of(&[2, 4])),
+            (true, true) => (1, draw.one_of(&[bits, 2 * bits, if bits == 4 { 2 } else { 1 }])),
+        };
+        let mut rules = Rules { units: Some(Units { in_a_page, pages, one_shot }), ..self.rules };
+        if one_shot && let Some(cells) = &mut rules.cells {
+            cells.more_to_program_ns = [0; 4];
+        }
+        let at_once = rules.at_once();
+        rules.copy_back = rules.copy_back && at_once == 1;
+        let shape = self.geometry.shape();
+        let pages_per_block = shape.pages_per_block.next_multiple_of(at_once);
+        let shape = Shape { pages_per_block, page_size_bytes: 512 * pages, ..shape };
+        let geometry = Geometry::new(shape).expect("a shape");
+        let logical_pages =
+            u64::from(self.logical_pages) * u64::from(geometry.pages()) / u64::from(self.geometry.pages());
+        let before = (self.geometry, self.logical_pages, self.rules);
+        (self.geometry, self.logical_pages, self.rules) = (geometry, logical_pages as u32, rules);
+        if self.host(Keeper::referee(&geometry, rules)).is_none() {
+            (self.geometry, self.logical_pages, self.rules) = before;
+        }
+    }
+
     /// Whether requests pass a link to the host, or a controller, that takes its time.
     pub(crate) fn has_host_side(&self) -> bool {
         let Rules { link_bytes_per_s, link_latency_ns, controller_ns, .. } = self.rules;
@@ -292,7 +327,7 @@ impl Case {
     }
 
     fn host(&self, keeper: Keeper) -> Option<Host> {
-        Host::new(&self.stack, self.geometry, self.logical_pages, keeper)
+        Host::new(&self.stack, (self.geometry, self.rules.program_order()), self.logical_pages, keeper)
     }
 
     /// Writes that fill the device, and overwrite it.

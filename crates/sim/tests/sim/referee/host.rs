@@ -2,13 +2,13 @@
 //! by the rules of `docs/timing.md`. It serves a real scheme on any timing that can be asked to go
 //! to where the next thing ends.
 
-use flash::{CellType, Chip, Flash, Full, Geometry, Lpn};
+use flash::{CellType, Chip, ChipOptions, Flash, Full, Geometry, Lpn, ProgramOrder};
 use ftl::{
     Cause, Drive, FlashOp, FlashPort, FtlError, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timed, Timing,
     registry,
 };
 
-use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, PageTimes, Suspend};
+use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, PageTimes, Programming, Suspend, Units};
 
 use super::queues::Queues;
 use super::rules::Rules;
@@ -83,7 +83,8 @@ impl Keeper {
                 PageTimes::by_type(&times).expect("a time for each bit")
             };
             let read_ns = times(read_ns, cells.more_to_read_ns);
-            let program_ns = times(program_ns, cells.more_to_program_ns);
+            let one_shot = rules.units.is_some_and(|units| units.one_shot);
+            let program_ns = if one_shot { plain.program_ns } else { times(program_ns, cells.more_to_program_ns) };
             Latencies { cell: CellType::ALL[cells.bits - 1], read_ns, program_ns, ..plain }
         });
         let model = if rules.serial { Model::Serial } else { Model::Parallel };
@@ -113,7 +114,15 @@ impl Keeper {
             cores: rules.controller_cores,
             core_ns: rules.controller_ns,
         };
-        Self::Simulation(Box::new(EventTiming::new(geometry, latencies, model, abilities).behind(front_end)))
+        let units = rules.units.map_or(Units::PAGES, |units| {
+            let programming = if units.one_shot { Programming::OneShot } else { Programming::Shadow };
+            match units.in_a_page {
+                1 => Units::of_pages(units.pages, programming),
+                several => Units::of_a_page(several, programming),
+            }
+        });
+        let timing = EventTiming::of_units(geometry, units, latencies, model, abilities);
+        Self::Simulation(Box::new(timing.behind(front_end)))
     }
 }
 
@@ -275,8 +284,13 @@ pub(crate) struct Host {
 
 impl Host {
     /// None if the scheme refuses the device.
-    pub(crate) fn new(stack: &Stack, geometry: Geometry, logical_pages: u32, keeper: Keeper) -> Option<Self> {
-        let chip = Chip::new(geometry, &flash::ChipOptions::default());
+    pub(crate) fn new(
+        stack: &Stack,
+        (geometry, program_order): (Geometry, ProgramOrder),
+        logical_pages: u32,
+        keeper: Keeper,
+    ) -> Option<Self> {
+        let chip = Chip::new(geometry, &ChipOptions { program_order, ..ChipOptions::default() });
         let layout = Layout::of(&chip, logical_pages, 1);
         let drive = registry::create(stack, &layout).ok()?;
         let flash = FlashPort::new(Timed { chip, timing: Observed::new(keeper) });

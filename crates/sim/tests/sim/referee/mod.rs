@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use cases::{Case, Load};
 use ftl::{Cause, FlashOp, Tally};
 use host::{Answered, Keeper};
-use rules::Rules;
+use rules::{Rules, Units};
 
 /// Runs that are judged unless more are asked for.
 const RUNS: u64 = 60;
@@ -155,6 +155,42 @@ fn a_missing_second_register_is_noticed() {
         };
         let count = cases.iter().filter(without).take(10).count();
         assert_eq!(count, 10, "too few runs notice that second registers for {name} are missing");
+    }
+}
+
+#[test]
+fn what_is_programmed_at_once_is_noticed() {
+    let changes: [fn(&mut Units); 2] = [
+        // Its units take the die and the bus, each by itself, and no capacitor keeps any.
+        |units| (units.in_a_page, units.pages) = (1, 1),
+        |units| units.one_shot = !units.one_shot,
+    ];
+    let cases = default_cases();
+    for (number, change) in changes.into_iter().enumerate() {
+        let notices = |case: &&Case| {
+            let mut rules = case.rules;
+            let Some(units) = &mut rules.units else { return false };
+            change(units);
+            rules.at_once() <= case.rules.at_once() && difference_under(case, rules).is_some()
+        };
+        assert!(cases.iter().filter(notices).take(2).count() == 2, "too few runs notice change {number}");
+    }
+}
+
+#[test]
+fn the_drawn_runs_have_units_of_every_kind() {
+    let cases = default_cases();
+    let kinds: [(&str, fn(&Units) -> bool); 5] = [
+        ("units of a page", |units| units.in_a_page > 1 && !units.one_shot),
+        ("units of a word line", |units| units.in_a_page > 1 && units.one_shot),
+        ("pages of a word line", |units| units.in_a_page == 1 && units.pages == 1),
+        ("units of pages", |units| units.pages > 1 && !units.one_shot),
+        ("units of word lines", |units| units.pages > 1 && units.one_shot),
+    ];
+    for (name, is_such) in kinds {
+        let count = cases.iter().filter(|case| case.rules.units.as_ref().is_some_and(is_such)).count();
+        println!("{count} of {} runs have {name}", cases.len());
+        assert!(count > 0, "no run has {name}");
     }
 }
 

@@ -102,6 +102,8 @@ struct Work {
 /// The referee's time.
 pub(crate) struct Queues {
     rules: Rules,
+    /// The same, before a serial device was flattened.
+    asked: Rules,
     geometry: Geometry,
     now: u64,
     /// Rounds so far.
@@ -127,6 +129,8 @@ pub(crate) struct Queues {
     work_of: HashMap<u32, usize>,
     /// Chains that are still being issued.
     open: Vec<u32>,
+    /// Units of each block that wait for others, and when the data of each come.
+    buffered: HashMap<u32, Vec<(u32, Moment)>>,
 }
 
 impl Queues {
@@ -134,6 +138,7 @@ impl Queues {
         let (dies, channels) = if rules.serial { (1, 1) } else { (geometry.dies(), geometry.channels()) };
         Self {
             rules: rules.flattened(),
+            asked: rules,
             geometry: *geometry,
             now: 0,
             round: 0,
@@ -151,6 +156,7 @@ impl Queues {
             works: Vec::new(),
             work_of: HashMap::new(),
             open: Vec::new(),
+            buffered: HashMap::new(),
         }
     }
 
@@ -200,6 +206,30 @@ impl Queues {
 
     fn moment(&self, node: Node, earliest: u64) -> Moment {
         Moment::end_of(node as u32, self.resets, Nanos(earliest))
+    }
+
+    /// Whether an operation is over without the flash: it puts a unit into the buffer, or reads one
+    /// there.
+    fn is_done_in_buffer(&mut self, task: &Task, after: Moment) -> bool {
+        let buffered = self.buffered.entry(task.pbn.get()).or_default();
+        match task.op {
+            FlashOp::Read => buffered.iter().any(|&(unit, _)| unit == task.page),
+            FlashOp::Program if (task.page + 1).is_multiple_of(self.rules.at_once()) => false,
+            FlashOp::Program => {
+                buffered.push((task.page, after));
+                true
+            }
+            FlashOp::Erase => {
+                buffered.clear();
+                false
+            }
+        }
+    }
+
+    /// When the data come that a program takes out of the buffer.
+    fn data_of(&mut self, task: &Task) -> Vec<Moment> {
+        let buffered = self.buffered.get_mut(&task.pbn.get()).filter(|_| task.op == FlashOp::Program);
+        buffered.map(std::mem::take).unwrap_or_default().into_iter().map(|(_, comes)| comes).collect()
     }
 
     /// The erase that a program of a block waits for.
@@ -374,7 +404,7 @@ impl Queues {
         }
         let Some(&first) = self.buses[bus].waiting.iter().min() else { return };
         self.buses[bus].waiting.retain(|&other| other != first);
-        let until = self.now + self.rules.transfer_ns;
+        let until = self.now + self.rules.moves_ns(self.operation(first.2).kind);
         self.buses[bus].moving = Some((first.2, until));
         self.at(until, Event::Moved { bus });
     }
@@ -388,13 +418,18 @@ impl Work {
 
 impl Timing for Queues {
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
+        if self.is_done_in_buffer(&task, after) {
+            return after;
+        }
         self.issued += 1;
         let (die, channel) = self.rules.place(&self.geometry, &task);
         if let Some(read) = self.copied_read(&task, after) {
             return self.copy_back(read, &task, after);
         }
         let kind = Kind::of(task.op);
-        let mut follows: Vec<_> = [after].into_iter().chain(self.erase_of(&task)).collect();
+        let data = self.data_of(&task);
+        let begins = data.iter().chain([&after]).map(|moment| moment.earliest.0).max().unwrap_or(0);
+        let mut follows: Vec<_> = data.into_iter().chain([after]).chain(self.erase_of(&task)).collect();
         let leave = self.leave_for(&task, channel);
         follows.extend(leave);
         let operation = Operation {
@@ -412,7 +447,7 @@ impl Timing for Queues {
             ends: None,
         };
         let node = self.add(What::Operation(operation), &follows);
-        let end = self.moment(node, after.earliest.0.max(self.now) + self.operation(node).alone(&self.rules));
+        let end = self.moment(node, begins.max(self.now) + self.operation(node).alone(&self.rules));
         if kind == Kind::Erase {
             self.erases.insert(task.pbn.get(), end);
         }
@@ -494,6 +529,8 @@ impl Timing for Queues {
 
     fn reset(&mut self) {
         let resets = self.resets + 1;
-        *self = Self { resets, ..Self::new(&self.geometry, self.rules) };
+        let mut buffered = std::mem::take(&mut self.buffered);
+        buffered.values_mut().flatten().for_each(|(_, comes)| *comes = Moment::ZERO);
+        *self = Self { resets, buffered, ..Self::new(&self.geometry, self.asked) };
     }
 }

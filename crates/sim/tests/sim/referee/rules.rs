@@ -1,6 +1,8 @@
 //! What a device takes and can do, as the referee knows it.
 
-use flash::{Geometry, Pbn};
+use std::ops::Range;
+
+use flash::{Geometry, Pbn, ProgramOrder};
 use ftl::{Cause, FlashOp, Task, Work};
 
 /// Times in nanoseconds, and what a device can do beyond the plain model.
@@ -31,6 +33,21 @@ pub(crate) struct Rules {
     pub(crate) controller_ns: u64,
     /// Cells of several bits; without them all pages are alike.
     pub(crate) cells: Option<Cells>,
+    /// What is mapped and programmed; without it, pages of the flash.
+    pub(crate) units: Option<Units>,
+    /// On a serial device, what moving a unit takes: its operations contain it.
+    moved_inside_ns: u64,
+}
+
+/// What is mapped, in pages of the flash, and what is programmed at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Units {
+    /// Units of a page: 1 where a unit has pages.
+    pub(crate) in_a_page: u32,
+    /// Pages of a unit: 1 where a page has units.
+    pub(crate) pages: u32,
+    /// Whether all pages of a word line are programmed at once.
+    pub(crate) one_shot: bool,
 }
 
 /// Cells of several bits, and what their pages take more, by the bit that they have.
@@ -69,11 +86,6 @@ impl Kind {
             FlashOp::Erase => Self::Erase,
         }
     }
-
-    /// Whether a page moves over the bus.
-    pub(crate) fn moves_page(self) -> bool {
-        matches!(self, Self::Read | Self::Program)
-    }
 }
 
 impl Rules {
@@ -83,18 +95,70 @@ impl Rules {
         if !self.serial {
             return self;
         }
-        let (read_ns, program_ns) = (self.read_ns + self.transfer_ns, self.transfer_ns + self.program_ns);
-        Self { read_ns, program_ns, transfer_ns: 0, ..self }
+        Self { moved_inside_ns: self.unit_moves_ns(), transfer_ns: 0, ..self }
     }
 
-    /// How long a page is sensed, by its offset in the block.
-    pub(crate) fn sense(&self, page: u32) -> u64 {
-        self.read_ns + self.cells.map_or(0, |cells| cells.more_to_read_ns[cells.bit(page)])
+    /// How long a unit is sensed, by its offset in the block: its pages one after the other.
+    pub(crate) fn sense(&self, unit: u32) -> u64 {
+        let page = |page| self.read_ns + self.cells.map_or(0, |cells| cells.more_to_read_ns[self.bit(cells, page)]);
+        self.pages_of(unit).map(page).sum::<u64>() + self.moved_inside_ns
     }
 
-    /// How long a page is programmed.
-    pub(crate) fn program(&self, page: u32) -> u64 {
-        self.program_ns + self.cells.map_or(0, |cells| cells.more_to_program_ns[cells.bit(page)])
+    /// How long the program takes that a unit carries.
+    pub(crate) fn program(&self, unit: u32) -> u64 {
+        let page =
+            |page: u32| self.program_ns + self.cells.map_or(0, |cells| cells.more_to_program_ns[self.bit(cells, page)]);
+        let moved_inside_ns = self.moved_inside_ns * u64::from(self.at_once());
+        let pages = self.pages_of(unit);
+        let programs = match (self.units, self.cells) {
+            // A word line after the other, or a part of one, which takes as long as all of it.
+            (Some(Units { one_shot: true, pages, .. }), Some(cells)) => {
+                self.program_ns * u64::from(pages.div_ceil(cells.bits as u32))
+            }
+            _ => pages.map(page).sum(),
+        };
+        programs + moved_inside_ns
+    }
+
+    /// The pages of the flash that a unit has, or the one that it is a part of.
+    fn pages_of(&self, unit: u32) -> Range<u32> {
+        match self.units {
+            Some(Units { pages, in_a_page: 1, .. }) => unit * pages..(unit + 1) * pages,
+            Some(Units { in_a_page, .. }) => unit / in_a_page..unit / in_a_page + 1,
+            None => unit..unit + 1,
+        }
+    }
+
+    /// Which bit a page of the flash has.
+    fn bit(&self, cells: Cells, page: u32) -> usize {
+        if self.units.is_some_and(|units| units.one_shot) { page as usize % cells.bits } else { cells.bit(page) }
+    }
+
+    /// How many units are programmed at once.
+    pub(crate) fn at_once(&self) -> u32 {
+        let Some(Units { in_a_page, pages, one_shot }) = self.units else { return 1 };
+        let pages_at_once = self.cells.filter(|_| one_shot).map_or(1, |cells| cells.bits as u32);
+        (pages_at_once * in_a_page / pages).max(1)
+    }
+
+    /// The order in which the chip takes pages.
+    pub(crate) fn program_order(&self) -> ProgramOrder {
+        if self.at_once() > 1 { ProgramOrder::Strict } else { ProgramOrder::Ascending }
+    }
+
+    /// What moving a unit takes: a part of a page, rounded up, or several pages.
+    fn unit_moves_ns(&self) -> u64 {
+        let Units { in_a_page, pages, .. } = self.units.unwrap_or(Units { in_a_page: 1, pages: 1, one_shot: false });
+        self.transfer_ns.div_ceil(in_a_page.into()) * u64::from(pages)
+    }
+
+    /// What an operation moves over the bus takes there.
+    pub(crate) fn moves_ns(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Read => self.unit_moves_ns(),
+            Kind::Program => self.unit_moves_ns() * u64::from(self.at_once()),
+            Kind::Erase | Kind::Copy => 0,
+        }
     }
 
     /// The page of a block that takes longest.
@@ -110,8 +174,8 @@ impl Rules {
     /// What an operation on a page takes on an idle device; a copy goes to another page.
     pub(crate) fn alone(&self, kind: Kind, page: u32, to: u32) -> u64 {
         match kind {
-            Kind::Read => self.sense(page) + self.transfer_ns,
-            Kind::Program => self.transfer_ns + self.program(page),
+            Kind::Read => self.sense(page) + self.moves_ns(kind),
+            Kind::Program => self.moves_ns(kind) + self.program(page),
             Kind::Erase => self.erase_ns,
             Kind::Copy => self.sense(page) + self.program(to),
         }

@@ -12,7 +12,7 @@ use sim::{Control, RunResult, parse_toml, run_study_logged};
 
 use super::cases::Case;
 use super::host::{Answered, Asked, Host, Keeper, Pace};
-use super::rules::{Cells, Rules};
+use super::rules::{Cells, Rules, Units};
 
 /// All logical pages, and then the requests of a case.
 fn requests(case: &Case) -> (Vec<Asked>, Pace) {
@@ -59,15 +59,23 @@ fn cells(case: &Case) -> String {
         let times: Vec<_> = more[..bits].iter().map(|more| format!("\"{}ns\"", ns + more)).collect();
         times.join(", ")
     };
-    let (reads, programs) = (times(read_ns, more_to_read_ns), times(program_ns, more_to_program_ns));
+    let reads = times(read_ns, more_to_read_ns);
+    let is_one_shot = case.rules.units.is_some_and(|units| units.one_shot);
+    let programs = if is_one_shot {
+        format!("\"{program_ns}ns\"")
+    } else {
+        format!("[{}]", times(program_ns, more_to_program_ns))
+    };
     let cell = ["mlc", "tlc", "qlc"][bits - 2];
-    format!("cell = \"{cell}\"\nread_latency = [{reads}]\nprogram_latency = [{programs}]")
+    format!("cell = \"{cell}\"\nread_latency = [{reads}]\nprogram_latency = {programs}")
 }
 
 /// The table of the device.
 fn device(case: &Case) -> String {
     let shape = case.geometry.shape();
     let Rules { erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = case.rules;
+    let Units { in_a_page, pages, one_shot } =
+        case.rules.units.unwrap_or(Units { in_a_page: 1, pages: 1, one_shot: false });
     let mut text = format!(
         r#"
         [device]
@@ -89,8 +97,8 @@ fn device(case: &Case) -> String {
         shape.dies_per_channel,
         shape.planes_per_die,
         shape.blocks_per_plane,
-        shape.pages_per_block,
-        shape.page_size_bytes,
+        shape.pages_per_block / in_a_page * pages,
+        shape.page_size_bytes * in_a_page / pages,
         case.logical_pages * shape.page_size_bytes,
         cells(case),
         if case.rules.serial { "serial" } else { "parallel" },
@@ -100,6 +108,8 @@ fn device(case: &Case) -> String {
             writeln!(text, "{line}").expect("text");
         }
     };
+    key(case.rules.units.is_some(), format!("mapping_unit = {}", shape.page_size_bytes));
+    key(one_shot, "programming = \"one_shot\"".into());
     key(case.rules.copy_back, "copy_back = true".into());
     key(case.rules.multi_plane, "multi_plane = true".into());
     key(case.rules.cache_read, "cache_read = true".into());
@@ -198,7 +208,8 @@ pub(super) fn difference(case: &Case) -> Option<String> {
     std::fs::write(folder.path().join("trace.csv"), trace(case, &requests, &pace)).expect("written");
     let (simulated, run) = simulated(folder.path(), &study(case, &pace));
     let keeper = Keeper::referee(&case.geometry, case.rules);
-    let mut host = Host::new(&case.stack, case.geometry, case.logical_pages, keeper).expect("accepted");
+    let mut host = Host::new(&case.stack, (case.geometry, case.rules.program_order()), case.logical_pages, keeper)
+        .expect("accepted");
     let refereed = host.run(&requests, &pace);
     assert_eq!(simulated.len(), refereed.len(), "{case}");
     // What a scheme spends may lie beside flash operations that take longer; and a serial device

@@ -13,6 +13,7 @@ mod refusals;
 mod runs;
 mod shared_ram;
 mod traces;
+mod units;
 mod unwritten;
 mod waiting;
 mod watched;

@@ -83,6 +83,52 @@ fn devices() {
 }
 
 #[test]
+fn units_and_word_lines() {
+    for (device, parts) in [
+        (
+            "mapping_unit = \"3KiB\"",
+            &["device.mapping_unit = 3072", "divide device.page_size = 4096", "leave it out"] as &[_],
+        ),
+        ("mapping_unit = \"12KiB\"", &["device.mapping_unit = 12288", "2, 4, 8"]),
+        ("mapping_unit = \"1000B\"", &["device.mapping_unit = 1000", "multiple of 512"]),
+        ("mapping_unit = \"2MiB\"", &["device.mapping_unit = 2097152", "1 MiB"]),
+        ("mapping_unit = \"8GiB\"", &["device.mapping_unit = 8589934592", "1 MiB"]),
+        (
+            "mapping_unit = \"16KiB\"\npages_per_block = 66",
+            &["4 flash pages", "pages_per_block = 66 is no multiple", "set pages_per_block to 68"],
+        ),
+        ("mapping_unit = \"1KiB\"\ncopy_back = true", &["device.copy_back", "4 units are programmed at once"]),
+        ("mapping_unit = \"1KiB\"\nprogram_order = \"any\"", &["device.program_order", "4 units", "\"strict\""]),
+        ("programming = \"two_shot\"", &["device.programming", "two_shot", "one_shot"]),
+        ("programming = \"one_shot\"", &["one_shot", "SLC has one page", "device.cell"]),
+        ("programming = \"one_shot\"\ncell = \"tlc\"", &["TLC have 3 pages", "= 64 is no", "pages_per_block to 66"]),
+        (
+            "preset = \"femu-tlc\"\nprogramming = \"one_shot\"",
+            &["one_shot", "device.program_latency has 3", "the time that a word line takes"],
+        ),
+        (
+            "programming = \"one_shot\"\ncell = \"tlc\"\npages_per_block = 66\nmapping_unit = \"8KiB\"",
+            &["a unit takes 2 flash pages", "a word line of TLC has 3"],
+        ),
+        ("power_loss_protection = false", &["device.power_loss_protection", "a collection moved", "Leave it out"]),
+    ] {
+        refused(&text(device, WORKLOAD, FTL), parts);
+    }
+    let refused_ftl = |device: &str, ftl: &str, parts: &[&str]| {
+        refused(&text(device, WORKLOAD, &format!("[[ftl]]\nname = \"{ftl}\"")), parts);
+    };
+    for ftl in ["block", "fast", "waftl"] {
+        let why = &[ftl, "leaves gaps in blocks", "a page-mapped scheme", "several units are programmed at once"];
+        refused_ftl("mapping_unit = \"1KiB\"", ftl, why);
+    }
+    let trace = "[run]\nflash_trace = \"0ms..1ms\"\n[[ftl]]\nname = \"page\"";
+    refused(
+        &text("mapping_unit = \"1KiB\"", WORKLOAD, trace),
+        &["run.flash_trace", "mapping_unit and device.programming"],
+    );
+}
+
+#[test]
 fn cells_and_times_by_type_of_page() {
     for (device, parts) in [
         (

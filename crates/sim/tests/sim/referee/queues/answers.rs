@@ -6,20 +6,21 @@ use ftl::{FlashOp, Moment, Nanos, Task};
 
 use super::dies::Die;
 use super::{Operation, Queues};
-use crate::referee::rules::Rules;
+use crate::referee::rules::{Kind, Rules};
 
 impl Queues {
     /// How long an operation would take from a moment on.
     pub(super) fn estimate_from(&self, task: &Task, from: Moment) -> Nanos {
         let (die, channel) = self.rules.place(&self.geometry, task);
-        let Rules { erase_ns, transfer_ns, .. } = self.rules;
+        let Rules { erase_ns, .. } = self.rules;
         let [sense, program] = [self.rules.sense(task.page), self.rules.program(task.page)];
+        let moves = self.rules.moves_ns(Kind::of(task.op));
         let ahead = from.earliest.since(Nanos(self.now)).0;
         let needs = self.die_needs(die).saturating_sub(ahead);
         let bus = self.bus_needs(channel).saturating_sub(ahead);
         Nanos(match task.op {
-            FlashOp::Read => (needs + sense).max(bus) + transfer_ns,
-            FlashOp::Program => needs.max(bus) + transfer_ns + program,
+            FlashOp::Read => (needs + sense).max(bus) + moves,
+            FlashOp::Program => needs.max(bus) + moves + program,
             FlashOp::Erase => needs + erase_ns,
         })
     }
@@ -62,8 +63,10 @@ impl Queues {
     /// The time that a bus needs for all pages that still have to move.
     fn bus_needs(&self, bus: usize) -> u64 {
         let to_move = self.dies_of(bus).flat_map(|die| self.under_way(die));
-        let pages = to_move.filter(|operation| operation.kind.moves_page() && !operation.has_moved).count() as u64;
-        let moving = u64::from(self.buses[bus].moving.is_some());
-        (pages - moving) * self.rules.transfer_ns + self.still_moves(bus)
+        let is_moving = |operation: &Operation| {
+            self.buses[bus].moving.is_some_and(|(node, _)| self.operation(node).number == operation.number)
+        };
+        let to_begin = to_move.filter(|operation| !operation.has_moved && !is_moving(operation));
+        to_begin.map(|operation| self.rules.moves_ns(operation.kind)).sum::<u64>() + self.still_moves(bus)
     }
 }

@@ -1,0 +1,188 @@
+//! What a mapping maps, what a plane senses, and what it programs at once.
+//!
+//! A *unit* is what a translation layer maps and what a tag describes. Everything above the timing
+//! calls it a page: the geometry, the chip and the schemes know nothing else. A *flash page* is
+//! what a plane senses. A *program unit* is what it programs at once: one flash page under shadow
+//! programming, all pages of a word line with one-shot programming.
+//!
+//! ```text
+//! word line   |      lower page       |      centre page      |      upper page       |
+//! units       | 0   | 1   | 2   | 3   | 4   | 5   | 6   | 7   | 8   | 9   | 10  | 11  |
+//! shadow      |    program unit 0     |    program unit 1     |    program unit 2     |
+//! one-shot    |                             program unit 0                            |
+//! ```
+//!
+//! A unit may also be several flash pages of one die. Its price is then the sum of theirs.
+
+use std::ops::Range;
+
+use flash::{CellType, Shape};
+use serde::{Deserialize, Serialize};
+
+use crate::SimError;
+use crate::timing::latencies::Latencies;
+
+/// What a plane programs at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Programming {
+    /// A flash page: the pages of a word line one by one, each in the time of its type.
+    #[default]
+    Shadow,
+    /// All pages of a word line, in one time.
+    OneShot,
+}
+
+/// How many units a flash page has, or flash pages a unit, and what is programmed at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    per_page: u32,
+    pages: u32,
+    programming: Programming,
+}
+
+impl Units {
+    /// A unit is a flash page, which is programmed by itself.
+    pub const PAGES: Self = Self { per_page: 1, pages: 1, programming: Programming::Shadow };
+
+    /// So many units a flash page, above 0.
+    pub const fn of_a_page(per_page: u32, programming: Programming) -> Self {
+        Self { per_page, pages: 1, programming }
+    }
+
+    /// Units of so many flash pages, above 0. With one-shot programming a unit is a part of a word
+    /// line, or several word lines.
+    pub const fn of_pages(pages: u32, programming: Programming) -> Self {
+        Self { per_page: 1, pages, programming }
+    }
+
+    /// The units of a study, checked.
+    pub(crate) fn checked(
+        shape: Shape,
+        unit_bytes: u32,
+        programming: Programming,
+        latencies: &Latencies,
+    ) -> Result<Self, SimError> {
+        let units = Self::by_size(shape.page_size_bytes, unit_bytes, programming)?;
+        if programming == Programming::OneShot {
+            units.check_word_lines(shape, latencies)?;
+        }
+        if !shape.pages_per_block.is_multiple_of(units.pages) {
+            return Err(SimError::study(format!(
+                "device.mapping_unit = {unit_bytes}: a unit takes {pages} flash pages, and device.pages_per_block = {} is no multiple of that; \
+                 set pages_per_block to {}",
+                shape.pages_per_block,
+                shape.pages_per_block.next_multiple_of(units.pages),
+                pages = units.pages,
+            )));
+        }
+        Ok(units)
+    }
+
+    fn by_size(page_bytes: u32, unit_bytes: u32, programming: Programming) -> Result<Self, SimError> {
+        if unit_bytes == 0 || !unit_bytes.is_multiple_of(512) || unit_bytes > 1 << 20 {
+            return Err(SimError::study(format!(
+                "device.mapping_unit = {unit_bytes}: must be a multiple of 512 from 512 B to 1 MiB; \"4KiB\" and \"16KiB\" are usual"
+            )));
+        }
+        if page_bytes.is_multiple_of(unit_bytes) {
+            return Ok(Self::of_a_page(page_bytes / unit_bytes, programming));
+        }
+        let pages = unit_bytes / page_bytes.max(1);
+        if pages * page_bytes == unit_bytes && (pages.is_power_of_two() || programming == Programming::OneShot) {
+            return Ok(Self::of_pages(pages, programming));
+        }
+        Err(SimError::study(format!(
+            "device.mapping_unit = {unit_bytes}: must divide device.page_size = {page_bytes}, or be 2, 4, 8 and so on times as large; \
+             leave it out to map pages"
+        )))
+    }
+
+    fn check_word_lines(self, shape: Shape, latencies: &Latencies) -> Result<(), SimError> {
+        let (cell, bits) = (latencies.cell, latencies.cell.bits() as u32);
+        let refuse = |sentence: String| Err(SimError::study(format!("device.programming = \"one_shot\": {sentence}")));
+        if cell == CellType::Slc {
+            return refuse(
+                "a word line of SLC has one page, so this would be the same as shadow programming; set device.cell to what the cells are, \
+                 or leave programming out"
+                    .into(),
+            );
+        }
+        if latencies.program_ns.given().len() > 1 {
+            return refuse(format!(
+                "a word line is programmed in one time, and device.program_latency has {}; give the time that a word line takes",
+                latencies.program_ns.given().len()
+            ));
+        }
+        if !shape.pages_per_block.is_multiple_of(bits) {
+            return refuse(format!(
+                "the word lines of {} have {bits} pages, and device.pages_per_block = {} is no multiple of that; set pages_per_block to {}",
+                cell.name(),
+                shape.pages_per_block,
+                shape.pages_per_block.next_multiple_of(bits)
+            ));
+        }
+        if !bits.is_multiple_of(self.pages) && !self.pages.is_multiple_of(bits) {
+            return refuse(format!(
+                "a unit takes {} flash pages (device.mapping_unit), and a word line of {} has {bits}; one must divide the other",
+                self.pages,
+                cell.name()
+            ));
+        }
+        Ok(())
+    }
+
+    /// The shape that a mapping sees: its pages are the units.
+    pub fn mapped(self, shape: Shape) -> Shape {
+        let Self { per_page, pages, .. } = self;
+        Shape {
+            pages_per_block: shape.pages_per_block.saturating_mul(per_page) / pages,
+            page_size_bytes: shape.page_size_bytes / per_page * pages,
+            ..shape
+        }
+    }
+
+    /// Units that are programmed at once: 1 where none waits for others.
+    pub fn programmed_at_once(self, cell: CellType) -> u32 {
+        match self.programming {
+            Programming::Shadow => self.per_page,
+            Programming::OneShot => (self.per_page * cell.bits() as u32 / self.pages).max(1),
+        }
+    }
+
+    /// What moving a unit over the bus takes, rounded up to a nanosecond.
+    pub(super) fn transfer_ns(self, latencies: &Latencies) -> u64 {
+        latencies.transfer_ns.div_ceil(self.per_page.into()) * u64::from(self.pages)
+    }
+
+    /// The flash pages of a unit, by their offsets in the block.
+    fn flash_pages(self, unit: u32) -> Range<u32> {
+        let first = unit / self.per_page * self.pages;
+        first..first + self.pages
+    }
+
+    /// The type of a flash page, by its number. One-shot programming fills word line after word
+    /// line.
+    fn page_type(self, cell: CellType, page: u32) -> usize {
+        match self.programming {
+            Programming::Shadow => cell.page_type(page).index(),
+            Programming::OneShot => page as usize % cell.bits(),
+        }
+    }
+
+    /// How long a unit is sensed: its flash pages, one after the other.
+    pub(super) fn read_ns(self, latencies: &Latencies, unit: u32) -> u64 {
+        let read = |page| latencies.read_ns.at(self.page_type(latencies.cell, page));
+        self.flash_pages(unit).map(read).sum()
+    }
+
+    /// How long the program takes that a unit carries: of its flash pages or its word lines, one
+    /// after the other.
+    pub(super) fn program_ns(self, latencies: &Latencies, unit: u32) -> u64 {
+        let Latencies { cell, program_ns, .. } = latencies;
+        match self.programming {
+            Programming::Shadow => self.flash_pages(unit).map(|page| program_ns.at(self.page_type(*cell, page))).sum(),
+            Programming::OneShot => program_ns.at(0) * (u64::from(self.pages) / cell.bits() as u64).max(1),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Units that are no pages of the flash, and word lines that are programmed at once: what they cost
+//! in bytes, in time and in RAM.
+
+use sim::RunResult;
+
+use super::{operations, results};
+
+/// Single requests on a device of 64 MiB.
+fn text(device: &str, workload: &str, rest: &str) -> String {
+    format!(
+        r#"
+        [device]
+        channels = 2
+        dies_per_channel = 2
+        capacity = "64MiB"
+        {device}
+        [workload.generator]
+        {workload}
+        [host]
+        loop = "closed"
+        queue_depth = 1
+        {rest}
+        "#
+    )
+}
+
+fn run(device: &str, workload: &str, rest: &str) -> RunResult {
+    results(&text(device, workload, rest)).runs.remove(0)
+}
+
+fn flash(page: &str, pages_per_block: u32, spare: f64, keys: &str) -> String {
+    format!("page_size = \"{page}\"\npages_per_block = {pages_per_block}\nspare = {spare}\n{keys}")
+}
+
+fn page_map(run: &RunResult) -> u64 {
+    run.footprint.structures.iter().find(|structure| structure.name == "page map").expect("a map").ram_bytes
+}
+
+fn program_buffer(run: &RunResult) -> Option<u64> {
+    run.footprint.structures.iter().find(|structure| structure.name == "program buffer").map(|buffer| buffer.ram_bytes)
+}
+
+const RANDOM: &str = "requests = 1000\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"4KiB\"";
+const SEQUENTIAL: &str =
+    "requests = 600\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"32KiB\"\nsequential_share = 1.0";
+const FILLED: &str = "[run]\nprecondition = \"fill\"\n[[ftl]]\nname = \"page\"";
+const ERASED: &str = "[run]\nprecondition = \"none\"\n[[ftl]]\nname = \"page\"";
+
+#[test]
+fn writes_below_the_unit_cost_their_ratio_in_bytes() {
+    for (unit_kib, device) in [
+        (16, flash("16KiB", 64, 0.5, "")),
+        (16, flash("4KiB", 256, 0.5, "mapping_unit = \"16KiB\"")),
+        (64, flash("16KiB", 64, 0.5, "mapping_unit = \"64KiB\"")),
+        (64, flash("4KiB", 256, 0.5, "mapping_unit = \"64KiB\"")),
+    ] {
+        let run = run(&device, RANDOM, FILLED);
+        assert_eq!(run.erases.total, 0, "nothing is collected yet: {device}");
+        let programmed_bytes = operations(&run, "host", "program") * unit_kib * 1024;
+        assert_eq!(programmed_bytes, run.host_written_bytes * unit_kib / 4, "{device}");
+        assert_eq!(run.write_amplification, Some(unit_kib as f64 / 4.0), "{device}");
+        assert_eq!(operations(&run, "read_modify_write", "read"), 1000, "a cause of its own: {device}");
+    }
+}
+
+#[test]
+fn small_units_on_large_pages_amplify_as_small_pages_do() {
+    let overwrites = "requests = 30_000\nspan = \"64MiB\"\nwrite_share = 0.9\nsizes = \"4KiB\"";
+    for ftl in ["page", "dftl", "cdftl", "treeftl", "bdb", "page+dynamic+lru:ram=64KiB"] {
+        let rest = format!("[run]\nprecondition = \"fill\"\n[[ftl]]\nname = \"{ftl}\"");
+        let run = |device: &str| run(device, overwrites, &rest);
+        let pages = run(&flash("4KiB", 64, 0.2, "program_order = \"strict\""));
+        let units = run(&flash("16KiB", 16, 0.2, "mapping_unit = \"4KiB\""));
+        let one_shot = "mapping_unit = \"4KiB\"\ncell = \"tlc\"\nprogramming = \"one_shot\"";
+        let lines = run(&flash("16KiB", 18, 0.2, one_shot));
+        assert!(pages.erases.total > 100, "{ftl}: {} erases", pages.erases.total);
+        assert_eq!(units.event_hash, pages.event_hash, "{ftl}");
+        assert_eq!(units.write_amplification, pages.write_amplification, "{ftl}");
+        let [lines, pages] = [&lines, &pages].map(|run| run.write_amplification.expect("writes"));
+        assert!((lines / pages - 1.0).abs() < 0.02, "{ftl}: {lines} with blocks of 72 units, {pages}");
+    }
+}
+
+/// A die of TLC by NVMeVirt's figures: three pages of 32 KiB in 561 µs, without transfers.
+const ONE_SHOT_DIE: &str = r#"
+    channels = 1
+    dies_per_channel = 1
+    cell = "tlc"
+    programming = "one_shot"
+    read_latency = ["56.5us", "77.5us", "106us"]
+    program_latency = "561us"
+    transfer_latency = "0us"
+"#;
+
+fn on_one_die(keys: &str, workload: &str, rest: &str) -> RunResult {
+    let text = text(&flash("32KiB", 96, 0.2, keys), workload, rest);
+    results(&text.replace("channels = 2\n        dies_per_channel = 2\n", "")).runs.remove(0)
+}
+
+#[test]
+fn a_word_line_is_programmed_in_one_time() {
+    let run = on_one_die(ONE_SHOT_DIE, SEQUENTIAL, ERASED);
+    assert_eq!(run.simulated_ns, 600 / 3 * 561_000);
+    let kib_per_ms = run.host_written_bytes as f64 / 1024.0 / (run.simulated_ns as f64 / 1e6);
+    assert!((kib_per_ms - 171.1).abs() < 0.1, "{kib_per_ms} KiB a millisecond");
+    // Two of three writes are over when they have come into the buffer.
+    assert_eq!((run.response_ns.write.p50, run.response_ns.write.p90), (Some(0), Some(561_000)));
+    assert_eq!(program_buffer(&run), Some(3 * 32 * 1024));
+}
+
+#[test]
+fn pages_of_a_word_line_are_read_in_the_times_of_their_types() {
+    let reads = |requests: u32| {
+        let workload = format!(
+            "requests = {requests}\nspan = \"64MiB\"\nwrite_share = 0.0\nsizes = \"32KiB\"\nsequential_share = 1.0"
+        );
+        on_one_die(ONE_SHOT_DIE, &workload, FILLED)
+    };
+    let mut before = 0;
+    for (requests, read_ns) in (1..).zip([56_500, 77_500, 106_000, 56_500, 77_500, 106_000]) {
+        let run = reads(requests);
+        assert_eq!(run.simulated_ns - before, read_ns, "read {requests}");
+        before = run.simulated_ns;
+    }
+}
+
+#[test]
+fn units_share_the_transfer_and_the_program_of_their_page() {
+    // Eight units are two pages of 100 µs over the bus and 200 µs of programming. Each unit is read
+    // by itself: it moves in a quarter of the time.
+    let device = "channels = 1\ndies_per_channel = 1\nmapping_unit = \"8KiB\"\ntransfer_latency = \"100us\"";
+    let writes = "requests = 8\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"8KiB\"\nsequential_share = 1.0";
+    let run = on_one_die(device, writes, ERASED);
+    assert_eq!(run.simulated_ns, 2 * 300_000);
+    assert_eq!((operations(&run, "host", "program"), program_buffer(&run)), (8, Some(32 * 1024)));
+    let run = on_one_die(device, &writes.replace("1.0\nsizes", "0.0\nsizes"), FILLED);
+    assert_eq!(run.simulated_ns, 8 * (25_000 + 25_000));
+}
+
+#[test]
+fn maps_and_buffers_follow_the_unit() {
+    // 64 MiB are a 16384th of a terabyte (2⁴⁰ B): its map is 1 GiB at 4 KiB, 256 MiB at 16 KiB.
+    let read = "requests = 1\nspan = \"64MiB\"\nwrite_share = 0.0";
+    for (unit, map_bytes) in [("4KiB", 1 << 30), ("16KiB", 256 << 20), ("64KiB", 64 << 20)] {
+        let device = flash("16KiB", 64, 0.2, &format!("mapping_unit = \"{unit}\""));
+        assert_eq!(page_map(&run(&device, read, ERASED)), map_bytes / 16_384, "{unit}");
+    }
+    // Whatever else a translation layer keeps has the size that it has on pages of that size.
+    let stacks = ["page", "dftl", "cdftl", "rftl", "treeftl", "aps", "jtl", "bdb"];
+    let rest: String = stacks.iter().map(|name| format!("[[ftl]]\nname = \"{name}\"\n")).collect();
+    let structures = |device: &str| {
+        let runs = results(&text(device, read, &rest)).runs;
+        let structures = |run: RunResult| run.footprint.structures.into_iter().filter(|of| of.name != "program buffer");
+        runs.into_iter().flat_map(structures).collect::<Vec<_>>()
+    };
+    let pages = structures(&flash("4KiB", 256, 0.2, "program_order = \"strict\""));
+    assert_eq!(structures(&flash("16KiB", 64, 0.2, "mapping_unit = \"4KiB\"")), pages);
+    let pages = structures(&flash("64KiB", 16, 0.2, ""));
+    assert_eq!(structures(&flash("16KiB", 64, 0.2, "mapping_unit = \"64KiB\"")), pages);
+}
+
+#[test]
+fn a_stream_more_on_a_die_is_a_program_unit_more_of_ram() {
+    let one_shot = "cell = \"tlc\"\nprogramming = \"one_shot\"\nmapping_unit = \"4KiB\"";
+    let buffer = |requests: u32| {
+        let writes = format!("requests = {requests}\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"4KiB\"");
+        program_buffer(&run(&flash("16KiB", 48, 0.3, one_shot), &writes, ERASED)).expect("a buffer")
+    };
+    // Four dies: one after the other is given a unit. Collections move pages to blocks of their own.
+    let unit_bytes = 3 * 16 * 1024;
+    assert_eq!([1, 2, 4, 40].map(buffer), [1, 2, 4, 4].map(|open| open * unit_bytes));
+    assert_eq!(buffer(40_000), 8 * unit_bytes);
+    assert_eq!(program_buffer(&run(&flash("16KiB", 48, 0.3, ""), RANDOM, ERASED)), None);
+}
+
+#[test]
+fn what_is_read_is_what_was_written_whatever_waits() {
+    let requests = "requests = 6000\nspan = \"64MiB\"\nwrite_share = 0.7\nsizes = \"4KiB\"";
+    let rest = "[run]\nprecondition = \"fill\"\nverify = true\n[[ftl]]\nname = \"page\"\n[[ftl]]\nname = \"rftl\"";
+    for keys in ["mapping_unit = \"4KiB\"", "mapping_unit = \"4KiB\"\ncell = \"qlc\"\nprogramming = \"one_shot\""] {
+        for run in results(&text(&flash("16KiB", 16, 0.2, keys), requests, rest)).runs {
+            assert!(run.proved.is_some() && run.mount.is_some(), "{}", run.label);
+            let parts =
+                [&run.service_ns, &run.waiting_ns].map(|parts| parts.iter().flat_map(|of| of.values()).sum::<f64>());
+            let mean = run.response_ns.all.mean.expect("requests");
+            assert!((parts[0] + parts[1] - mean).abs() < 1e-6 * mean, "{}: {parts:?} of {mean}", run.label);
+        }
+    }
+}
