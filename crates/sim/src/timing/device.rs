@@ -325,7 +325,8 @@ impl Draft {
         let refuse = |sentence: String| Err(SimError::study(sentence));
         if self.asked.power_loss_protection == Some(false) {
             return refuse(
-                "device.power_loss_protection = false: units that wait for others of their program unit would be lost at a cut, also those that a                  collection moved and whose old copies are erased by then. Leave it out: a capacitor keeps them"
+                "device.power_loss_protection = false: units that wait for others of their program unit would be lost at a cut, also those that a \
+                 collection moved and whose old copies are erased by then. Leave it out: a capacitor keeps them"
                     .into(),
             );
         }
@@ -334,7 +335,8 @@ impl Draft {
         }
         if program_order != ProgramOrder::Strict {
             return refuse(format!(
-                "device.program_order: {at_once} units are programmed at once here (device.mapping_unit, device.programming), so a gap would be                  programmed with its neighbours; leave program_order out, or set it to \"strict\""
+                "device.program_order: {at_once} units are programmed at once here (device.mapping_unit, device.programming), so a gap would be \
+                 programmed with its neighbours; leave program_order out, or set it to \"strict\""
             ));
         }
         if abilities.copy_back {
