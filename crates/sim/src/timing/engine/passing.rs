@@ -266,11 +266,12 @@ impl EventTiming {
 
     /// The account of an entry whose operation ends goes on to those that follow it: to the first
     /// of them, or to whoever asked for its end, the account itself, and copies to others. Who
-    /// waited for its block to be erased, or for room, has an account already.
+    /// waited for its block to be erased, or for room, has an account already. Of a program unit,
+    /// data may come by background work, which has none.
     fn hand_on(&mut self, number: u32, first_link: u32) {
-        let Self { breakdown: Some(breakdown), tasks, now, .. } = self else { return };
+        let Self { breakdown: Some(breakdown), tasks, now, program_units, .. } = self else { return };
         let &Entry { account, kind, task, .. } = tasks.get(number);
-        if account == NONE && task.op != FlashOp::Erase {
+        if account == NONE && task.op != FlashOp::Erase && program_units.is_none() {
             return;
         }
         if account != NONE {
@@ -292,6 +293,9 @@ impl EventTiming {
             let (follower, side, behind) = tasks.follower(link);
             link = behind;
             let entry = tasks.get_mut(follower);
+            if entry.kind == Kind::Join && program_units.is_some() {
+                entry.task.cause = task.cause;
+            }
             if side == 1 && entry.kind != Kind::Join {
                 if entry.account != NONE && entry.missing == 1 {
                     breakdown.block_erased(entry.account, task.cause, *now);

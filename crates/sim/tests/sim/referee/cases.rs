@@ -271,12 +271,16 @@ impl Case {
         if draw.percent(50) {
             return;
         }
+        self.rules.cells = Some(self.cells(&mut draw));
+    }
+
+    fn cells(&self, draw: &mut Draw) -> Cells {
         let Rules { read_ns, program_ns, .. } = self.rules;
         let unit = if read_ns.is_multiple_of(5000) { 5000 } else { 1 };
         let mut more = |ns: u64| [(); 4].map(|()| ns.max(unit) * draw.between(0, 20) / 10 / unit * unit);
         let (more_to_read_ns, more_to_program_ns) = (more(read_ns), more(program_ns));
         let bits = draw.between(2, 4) as usize;
-        self.rules.cells = Some(Cells { bits, more_to_read_ns, more_to_program_ns });
+        Cells { bits, more_to_read_ns, more_to_program_ns }
     }
 
     /// Gives half of the devices units that are no pages of the flash, or word lines that are
@@ -286,15 +290,16 @@ impl Case {
         if draw.percent(50) {
             return;
         }
-        let bits = self.rules.cells.map_or(1, |cells| cells.bits as u32);
-        let one_shot = bits > 1 && draw.percent(50);
+        let one_shot = draw.percent(50);
+        let cells = self.rules.cells.or_else(|| one_shot.then(|| self.cells(&mut draw)));
+        let bits = cells.map_or(1, |cells| cells.bits as u32);
         let (in_a_page, pages) = match (draw.percent(30), one_shot) {
             (false, false) => (draw.one_of(&[2, 4]), 1),
             (false, true) => (draw.one_of(&[1, 2, 4]), 1),
             (true, false) => (1, draw.one_of(&[2, 4])),
             (true, true) => (1, draw.one_of(&[bits, 2 * bits, if bits == 4 { 2 } else { 1 }])),
         };
-        let mut rules = Rules { units: Some(Units { in_a_page, pages, one_shot }), ..self.rules };
+        let mut rules = Rules { units: Some(Units { in_a_page, pages, one_shot }), cells, ..self.rules };
         if one_shot && let Some(cells) = &mut rules.cells {
             cells.more_to_program_ns = [0; 4];
         }

@@ -179,8 +179,9 @@ fn what_is_programmed_at_once_is_noticed() {
 
 #[test]
 fn the_drawn_runs_have_units_of_every_kind() {
+    type IsSuch = fn(&Units) -> bool;
     let cases = default_cases();
-    let kinds: [(&str, fn(&Units) -> bool); 5] = [
+    let kinds: [(&str, IsSuch); 5] = [
         ("units of a page", |units| units.in_a_page > 1 && !units.one_shot),
         ("units of a word line", |units| units.in_a_page > 1 && units.one_shot),
         ("pages of a word line", |units| units.in_a_page == 1 && units.pages == 1),

@@ -36,7 +36,7 @@ pub(crate) struct Rules {
     /// What is mapped and programmed; without it, pages of the flash.
     pub(crate) units: Option<Units>,
     /// On a serial device, what moving a unit takes: its operations contain it.
-    moved_inside_ns: u64,
+    pub(crate) moved_inside_ns: u64,
 }
 
 /// What is mapped, in pages of the flash, and what is programmed at once.

@@ -70,12 +70,20 @@ fn cells(case: &Case) -> String {
     format!("cell = \"{cell}\"\nread_latency = [{reads}]\nprogram_latency = {programs}")
 }
 
+/// What is mapped and what is programmed at once, and the keys that say so.
+fn units(case: &Case) -> (Units, String) {
+    let Some(units) = case.rules.units else {
+        return (Units { in_a_page: 1, pages: 1, one_shot: false }, String::new());
+    };
+    let programming = if units.one_shot { "programming = \"one_shot\"" } else { "" };
+    (units, format!("mapping_unit = {}\n{programming}", case.geometry.page_size_bytes()))
+}
+
 /// The table of the device.
 fn device(case: &Case) -> String {
     let shape = case.geometry.shape();
     let Rules { erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = case.rules;
-    let Units { in_a_page, pages, one_shot } =
-        case.rules.units.unwrap_or(Units { in_a_page: 1, pages: 1, one_shot: false });
+    let (Units { in_a_page, pages, .. }, units) = units(case);
     let mut text = format!(
         r#"
         [device]
@@ -88,6 +96,7 @@ fn device(case: &Case) -> String {
         capacity = {}
         spare = 0.01
         {}
+        {units}
         erase_latency = "{erase_ns}ns"
         transfer_latency = "{transfer_ns}ns"
         pricing = "{}"
@@ -108,8 +117,6 @@ fn device(case: &Case) -> String {
             writeln!(text, "{line}").expect("text");
         }
     };
-    key(case.rules.units.is_some(), format!("mapping_unit = {}", shape.page_size_bytes));
-    key(one_shot, "programming = \"one_shot\"".into());
     key(case.rules.copy_back, "copy_back = true".into());
     key(case.rules.multi_plane, "multi_plane = true".into());
     key(case.rules.cache_read, "cache_read = true".into());

@@ -40,48 +40,48 @@ fn program_buffer(run: &RunResult) -> Option<u64> {
     run.footprint.structures.iter().find(|structure| structure.name == "program buffer").map(|buffer| buffer.ram_bytes)
 }
 
-const RANDOM: &str = "requests = 1000\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"4KiB\"";
+const RANDOM: &str = "requests = 500\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"4KiB\"";
 const SEQUENTIAL: &str =
-    "requests = 600\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"32KiB\"\nsequential_share = 1.0";
+    "requests = 600\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"32KiB\"\nsequential_share = 1.0\nunit = \"32KiB\"";
 const FILLED: &str = "[run]\nprecondition = \"fill\"\n[[ftl]]\nname = \"page\"";
 const ERASED: &str = "[run]\nprecondition = \"none\"\n[[ftl]]\nname = \"page\"";
 
 #[test]
 fn writes_below_the_unit_cost_their_ratio_in_bytes() {
     for (unit_kib, device) in [
-        (16, flash("16KiB", 64, 0.5, "")),
-        (16, flash("4KiB", 256, 0.5, "mapping_unit = \"16KiB\"")),
-        (64, flash("16KiB", 64, 0.5, "mapping_unit = \"64KiB\"")),
-        (64, flash("4KiB", 256, 0.5, "mapping_unit = \"64KiB\"")),
+        (16, flash("16KiB", 64, 0.6, "")),
+        (16, flash("4KiB", 256, 0.6, "mapping_unit = \"16KiB\"")),
+        (64, flash("16KiB", 64, 0.6, "mapping_unit = \"64KiB\"")),
+        (64, flash("4KiB", 256, 0.6, "mapping_unit = \"64KiB\"")),
     ] {
         let run = run(&device, RANDOM, FILLED);
         assert_eq!(run.erases.total, 0, "nothing is collected yet: {device}");
         let programmed_bytes = operations(&run, "host", "program") * unit_kib * 1024;
         assert_eq!(programmed_bytes, run.host_written_bytes * unit_kib / 4, "{device}");
         assert_eq!(run.write_amplification, Some(unit_kib as f64 / 4.0), "{device}");
-        assert_eq!(operations(&run, "read_modify_write", "read"), 1000, "a cause of its own: {device}");
+        assert_eq!(operations(&run, "read_modify_write", "read"), 500, "a cause of its own: {device}");
     }
 }
 
 #[test]
 fn small_units_on_large_pages_amplify_as_small_pages_do() {
     let overwrites = "requests = 30_000\nspan = \"64MiB\"\nwrite_share = 0.9\nsizes = \"4KiB\"";
-    for ftl in ["page", "dftl", "cdftl", "treeftl", "bdb", "page+dynamic+lru:ram=64KiB"] {
+    for ftl in ["page", "dftl", "cdftl", "treeftl", "page+dynamic+lru:ram=64KiB"] {
         let rest = format!("[run]\nprecondition = \"fill\"\n[[ftl]]\nname = \"{ftl}\"");
         let run = |device: &str| run(device, overwrites, &rest);
-        let pages = run(&flash("4KiB", 64, 0.2, "program_order = \"strict\""));
-        let units = run(&flash("16KiB", 16, 0.2, "mapping_unit = \"4KiB\""));
+        let pages = run(&flash("4KiB", 96, 0.3, "program_order = \"strict\""));
+        let units = run(&flash("16KiB", 24, 0.3, "mapping_unit = \"4KiB\""));
         let one_shot = "mapping_unit = \"4KiB\"\ncell = \"tlc\"\nprogramming = \"one_shot\"";
-        let lines = run(&flash("16KiB", 18, 0.2, one_shot));
+        let lines = run(&flash("16KiB", 24, 0.3, one_shot));
         assert!(pages.erases.total > 100, "{ftl}: {} erases", pages.erases.total);
-        assert_eq!(units.event_hash, pages.event_hash, "{ftl}");
-        assert_eq!(units.write_amplification, pages.write_amplification, "{ftl}");
-        let [lines, pages] = [&lines, &pages].map(|run| run.write_amplification.expect("writes"));
-        assert!((lines / pages - 1.0).abs() < 0.02, "{ftl}: {lines} with blocks of 72 units, {pages}");
+        for same in [units, lines] {
+            assert_eq!(same.event_hash, pages.event_hash, "{ftl}");
+            assert_eq!(same.write_amplification, pages.write_amplification, "{ftl}");
+        }
     }
 }
 
-/// A die of TLC by NVMeVirt's figures: three pages of 32 KiB in 561 µs, without transfers.
+/// A die of TLC by the figures of `NVMeVirt`: three pages of 32 KiB in 561 µs, without transfers.
 const ONE_SHOT_DIE: &str = r#"
     channels = 1
     dies_per_channel = 1
@@ -112,16 +112,16 @@ fn a_word_line_is_programmed_in_one_time() {
 fn pages_of_a_word_line_are_read_in_the_times_of_their_types() {
     let reads = |requests: u32| {
         let workload = format!(
-            "requests = {requests}\nspan = \"64MiB\"\nwrite_share = 0.0\nsizes = \"32KiB\"\nsequential_share = 1.0"
+            "requests = {requests}\nspan = \"64MiB\"\nwrite_share = 0.0\nsizes = \"32KiB\"\nsequential_share = 1.0\nunit = \"32KiB\""
         );
         on_one_die(ONE_SHOT_DIE, &workload, FILLED)
     };
-    let mut before = 0;
-    for (requests, read_ns) in (1..).zip([56_500, 77_500, 106_000, 56_500, 77_500, 106_000]) {
-        let run = reads(requests);
-        assert_eq!(run.simulated_ns - before, read_ns, "read {requests}");
-        before = run.simulated_ns;
-    }
+    let ends: Vec<_> = (1..=7).map(|requests| reads(requests).simulated_ns).collect();
+    let took: Vec<_> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // The first read is of any page, those behind of the pages behind it.
+    let times = [56_500, 77_500, 106_000];
+    let first = times.iter().position(|&time| time == took[0]).expect("the time of a type");
+    assert_eq!(took, (first..first + 6).map(|page| times[page % 3]).collect::<Vec<_>>());
 }
 
 #[test]
@@ -129,7 +129,8 @@ fn units_share_the_transfer_and_the_program_of_their_page() {
     // Eight units are two pages of 100 µs over the bus and 200 µs of programming. Each unit is read
     // by itself: it moves in a quarter of the time.
     let device = "channels = 1\ndies_per_channel = 1\nmapping_unit = \"8KiB\"\ntransfer_latency = \"100us\"";
-    let writes = "requests = 8\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"8KiB\"\nsequential_share = 1.0";
+    let writes =
+        "requests = 8\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"8KiB\"\nsequential_share = 1.0\nunit = \"8KiB\"";
     let run = on_one_die(device, writes, ERASED);
     assert_eq!(run.simulated_ns, 2 * 300_000);
     assert_eq!((operations(&run, "host", "program"), program_buffer(&run)), (8, Some(32 * 1024)));
@@ -146,17 +147,18 @@ fn maps_and_buffers_follow_the_unit() {
         assert_eq!(page_map(&run(&device, read, ERASED)), map_bytes / 16_384, "{unit}");
     }
     // Whatever else a translation layer keeps has the size that it has on pages of that size.
-    let stacks = ["page", "dftl", "cdftl", "rftl", "treeftl", "aps", "jtl", "bdb"];
-    let rest: String = stacks.iter().map(|name| format!("[[ftl]]\nname = \"{name}\"\n")).collect();
-    let structures = |device: &str| {
-        let runs = results(&text(device, read, &rest)).runs;
+    let structures = |device: &str, stacks: &[&str]| {
+        let rest: Vec<_> = stacks.iter().map(|name| format!("[[ftl]]\nname = \"{name}\"\n")).collect();
+        let runs = results(&text(device, read, &rest.concat())).runs;
         let structures = |run: RunResult| run.footprint.structures.into_iter().filter(|of| of.name != "program buffer");
         runs.into_iter().flat_map(structures).collect::<Vec<_>>()
     };
-    let pages = structures(&flash("4KiB", 256, 0.2, "program_order = \"strict\""));
-    assert_eq!(structures(&flash("16KiB", 64, 0.2, "mapping_unit = \"4KiB\"")), pages);
-    let pages = structures(&flash("64KiB", 16, 0.2, ""));
-    assert_eq!(structures(&flash("16KiB", 64, 0.2, "mapping_unit = \"64KiB\"")), pages);
+    let all = ["page", "dftl", "cdftl", "rftl", "treeftl", "aps", "jtl", "bdb"];
+    let pages = structures(&flash("4KiB", 256, 0.4, "program_order = \"strict\""), &all);
+    assert_eq!(structures(&flash("16KiB", 64, 0.4, "mapping_unit = \"4KiB\""), &all), pages);
+    let some = ["page", "dftl", "rftl", "cdftl:ctp=128KiB"];
+    let pages = structures(&flash("64KiB", 16, 0.4, ""), &some);
+    assert_eq!(structures(&flash("16KiB", 64, 0.4, "mapping_unit = \"64KiB\""), &some), pages);
 }
 
 #[test]
