@@ -50,8 +50,7 @@ PLACES: dict[str, tuple[str, str]] = {
 
 def mapped_bytes(device: Json) -> int:
     """What a translation layer maps on a device with every key filled in, in bytes."""
-    unit: int = device.get("mapping_unit", device["page_size"])
-    return unit
+    return int(device.get("mapping_unit") or device["page_size"])
 
 
 def build(

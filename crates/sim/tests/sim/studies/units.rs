@@ -168,7 +168,7 @@ fn a_stream_more_on_a_die_is_a_program_unit_more_of_ram() {
         let writes = format!("requests = {requests}\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"4KiB\"");
         program_buffer(&run(&flash("16KiB", 48, 0.3, one_shot), &writes, ERASED)).expect("a buffer")
     };
-    // Four dies: one after the other is given a unit. Collections move pages to blocks of their own.
+    // Four dies: one after the other is given a unit. Collections move them to blocks of their own.
     let unit_bytes = 3 * 16 * 1024;
     assert_eq!([1, 2, 4, 40].map(buffer), [1, 2, 4, 4].map(|open| open * unit_bytes));
     assert_eq!(buffer(40_000), 8 * unit_bytes);
