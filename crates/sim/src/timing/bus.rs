@@ -218,7 +218,8 @@ mod tests {
                 now += draw(9);
                 // As dies do it: programs ask at once, reads later, by their type of page.
                 let page = page(entry, now + [0, 0, 25, 40][draw(4) as usize]);
-                let page = Transfer { units: 1 + draw(3) as u32, ..page };
+                // One in eight moves two units: more would come faster than they move.
+                let page = Transfer { units: 1 + u32::from(draw(8) == 0), ..page };
                 begins.push((entry, 0));
                 let starts = bus.book(page, now, |late| begins[late.entry as usize].1 = late.starts);
                 begins[entry as usize].1 = starts;
