@@ -49,6 +49,13 @@ pub const PRESETS: &[Preset] = &[
     current::EMMC,
     current::FEMU_TLC,
     current::FEMU_QLC,
+    current::PRO_970,
+    current::ZN540,
+    current::MICRON_7450,
+    current::P5520,
+    current::QLC_16K,
+    current::CLIENT,
+    current::UFS,
     Preset {
         name: "waftl",
         source: "WAFTL tab. II",
