@@ -54,7 +54,8 @@ class Disk:
     """An image and the process that serves it; a context manager that stops it in good order."""
 
     def __init__(self, folder: Path, ftl: str, capacity: str = "64MiB", spare: float = 0.25, **device: object) -> None:
-        self.image = folder / f"{ftl}.img"
+        # Sockets stand beside it, whose paths have at most 107 bytes.
+        self.image = folder / f"{ftl.partition(':')[0]}.img"
         self.socket = folder / "disk.sock"
         fk.create_image(self.image, ftl, device={"capacity": capacity, "spare": spare, **device})
         self.process: subprocess.Popen[str] | None = None
