@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _JOBS = "The jobs"
 _FIT = "The fit"
-_POWERS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+_PREFIXES = ("", "k", "m", "g", "t")
 
 
 def calibrate(
@@ -156,10 +156,8 @@ def _bytes(text: str | None) -> int | None:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", text.strip(), re.IGNORECASE)
     if match is None:
         raise UserError(f"--capacity {text}: is no size. Give a number with a unit, such as 960GB or 512GiB.")
-    scale = _POWERS[match[2].lower()]
-    if match[3]:
-        scale = 1024.0 ** round(len(str(int(scale))) // 3)
-    return int(float(match[1]) * scale)
+    power = _PREFIXES.index(match[2].lower())
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
 
 
 def _counters(given: Sequence[str]) -> dict[str, float]:

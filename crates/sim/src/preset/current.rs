@@ -7,9 +7,9 @@
 //!
 //! `femu-tlc` and `femu-qlc` price each type of page, after the emulator FEMU.
 //!
-//! The presets whose names end in `-like` map units and program whole word lines, as drives do. The
-//! planes of a die stand for one there, with pages as large as theirs together, since such drives
-//! write to all planes at once.
+//! The presets whose names end in `-like` map units. All of them but `970-pro-like` program whole
+//! word lines. Where a die has several planes they stand for one, with pages as large as theirs
+//! together, since such drives write to all planes at once.
 //!
 //! What no preset has: a write buffer and a pseudo-SLC cache. Those without a mapping unit map
 //! whole pages: requests smaller than a page are read-modify-write there, and dear.
@@ -29,15 +29,21 @@ const fn behind(link_bytes_per_s: u64, keys: Keys) -> Keys {
     Keys { front_end: FrontEnd { link_bytes_per_s: Some(link_bytes_per_s), ..FrontEnd::NONE }, ..keys }
 }
 
-/// A drive that maps units of so many bytes, and programs a word line at once.
-const fn mapped(unit_bytes: u32, keys: Keys) -> Keys {
-    let (mapping_unit_bytes, programming) = (Some(unit_bytes), Programming::OneShot);
-    Keys { mapping_unit_bytes, programming, program_order: ProgramOrder::Strict, ..keys }
-}
+/// What the flash of a drive of today takes: its cell, what reads take, what a program takes.
+type Cells = (CellType, &'static [u64], u64);
 
-/// A drive whose controller takes so long for each command.
-const fn controlled(core_ns: u64, keys: Keys) -> Keys {
-    Keys { front_end: FrontEnd { core_ns, ..keys.front_end }, ..keys }
+/// A drive that maps units of so many bytes and programs word lines, behind a link of so many bytes
+/// a second and a controller that takes so long for each command.
+const fn like((link_bytes_per_s, core_ns): (u64, u64), unit_bytes: u32, cells: Cells, keys: Keys) -> Keys {
+    let (cell, read_ns, program_ns) = cells;
+    let keys = behind(link_bytes_per_s, typed(cell, read_ns, &[program_ns], keys));
+    Keys {
+        mapping_unit_bytes: Some(unit_bytes),
+        programming: Programming::OneShot,
+        program_order: ProgramOrder::Strict,
+        front_end: FrontEnd { core_ns, ..keys.front_end },
+        ..keys
+    }
 }
 
 const fn parallel(shape: Shape, spare: f64, latencies_ns: [u64; 4], endurance: u32) -> Keys {
@@ -140,24 +146,15 @@ pub(super) const PRO_970: Preset = Preset {
                   8192 blocks a die, 4 KiB read in 29.76 µs from lower pages and 41.76 µs from upper ones, channels of 800 MB/s (41 µs a page), a \
                   link of 3360 MB/s, 21.5 µs of firmware for a read of 4 KiB, here for every command, 7 % spare. Assumed: blocks of 128 pages, \
                   which makes 512 GiB, erase 3.5 ms (NVMeVirt has 0), 3000 cycles.",
-    keys: controlled(
-        21_500,
-        behind(
-            3_360_000_000,
-            Keys {
-                programming: Programming::Shadow,
-                ..mapped(
-                    4096,
-                    typed(
-                        CellType::Mlc,
-                        &[29_760, 41_760],
-                        &[185_000],
-                        parallel(shape((8, 2), 8192, 128, 32_768), 0.07, [0, 0, 3_500_000, 40_960], 3_000),
-                    ),
-                )
-            },
-        ),
-    ),
+    keys: Keys {
+        programming: Programming::Shadow,
+        ..like(
+            (3_360_000_000, 21_500),
+            4096,
+            (CellType::Mlc, &[29_760, 41_760], 185_000),
+            parallel(shape((8, 2), 8192, 128, 32_768), 0.07, [0, 0, 3_500_000, 40_960], 3_000),
+        )
+    },
 };
 
 pub(super) const ZN540: Preset = Preset {
@@ -167,20 +164,11 @@ pub(super) const ZN540: Preset = Preset {
                   NVMeVirt: 8 channels of 4 dies, flash pages of 32 KiB, word lines of 96 KiB programmed in 561 µs, 4 KiB read in 50 µs, channels \
                   of 450 MB/s (72.8 µs a page), a link of 3050 MB/s, 20 µs of firmware for a read of 4 KiB, here for every command. From gczns: \
                   1077 pages on each die. Assumed: that those are one block, 972 of them a die, erase 3.5 ms (NVMeVirt has 0), 3000 cycles, 7 % spare.",
-    keys: controlled(
-        20_000,
-        behind(
-            3_050_000_000,
-            mapped(
-                4096,
-                typed(
-                    CellType::Tlc,
-                    &[50_000],
-                    &[561_000],
-                    parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [0, 0, 3_500_000, 72_800], 3_000),
-                ),
-            ),
-        ),
+    keys: like(
+        (3_050_000_000, 20_000),
+        4096,
+        (CellType::Tlc, &[50_000], 561_000),
+        parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [0, 0, 3_500_000, 72_800], 3_000),
     ),
 };
 
@@ -189,23 +177,14 @@ pub(super) const MICRON_7450: Preset = Preset {
     source: "SSD-iq (VLDB 2025), its counters of a Micron 7450 of the 960 GB class; ISSCC 2021 (die with more than 176 layers)",
     description: "An NVMe drive of the 960 GB class with 176-layer TLC. Fitted to the write amplification that SSD-iq measured over seven utilisations: \
                   1080 GiB of flash, so 17.2 % spare at 960 GB. From ISSCC 2021: tR 40 µs, and 184 MB/s a die, so 1069 µs for a word line of 192 KiB. \
-                  Assumed: 8 channels of 2 dies, whose four planes are one with pages of 64 KiB, blocks of 2112 pages, channels of 1600 MB/s (41 µs a \
+                  Assumed: that 176 layers do as well, 8 channels of 2 dies, whose four planes are one with pages of 64 KiB, blocks of 2112 pages, channels of 1600 MB/s (41 µs a \
                   page), a link of 6800 MB/s, 5 µs of controller a command, erase 3.5 ms, 3000 cycles. Its random reads are bounded by 16 dies; \
                   the planes of such parts can read by themselves.",
-    keys: controlled(
-        5_000,
-        behind(
-            6_800_000_000,
-            mapped(
-                4096,
-                typed(
-                    CellType::Tlc,
-                    &[40_000],
-                    &[1_069_000],
-                    parallel(shape((8, 2), 524, 2112, 65_536), 0.172, [0, 0, 3_500_000, 40_960], 3_000),
-                ),
-            ),
-        ),
+    keys: like(
+        (6_800_000_000, 5_000),
+        4096,
+        (CellType::Tlc, &[40_000], 1_069_000),
+        parallel(shape((8, 2), 524, 2112, 65_536), 0.172, [0, 0, 3_500_000, 40_960], 3_000),
     ),
 };
 
@@ -216,20 +195,11 @@ pub(super) const P5520: Preset = Preset {
                   which greedy collection has with 15 % spare. From ISSCC 2021: tR 50 µs. Assumed: 8 channels of 4 dies, whose four planes are one \
                   with pages of 64 KiB, blocks of 2304 pages, 100 MB/s a die, so 1966 µs for a word line of 192 KiB, channels of 1200 MB/s (54.6 µs a page), a \
                   link of 6800 MB/s, 5 µs of controller a command, erase 3.5 ms, 3000 cycles.",
-    keys: controlled(
-        5_000,
-        behind(
-            6_800_000_000,
-            mapped(
-                4096,
-                typed(
-                    CellType::Tlc,
-                    &[50_000],
-                    &[1_966_000],
-                    parallel(shape((8, 4), 468, 2304, 65_536), 0.15, [0, 0, 3_500_000, 54_613], 3_000),
-                ),
-            ),
-        ),
+    keys: like(
+        (6_800_000_000, 5_000),
+        4096,
+        (CellType::Tlc, &[50_000], 1_966_000),
+        parallel(shape((8, 4), 468, 2304, 65_536), 0.15, [0, 0, 3_500_000, 54_613], 3_000),
     ),
 };
 
@@ -240,20 +210,11 @@ pub(super) const QLC_16K: Preset = Preset {
                   read-modify-write. From FEMU: the four pages of a word line are read in 47.9, 76.2, 134.6 and 228.1 µs. From ISSCC 2020: 30 MB/s a die, so \
                   8738 µs for a word line of 256 KiB. Assumed: 8 channels of 2 dies, whose four planes are one with pages of 64 KiB, blocks of 2304 \
                   pages, channels of 1200 MB/s (54.6 µs a page), a link of 3500 MB/s, 10 µs of controller a command, erase 5 ms, 1000 cycles, 7 % spare.",
-    keys: controlled(
-        10_000,
-        behind(
-            3_500_000_000,
-            mapped(
-                16_384,
-                typed(
-                    CellType::Qlc,
-                    &[47_900, 76_200, 134_600, 228_100],
-                    &[8_738_000],
-                    parallel(shape((8, 2), 911, 2304, 65_536), 0.07, [0, 0, 5_000_000, 54_613], 1_000),
-                ),
-            ),
-        ),
+    keys: like(
+        (3_500_000_000, 10_000),
+        16_384,
+        (CellType::Qlc, &[47_900, 76_200, 134_600, 228_100], 8_738_000),
+        parallel(shape((8, 2), 911, 2304, 65_536), 0.07, [0, 0, 5_000_000, 54_613], 1_000),
     ),
 };
 
@@ -263,20 +224,11 @@ pub(super) const CLIENT: Preset = Preset {
     description: "A client drive of 512 GB without DRAM, with TLC: give it a mapping that keeps a part of its map in RAM, such as dftl with a small cmt. Assumed: \
                   4 channels of 2 dies, flash pages of 32 KiB, word lines of 96 KiB programmed in 561 µs and 4 KiB read in 50 µs as in zn540-like, blocks of \
                   1077 pages, channels of 1200 MB/s (27.3 µs a page), a link of 3500 MB/s, 10 µs of controller a command, erase 3.5 ms, 1500 cycles, 7 % spare.",
-    keys: controlled(
-        10_000,
-        behind(
-            3_500_000_000,
-            mapped(
-                4096,
-                typed(
-                    CellType::Tlc,
-                    &[50_000],
-                    &[561_000],
-                    parallel(shape((4, 2), 1947, 1077, 32_768), 0.07, [0, 0, 3_500_000, 27_307], 1_500),
-                ),
-            ),
-        ),
+    keys: like(
+        (3_500_000_000, 10_000),
+        4096,
+        (CellType::Tlc, &[50_000], 561_000),
+        parallel(shape((4, 2), 1947, 1077, 32_768), 0.07, [0, 0, 3_500_000, 27_307], 1_500),
     ),
 };
 
@@ -286,19 +238,10 @@ pub(super) const UFS: Preset = Preset {
     description: "A UFS 3.1 device of 128 GB with TLC. Assumed: two channels of one die, flash pages of 32 KiB, word lines of 96 KiB programmed in 561 µs and \
                   4 KiB read in 50 µs as in zn540-like, blocks of 1077 pages, channels of 1200 MB/s (27.3 µs a page), a link of 2900 MB/s before its \
                   protocol, 20 µs of controller a command, erase 3.5 ms, 3000 cycles, 7 % spare.",
-    keys: controlled(
-        20_000,
-        behind(
-            2_900_000_000,
-            mapped(
-                4096,
-                typed(
-                    CellType::Tlc,
-                    &[50_000],
-                    &[561_000],
-                    parallel(shape((2, 1), 1947, 1077, 32_768), 0.07, [0, 0, 3_500_000, 27_307], 3_000),
-                ),
-            ),
-        ),
+    keys: like(
+        (2_900_000_000, 20_000),
+        4096,
+        (CellType::Tlc, &[50_000], 561_000),
+        parallel(shape((2, 1), 1947, 1077, 32_768), 0.07, [0, 0, 3_500_000, 27_307], 3_000),
     ),
 };
