@@ -25,10 +25,11 @@
 use std::time::Instant;
 
 use check::ExactOracle;
-use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Pbn, Store};
-use ftl::{Cause, FlashOp, FlashPort, Nanos, Note, Spares, Structure, Tally, Timed, Timing, registry};
+use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Store};
+use ftl::{FlashOp, FlashPort, Nanos, Note, Tally, Timed, Timing, registry};
 use trace::HostOp;
 
+use crate::SimError;
 use crate::error::{Fault, Halt, Stage};
 use crate::host::control::Reporter;
 use crate::host::experiment::{Experiment, Plan};
@@ -42,17 +43,16 @@ use crate::observe::metrics::{
     Metrics, Sampler, Snapshot, buffer_hit_ratio, mapping_hit_ratio, page_write_amplification, write_amplification,
 };
 use crate::observe::probe::Probe;
+use crate::observe::totals::{merges, operations, utilisation};
 use crate::observe::wear::{Life, Wear};
-use crate::result::{
-    Classes, EndOfLife, Endurance, FootprintFacts, Merges, MountFacts, OperationCount, PreconditionFacts,
-    RequestCounts, RunResult, Series, SpareFacts, Utilisation,
-};
+use crate::result::{Classes, EndOfLife, Endurance, MountFacts, PreconditionFacts, RequestCounts, RunResult, Series};
 use crate::study::Precondition;
 use crate::timing::device::Simulated;
 use crate::workload::load::Load;
 use crate::workload::paging::{Extent, HostRequest, MappedPages};
 use crate::workload::stream::{Ahead, all_calls};
-use crate::{EventTiming, SimError};
+
+mod facts;
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
 const REPORT_EVERY: u64 = 1024;
@@ -454,36 +454,11 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         }
     }
 
-    fn spares(&self) -> SpareFacts {
-        let chip = self.chip();
-        let bad = (0..chip.geometry().blocks()).filter(|&block| chip.is_bad(Pbn::new(block))).count();
-        let grown = bad - self.experiment.device.chip.bad_blocks.len();
-        let Spares { total, used } = self.host.ftl().spares();
-        SpareFacts { total, left: total.saturating_sub(used), grown_bad_blocks: grown as u64 }
-    }
-
     fn endurance(&self, before: &Before, is_over: bool) -> Endurance {
         let limit = self.experiment.device.chip.endurance.unwrap_or(u32::MAX);
         let (spares, bytes) = (self.host.ftl().spares(), self.metrics.totals.bytes_written);
         let usage = self.experiment.usage();
         before.life.endurance((&before.wear, self.chip()), (limit, spares), (bytes, is_over), usage)
-    }
-
-    /// Memory of the translation layer, and of units that wait until they are programmed.
-    fn footprint(&self) -> FootprintFacts {
-        let mut footprint = self.host.ftl().footprint();
-        if let Some(units) = self.host.flash().device().timing.most_buffered_units() {
-            let ram_bytes = units * u64::from(self.chip().geometry().page_size_bytes());
-            footprint.structures.push(Structure { name: "program buffer", ram_bytes, flash_bytes: 0 });
-        }
-        footprint.into()
-    }
-
-    /// Share of page reads that found no data.
-    fn reads_without_flash(&self) -> Option<f64> {
-        let reads = self.metrics.totals.pages_read + self.metrics.totals.pages_completed;
-        let empty = self.held.as_ref().map_or(0, MappedPages::empty_reads);
-        (reads > 0).then(|| empty as f64 / reads as f64)
     }
 
     fn result(&self, before: &Before, series: Series, endurance: Endurance) -> RunResult {
@@ -555,42 +530,6 @@ struct Before {
     tally: Tally,
     wear: Wear,
     life: Life,
-}
-
-fn merges(tally: &Tally) -> Merges {
-    Merges {
-        switch: tally.note(Note::SwitchMerge),
-        partial: tally.note(Note::PartialMerge),
-        full: tally.note(Note::FullMerge),
-    }
-}
-
-fn operations(tally: &Tally, timing: &EventTiming) -> Vec<OperationCount> {
-    let every = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));
-    every
-        .map(|(cause, op)| OperationCount {
-            cause: cause.name(),
-            op: op.name(),
-            count: tally.count(cause, op),
-            time_ns: timing.time_ns(cause, op),
-        })
-        .filter(|operation| operation.count > 0)
-        .collect()
-}
-
-fn utilisation(timing: &EventTiming, end: Nanos) -> Utilisation {
-    let elapsed = end.max(timing.idle_at()).0 as f64;
-    let mean = |busy: &mut dyn ExactSizeIterator<Item = u64>| {
-        let resources = busy.len() as f64;
-        (elapsed > 0.0).then(|| busy.map(|ns| ns as f64).sum::<f64>() / (resources * elapsed))
-    };
-    let share = |busy_ns: Option<u64>| busy_ns.filter(|_| elapsed > 0.0).map(|ns| ns as f64 / elapsed);
-    Utilisation {
-        link: share(timing.link_busy_ns()),
-        controller: share(timing.controller_busy_ns()),
-        dies: mean(&mut timing.die_busy_ns()),
-        channels: if timing.has_channels() { mean(&mut timing.channel_busy_ns()) } else { None },
-    }
 }
 
 #[cfg(test)]

@@ -7,5 +7,6 @@ pub(crate) mod memory;
 pub(crate) mod metrics;
 pub(crate) mod probe;
 pub(crate) mod timeline;
+pub(crate) mod totals;
 pub(crate) mod wait_breakdown;
 pub(crate) mod wear;

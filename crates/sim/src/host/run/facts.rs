@@ -1,0 +1,36 @@
+//! What a run found, in the form of its results.
+
+use flash::{Blank, Flash, Pbn};
+use ftl::{Spares, Structure};
+
+use super::Run;
+use crate::host::server::ReadChecker;
+use crate::result::{FootprintFacts, SpareFacts};
+use crate::workload::paging::MappedPages;
+
+impl<S: Blank + 'static, W: ReadChecker<S::Data>> Run<'_, S, W> {
+    pub(super) fn spares(&self) -> SpareFacts {
+        let chip = self.chip();
+        let bad = (0..chip.geometry().blocks()).filter(|&block| chip.is_bad(Pbn::new(block))).count();
+        let grown = bad - self.experiment.device.chip.bad_blocks.len();
+        let Spares { total, used } = self.host.ftl().spares();
+        SpareFacts { total, left: total.saturating_sub(used), grown_bad_blocks: grown as u64 }
+    }
+
+    /// Memory of the translation layer, and of units that wait until they are programmed.
+    pub(super) fn footprint(&self) -> FootprintFacts {
+        let mut footprint = self.host.ftl().footprint();
+        if let Some(units) = self.host.flash().device().timing.most_buffered_units() {
+            let ram_bytes = units * u64::from(self.chip().geometry().page_size_bytes());
+            footprint.structures.push(Structure { name: "program buffer", ram_bytes, flash_bytes: 0 });
+        }
+        footprint.into()
+    }
+
+    /// Share of page reads that found no data.
+    pub(super) fn reads_without_flash(&self) -> Option<f64> {
+        let reads = self.metrics.totals.pages_read + self.metrics.totals.pages_completed;
+        let empty = self.held.as_ref().map_or(0, MappedPages::empty_reads);
+        (reads > 0).then(|| empty as f64 / reads as f64)
+    }
+}
