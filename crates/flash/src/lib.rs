@@ -5,6 +5,7 @@
 
 mod address;
 mod array;
+mod bit_errors;
 mod cell_type;
 mod chip;
 mod device;
@@ -16,6 +17,7 @@ mod tag;
 
 pub use address::{Lbn, Lpn, Pbn, Ppn};
 pub use array::{long_array, long_array_of, prefetch};
+pub use bit_errors::{BitErrorModel, Stress};
 pub use cell_type::{CellType, PageType};
 pub use chip::{Chip, ChipOptions, PastEndurance, UsedBlock};
 pub use device::{Flash, Operations, Page, ProgramOrder, Scan};
