@@ -19,6 +19,7 @@ use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::{Device, Nanos};
 use crate::prefetch::PrefetchStage;
+use crate::refresh::refresh;
 use crate::wear::levelling::{Backend, WearLevelling};
 use crate::write_buffer::policy::{BufferPolicy, Room};
 use crate::write_buffer::write_back::WriteBuffer;
@@ -55,12 +56,19 @@ impl<D: Device> Drive<D> {
     #[inline]
     pub fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         match self.backend() {
-            (None, backend) => backend.mapping.read(flash, request, out),
+            (None, backend) => backend.mapping.read(flash, request, out)?,
             (Some(buffer), backend) => {
                 buffer.read(backend.mapping, flash, request, out)?;
-                buffer.report_policy_failure()
+                buffer.report_policy_failure()?;
             }
         }
+        self.refresh(flash)
+    }
+
+    /// Refreshes a block if bits decay and one is due.
+    #[inline]
+    fn refresh(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        if flash.bit_errors().is_some() { refresh(&mut *self.mapping, flash) } else { Ok(()) }
     }
 
     /// Writes pages. Acknowledged writes are durable but for those that
@@ -69,10 +77,14 @@ impl<D: Device> Drive<D> {
     pub fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         if let (Some(buffer), mut backend) = self.backend() {
             buffer.write(&mut backend, flash, request, data)?;
-            return buffer.report_policy_failure();
+            buffer.report_policy_failure()?;
+        } else {
+            self.mapping.write(flash, request, data)?;
+            if let Some(wear) = &self.wear {
+                wear.on_write(&mut *self.mapping, flash, request)?;
+            }
         }
-        self.mapping.write(flash, request, data)?;
-        self.wear.as_ref().map_or(Ok(()), |wear| wear.on_write(&mut *self.mapping, flash, request))
+        self.refresh(flash)
     }
 
     /// Forgets pages: they read as never written. Lasts from the next flush on.

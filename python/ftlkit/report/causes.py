@@ -22,6 +22,7 @@ _COLOURS = (
     "#c2453a",
     "#cf5f9b",
     "#7a6b2f",
+    "#3a8dae",
 )
 """The colour of each cause, by its number."""
 

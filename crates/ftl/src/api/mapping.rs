@@ -218,8 +218,9 @@ pub trait Mapping<D: Device>: Send {
     /// nothing yet because it has just been opened. What it holds is copied first and the block
     /// erased afterwards, so nothing is lost, whenever the power is cut or whatever fails. On a
     /// device that writes are still accepted by, it can always be asked for;
-    /// [`Deferred`](crate::api::wear::Deferred) says when it is refused. What is done for it
-    /// stands under [`Cause::WearLevelling`](crate::port::cause::Cause::WearLevelling).
+    /// [`Deferred`](crate::api::wear::Deferred) says when it is refused. What is done for it is
+    /// charged to [`Cause::WearLevelling`](crate::port::cause::Cause::WearLevelling); the flash
+    /// port puts it under the cause of whoever asked.
     fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError>;
 
     /// Whether it empties any block that it is told; see

@@ -5,4 +5,5 @@ pub mod data_blocks;
 pub mod ledger;
 pub mod manager;
 pub mod pool;
+pub mod relocation;
 pub mod victims;

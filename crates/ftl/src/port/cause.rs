@@ -138,6 +138,8 @@ listed! {
         Padding => CauseFacts::of("padding", "padding of blocks", Work::Moving),
         /// Reading a page into RAM that the host is about to write there.
         Loading => CauseFacts::of("loading", "pages loaded to be written", Work::Host),
+        /// Emptying a block because what it holds decays, by reads or by time.
+        Refresh => CauseFacts::of("refresh", "blocks refreshed", Work::Moving),
     }
 }
 

@@ -14,12 +14,15 @@ use std::cell::Cell;
 
 use flash::{FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
+use crate::port::bit_errors::BitErrors;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::label::{Content, Label};
 use crate::port::ram_pages::RamPages;
 use crate::port::tally::{Note, Tally};
 use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task, TracedTask};
+
+mod decay;
 
 /// The end of what a request has asked for, which a later request may have to wait for.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +52,10 @@ pub struct FlashPort<D: Device> {
     /// What the next operation follows.
     cursor: Moment,
     cause: Cause,
+    /// What the relocation of a block is charged to.
+    relocation_cause: Cause,
+    /// The bit errors of reads, where they cost anything.
+    bit_errors: Option<Box<BitErrors>>,
     /// Pages added to the request as padding, sorted.
     padding: Vec<Lpn>,
     /// Id of the background job whose operations are issued now; 0 for foreground work.
@@ -73,6 +80,8 @@ impl<D: Device> FlashPort<D> {
             ram: RamPages::default(),
             cursor: Moment::ZERO,
             cause: Cause::Host,
+            relocation_cause: Cause::WearLevelling,
+            bit_errors: None,
             padding: Vec::new(),
             chain: 0,
             chains: 0,
@@ -335,6 +344,7 @@ impl<D: Device> FlashPort<D> {
     /// Charges all operations of some work to a cause; an inner call overrides an outer one.
     #[inline]
     pub fn with_cause<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
+        let cause = if cause == Cause::WearLevelling { self.relocation_cause } else { cause };
         let before = std::mem::replace(&mut self.cause, cause);
         let result = work(self);
         self.cause = before;
@@ -458,6 +468,9 @@ impl<D: Device> FlashPort<D> {
     /// For the shell: starts the clock anew with idle resources, between preparing a device and
     /// measuring it. Data, counts and the event hash stay.
     pub fn restart(&mut self) {
+        if let Some(bit_errors) = &mut self.bit_errors {
+            bit_errors.restart(self.device.now());
+        }
         self.device.reset();
         self.collections.iter_mut().for_each(Vec::clear);
         self.cursor = Moment::ZERO;
@@ -482,6 +495,9 @@ impl<D: Device> FlashPort<D> {
         self.tally.add(self.cause, op);
         let event = u64::from(address) | (op as u64) << 32 | (self.cause as u64) << 34;
         self.hash = (self.hash.rotate_left(5) ^ event).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        if self.bit_errors.is_some() {
+            self.decay(task, address);
+        }
     }
 
     /// Tells where an operation was done, by the page, or the block of an erase.

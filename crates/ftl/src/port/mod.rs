@@ -1,5 +1,6 @@
 //! The flash port: the one way to the chip, where operations are counted, labelled and timed.
 
+pub mod bit_errors;
 pub mod cause;
 pub mod error;
 pub mod flash_port;

@@ -7,7 +7,7 @@
 
 use crate::api::mapping::Mapping;
 use crate::api::request::Request;
-use crate::api::wear::{Deferred, RelocateOutcome};
+use crate::blocks::relocation::relocate;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
@@ -74,11 +74,7 @@ fn level<D: Device>(mapping: &mut dyn Mapping<D>, flash: &mut FlashPort<D>, requ
         return Err(FtlError::Failed { message });
     }
     let Some(pbn) = named else { return Ok(()) };
-    let outcome = match flash.in_background(|flash| mapping.relocate_block(flash, pbn)) {
-        // What the host wrote is written, and the next write says so.
-        Err(FtlError::ReadOnly { .. }) => RelocateOutcome::Deferred(Deferred::ReadOnly),
-        outcome => outcome?,
-    };
+    let outcome = relocate(mapping, flash, pbn)?;
     mapping.with_wear_policy(&mut |policy, _| policy.on_moved(pbn, outcome));
     Ok(())
 }

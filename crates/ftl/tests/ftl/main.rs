@@ -13,6 +13,7 @@ mod kit;
 mod layering;
 mod log_buffer;
 mod placement;
+mod refresh;
 mod replicas;
 mod summaries;
 mod theory;
