@@ -3,6 +3,7 @@
 //! Papers say little of their devices beyond latencies; what had to be assumed is said in each
 //! description, so that nobody takes it for the paper's word.
 
+pub(crate) mod bit_errors;
 mod current;
 mod keys;
 

@@ -9,6 +9,7 @@
 //! (`python/ftlkit/results/document.py`). Where Python reads the fields of a struct by names that
 //! it computes, the schema calls the struct a map.
 
+mod bit_errors;
 mod device;
 mod flash_trace;
 mod times;
@@ -22,6 +23,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
+pub use bit_errors::{BitErrorFacts, ReadLife};
 pub(crate) use device::QUARTERS;
 pub use device::{DeviceFacts, LoadFacts, MountFacts, PreconditionChosen, PreconditionFacts};
 pub use flash_trace::{FlashTraceFacts, StoredPages, TracedNote, TracedOperations, TracedRequests};
@@ -141,6 +143,8 @@ pub struct RunResult {
     pub wear_map: WearMap,
     /// How far the device is from being read-only.
     pub spares: SpareFacts,
+    /// What bit errors cost; null on a device without any (`device.bit_errors`).
+    pub bit_errors: Option<BitErrorFacts>,
     /// Where the run ended because the device had worn out; null for one that lasted.
     pub end_of_life: Option<EndOfLife>,
     /// How long the device lives.

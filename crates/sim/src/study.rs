@@ -123,6 +123,22 @@ pub struct DeviceText {
     pub endurance: Option<Count>,
     /// Share of blocks that are bad from the factory, 0 or more and below `spare`.
     pub bad_blocks: Option<f64>,
+    /// How bits decay. Default `none`: not at all.
+    pub bit_errors: Option<BitErrorsText>,
+    /// The highest share of wrong bits that one read corrects, above 0 and at most 0.5.
+    pub ecc_limit: Option<f64>,
+    /// Most retries of a read, 0 to 15.
+    pub read_retries: Option<Count>,
+    /// From the end of a try to the begin of the next.
+    pub read_retry_latency: Option<Nanoseconds>,
+    /// The share of `ecc_limit` beyond which a block is refreshed, 0 to 100; 0 for never.
+    pub refresh_at: Option<f64>,
+    /// Erases that each block had before, below `endurance`.
+    pub initial_erases: Option<Count>,
+    /// Days that data have lain when measuring begins, 0 to 36 500.
+    pub retention_days: Option<f64>,
+    /// How many times faster data age than time passes, 0 to 10⁹.
+    pub retention_speedup: Option<f64>,
 }
 
 /// The `[workload]` table: exactly one of `trace`, `preset` and `generator`.
@@ -296,6 +312,21 @@ pub enum PricingText {
     Parallel,
     /// One resource, no overlap.
     Serial,
+}
+
+/// How bits decay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, DeserializeDerive)]
+pub enum BitErrorsText {
+    /// They do not.
+    #[default]
+    #[serde(rename = "none")]
+    None,
+    /// As in TLC of 72 layers.
+    #[serde(rename = "tlc-72l")]
+    Tlc72l,
+    /// As in MLC of the generation between 20 and 24 nm.
+    #[serde(rename = "mlc-2y")]
+    Mlc2y,
 }
 
 /// What to do with addresses beyond the device.

@@ -75,6 +75,10 @@ def _options(device: Json) -> list[str]:
         given.append(f"suspend {device['suspend']}")
     if device.get("gc_channels"):
         given.append(f"gc_channels {device['gc_channels']}")
+    if device.get("bit_errors", "none") != "none":
+        given.append(f"bit errors {device['bit_errors']}")
+    if device.get("initial_erases"):
+        given.append(f"initial_erases {device['initial_erases']}")
     front = ("link_bandwidth", "link_latency", "controller_cores", "controller_latency")
     return given + [f"{key} {device[key]}" for key in front if device.get(key) not in (None, "0ns")]
 

@@ -400,6 +400,85 @@ _LIFE = (
     ),
     Metric("endurance", "erases that a block survives", "erases", _WHOLE, "endurance.limit"),
 )
+_BIT_ERRORS = (
+    Metric(
+        "read_retries_mean",
+        "retries of a page read in flash; null where no bit is ever wrong (`device.bit_errors`)",
+        "",
+        _REAL,
+        "bit_errors.mean_retries",
+        LOWER,
+        "retries a read",
+        when="read_retries_max",
+    ),
+    Metric(
+        "read_retries_max",
+        "most retries of a page read in flash; null where no bit is ever wrong",
+        "",
+        _WHOLE,
+        "bit_errors.most_retries",
+        LOWER,
+    ),
+    Metric(
+        "retried_reads_share",
+        "share of the pages read in flash that took a retry or more; null where no bit is ever wrong",
+        "share",
+        _REAL,
+        "bit_errors.reads_by_retries",
+        LOWER,
+        compute=derived.retried_reads_share,
+    ),
+    Metric(
+        "uncorrectable_reads",
+        "pages read with more wrong bits than the last retry corrects; they are given all the same",
+        "pages",
+        _WHOLE,
+        "bit_errors.uncorrectable_reads",
+        LOWER,
+        "uncorrectable reads",
+        when="uncorrectable_reads",
+    ),
+    Metric(
+        "refreshed_blocks",
+        "blocks whose content was moved because it decayed, by reads or by time",
+        "blocks",
+        _WHOLE,
+        "bit_errors.refreshed_blocks",
+        LOWER,
+        "refreshed blocks",
+        when="refreshed_blocks",
+    ),
+    Metric(
+        "refresh_programs",
+        "pages programmed to refresh blocks",
+        "pages",
+        _WHOLE,
+        "operations",
+        LOWER,
+        "refresh writes",
+        when="refreshed_blocks",
+        compute=derived.refresh_programs,
+    ),
+    Metric(
+        "read_life_bytes",
+        "bytes that the host reads until blocks have worn out on the average, where it only reads: an upper bound; "
+        "null where it wrote, or no block was erased",
+        "B",
+        _WHOLE,
+        "bit_errors.read_life.read_bytes",
+        HIGHER,
+        "reads until worn out",
+        when="read_life_bytes",
+    ),
+    Metric(
+        "read_life_years",
+        "years until then at the workload's own arrivals; null where all arrive at once",
+        "",
+        _REAL,
+        "bit_errors.read_life.years",
+        HIGHER,
+    ),
+)
 _MAPPING = (
     Metric(
         "ram_bytes",
@@ -517,7 +596,7 @@ _RUN = (
     Metric("measured_wall_s", "of these, seconds that the measured part took", "s", _REAL, "measured_wall_s"),
 )
 
-ROWS = (*_WHO, *_TIMES, *_WORK, *_WEAR, *_LIFE, *_MAPPING, *_RUN)
+ROWS = (*_WHO, *_TIMES, *_WORK, *_WEAR, *_LIFE, *_BIT_ERRORS, *_MAPPING, *_RUN)
 """The columns in their order."""
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (*ROWS, *reproductions.ROWS)}

@@ -137,6 +137,18 @@ def levelling_time_share(run: Run) -> float | None:
     return levelling_time_ns(run) / whole if whole else None
 
 
+def refresh_programs(run: Run) -> int:
+    """Pages programmed to refresh blocks."""
+    return caused(run, "refresh", "program")
+
+
+def retried_reads_share(run: Run) -> float | None:
+    """Share of the pages read in flash that took a retry or more."""
+    facts = run.get("bit_errors")
+    counts = facts["reads_by_retries"] if facts else []
+    return 1 - counts[0] / sum(counts) if sum(counts) else None
+
+
 def merges(run: Run) -> int | None:
     """Merges of all kinds; null for a scheme that merges without a log over data blocks."""
     counts = run["merges"]

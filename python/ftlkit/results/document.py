@@ -15,6 +15,45 @@ from typing_extensions import NotRequired
 Json = dict[str, Any]
 
 
+class ReadLife(TypedDict):
+    """What the host reads until blocks have worn out on the average, if refreshing goes on at
+    the rate that was measured. An upper bound: worn blocks are refreshed sooner.
+    """
+
+    read_bytes: int
+    """Bytes of host reads, counted from the begin of the measurement."""
+    years: float | None
+    """Years of 365 days in which the workload reads them at its own arrivals, before any speed-
+    up; null where all arrive at once.
+    """
+
+
+class BitErrorFacts(TypedDict):
+    """Reads of flash that were tried again, and blocks that were moved before their content
+    decayed.
+    """
+
+    reads_by_retries: list[int]
+    """Pages read in flash by the number of retries: those that took none first, up to the most
+    that one took.
+    """
+    mean_retries: float | None
+    """Retries of a page read; null where none was read."""
+    most_retries: int
+    """Most retries of a page read."""
+    uncorrectable_reads: int
+    """Page reads with more wrong bits than the last retry corrects.
+
+    They were counted, and their data were given all the same.
+    """
+    refreshed_blocks: int
+    """Blocks whose content was moved because it decayed."""
+    read_life: ReadLife | None
+    """How long a device lives that is only read; null where the host wrote, or no block was
+    erased.
+    """
+
+
 class Responses(TypedDict):
     """Response times of one class in nanoseconds; null where it has no request.
 
@@ -138,7 +177,9 @@ class Endurance(TypedDict):
     """
 
     limit: int
-    """Erases that a block survives."""
+    """Erases that a block survives, without those that it had before the run
+    (`device.initial_erases`).
+    """
     drift: float | None
     """The power of the mean erase count with which blocks' erase counts drift apart: 1 where
     each keeps a rate of its own, 0 where levelling holds them together; null without a
@@ -571,6 +612,8 @@ class Run(TypedDict):
     """Where on the device they were."""
     spares: SpareFacts
     """How far the device is from being read-only."""
+    bit_errors: NotRequired[BitErrorFacts | None]
+    """What bit errors cost; null on a device without any (`device.bit_errors`)."""
     end_of_life: EndOfLife | None
     """Where the run ended because the device had worn out; null for one that lasted."""
     endurance: NotRequired[Endurance]

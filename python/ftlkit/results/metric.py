@@ -62,7 +62,8 @@ class Metric:
 
     def text(self, value: Any) -> str:  # noqa: ANN401 - any value of the metric
         """A value as people read it."""
-        if self.unit == "B" and (self.source.startswith("endurance.") or self.source.endswith("host_written_bytes")):
+        lives = self.source.startswith(("endurance.", "bit_errors."))
+        if self.unit == "B" and (lives or self.source.endswith("host_written_bytes")):
             # A life, which makers of drives state in decimal units: so do all sentences and tables
             # here.
             return units.written(value)

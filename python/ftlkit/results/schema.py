@@ -56,6 +56,7 @@ ABSENT = {
         "page_write_amplification",
         "buffer_hit_ratio",
         "wear_map",
+        "bit_errors",
         "endurance",
         "load",
         "waiting_ns",

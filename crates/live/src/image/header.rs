@@ -72,6 +72,12 @@ impl Description {
                  out, or give device.page_size the size of the unit",
             ));
         }
+        if device.reliability.is_some() || device.keys.initial_erases.is_some() {
+            return Err(LiveError::user(
+                "device: bit_errors, and initial_erases with it, are for simulations; an image keeps neither the reads of \
+                 its blocks nor when their pages were programmed. Leave them out",
+            ));
+        }
         if !device.has_front_end_of_preset() {
             return Err(LiveError::user(
                 "device: link_bandwidth, link_latency, controller_cores and controller_latency are for \

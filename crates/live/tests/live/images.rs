@@ -303,6 +303,17 @@ fn a_scheme_that_must_know_what_comes_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_device_whose_bits_decay_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let decays = sim::study::DeviceText { bit_errors: Some(sim::study::BitErrorsText::Tlc72l), ..small_device() };
+    let device = sim::Device::resolve(&decays, 1).expect("a device");
+    let path = folder.path().join("decays.img");
+    let refused = Image::create(&path, &device, &Stack::of("page")).expect_err("refused").to_string();
+    assert!(refused.contains("bit_errors") && refused.contains("nor when their pages were programmed"), "{refused}");
+    assert!(!path.exists());
+}
+
+#[test]
 fn the_check_calls_a_worn_out_image_sound_and_it_is_served() {
     for ftl in ["page", "fast", "superblock"] {
         let folder = tempfile::tempdir().expect("a folder");

@@ -37,7 +37,7 @@ const USUAL_WARRANTY_YEARS: f64 = 5.0;
 /// Some four days: drive writes a day over less would be numbers of hundreds of digits.
 const MIN_WARRANTY_YEARS: f64 = 0.01;
 const MAX_WARRANTY_YEARS: f64 = 100.0;
-const NS_A_DAY: f64 = 86_400e9;
+pub(super) const NS_A_DAY: f64 = 86_400e9;
 
 /// A study whose relations are checked: what its runs share.
 #[derive(Clone, Debug)]
@@ -273,9 +273,16 @@ impl Experiment {
         let layout = self.device.layout();
         let why = self.device.strict_order_reason();
         self.plans.iter().try_for_each(|plan| {
-            registry::create::<SimulatedDevice>(&plan.stack, &layout)
-                .map(drop)
-                .map_err(|error| SimError::study(format!("ftl \"{}\": {error}{why}", plan.label)))
+            let named = |error| SimError::study(format!("ftl \"{}\": {error}{why}", plan.label));
+            let drive = registry::create::<SimulatedDevice>(&plan.stack, &layout).map_err(named)?;
+            let refreshes = self.device.reliability.is_some_and(|reliability| reliability.refresh_at > 0.0);
+            if refreshes && !drive.relocates_blocks() {
+                return Err(SimError::study(format!(
+                    "ftl \"{}\": it cannot empty a block that it is told, so no block can be refreshed; set device.refresh_at = 0",
+                    plan.label
+                )));
+            }
+            Ok(())
         })
     }
 }

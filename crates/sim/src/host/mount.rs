@@ -27,8 +27,7 @@ pub(crate) fn mount<S: Store + 'static, W: ReadChecker<S::Data>>(
     plan: &Plan,
 ) -> Result<(Host<Simulated<S>, W>, MountFacts), Halt> {
     let at_mount = |fault| Halt::Fault(Stage::Mount, fault);
-    let (flash, checker) = host.power_off().map_err(at_mount)?;
-    let mut flash = FlashPort::new(flash);
+    let (mut flash, checker) = host.power_off().map_err(at_mount)?;
     flash.restart();
     let mut layout = device.layout();
     layout.good_blocks.retain(|&pbn| !flash.device().is_bad(pbn));

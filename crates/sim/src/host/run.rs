@@ -26,7 +26,7 @@ use std::time::Instant;
 
 use check::ExactOracle;
 use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Store};
-use ftl::{FlashOp, FlashPort, Nanos, Note, Tally, Timed, Timing, registry};
+use ftl::{BitErrors, FlashOp, FlashPort, Nanos, Note, ReadRetries, Tally, Timed, Timing, registry};
 use trace::HostOp;
 
 use crate::SimError;
@@ -52,6 +52,7 @@ use crate::workload::load::Load;
 use crate::workload::paging::{Extent, HostRequest, MappedPages};
 use crate::workload::stream::{Ahead, all_calls};
 
+mod bit_errors;
 mod facts;
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
@@ -128,7 +129,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let ftl = registry::create(&plan.stack, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
         let chip = Chip::new(device.geometry, &device.chip);
-        let flash = FlashPort::new(Timed { chip, timing: device.timing() });
+        let bit_errors = device.reliability.map(|reliability| BitErrors::new(reliability, &chip));
+        let flash = FlashPort::new(Timed { chip, timing: device.timing() }).with_bit_errors(bit_errors);
         Ok(Host::new(flash, ftl, checker))
     }
 
@@ -404,7 +406,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let blocks = self.experiment.device.layout().good_blocks;
         let Experiment { survey, skip, .. } = self.experiment;
         let life = Life::new(survey.facts.requests - skip, self.host.ftl().spares());
-        Before { tally: *self.host.flash().tally(), wear: Wear::new(blocks, self.chip()), life }
+        let (tally, read_retries) = (*self.host.flash().tally(), self.read_retries());
+        Before { tally, read_retries, wear: Wear::new(blocks, self.chip()), life }
     }
 
     /// How the device stands when so many measured requests have been issued.
@@ -466,11 +469,10 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let tally = host.flash().tally().since(&before.tally);
         let (requests, seconds) = (metrics.totals, metrics.elapsed().0 as f64 / 1e9);
         let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
-        let all = metrics.reads.with(&metrics.writes);
+        let (all, timing) = (metrics.reads.with(&metrics.writes), &host.flash().device().timing);
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let [read, write, trim, flush] = requests.requests;
         let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());
-        let timing = &host.flash().device().timing;
         let probe = timing.probe();
         let [waiting_ns, bus_waiting_ns, service_ns] = metrics.parts.means();
         RunResult {
@@ -509,6 +511,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             erases: before.wear.erases(self.chip()),
             wear_map: before.wear.map(self.chip()),
             spares: self.spares(),
+            bit_errors: self.bit_error_facts(before),
             end_of_life: None,
             endurance,
             footprint: self.footprint(),
@@ -528,6 +531,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
 /// The state of the device when measurement began.
 struct Before {
     tally: Tally,
+    read_retries: ReadRetries,
     wear: Wear,
     life: Life,
 }

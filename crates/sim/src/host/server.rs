@@ -76,10 +76,10 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
         Self { flash, server: Server { ftl, checker, pages: Vec::new() } }
     }
 
-    /// The power is cut after a flush: what is left is the device, and what its pages should hold.
-    pub(crate) fn power_off(mut self) -> Result<(D, W), Fault> {
+    /// The power is cut after a flush: what is left is the flash, and what its pages should hold.
+    pub(crate) fn power_off(mut self) -> Result<(FlashPort<D>, W), Fault> {
         self.server.ftl.flush(&mut self.flash)?;
-        Ok((self.flash.into_device(), self.server.checker))
+        Ok((self.flash.power_cycled(), self.server.checker))
     }
 
     /// The flash port, for reading its counts.

@@ -131,6 +131,7 @@ impl Keys {
             program_order: Some(self.program_order),
             endurance: Some(Count(self.endurance)),
             bad_blocks: Some(self.bad_blocks),
+            ..DeviceText::default()
         }
     }
 }
@@ -202,7 +203,7 @@ fn page_times(
     Ok(PageTimes::by_type(&times).expect("as many as a cell has bits"))
 }
 
-fn latency(key: &str, text: Option<Nanoseconds>, preset_ns: u64) -> Result<u64, SimError> {
+pub(super) fn latency(key: &str, text: Option<Nanoseconds>, preset_ns: u64) -> Result<u64, SimError> {
     let ns = text.map_or(preset_ns, |value| value.0);
     if ns > Latencies::MAX_NS {
         return Err(SimError::study(format!(

@@ -68,7 +68,8 @@ pub struct EndOfLife {
 /// measured. Bytes are counted from the begin of the measurement; what preparation wore is worn.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Endurance {
-    /// Erases that a block survives.
+    /// Erases that a block survives, without those that it had before the run
+    /// (`device.initial_erases`).
     pub limit: u32,
     /// The power of the mean erase count with which blocks' erase counts drift apart: 1 where each
     /// keeps a rate of its own, 0 where levelling holds them together; null without a forecast.

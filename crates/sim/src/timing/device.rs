@@ -10,10 +10,10 @@
 //! is counted in pages of this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
 use flash::{Chip, ChipOptions, Full, Geometry, Lean, PastEndurance, Pbn, ProgramOrder, Shape};
-use ftl::{Layout, Timed};
+use ftl::{Layout, Reliability, Timed};
 use random::SeededRng;
 
-use crate::preset::{DEFAULT_PRESET, Keys, preset};
+use crate::preset::{DEFAULT_PRESET, Keys, bit_errors, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
 use crate::timing::units::Units;
 use crate::{Abilities, EventTiming, FrontEnd, Latencies, Model, SimError, Suspend};
@@ -52,8 +52,10 @@ pub struct Device {
     pub abilities: Abilities,
     /// What the link to the host and the controller take.
     pub front_end: FrontEnd,
-    /// The rest of what a chip is built from.
+    /// The rest of what a chip is built from; its blocks survive what is left of their endurance.
     pub chip: ChipOptions,
+    /// How bits decay, and what is done about it; none for not at all.
+    pub reliability: Option<Reliability>,
     /// Seed of the translation layers' own randomness.
     pub seed: u64,
     /// Every key with its value.
@@ -133,6 +135,7 @@ pub(crate) struct Draft {
     units: Units,
     /// Shape of the flash, in units.
     shape: Shape,
+    reliability: Option<Reliability>,
     /// What the study itself said.
     asked: DeviceText,
 }
@@ -147,7 +150,7 @@ impl Draft {
             keys.program_order = ProgramOrder::Strict;
         }
         let shape = units.mapped(keys.shape);
-        let draft = Self { keys, units, shape, asked: asked.clone() };
+        let draft = Self { keys, units, shape, reliability: bit_errors::reliability(asked)?, asked: asked.clone() };
         draft.check_shares()?;
         draft.check_abilities()?;
         draft.check_program_units()?;
@@ -202,9 +205,11 @@ impl Draft {
                  spare: lower bad_blocks or raise spare"
             )));
         }
-        let mut keys = DeviceText { preset: Some(self.preset_name().into()), ..self.keys.text() };
+        let mut keys = bit_errors::text(self.reliability, self.keys.text());
+        keys.preset = Some(self.preset_name().into());
         keys.capacity = Some(Capacity::Bytes(u64::from(logical_pages) * u64::from(geometry.page_size_bytes())));
         keys.blocks_per_plane = Some(Count(geometry.shape().blocks_per_plane));
+        keys.initial_erases = self.asked.initial_erases.filter(|&Count(erases)| erases > 0);
         if self.spare_follows() {
             keys.spare = Some(1.0 - f64::from(logical_pages) / f64::from(geometry.pages()));
         }
@@ -221,10 +226,11 @@ impl Draft {
             front_end: self.keys.front_end,
             chip: ChipOptions {
                 program_order: self.keys.program_order,
-                endurance: Some(self.keys.endurance),
+                endurance: Some(self.keys.endurance - self.initial_erases()),
                 past_endurance: PastEndurance::Fails,
                 bad_blocks,
             },
+            reliability: self.reliability,
             seed: random::derive(seed, "ftl"),
             keys,
         })
@@ -252,6 +258,11 @@ impl Draft {
         })
     }
 
+    /// Erases that each block had before.
+    fn initial_erases(&self) -> u32 {
+        self.asked.initial_erases.map_or(0, |count| count.0)
+    }
+
     fn preset_name(&self) -> &str {
         self.asked.preset.as_deref().unwrap_or(DEFAULT_PRESET)
     }
@@ -263,7 +274,7 @@ impl Draft {
     }
 
     fn check_shares(&self) -> Result<(), SimError> {
-        let Keys { spare, bad_blocks, endurance, .. } = self.keys;
+        let (Keys { spare, bad_blocks, endurance, .. }, initial_erases) = (self.keys, self.initial_erases());
         if !(spare > 0.0 && spare < 1.0) {
             return Err(SimError::study(format!(
                 "device.spare = {spare}: must be above 0 and below 1. It is the share of physical pages that the host does not see \
@@ -279,6 +290,12 @@ impl Draft {
             return Err(SimError::study(
                 "device.endurance = 0: a block must survive at least one erase; 3000 (TLC) to 100000 (SLC) are usual",
             ));
+        }
+        if initial_erases >= endurance {
+            return Err(SimError::study(format!(
+                "device.initial_erases = {initial_erases}: must be below endurance ({endurance}), or the device is worn out before it \
+                 begins; lower initial_erases or raise endurance"
+            )));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod abilities;
 mod backlog;
+mod bit_errors;
 mod endurance;
 mod idle;
 mod levellers;

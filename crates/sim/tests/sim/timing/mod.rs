@@ -9,6 +9,7 @@ mod copies;
 mod front_end;
 mod overlapping;
 mod page_types;
+mod retries;
 
 use flash::{Geometry, Pbn, Shape};
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
