@@ -135,9 +135,9 @@ def torture(
 
     `ftl` is `"all"`, or names as for `compare`; settings that are given are kept in all trials.
     `geometry` names devices in the form of replay lines: `1x2x1x8x5x512` (channels, dies, planes,
-    blocks, pages, bytes), then perhaps `,strict` or `,any` and `,bad:0:3`; by default devices are
-    drawn at random. `swarm` leaves a random part of operations and faults out of each trial. Each
-    trial follows from `seed`; how many there are depends on the time. After Ctrl-C,
+    blocks, pages, bytes), then perhaps `,strict` or `,any`, `,bad:0:3` and `,refresh:2`; by default
+    devices are drawn at random. `swarm` leaves a random part of operations and faults out of each
+    trial. Each trial follows from `seed`; how many there are depends on the time. After Ctrl-C,
     `Interrupted.finished` is the report so far. Raises `UserError` when the input is at fault.
     """
     if not (minutes > 0 and math.isfinite(minutes)):

@@ -43,8 +43,8 @@ def torture(
         list[str] | None,
         typer.Option(
             metavar="CxDxPxBxPxS",
-            help="Device: channels x dies x planes x blocks x pages x bytes, then perhaps ,strict or ,any and "
-            ",bad:0:3; may be repeated. Random small devices by default.",
+            help="Device: channels x dies x planes x blocks x pages x bytes, then perhaps ,strict or ,any, "
+            ",bad:0:3 and ,refresh:2; may be repeated. Random small devices by default.",
         ),
     ] = None,
     swarm: Annotated[

@@ -6,7 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use flash::{Chip, ChipOptions, Full, Geometry, PastEndurance, Pbn, ProgramOrder, Shape};
+use flash::{BitErrorModel, Chip, ChipOptions, Flash, Full, Geometry, PastEndurance, Pbn, ProgramOrder, Shape};
+use ftl::{BitErrors, Nanos, Reliability};
 
 use crate::Stamp;
 
@@ -19,6 +20,8 @@ pub struct DeviceSpec {
     pub order: ProgramOrder,
     /// Blocks that are bad from the factory.
     pub bad_blocks: Vec<u32>,
+    /// Reads of a block, divided by its pages, beyond which it is refreshed; 0 for never.
+    pub refreshed_after: u32,
 }
 
 impl DeviceSpec {
@@ -38,7 +41,7 @@ impl DeviceSpec {
             pages_per_block,
             page_size_bytes: 512,
         };
-        Self { shape, order: ProgramOrder::Ascending, bad_blocks: Vec::new() }
+        Self { shape, order: ProgramOrder::Ascending, bad_blocks: Vec::new(), refreshed_after: 0 }
     }
 
     /// The same device with another program order.
@@ -53,6 +56,28 @@ impl DeviceSpec {
     pub fn with_bad(mut self, blocks: impl IntoIterator<Item = u32>) -> Self {
         self.bad_blocks.extend(blocks);
         self
+    }
+
+    /// The same device, whose blocks are refreshed when their pages have been read so often.
+    #[must_use]
+    pub fn refreshed_after(mut self, reads_per_page: u32) -> Self {
+        self.refreshed_after = reads_per_page;
+        self
+    }
+
+    /// The bit errors that have its blocks refreshed; none where they never are.
+    pub(crate) fn bit_errors(&self, device: &impl Flash) -> Option<BitErrors> {
+        let reliability = Reliability {
+            model: ONE_ERROR_A_READ,
+            ecc_limit: f64::from(self.refreshed_after),
+            read_retries: 0,
+            retry_latency: Nanos::ZERO,
+            refresh_at: 1.0,
+            initial_erases: 0,
+            retention_days: 0.0,
+            retention_speedup: 0.0,
+        };
+        (self.refreshed_after > 0).then(|| BitErrors::new(reliability, device))
     }
 
     /// The checked shape. An impossible one, or a bad block that does not exist, is an error in
@@ -81,11 +106,15 @@ impl DeviceSpec {
     }
 }
 
+/// A rate of errors that is the reads of a block, divided by its pages.
+const ONE_ERROR_A_READ: BitErrorModel =
+    BitErrorModel { epsilon: 0.0, alpha: 0.0, k: 1.0, beta: 0.0, m: 1.0, n: 1.0, gamma: 1.0, p: 0.0, q: 1.0 };
+
 const ORDERS: [(ProgramOrder, &str); 3] =
     [(ProgramOrder::Ascending, "ascending"), (ProgramOrder::Strict, "strict"), (ProgramOrder::Any, "any")];
 
 impl fmt::Display for DeviceSpec {
-    /// For example `1x2x1x8x5x512` or `1x2x1x8x5x512,strict,bad:0:3`.
+    /// For example `1x2x1x8x5x512` or `1x2x1x8x5x512,strict,bad:0:3,refresh:2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = &self.shape;
         let counts = [
@@ -106,6 +135,9 @@ impl fmt::Display for DeviceSpec {
             let numbers: Vec<_> = self.bad_blocks.iter().map(u32::to_string).collect();
             write!(f, ",bad:{}", numbers.join(":"))?;
         }
+        if self.refreshed_after > 0 {
+            write!(f, ",refresh:{}", self.refreshed_after)?;
+        }
         Ok(())
     }
 }
@@ -117,7 +149,7 @@ impl FromStr for DeviceSpec {
         let advice = |part: &str| {
             format!(
                 "geometry {text}: {part} is not understood; write channels x dies x planes x blocks x pages x bytes, for \
-                 example 1x2x1x8x5x512, then perhaps ,strict or ,any and ,bad:0:3"
+                 example 1x2x1x8x5x512, then perhaps ,strict or ,any, ,bad:0:3 and ,refresh:2"
             )
         };
         let mut parts = text.split(',');
@@ -126,6 +158,8 @@ impl FromStr for DeviceSpec {
         for part in parts {
             if let Some((order, _)) = ORDERS.iter().find(|(_, name)| *name == part) {
                 spec.order = *order;
+            } else if let Some(reads) = part.strip_prefix("refresh:") {
+                spec.refreshed_after = reads.parse().map_err(|_| advice(part))?;
             } else {
                 let numbers = part.strip_prefix("bad:").ok_or_else(|| advice(part))?.split(':').map(str::parse);
                 spec.bad_blocks = numbers.collect::<Result<_, _>>().map_err(|_| advice(part))?;
@@ -149,10 +183,20 @@ mod tests {
 
     #[test]
     fn every_device_reads_back_from_its_text() {
-        for text in ["1x1x1x1x1x512", "3x2x1x5x7x1024,strict", "1x1x1x4x4x512,bad:0", "1x1x1x4x4x512,any,bad:0:3"] {
+        for text in
+            ["1x1x1x1x1x512", "3x2x1x5x7x1024,strict", "1x1x1x4x4x512,bad:0", "1x1x1x4x4x512,any,bad:0:3,refresh:2"]
+        {
             assert_eq!(text.parse::<DeviceSpec>().expect(text).to_string(), text);
         }
-        for wrong in ["", "1x1x1x1x1", "1x1x1x1x1x512x1", "axbxcxdxexf", "1x1x1x1x1x512,loose", "1x1x1x1x1x512,bad:"] {
+        for wrong in [
+            "",
+            "1x1x1x1x1",
+            "1x1x1x1x1x512x1",
+            "axbxcxdxexf",
+            "1x1x1x1x1x512,loose",
+            "1x1x1x1x1x512,bad:",
+            "1x1x1x1x1x512,refresh:x",
+        ] {
             assert!(wrong.parse::<DeviceSpec>().expect_err(wrong).contains("for example"), "{wrong}");
         }
     }

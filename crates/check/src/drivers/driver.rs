@@ -45,14 +45,14 @@ pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
 /// What the host says of the data that it writes: nothing, or something drawn at random for each
 /// request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hints {
+struct Hints {
     /// None for nothing.
     seed: Option<u64>,
 }
 
 impl Hints {
     /// The hints of a case.
-    pub(crate) fn of(case: &Case) -> Self {
+    fn of(case: &Case) -> Self {
         Self { seed: case.hints.then(|| derive(case.seed, "hints")) }
     }
 
@@ -70,15 +70,17 @@ impl Hints {
 }
 
 impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
-    /// A scheme that `start` formats or recovers on a device, with an oracle that suits it.
+    /// A scheme that `start` formats or recovers on the device of a case, with an oracle that suits
+    /// it.
     pub(crate) fn start(
         device: D,
-        hints: Hints,
+        case: &Case,
         start: impl FnOnce(&mut FlashPort<D>) -> Result<Drive<D>, RecoverError>,
         oracle: impl FnOnce(&Drive<D>) -> B,
     ) -> Result<Self, Fault> {
         let at_power_on = device.operations();
-        let mut flash = FlashPort::new(device);
+        let bit_errors = case.device.bit_errors(&device);
+        let mut flash = FlashPort::new(device).with_bit_errors(bit_errors);
         let scheme = start(&mut flash)?;
         let oracle = oracle(&scheme);
         let was_recovered = at_power_on != Operations::default();
@@ -92,7 +94,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
             requests: 0,
             pages_written: 0,
             content: Vec::new(),
-            hints,
+            hints: Hints::of(case),
         })
     }
 
@@ -100,10 +102,10 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     /// follow.
     pub(crate) fn power_on(&mut self, turn_on: impl FnOnce(&mut D)) {
         if let Some(flash) = self.flash.take() {
-            let mut device = flash.into_device();
-            turn_on(&mut device);
-            self.at_power_on = device.operations();
-            self.flash = Some(FlashPort::new(device));
+            let mut flash = flash.power_cycled();
+            turn_on(flash.device_mut());
+            self.at_power_on = flash.device().operations();
+            self.flash = Some(flash);
             black_box::mark(Mark::PowerOn);
         }
     }

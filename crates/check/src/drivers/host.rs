@@ -21,7 +21,7 @@ use crate::Stamp;
 use crate::case::operation::{Effect, Extent, Operation};
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
-use crate::drivers::driver::{Driver, Hints};
+use crate::drivers::driver::Driver;
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::Fault;
 use crate::report::recorder::Outcome;
@@ -49,8 +49,7 @@ impl Host {
     ) -> Result<Self, Fault> {
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let device = CheckedFlash::from(chip).timed(FixedTimes::default());
-        let driver =
-            Driver::start(device, Hints::of(case), |_| Ok(build(&layout)?), |_| ExactOracle::new(case.logical_pages))?;
+        let driver = Driver::start(device, case, |_| Ok(build(&layout)?), |_| ExactOracle::new(case.logical_pages))?;
         Ok(Self { rng: SeededRng::named(case.seed, "readback"), footprint: driver.scheme().footprint(), driver })
     }
 

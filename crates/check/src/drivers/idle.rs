@@ -15,7 +15,7 @@ use random::{SeededRng, derive};
 use crate::case::operation::Extent;
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
-use crate::drivers::driver::{Driver, Hints};
+use crate::drivers::driver::Driver;
 use crate::drivers::session::create;
 use crate::inject::schedule::FaultSchedule;
 use crate::oracle::exact::ExactOracle;
@@ -74,7 +74,7 @@ impl<'a> Trial<'a> {
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let device = CheckedFlash::from(chip).timed(FixedTimes::new(TAKES));
         let oracle = ExactOracle::new(case.logical_pages);
-        let driver = Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, &layout)?), |_| oracle)?;
+        let driver = Driver::start(device, case, |_| Ok(create(&case.stack, &layout)?), |_| oracle)?;
         Ok(Self { case, place, driver, rng: SeededRng::named(case.seed, "idle time"), idled: Idled::default() })
     }
 

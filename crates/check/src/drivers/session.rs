@@ -11,7 +11,7 @@ use crate::canary;
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
-use crate::drivers::driver::{Driver, Hints};
+use crate::drivers::driver::Driver;
 use crate::drivers::host::CheckedFtl;
 use crate::oracle::crash_oracle::CrashOracle;
 use crate::oracle::exact::Stamp;
@@ -54,7 +54,7 @@ impl Session {
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
         let device = CheckedFlash::from(Recorder::new(chip, Some(tape.clone()))).timed(FixedTimes::default());
         let oracle = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
-        Ok(Self(Driver::start(device, Hints::of(case), |_| Ok(create(&case.stack, layout)?), oracle)?))
+        Ok(Self(Driver::start(device, case, |_| Ok(create(&case.stack, layout)?), oracle)?))
     }
 
     /// A device after a power cut, with what its pages may hold; recovered, not yet looked at.
@@ -66,7 +66,7 @@ impl Session {
     ) -> Result<Self, Fault> {
         let device = CheckedFlash::from(recorder).timed(FixedTimes::default());
         let start = |flash: &mut FlashPort<_>| recover(&case.stack, layout, flash);
-        Ok(Self(Driver::start(device, Hints::of(case), start, |_| allowed)?))
+        Ok(Self(Driver::start(device, case, start, |_| allowed)?))
     }
 
     /// What pages may hold if the power is cut now.

@@ -29,6 +29,8 @@ const PLANES: [u32; 2] = [1, 2];
 const PAGES: [u32; 6] = [1, 2, 3, 4, 5, 8];
 const ORDERS: [ProgramOrder; 3] = [ProgramOrder::Ascending, ProgramOrder::Strict, ProgramOrder::Any];
 const PREFILLS: [Prefill; 2] = [Prefill::Empty, Prefill::Full];
+/// Reads of a page after which its block is refreshed; 0 for never.
+const REFRESH: [u32; 3] = [0, 1, 3];
 const READBACK: [u32; 3] = [0, 1, 7];
 const CHECK: [u32; 3] = [4, 8, 32];
 
@@ -83,6 +85,7 @@ pub(super) fn questions(space: &TrialSpace, subject: &Subject, kind: Kind) -> Ve
         ask("pages", texts(&PAGES));
         ask("order", texts(&["ascending", "strict", "any"]));
         ask("bad", texts(&["no", "some"]));
+        ask("refresh", texts(&REFRESH));
     } else {
         ask("device", texts(&space.devices));
     }
@@ -213,7 +216,8 @@ impl Sheet<'_> {
         let mut bad_blocks: Vec<_> = (0..bad).map(|_| rng.below_u32(rows * blocks)).collect();
         bad_blocks.sort_unstable();
         bad_blocks.dedup();
-        device.ordered(self.of("order", &ORDERS)).with_bad(bad_blocks)
+        let device = device.ordered(self.of("order", &ORDERS)).with_bad(bad_blocks);
+        device.refreshed_after(self.of("refresh", &REFRESH))
     }
 
     fn workload(&self, space: &TrialSpace) -> Option<Workload> {

@@ -14,6 +14,7 @@ mod idle;
 mod policies;
 mod power_cuts;
 mod random;
+mod refresh;
 mod shared_ram;
 mod shrink;
 mod torture;

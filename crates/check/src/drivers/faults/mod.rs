@@ -30,7 +30,7 @@ use random::derive;
 use crate::case::operation::{Effect, Extent, Operation};
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
-use crate::drivers::driver::{Driver, Hints};
+use crate::drivers::driver::Driver;
 use crate::drivers::session::{create, recover};
 use crate::inject::fault::{self, InjectedFault};
 use crate::inject::schedule::FaultSchedule;
@@ -95,7 +95,7 @@ impl<'a> Trial<'a> {
         let oracle = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
         let format = |_: &mut FlashPort<_>| Ok(create(&case.stack, &layout)?);
         let device = CheckedFlash::from(frail).timed(FixedTimes::default());
-        let mut driver = Driver::start(device, Hints::of(case), format, oracle)?;
+        let mut driver = Driver::start(device, case, format, oracle)?;
         // Requests begin at 1 here, and reads are given their moments too, though they are done
         // page by page at the one before.
         driver.pass();
