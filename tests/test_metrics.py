@@ -34,7 +34,7 @@ def full() -> fk.Results:
     return fk.compare(
         "fin1",
         "page,fast,dftl",
-        device={"dies_per_channel": 2},
+        device={"dies_per_channel": 2, "bit_errors": "tlc-72l"},
         requests=1_000,
         precondition="fill",
         verify=True,

@@ -8,11 +8,11 @@
 //! Limits: nothing is refreshed in idle time, whose length nobody knows to be enough for a block.
 
 use crate::api::mapping::Mapping;
-use crate::blocks::relocation::relocate;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
+use crate::wear::relocation::relocate;
 
 /// Refreshes a block, if one is due.
 pub(crate) fn refresh<D: Device>(mapping: &mut dyn Mapping<D>, flash: &mut FlashPort<D>) -> Result<(), FtlError> {

@@ -628,6 +628,7 @@ PARTS: dict[str, str] = {
     "gauges": "`gauges.NAME` in reproductions; over time in `Results.series`",
     "end_of_life": "`end_of_life_request`; in the device's own words in the verdict",
     "endurance": "the columns that begin with `first_block_` and `life_`; why nothing is forecast, in the verdict",
+    "bit_errors": "`read_retries_mean` and what follows it; reads by their retries in the JSON",
     "precondition": "how the device was prepared; the verdict's cautions",
     "mount": "`mount_reads`, `mount_time_ns`; programs and erases in the JSON",
     "seed": "the study's seed",

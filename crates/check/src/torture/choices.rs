@@ -29,8 +29,8 @@ const PLANES: [u32; 2] = [1, 2];
 const PAGES: [u32; 6] = [1, 2, 3, 4, 5, 8];
 const ORDERS: [ProgramOrder; 3] = [ProgramOrder::Ascending, ProgramOrder::Strict, ProgramOrder::Any];
 const PREFILLS: [Prefill; 2] = [Prefill::Empty, Prefill::Full];
-/// Reads of a page after which its block is refreshed; 0 for never.
-const REFRESH: [u32; 3] = [0, 1, 3];
+/// Reads of a page after which its block is refreshed, of one in so many trials; 0 for never.
+const REFRESH: [u32; 8] = [0, 0, 0, 0, 0, 0, 1, 3];
 const READBACK: [u32; 3] = [0, 1, 7];
 const CHECK: [u32; 3] = [4, 8, 32];
 
@@ -85,7 +85,6 @@ pub(super) fn questions(space: &TrialSpace, subject: &Subject, kind: Kind) -> Ve
         ask("pages", texts(&PAGES));
         ask("order", texts(&["ascending", "strict", "any"]));
         ask("bad", texts(&["no", "some"]));
-        ask("refresh", texts(&REFRESH));
     } else {
         ask("device", texts(&space.devices));
     }
@@ -216,8 +215,7 @@ impl Sheet<'_> {
         let mut bad_blocks: Vec<_> = (0..bad).map(|_| rng.below_u32(rows * blocks)).collect();
         bad_blocks.sort_unstable();
         bad_blocks.dedup();
-        let device = device.ordered(self.of("order", &ORDERS)).with_bad(bad_blocks);
-        device.refreshed_after(self.of("refresh", &REFRESH))
+        device.ordered(self.of("order", &ORDERS)).with_bad(bad_blocks)
     }
 
     fn workload(&self, space: &TrialSpace) -> Option<Workload> {
@@ -271,7 +269,7 @@ pub(super) fn trial(
         Kind::PowerCuts => rng.below_u32(80) + 20,
         Kind::FailingFlash | Kind::Combined => rng.below_u32(250) + 50,
     };
-    let case = Case {
+    let mut case = Case {
         stack,
         device,
         logical_pages,
@@ -282,13 +280,16 @@ pub(super) fn trial(
         hints: sheet.number("hints") == 1,
         readback_every: sheet.of("readback", &READBACK),
         check_every: sheet.of("check", &CHECK),
-        // The last draw, so that what comes before does not depend on it.
+        // The last draws, so that what comes before does not depend on them.
         schedule: if kind == Kind::Conformance && rng.below_u32(IDLE_TIME) == 0 {
             FaultSchedule::IdleTime
         } else {
             FaultSchedule::None
         },
     };
+    if space.devices.is_empty() {
+        case.device.refreshed_after = REFRESH[rng.below_u32(REFRESH.len() as u32) as usize];
+    }
     let plan = sheet.plan(&case);
     Some((case, plan))
 }

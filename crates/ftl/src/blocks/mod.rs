@@ -5,5 +5,4 @@ pub mod data_blocks;
 pub mod ledger;
 pub mod manager;
 pub mod pool;
-pub mod relocation;
 pub mod victims;

@@ -7,10 +7,10 @@
 
 use crate::api::mapping::Mapping;
 use crate::api::request::Request;
-use crate::blocks::relocation::relocate;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
+use crate::wear::relocation::relocate;
 use host::FileEvent;
 
 /// A drive's wear levelling. The policy itself lies with the blocks.

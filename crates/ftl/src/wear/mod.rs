@@ -10,6 +10,7 @@ pub mod none;
 pub mod owl;
 pub mod pace;
 pub mod rejuvenator;
+pub mod relocation;
 pub mod saw;
 pub mod static_levelling;
 pub mod temperatures;

@@ -308,7 +308,7 @@ const FLOORS: [&[&str]; 8] = [
     &["schemes"],
     &["engines"],
     &["recovery", "blocks"],
-    &["wear"],
+    &["wear", "refresh"],
     &["api", "port", "linked_lists", "prefetch"],
 ];
 
