@@ -90,7 +90,7 @@ fn old_data_cost_retries() {
         assert_eq!((facts.mean_retries, run.response_ns.read.mean), (Some(retries as f64), Some(mean_ns)), "{limit}");
         assert_eq!((facts.refreshed_blocks, facts.read_life), (0, None));
     }
-    // All that the host filled, 716 pages in 45 blocks, is moved, and is old when it is read for that.
+    // All that the host filled, 716 pages in 45 blocks, moves, and is old when it is read for that.
     let refreshed = run(500, &format!("{shelf}\necc_limit = 0.005"), "page");
     let facts = facts(&refreshed);
     assert_eq!((facts.refreshed_blocks, operations(&refreshed, "refresh", "program")), (45, 716));
