@@ -75,7 +75,9 @@ def test_a_finding_ends_with_a_line_that_fails_again(call: Callable[..., Result]
     assert any(befell.search(line) for line in finding["explanation"])
     assert len(finding["explanation"]) < 10
     assert all(line in done.stdout for line in finding["explanation"])
-    healthy = call("torture", "--replay", finding["replay"].replace("torn-trusted", "none"))
+    # Without its bug, the canary holds what it promises as long as no flash fails.
+    line = re.sub(r" faults=\S+", "", finding["replay"].replace("torn-trusted", "none"))
+    healthy = call("torture", "--replay", line)
     assert healthy.exit_code == 0, healthy.output
     assert "passes" in healthy.stdout
 
