@@ -92,9 +92,8 @@ def run_study(
 
 def check_study(source: str | Path | Mapping[str, object], *, watcher: Watcher | None = None) -> Json:
     """Check a study and its workload without running it; returns it with every key filled in."""
-    text = json.dumps(_document(source))
-    checked: Json = json.loads(watched(lambda control: _native.check_study(text, control), watcher or Silent()))
-    return checked
+    document = _document(source)
+    return watched(lambda control: study.filled(document, control), watcher or Silent())
 
 
 def _document(source: str | Path | Mapping[str, object]) -> Json:

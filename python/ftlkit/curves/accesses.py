@@ -45,7 +45,7 @@ class Accesses:
 def accesses(document: Json, control: Control) -> Accesses:
     """The look-ups of a study's workload on its device, after a fill or on an erased device."""
     cached = document | {"ftl": [study.scheme("dftl:cmt_policy=lru")]}
-    resolved = json.loads(_native.check_study(json.dumps(cached), control))
+    resolved = study.filled(cached, control)
     page_bytes = study.mapped_bytes(resolved["device"])
     logical = resolved["device"]["capacity"] // page_bytes
     records = _records(resolved, control)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ftlkit.study.builder import (
     build,
     device_table,
+    filled,
     generator,
     image,
     image_device,
@@ -43,6 +44,7 @@ __all__ = [
     "WorkloadChoice",
     "build",
     "device_table",
+    "filled",
     "generator",
     "image",
     "image_device",

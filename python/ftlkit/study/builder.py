@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ftlkit._native import UserError, parse_stack, schemes, workload_presets
+from ftlkit._native import UserError, check_study, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
 from ftlkit.own.loading import registered_name, resolved, settled
 from ftlkit.own.plugins import plugins
@@ -26,6 +26,7 @@ from ftlkit.study.toml import load
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ftlkit._native import Control
     from ftlkit.results.document import Json
     from ftlkit.study.options import DeviceChoice, FtlChoice, Options, TraceOptions, WorkloadChoice
 
@@ -51,6 +52,21 @@ PLACES: dict[str, tuple[str, str]] = {
 def mapped_bytes(device: Json) -> int:
     """What a translation layer maps on a device with every key filled in, in bytes."""
     return int(device.get("mapping_unit") or device["page_size"])
+
+
+def filled(document: Json, control: Control) -> Json:
+    """A study with every key filled in, by the simulator, which refuses what cannot be.
+
+    A unit as large as the page and shadow programming are what a device has that names none, and
+    are left out there. Where they were given they are filled in: a preset may say otherwise.
+    """
+    checked: Json = json.loads(check_study(json.dumps(document), control))
+    given, device = document.get("device") or {}, checked["device"]
+    if "mapping_unit" in given:
+        device.setdefault("mapping_unit", device["page_size"])
+    if "programming" in given:
+        device.setdefault("programming", "shadow")
+    return checked
 
 
 def build(

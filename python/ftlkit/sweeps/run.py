@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ftlkit import _native, study
+from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
 from ftlkit._util.progress import Silent, State, Watcher
@@ -147,8 +147,7 @@ class _Checker:
         return resolved | {"workload": workload}
 
     def _check(self, document: Json) -> Json:
-        checked: Json = json.loads(_native.check_study(json.dumps(document), self._control))
-        return checked
+        return study.filled(document, self._control)
 
 
 def _text(workload: Json) -> str:
