@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
-from ftlkit.advice import conditions, life, phrasing
+from ftlkit.advice import conditions, life, phrasing, unit_answer
 from ftlkit.advice.choice import (
     NEAR,
     NOTHING,
@@ -213,6 +213,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
             *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
             *life.sentences(query, result, best, figures.get(REFERENCE), is_held_out=is_held_out),
             *_settings(best.stack),
+            *unit_answer.sentences(query, result, best),
         ],
         doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=refuter is not None),
         cautions(query, result, best, is_held_out=is_held_out),

@@ -80,6 +80,7 @@ class Clock:
         self._budget_s, self._begun_s = budget_s, begun_s
         share = budget_s or 0.0
         self._kept_s = min(answering_s + _KEPT * share, _MOST * share) if answering_s else 0.0
+        self._later_s = 0.0
         self.explain: Callable[[float], tuple[str, str]] = lambda _: ("", "")
         """Why such a budget is too short, and what to give instead; empty if that is not known."""
 
@@ -91,7 +92,7 @@ class Clock:
     @property
     def ends_s(self) -> float | None:
         """When the time of the search is over, on `time.monotonic`'s clock; None: never."""
-        return None if self._budget_s is None else self._begun_s + self._budget_s - self._kept_s
+        return None if self._budget_s is None else self._begun_s + self._budget_s - self._kept_s - self._later_s
 
     @property
     def left_s(self) -> float:
@@ -101,6 +102,10 @@ class Clock:
     def part_s(self, share: float) -> float:
         """A share of the budget, in seconds; 0 without one."""
         return share * (self._budget_s or 0.0)
+
+    def keep(self, share: float) -> None:
+        """Keep a share of the budget for what follows the search; 0 gives it back."""
+        self._later_s = self.part_s(share)
 
     def check(self) -> None:
         """Raise `TimeIsUp` when the time is over."""

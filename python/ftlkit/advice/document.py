@@ -10,10 +10,12 @@ from ftlkit._util.units import typed
 from ftlkit.advice import phrasing
 from ftlkit.advice.query import FRONTS
 from ftlkit.advice.search_result import fates
+from ftlkit.advice.unit_answer import rows
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, StackResult
     from ftlkit.advice.search_result import SearchResult
+    from ftlkit.advice.unit_answer import UnitRow
     from ftlkit.results.document import Json
 
 
@@ -46,6 +48,7 @@ def document(answer: Answer) -> Json:
             "seeds": answer.seeds,
         },
         "stacks": [_told(stack) for stack in answer.stacks],
+        "mapping_units": [_unit(row) for row in rows(query, result)],
         "prefixes": _prefixes(result),
         "mappings": [
             {"name": fate.name, "stacks": fate.stacks, "requests": fate.requests, "reason": typed(fate.reason)}
@@ -67,6 +70,19 @@ def _told(stack: StackResult) -> Json:
             metric: None if estimate is None else {"mean": estimate.mean, "half_width": estimate.half_width}
             for metric, estimate in figures.items()
         },
+    }
+
+
+def _unit(row: UnitRow) -> Json:
+    """A stack with a mapping unit, measured with one seed."""
+    return {
+        "unit_bytes": row.trial.unit_bytes,
+        "is_of_the_device": row.trial.is_own,
+        "stack": row.measured.stack,
+        "is_best": row.is_best,
+        "ram_per_tb_bytes": row.per_tb,
+        "key": row.measured.rows[0]["key"],
+        **{metric: row.measured.mean(metric) for metric in ("ram_bytes", *FRONTS)},
     }
 
 

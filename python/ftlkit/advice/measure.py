@@ -176,6 +176,14 @@ class Runner:
         self._store, self._executor, self._traces = store, executor, traces
         self.watch: Callable[[], Watcher] = Silent
 
+    def with_unit(self, unit_bytes: int) -> Runner:
+        """The same on the device with another mapping unit."""
+        query = self._query.with_unit(unit_bytes, int(self._device["capacity"]))
+        device = self._device | {"mapping_unit": unit_bytes}
+        runner = Runner(query, device, self._store, self._executor, self._traces)
+        runner.watch = self.watch
+        return runner
+
     def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
         """Runs over the first requests, of which the second half is measured, with one seed.
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from ftlkit._native import __version__
 from ftlkit._util import units
-from ftlkit.advice import confidence, phrasing, search_result
+from ftlkit.advice import confidence, phrasing, search_result, unit_answer
 from ftlkit.advice.answer import goal
 from ftlkit.advice.commands import question
 from ftlkit.report.drawing import LOG_FROM, SIZE, log_axis, sized
@@ -40,6 +40,11 @@ def page(answer: Answer) -> str:
         headings=[phrasing.named(metric) for metric in metrics],
         meanings=[COLUMNS[metric].meaning for metric in metrics],
         rows=[{"stack": stack, "cells": [_cell(stack, metric) for metric in metrics]} for stack in answer.stacks],
+        unit_headings=[phrasing.named(metric) for metric in query.metrics],
+        unit_rows=[
+            {"unit": units.size(row.trial.unit_bytes), "row": row, "cells": row.cells(query)}
+            for row in unit_answer.rows(query, result)
+        ],
         figures=panels(answer),
         limit=LIMIT,
         advised=ADVISED,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ftlkit import study
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 REFERENCE = "page"
 """What every answer is set against: the whole map in RAM."""
+
+
+class TooLittleRamError(UserError):
+    """No stack takes as little RAM as was asked for."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ class Query:
 
     def _check_settings(self) -> None:
         for setting in self.options.get("settings", ()):
-            place = setting.partition("=")[0].strip()
+            place = _place(setting)
             if place in _OWN:
                 raise UserError(f"--set {setting}: the search sets {place} itself ({_OWN[place]}). Leave it out.")
             owner, _ = study.placed(place)
@@ -135,9 +139,20 @@ class Query:
                     f"--ftl, such as --ftl dftl:cmt=64KiB; --set takes keys of {', '.join(study.SECTIONS)}."
                 )
 
-    def too_little_ram(self, stack: str, least: float, tried: int) -> UserError:
+    def with_unit(self, unit_bytes: int, capacity_bytes: int) -> Query:
+        """The same question for the device with another mapping unit, which keeps its capacity."""
+        options: Options = {**self.options}
+        settings = [text for text in options.get("settings", ()) if _place(text) != "device.mapping_unit"]
+        options["settings"] = [*settings, f"device.mapping_unit={values.plain(f'{unit_bytes}B')}"]
+        # A capacity that follows from the workload would follow from its units.
+        is_auto = options.get("capacity", "auto" if self.device is None else "") == "auto"
+        if is_auto and "device.capacity" not in map(_place, settings):
+            options["capacity"] = f"{capacity_bytes}B"
+        return replace(self, options=options)
+
+    def too_little_ram(self, stack: str, least: float, tried: int) -> TooLittleRamError:
         """An error that names the stack with the least RAM, in bytes, of those that were tried."""
-        return UserError(
+        return TooLittleRamError(
             f"--ram {units.typed(units.size(self.ram_bytes))}: no stack that was tried takes so little on this device. "
             f"Of {tried} that were tried, {stack} takes least: {units.typed(units.size(least))} "
             f"({units.count(least)} bytes). Give at least that."
@@ -195,6 +210,11 @@ def question(  # noqa: PLR0913 - as many as there are options
     )
     query.check()
     return query
+
+
+def _place(setting: str) -> str:
+    """The key that a setting of `--set` sets."""
+    return setting.partition("=")[0].strip()
 
 
 def _size(option: str, text: str) -> int:

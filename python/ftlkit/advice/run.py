@@ -20,8 +20,11 @@ from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock
+from ftlkit.advice.footprints import least_ram, one_request
+from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import Preparing, touched_bytes
+from ftlkit.advice.query import TooLittleRamError
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_ram, wear_policies
@@ -32,7 +35,7 @@ from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import Traces, scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ftlkit._util.progress import Watcher
@@ -100,7 +103,10 @@ def search_stacks(
         clock.explain = Preparing(device, info, query, executor.checks).advice
         requests = int(info["requests"])
         _require_enough(query, requests)
-        space, into = _space(query, device, requests, clock)
+        try:
+            space, into = _space(query, device, requests, clock)
+        except TooLittleRamError as error:
+            raise _with_units(error, query, device, clock) from None
         into.host_erases, into.cores = _host_erases(info, device), executor.checks
         into.touched_bytes = touched_bytes(info)
     except TimeIsUp:
@@ -110,7 +116,28 @@ def search_stacks(
         runner.watch = watch
         search = Search(query, space, runner, executor, into, clock)
         search.tell = tell
-        return search.run()
+        if not has_units(device):
+            return search.run()
+        clock.keep(SHARE)
+        try:
+            result = search.run()
+        except TooLittleRamError as error:
+            raise _with_units(error, query, device, clock) from None
+        clock.keep(0.0)
+        advised = None if result.interrupted else answer(query, result)
+        if advised is not None:
+            unit_search = UnitSearch(query, device, space, runner, executor, clock)
+            unit_search.tell = tell
+            unit_search.run(result, advised.advised.measured, is_held_out=advised.is_held_out)
+        return result
+
+
+def _with_units(error: TooLittleRamError, query: Query, device: Json, clock: Clock) -> UserError:
+    """An error about too little RAM that also tells of larger mapping units, if there is time."""
+    mappings = query.stacks() or catalogue.built_in()
+    with suppress(TimeIsUp):
+        return UserError(f"{error}{of_less_ram(query, device, mappings, clock.ends_s)}")
+    return UserError(str(error))
 
 
 def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Space, SearchResult]:
@@ -129,7 +156,7 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
     for smallest in (FLOOR_BYTES, 1):
         space = Space(heads_that_fit, ceiling, floors(heads_that_fit, fits, smallest))
         least_stacks = space.least()
-        too_large = {} if query.ram_bytes is None else space.bound(_least_ram(least_stacks, device, clock.ends_s))
+        too_large = {} if query.ram_bytes is None else space.bound(least_ram(least_stacks, device, clock.ends_s))
         if space.heads:
             break
     else:
@@ -174,9 +201,7 @@ def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s:
 def _checked(document: Json, watcher: Watcher, until_s: float | None = None) -> Json:
     """A study with every key filled in."""
     study.refuse_unreadable(document)
-    text = json.dumps(document)
-    checked: Json = json.loads(watched(lambda control: _native.check_study(text, control), watcher, until_s=until_s))
-    return checked
+    return watched(lambda control: study.filled(document, control), watcher, until_s=until_s)
 
 
 def _look_over(document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
@@ -196,19 +221,6 @@ def _host_erases(info: Json, device: Json) -> float:
     measured = SEARCHED[0] / SEARCHED[1] * (1 - 1 / WARM_UP)
     pages = math.prod(int(device[key]) for key in _GEOMETRY)
     return float(measured * written_bytes / (pages * device["page_size"]))
-
-
-def _least_ram(stacks: Mapping[str, str], device: Json, until_s: float | None) -> dict[str, float]:
-    """What stacks take of RAM, in bytes, by what they are called: of a run over one request."""
-    document = {
-        "device": device,
-        "workload": one_request(),
-        "run": {"precondition": "none"},
-        "ftl": [study.scheme(stack) | {"label": text} for text, stack in stacks.items()],
-    }
-    text = json.dumps(document)
-    results: Json = json.loads(watched(lambda control: _native.run_study(text, control, 0), Silent(), until_s=until_s))
-    return {run["label"]: float(run["footprint"]["ram_bytes"]) for run in results["runs"]}
 
 
 MOST_FLOOR_BYTES = 1 << 24
@@ -272,11 +284,6 @@ def floors(heads: Sequence[Head], fits: Callable[[str], str], smallest: int = FL
 
 def _parts_of(head: Head) -> list[str]:
     return [part for tail in head.tails for part in (head.text + tail).split("+")]
-
-
-def one_request() -> Json:
-    """The least workload that there is, for what does not depend on it."""
-    return {"preset": catalogue.workloads()[0]["name"], "requests": 1, "addresses": "wrap"}
 
 
 def fitting(device: Json) -> Callable[[str], str]:

@@ -76,6 +76,23 @@ class Rung:
 
 
 @dataclass
+class UnitTrial:
+    """What was found of one mapping unit."""
+
+    unit_bytes: int
+    is_own: bool = False
+    """Whether it is the device's own, with which all of the search was made."""
+    refusal: str = ""
+    """Why the advised stack cannot be on the device with this unit."""
+    per_tb: dict[str, float] = field(default_factory=dict)
+    """By how many bytes the RAM of stacks grows with each TB of the drive, where that is known."""
+    searched: dict[str, Measured] = field(default_factory=dict)
+    """Stacks on the part that was searched."""
+    told: dict[str, Measured] = field(default_factory=dict)
+    """Stacks on the part that figures are told of, with one seed: the advised one first."""
+
+
+@dataclass
 class SearchResult:
     """What a search came to."""
 
@@ -108,6 +125,8 @@ class SearchResult:
     """What was run there."""
     seeds: int = 1
     """How many seeds measured the held-out part: those asked for, or one for want of time."""
+    units: list[UnitTrial] = field(default_factory=list)
+    """What stacks come to with each mapping unit; none where the device does not name its own."""
     wear_policies: tuple[str, ...] = ()
     """The wear policies that were to be searched."""
     is_surveyed: bool = False

@@ -206,6 +206,14 @@ class Space:
         """
         return [_resized(stack, size, half) for size in self._sizes(stack) if (half := self._half(size)) is not None]
 
+    def fitted(self, stack: str, excess_bytes: int) -> str | None:
+        """The stack with its largest size smaller by what it takes too much, if that may be."""
+        size = max(self._sizes(stack, with_defaults=True), key=lambda size: size.size_bytes, default=None)
+        if size is None:
+            return None
+        smaller = level(rank(max(0, size.size_bytes - excess_bytes)))
+        return _resized(stack, size, smaller) if smaller >= self._floor(size.owner, size.parameter) else None
+
     def refilled(self, stack: str, unused_bytes: int) -> list[list[str]]:
         """The stack with its RAM, and some that it leaves unused, shared otherwise.
 

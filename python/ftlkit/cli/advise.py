@@ -24,7 +24,7 @@ from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import DEFAULT, files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -159,6 +159,7 @@ def show(answer: Answer, console: Console) -> None:
     line(f"* the advised stack.{brackets}")
     if len(answer.table) < len(answer.stacks):
         line(f"{len(answer.stacks) - len(answer.table)} more, beaten or on other fronts, are in --report and --json.")
+    _show_units(answer, console, line)
     line("\nMeasured on")
     for fact in answer.facts:
         line(fact)
@@ -190,6 +191,27 @@ def _rows(answer: Answer, metrics: Sequence[str]) -> list[Row]:
             cells.append(cell if metric == "ram_bytes" or metric in stack.fronts else f"({cell})")
         rows.append(Row("", f"{'*' if stack.is_advised else ' '} {stack.stack}", cells))
     return rows
+
+
+def _show_units(answer: Answer, console: Console, line: Callable[[str], None]) -> None:
+    """The mapping units that were tried, where there are any."""
+    from ftlkit.advice.unit_answer import rows  # noqa: PLC0415 - as above
+
+    shown = [
+        Row(
+            units.typed(units.size(row.trial.unit_bytes)),
+            f"{'*' if row.is_best else ' '} {row.measured.stack}",
+            row.cells(answer.query),
+        )
+        for row in rows(answer.query, answer.result)
+    ]
+    if not shown:
+        return
+    own = next(trial for trial in answer.result.units if trial.is_own)
+    line(f"\nMapping units, with one seed; the device has {units.size(own.unit_bytes)}")
+    headings = ["RAM", "RAM a TB", *map(_heading, answer.query.metrics)]
+    console.print(AdaptiveTable(("unit", "stack"), headings, shown).fitted(console))
+    line("* the best for the goal within the RAM that was asked for.")
 
 
 def _show_tried(answer: Answer, console: Console) -> None:

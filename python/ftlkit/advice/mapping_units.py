@@ -1,0 +1,226 @@
+"""Other mapping units of the device: what they take of RAM, and what they cost on this workload.
+
+A map of units of 16 KiB has a quarter of the entries of one of 4 KiB. But a request that covers a
+unit in part reads and programs all of it. So a larger unit may let a map into the RAM that there
+is, and may cost more than that buys; which of both it is only runs tell.
+
+With each other unit the advised stack is run as it is. Then the best stacks of the search are tried
+there with the RAM that was asked for: caches are cut to it, and what a smaller map leaves is shared
+out as in the search. The part that was searched says which of them is best with that unit, and the
+held-out part what it costs. Devices that do not name a unit map pages, and nothing is tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ftlkit import study
+from ftlkit._native import UserError
+from ftlkit._util import units
+from ftlkit._util.native_call import TimeIsUp
+from ftlkit.advice.choice import ranked, ranking
+from ftlkit.advice.footprints import least_ram, ram_per_tb
+from ftlkit.advice.query import REFERENCE
+from ftlkit.advice.search_result import UnitTrial
+from ftlkit.sweeps.values import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ftlkit.advice.clock import Clock
+    from ftlkit.advice.measure import Measured, Runner
+    from ftlkit.advice.query import Query
+    from ftlkit.advice.search_result import SearchResult
+    from ftlkit.advice.space import Space
+    from ftlkit.results.document import Json
+    from ftlkit.sweeps.local import Local
+
+UNITS = tuple(4096 << power for power in range(5))
+"""4 to 64 KiB: what drives map at a time."""
+SHARE = 1 / 3
+"""The share of a budget that is kept for other units: four more of them, with fewer stacks each."""
+_LEADERS = 4
+"""So many mappings are tried with each unit, each by its best stack."""
+_FINALISTS = 2
+"""So many of these are run on the part that is told: the better one there counts."""
+_REFILLED = 2
+"""So many of these are tried with the RAM that they leave unused, shared otherwise."""
+
+
+def has_units(device: Json) -> bool:
+    """Whether a device with every key filled in names its unit, or programs word lines."""
+    return bool(device.get("mapping_unit")) or device.get("programming") == "one_shot"
+
+
+def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: float | None) -> str:
+    """Which larger unit lets a stack into the RAM that was asked for, or that none does.
+
+    It is a sentence behind a space; empty where the device does not name its unit.
+    """
+    own, least = study.mapped_bytes(device), ("", float("inf"), 0)
+    for unit in (unit for unit in UNITS if unit > own and has_units(device)):
+        for stack in stacks:
+            try:
+                taken = least_ram({"": stack}, device | {"mapping_unit": unit}, until_s)[""]
+            except UserError:
+                continue
+            least = min(least, (stack, taken, unit), key=lambda found: found[1])
+        if least[1] <= (query.ram_bytes or 0):
+            break
+    stack, taken, unit = least
+    if not stack:
+        return ""
+    takes = f"{stack} takes {units.typed(units.size(taken))} or more"
+    key = f"--set device.mapping_unit={plain(f'{unit}B')}"
+    if taken <= (query.ram_bytes or 0):
+        return f" With a larger mapping unit less would do: {takes} with {key}."
+    return f" Nor does a mapping unit up to {units.typed(units.size(UNITS[-1]))} suffice: {takes} with {key}."
+
+
+class UnitSearch:
+    """Tries a device's other mapping units once a stack is advised with its own."""
+
+    def __init__(self, query: Query, device: Json, space: Space, runner: Runner, executor: Local, clock: Clock) -> None:
+        self._query, self._device, self._space = query, device, space
+        self._runner, self._executor, self._clock = runner, executor, clock
+        self.tell: Callable[[str], None] = lambda _: None
+        """Hears which unit is tried."""
+
+    def run(self, result: SearchResult, advised: Measured, *, is_held_out: bool) -> None:
+        """Fill in the trials of all units while time lasts, those near the device's own first."""
+        own = study.mapped_bytes(self._device)
+        apart = {unit: max(unit, own) / min(unit, own) for unit in {own, *UNITS}}
+        result.units = [UnitTrial(unit) for unit in sorted(apart, key=lambda unit: (apart[unit], unit))]
+        result.units[0].is_own = True
+        # Other units are run with one seed, so one of the device's own stands beside them.
+        result.units[0].told[advised.stack] = replace(advised, rows=advised.rows[:1])
+        part = _Part(result, is_held_out=is_held_out)
+        try:
+            self._run(result, advised.stack, part)
+        except TimeIsUp:
+            pass
+        except KeyboardInterrupt:
+            result.interrupted = True
+
+    def _run(self, result: SearchResult, advised: str, part: _Part) -> None:
+        for trial in result.units:
+            self._grow(trial, advised)
+        others = [trial for trial in result.units if not trial.is_own]
+        for place, trial in enumerate(others):
+            if not trial.refusal:
+                self.tell(f"now {advised} with units of {units.size(trial.unit_bytes)}")
+                self._limit(len(others) - place, 0.5)
+                trial.told |= part.measure(self._runner.with_unit(trial.unit_bytes), [advised])
+        leaders = self._leaders(result, advised)
+        for place, trial in enumerate(others):
+            self._search(trial, leaders, part, len(others) - place)
+
+    def _limit(self, waiting: int, share: float) -> None:
+        """Let runs go on for a share of the time that is left, divided among those that wait."""
+        left_s = self._clock.left_s
+        if self._clock.is_running:
+            self._clock.limit(self._executor, left_s - share * left_s / waiting)
+
+    def _grow(self, trial: UnitTrial, stack: str) -> None:
+        """Note what a stack takes a TB with a unit, or why it cannot be there."""
+        try:
+            grows = ram_per_tb(stack, self._device | {"mapping_unit": trial.unit_bytes}, self._clock.ends_s)
+        except UserError as error:
+            trial.refusal = str(error)
+            return
+        trial.per_tb |= {} if grows is None else {stack: grows}
+
+    def _leaders(self, result: SearchResult, advised: str) -> list[str]:
+        """The stacks to try with each unit: the best of each mapping, and what was too large."""
+        by_mapping = {_mapping(advised): advised}
+        for stack in ranking(self._query, result, result.last):
+            by_mapping.setdefault(_mapping(stack), stack)
+        large = sorted(result.too_large, key=lambda stack: (stack != REFERENCE, result.too_large[stack]))
+        return list(dict.fromkeys([*list(by_mapping.values())[:_LEADERS], *large[:_LEADERS]]))
+
+    def _search(self, trial: UnitTrial, leaders: Sequence[str], part: _Part, waiting: int) -> None:
+        """Find the best stacks with a unit by the searched part, and run them on the told one."""
+        stacks = self._within_ram(leaders, self._device | {"mapping_unit": trial.unit_bytes})
+        if not stacks:
+            return
+        runner = self._runner.with_unit(trial.unit_bytes)
+        self.tell(f"now the best stacks with units of {units.size(trial.unit_bytes)}")
+        self._limit(waiting, 0.4)
+        trial.searched |= part.sift(runner, stacks)
+        self._limit(waiting, 0.5)
+        trial.searched |= part.sift(runner, self._refilled(trial))
+        best: dict[str, str] = {}
+        for stack in best_first(self._query, trial.searched):
+            best.setdefault(_mapping(stack), stack)
+        self._limit(waiting, 1.0)
+        for stack in list(best.values())[:_FINALISTS]:
+            self._grow(trial, stack)
+            trial.told |= part.measure(runner, [stack]) if stack not in trial.told else {}
+
+    def _within_ram(self, stacks: Sequence[str], device: Json) -> list[str]:
+        """Those stacks that fit a device within the RAM that was asked for, caches cut to it."""
+        most, fitting = self._query.ram_bytes, []
+        for stack in stacks:
+            try:
+                taken = least_ram({"": stack}, device, self._clock.ends_s)[""]
+            except UserError:
+                continue
+            cut = stack if most is None or taken <= most else self._space.fitted(stack, int(taken - most))
+            fitting += [cut] if cut is not None else []
+        return list(dict.fromkeys(fitting))
+
+    def _refilled(self, trial: UnitTrial) -> list[str]:
+        """Stacks with their RAM changed to what was asked for; none without a limit.
+
+        What took more, since buffers fill in use, is cut. What the best leave unused is shared out.
+        """
+        most, changed = self._query.ram_bytes, []
+        if most is None:
+            return []
+        for stack, measured in trial.searched.items():
+            taken = int(measured.mean("ram_bytes") or 0.0)
+            if taken > most and (cut := self._space.fitted(stack, taken - most)) is not None:
+                changed.append(cut)
+        best = best_first(self._query, trial.searched) if self._query.goal != "ram" else []
+        for stack in best[:_REFILLED]:
+            unused = int(most - (trial.searched[stack].mean("ram_bytes") or 0.0))
+            changed += [sizes[0] for sizes in self._space.refilled(stack, unused)]
+        return [stack for stack in dict.fromkeys(changed) if stack not in trial.searched]
+
+
+class _Part:
+    """The parts of the workload on which other units are tried: those of the search itself."""
+
+    def __init__(self, result: SearchResult, *, is_held_out: bool) -> None:
+        self._result, self._is_held_out = result, is_held_out
+
+    def sift(self, runner: Runner, stacks: Sequence[str]) -> Mapping[str, Measured]:
+        """Stacks on the last prefix of the search, which chose there, too."""
+        return runner.prefix(stacks, self._result.last.requests, self._result.last.precondition)
+
+    def measure(self, runner: Runner, stacks: Sequence[str]) -> Mapping[str, Measured]:
+        """Stacks on the part that the answer tells of, with one seed."""
+        if not stacks or not self._is_held_out:
+            return self.sift(runner, stacks)
+        return runner.held_out(stacks, self._result.searched, 1)
+
+
+def is_within(query: Query, measured: Measured) -> bool:
+    """Whether a stack has figures for the goal, within the RAM that was asked for."""
+    ram = measured.mean("ram_bytes")
+    return (
+        ram is not None
+        and measured.least(query.metric) is not None
+        and (query.ram_bytes is None or ram <= query.ram_bytes)
+    )
+
+
+def best_first(query: Query, runs: Mapping[str, Measured]) -> list[str]:
+    """The stacks of some runs that may be advised, the best for the goal first."""
+    points = [measured.point(query.metrics) for measured in runs.values() if is_within(query, measured)]
+    return [point.stack for point in ranked(points, query)]
+
+
+def _mapping(stack: str) -> str:
+    return stack.partition("+")[0].partition(":")[0]

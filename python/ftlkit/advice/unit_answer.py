@@ -1,0 +1,200 @@
+"""Mapping units in an answer: what the map takes a TB, what other units cost, which one is best.
+
+Every figure is of a run with that unit, on the same part of the workload as the advice. Where there
+was no time for it, that is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ftlkit._util import units
+from ftlkit.advice import phrasing
+from ftlkit.advice.choice import NEAR, ranked
+from ftlkit.advice.mapping_units import best_first, is_within
+from ftlkit.advice.measure import ratio
+from ftlkit.sweeps.values import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ftlkit.advice.measure import Measured
+    from ftlkit.advice.query import Query
+    from ftlkit.advice.search_result import SearchResult, UnitTrial
+
+
+@dataclass(frozen=True)
+class UnitRow:
+    """A stack with one mapping unit, in the table of units."""
+
+    trial: UnitTrial
+    measured: Measured
+    is_best: bool
+    """Whether no stack with any unit is better for the goal, within the RAM that was asked for."""
+
+    @property
+    def per_tb(self) -> float | None:
+        """By how many bytes the RAM of the stack grows with each TB of the drive."""
+        return self.trial.per_tb.get(self.measured.stack)
+
+    def cells(self, query: Query) -> list[str]:
+        """RAM, RAM a TB, and the metrics by which stacks are sifted, as people read them."""
+        ram = [units.size(self.measured.mean("ram_bytes")), units.size(self.per_tb)]
+        return [*ram, *(phrasing.text(metric, self.measured) for metric in query.metrics)]
+
+
+def rows(query: Query, result: SearchResult) -> list[UnitRow]:
+    """The stacks that were measured with each unit, by ascending unit; the best one is marked."""
+    best = _best(query, result)
+    return [
+        UnitRow(trial, measured, best is not None and (trial, measured) == best)
+        for trial in sorted(result.units, key=lambda trial: trial.unit_bytes)
+        for measured in trial.told.values()
+        if measured.rows
+    ]
+
+
+def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str]:
+    """What the map takes with the device's own unit and with others, and which unit is best."""
+    if not result.units:
+        return []
+    own = next(trial for trial in result.units if trial.is_own)
+    others = [trial for trial in result.units if not trial.is_own]
+    ascending = sorted(others, key=lambda trial: trial.unit_bytes)
+    neighbours = [
+        *[trial for trial in ascending if trial.unit_bytes > own.unit_bytes][:1],
+        *[trial for trial in ascending if trial.unit_bytes < own.unit_bytes][-1:],
+    ]
+    return [
+        *_own(result, own, advised),
+        *(_other(query, own, trial, advised) for trial in neighbours),
+        *_verdict(query, result, own),
+        *_left_out(others, advised),
+    ]
+
+
+def _best(query: Query, result: SearchResult) -> tuple[UnitTrial, Measured] | None:
+    """The best stack with the best unit for the goal, of those that were measured."""
+    found = {
+        f"{measured.stack} at {trial.unit_bytes}": (trial, measured)
+        for trial in result.units
+        for measured in trial.told.values()
+        if is_within(query, measured)
+    }
+    points = [replace(measured.point(query.metrics), stack=name) for name, (_, measured) in found.items()]
+    return next((found[point.stack] for point in ranked(points, query)), None)
+
+
+def _own(result: SearchResult, own: UnitTrial, advised: Measured) -> list[str]:
+    """What the map takes with the unit of the device, and for each TB of a larger drive."""
+    grows = own.per_tb.get(advised.stack)
+    if grows is None:
+        return []
+    return [
+        (
+            f"The device maps {units.size(own.unit_bytes)} at a time. With that the RAM of {advised.stack} grows by "
+            f"{units.size(grows)} for each TB of the drive; here it has {units.written(result.capacity)}. The "
+            "rest does not grow: caches, and buffers of what waits to be programmed."
+        )
+    ]
+
+
+def _other(query: Query, own: UnitTrial, trial: UnitTrial, advised: Measured) -> str:
+    """What another unit would take, and what it would cost on this workload."""
+    size = units.size(trial.unit_bytes)
+    if trial.refusal:
+        return f"Units of {size} are not possible here: {trial.refusal.rstrip('.')}."
+    per_tb = trial.per_tb.get(advised.stack)
+    grows = "" if per_tb is None else f" {units.size(per_tb)} a TB"
+    measured = trial.told.get(advised.stack)
+    if measured is None:
+        return f"Units of {size} would take{grows or ' another map'}; there was no time to measure what they cost."
+    if not measured.rows:
+        return (
+            f"Units of {size} would take{grows or ' another map'}; {advised.stack} failed with them: {measured.error}"
+        )
+    beside = own.told[advised.stack]
+    metrics = dict.fromkeys((query.metric, query.response, "write_amplification"))
+    costs = [text for metric in metrics if (text := _cost(metric, measured, beside, units.size(own.unit_bytes)))]
+    ram = units.size(measured.mean("ram_bytes"))
+    over = "" if query.ram_bytes is None or is_within(query, measured) else ", more than was asked for"
+    takes = f"Units of {size} would take{grows} ({ram} in all{over})" if grows else f"Units of {size} take {ram}{over}"
+    return f"{takes}; {advised.stack} then has {' and '.join(costs)}."
+
+
+def _cost(metric: str, measured: Measured, beside: Measured, own: str) -> str:
+    if measured.mean(metric) is None:
+        return ""
+    compared = phrasing.against(metric, measured, beside, f"with {own}")
+    return f"{phrasing.named(metric)} {phrasing.text(metric, measured)}{compared and f' ({compared})'}"
+
+
+def _verdict(query: Query, result: SearchResult, own: UnitTrial) -> list[str]:
+    """Which unit is best for the goal within the RAM that was asked for."""
+    best, measured_units = _best(query, result), [trial for trial in result.units if any(_runs(trial))]
+    if best is None or len(measured_units) < 2:
+        return []
+    trial, measured = best
+    within = "" if query.ram_bytes is None else f" within {units.size(query.ram_bytes)}"
+    told = f"{phrasing.named(query.metric)} {phrasing.text(query.metric, measured)}"
+    ram = units.size(measured.mean("ram_bytes"))
+    mine = next(iter(_runs(own)))
+    if trial.is_own:
+        rivals = [_best_of(query, other) for other in result.units if not other.is_own]
+        names = _listed(units.size(other.unit_bytes) for other in measured_units)
+        next_best = _nearest(query, [rival for rival in rivals if rival is not None])
+        return [f"Of units of {names} those of the device are best for this goal{within}{next_best}."]
+    compared = phrasing.against(query.metric, measured, mine, f"{mine.stack} with {units.size(own.unit_bytes)}")
+    key = f"--set device.mapping_unit={plain(f'{trial.unit_bytes}B')}"
+    return [
+        (
+            f"Units of {units.size(trial.unit_bytes)} are {_by(query, mine, measured)}better for this goal{within}: "
+            f"{measured.stack} has {told} "
+            f"with {ram} of RAM{compared and f', {compared}'}. The figures that are told chose among the units. To "
+            f"search with these: {key}."
+        )
+    ]
+
+
+def _by(query: Query, mine: Measured, measured: Measured) -> str:
+    """That a lead is small, where it is."""
+    costs = [each.point([query.metric]).costs.get(query.metric) for each in (mine, measured)]
+    if query.goal == "ram" or None in costs:
+        return ""
+    return "a little " if ratio(*(cost or 0.0 for cost in costs)) <= 1 + NEAR else ""
+
+
+def _best_of(query: Query, trial: UnitTrial) -> tuple[UnitTrial, Measured] | None:
+    return next(((trial, trial.told[stack]) for stack in best_first(query, trial.told)), None)
+
+
+def _nearest(query: Query, rivals: list[tuple[UnitTrial, Measured]]) -> str:
+    """The best of other units."""
+    by_name = {f"{measured.stack} at {trial.unit_bytes}": (trial, measured) for trial, measured in rivals}
+    points = [replace(measured.point(query.metrics), stack=name) for name, (_, measured) in by_name.items()]
+    order = ranked(points, query)
+    if not order:
+        return ""
+    trial, measured = by_name[order[0].stack]
+    told = f"{phrasing.named(query.metric)} {phrasing.text(query.metric, measured)}"
+    ram = units.size(measured.mean("ram_bytes"))
+    return f"; next come {units.size(trial.unit_bytes)} with {measured.stack}: {told} with {ram} of RAM"
+
+
+def _left_out(others: list[UnitTrial], advised: Measured) -> list[str]:
+    """The units that were not measured, for want of time."""
+    late = [trial for trial in others if not trial.refusal and advised.stack not in trial.told]
+    if not late:
+        return []
+    sizes = _listed(units.size(trial.unit_bytes) for trial in sorted(late, key=lambda trial: trial.unit_bytes))
+    return [f"There was no time to run {advised.stack} with units of {sizes}."]
+
+
+def _runs(trial: UnitTrial) -> list[Measured]:
+    return [measured for measured in trial.told.values() if measured.rows]
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
