@@ -863,7 +863,7 @@ def test_a_workload_that_takes_all_the_time_to_look_over_is_answered(call: Calla
     assert result.exit_code == 2
     text = " ".join(result.stderr.split())
     assert "--budget 1.50 s: too short to try anything. After " in text
-    assert "the workload had not been looked over" in text
+    assert "the device and the workload had not been looked over" in text
 
 
 def test_a_budget_ends_the_search_with_an_answer(tmp_path: Path) -> None:

@@ -41,6 +41,13 @@ def least_ram(stacks: Mapping[str, str], device: Json, until_s: float | None) ->
     return {run["label"]: float(run["footprint"]["ram_bytes"]) for run in results["runs"]}
 
 
+def with_blocks(device: Json, blocks: int) -> Json:
+    """A device with so many blocks a plane, and as large a part of its capacity."""
+    unit = study.mapped_bytes(device)
+    units = device["capacity"] * blocks // (unit * device["blocks_per_plane"])
+    return device | {"blocks_per_plane": blocks, "capacity": unit * units}
+
+
 def ram_per_tb(stack: str, device: Json, until_s: float | None) -> float | None:
     """By how many bytes the RAM of a stack grows with each TB of the drive; None if unknown.
 
@@ -48,8 +55,8 @@ def ram_per_tb(stack: str, device: Json, until_s: float | None) -> float | None:
     twice as many where half are too few for it.
     """
     ram = least_ram({"": stack}, device, until_s)[""]
-    for times in (0.5, 2.0):
-        other = device | {key: int(times * device[key]) for key in ("capacity", "blocks_per_plane")}
+    for blocks in (device["blocks_per_plane"] // 2, 2 * device["blocks_per_plane"]):
+        other = with_blocks(device, blocks)
         try:
             grown = least_ram({"": stack}, other, until_s)[""]
         except UserError:

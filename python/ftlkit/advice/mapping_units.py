@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 UNITS = tuple(4096 << power for power in range(5))
 """4 to 64 KiB: what drives map at a time."""
-SHARE = 1 / 3
+SHARE = 0.25
 """The share of a budget that is kept for other units: four more of them, with fewer stacks each."""
 _LEADERS = 4
 """So many mappings are tried with each unit, each by its best stack."""
@@ -51,6 +51,21 @@ _REFILLED = 2
 def has_units(device: Json) -> bool:
     """Whether a device with every key filled in names its unit, or programs word lines."""
     return bool(device.get("mapping_unit")) or device.get("programming") == "one_shot"
+
+
+def in_use(device: Json) -> str:
+    """What a stack takes more once its device is in use, as a sentence behind a space, if it does.
+
+    Program units that gather several mapping units wait in RAM until they are full.
+    """
+    bits = {"slc": 1, "mlc": 2, "tlc": 3, "qlc": 4}[device["cell"]] if device.get("programming") == "one_shot" else 1
+    at_once = bits * device["page_size"]
+    if at_once <= study.mapped_bytes(device):
+        return ""
+    dies = device["channels"] * device["dies_per_channel"]
+    where = "the die" if dies == 1 else f"each of {dies:,} dies"
+    size = units.typed(units.size(at_once))
+    return f" In use each stream of a stack keeps a program unit of {size} on {where}, which comes to that."
 
 
 def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: float | None) -> str:

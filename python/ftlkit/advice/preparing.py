@@ -18,7 +18,9 @@ from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import Silent
+from ftlkit.advice.footprints import one_request, with_blocks
 from ftlkit.advice.life import WIDE
+from ftlkit.advice.mapping_units import has_units
 from ftlkit.advice.query import REFERENCE, duration
 from ftlkit.api import catalogue
 
@@ -26,14 +28,24 @@ if TYPE_CHECKING:
     from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
 
-SHARE = 64
-"""The part of the blocks that is filled: few enough to be done at once, enough to be timed."""
+GEOMETRY = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane", "pages_per_block")
+"""What the flash of a device has of each, each in one of the one before."""
+
+SHARES = (64, 32, 16)
+"""The part of the blocks that is filled: few enough to be done at once, enough for a device.
+
+Drives with few large blocks need the larger parts.
+"""
 PATIENCE_S = 2.0
 """How long that may take."""
 _WORTH = 0.02
 """The share of the budget from which on a fill is worth naming: a search makes dozens of runs."""
 _SLOWER = 3.0
 """So many times as long others take to fill a device, at most: dftl took 2.4 times."""
+_SLICE_PAGES = 48
+"""Pages of a block of a slice of a drive: whole word lines of cells of one to four bits."""
+_SLICE_BLOCKS = 6
+"""So many blocks a die are the spare of a slice: what mappings keep open and free, and one more."""
 _ROUNDS, _FIRST = 2, 0.35
 """So often every mapping is tried on the first prefix, and the least share of time that it has."""
 
@@ -54,47 +66,40 @@ class Preparing:
 
         What to do stands behind *Give*.
         """
-        fill_s = self._fill_s()
+        fill_s, is_least = self._fill_s()
         if fill_s < _WORTH * budget_s:
             return "", ""
         when = "" if self._mode() != "auto" else " where the workload reads what it has not written"
         pages = self.device["capacity"] // study.mapped_bytes(self.device)
+        about = "at least" if is_least else "about"
         why = (
-            f"Each run first fills the device{when}: {pages:,} pages, which takes about "
+            f"Each run first fills the device{when}: {pages:,} pages, which takes {about} "
             f"{units.typed(duration(fill_s))} with {REFERENCE} here, by a fill of a part of its blocks."
         )
         mappings = len(self.query.stacks()) or len(catalogue.built_in())
         enough_s = max(2 * budget_s, _ROUNDS * _SLOWER * mappings * fill_s / (self.checks * _FIRST))
-        return why, f"about --budget {math.ceil(enough_s / 60)}min{self._dense()}"
+        return why, f"about --budget {math.ceil(enough_s / 60)}min{self._dense()}{self._slice()}"
 
     def _mode(self) -> str:
         """How the device is prepared, as asked."""
         return str(self.query.document().get("run", {}).get("precondition", "auto"))
 
-    def _fill_s(self) -> float:
-        """About how long filling the device takes by the reference; 0 if it is not filled."""
+    def _fill_s(self) -> tuple[float, bool]:
+        """How long filling the device takes by the reference, and whether that is the least.
+
+        0 if it is not filled, or where no part of it is a device.
+        """
         if self._mode() == "none":
-            return 0.0
+            return 0.0, False
         blocks = self.device["blocks_per_plane"]
-        some = max(1, blocks // SHARE)
-        part = self.device | {"blocks_per_plane": some, "capacity": self.device["capacity"] * some // blocks}
-        document = {
-            "device": part,
-            "workload": {"preset": catalogue.workloads()[0]["name"], "requests": 1, "addresses": "wrap"},
-            "run": {"precondition": "fill"},
-            "ftl": [study.scheme(REFERENCE)],
-        }
-        text = json.dumps(document)
-        # Where so small a part is no device, or is not filled soon, nothing is said of it.
-        with suppress(UserError, TimeIsUp):
-            results = watched(
-                lambda control: _native.run_study(text, control, 0),
-                Silent(),
-                until_s=time.monotonic() + PATIENCE_S,
-            )
-            run = json.loads(results)["runs"][0]
-            return float((run["wall_s"] - run["measured_wall_s"]) * blocks / some)
-        return 0.0
+        for share in SHARES:
+            some = max(1, blocks // share)
+            with suppress(UserError):
+                try:
+                    return _filled_s(with_blocks(self.device, some)) * blocks / some, False
+                except TimeIsUp:
+                    return PATIENCE_S * blocks / some, True
+        return 0.0, False
 
     def _dense(self) -> str:
         """A device for what the workload touches, where its span is much wider."""
@@ -109,6 +114,47 @@ class Preparing:
             f", or --addresses dense: the workload touches {units.typed(units.size(touched))}, and the answer is then "
             "of so small a device, with its RAM and its life"
         )
+
+    def _slice(self) -> str:
+        """A slice of a drive that names its unit, since an answer about it tells of the drive."""
+        device, options = self.device, self.query.options
+        if not has_units(device) or "capacity" in options:
+            return ""
+        dies = device["channels"] * device["dies_per_channel"] * device["planes_per_die"]
+        spare = _SLICE_BLOCKS * dies * _SLICE_PAGES * device["page_size"]
+        least = max(spare * (1 - device["spare"]) / device["spare"], touched_bytes(self.info) if self.info else 0)
+        gib = 1 << max(0, math.ceil(math.log2(least / (1 << 30))))
+        if gib << 30 >= device["capacity"]:
+            return ""
+        return (
+            f", or a slice of the drive (--capacity {gib}GiB --set device.pages_per_block={_SLICE_PAGES}, with "
+            "--addresses dense or wrap where the workload's are beyond it): the answer tells the RAM for each TB"
+        )
+
+
+def preset_device(document: Json) -> Json | None:
+    """The device of a study that names a preset and nothing else, before it is checked."""
+    table = document.get("device", {})
+    preset = next((device for device in catalogue.devices() if table == {"preset": device["name"]}), None)
+    if preset is None:
+        return None
+    device = {key: value for key, value in preset.items() if key not in ("name", "source", "description")}
+    pages = math.prod(int(device[key]) for key in GEOMETRY)
+    return device | {"capacity": int(pages * device["page_size"] * (1 - device["spare"]))}
+
+
+def _filled_s(device: Json) -> float:
+    """How long a device is filled by the reference; `TimeIsUp` if that takes too long."""
+    document = {
+        "device": device,
+        "workload": one_request(),
+        "run": {"precondition": "fill"},
+        "ftl": [study.scheme(REFERENCE)],
+    }
+    text, until_s = json.dumps(document), time.monotonic() + PATIENCE_S
+    results = watched(lambda control: _native.run_study(text, control, 0), Silent(), until_s=until_s)
+    run = json.loads(results)["runs"][0]
+    return float(run["wall_s"] - run["measured_wall_s"])
 
 
 def touched_bytes(info: Json) -> int:

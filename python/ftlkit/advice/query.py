@@ -24,7 +24,11 @@ REFERENCE = "page"
 
 
 class TooLittleRamError(UserError):
-    """No stack takes as little RAM as was asked for."""
+    """No stack takes as little RAM as was asked for; `stack` takes least."""
+
+    def __init__(self, text: str, stack: str) -> None:
+        super().__init__(text)
+        self.stack = stack
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,8 @@ class Query:
         return TooLittleRamError(
             f"--ram {units.typed(units.size(self.ram_bytes))}: no stack that was tried takes so little on this device. "
             f"Of {tried} that were tried, {stack} takes least: {units.typed(units.size(least))} "
-            f"({units.count(least)} bytes). Give at least that."
+            f"({units.count(least)} bytes). Give at least that.",
+            stack,
         )
 
     def stacks(self) -> list[str]:

@@ -21,10 +21,10 @@ from ftlkit._util.progress import Silent
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.footprints import least_ram, one_request
-from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, of_less_ram
+from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
-from ftlkit.advice.preparing import Preparing, touched_bytes
-from ftlkit.advice.query import TooLittleRamError
+from ftlkit.advice.preparing import GEOMETRY, Preparing, preset_device, touched_bytes
+from ftlkit.advice.query import REFERENCE, TooLittleRamError
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_ram, wear_policies
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer
     from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
-
-_GEOMETRY = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane", "pages_per_block")
-"""What the flash of a device has of each, each in one of the one before."""
 
 MAP_ENTRY_BYTES = 8
 """A cached entry of a map: with so much RAM for each logical page all of the map is cached."""
@@ -97,6 +94,8 @@ def search_stacks(
     document = query.document()
     study.refuse_unreadable(document)
     try:
+        if (named := preset_device(document)) is not None:
+            clock.explain = Preparing(named, {}, query, executor.checks).advice
         device = _device(query, document, watch, clock.ends_s)
         clock.explain = Preparing(device, {}, query, executor.checks).advice
         info = _look_over(document, watch, clock.ends_s)
@@ -110,7 +109,7 @@ def search_stacks(
         into.host_erases, into.cores = _host_erases(info, device), executor.checks
         into.touched_bytes = touched_bytes(info)
     except TimeIsUp:
-        raise clock.too_short("the workload had not been looked over") from None
+        raise clock.too_short("the device and the workload had not been looked over") from None
     with scratch() as folder:
         runner = Runner(query, device, store, executor, Traces(folder))
         runner.watch = watch
@@ -118,7 +117,7 @@ def search_stacks(
         search.tell = tell
         if not has_units(device):
             return search.run()
-        clock.keep(SHARE)
+        search.later = SHARE
         try:
             result = search.run()
         except TooLittleRamError as error:
@@ -134,10 +133,11 @@ def search_stacks(
 
 def _with_units(error: TooLittleRamError, query: Query, device: Json, clock: Clock) -> UserError:
     """An error about too little RAM that also tells of larger mapping units, if there is time."""
-    mappings = query.stacks() or catalogue.built_in()
+    text = f"{error}{in_use(device)}"
+    stacks = dict.fromkeys([error.stack, *([REFERENCE] if query.ftl is None else [])])
     with suppress(TimeIsUp):
-        return UserError(f"{error}{of_less_ram(query, device, mappings, clock.ends_s)}")
-    return UserError(str(error))
+        text += of_less_ram(query, device, list(stacks), clock.ends_s)
+    return UserError(text)
 
 
 def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Space, SearchResult]:
@@ -219,7 +219,7 @@ def _host_erases(info: Json, device: Json) -> float:
     total = info["statistics"]["total"]
     written_bytes = total["writes"] * 1024 * (total["mean_write_size_kb"] or 0.0)
     measured = SEARCHED[0] / SEARCHED[1] * (1 - 1 / WARM_UP)
-    pages = math.prod(int(device[key]) for key in _GEOMETRY)
+    pages = math.prod(int(device[key]) for key in GEOMETRY)
     return float(measured * written_bytes / (pages * device["page_size"]))
 
 

@@ -74,6 +74,8 @@ class Search:
         self.result = result
         self.tell: Callable[[str], None] = lambda _: None
         """Hears how far the search is."""
+        self.later = 0.0
+        """The share of a budget that is kept for what follows the search, if it has figures."""
 
     def run(self) -> SearchResult:
         """Search until every part of it is done, the time is over, or Ctrl-C."""
@@ -112,6 +114,8 @@ class Search:
 
     def _note(self, rung: Rung, measured: Mapping[str, Measured]) -> None:
         rung.tried |= measured
+        if self.result.of(rung):
+            self._clock.keep(self.later)
         most = self._query.ram_bytes
         for stack, run in measured.items():
             ram = run.mean("ram_bytes")
