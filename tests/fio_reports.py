@@ -41,6 +41,7 @@ def drawn(seed: int, slower: int = 1) -> Json:
     # Blocks are whole: the spare is what they leave.
     pages, row = CAPACITY // PAGE, BLOCK * channels * beside
     blocks = round(pages / (1 - dice.uniform(0.25, 0.4)) / row)
+    link = slower * between(5_000, 20_000)
     return {
         "capacity": CAPACITY,
         "channels": channels,
@@ -53,6 +54,7 @@ def drawn(seed: int, slower: int = 1) -> Json:
         "program_latency": f"{program}ns",
         "erase_latency": f"{erase}ns",
         "transfer_latency": f"{transfer}ns",
+        "link_latency": f"{link}ns",
         "spare": 1 - pages / (blocks * row),
     }
 
@@ -104,7 +106,7 @@ def _run(name: str, options: Json, device: Json, size: int) -> tuple[Json, int]:
     generator: Json = {"span": span, "unit": size, "sizes": size, "write_share": 0.0}
     # The blocks are given, so no spare is asked for besides.
     own = {key: value for key, value in device.items() if key != "spare"}
-    precondition = "fill"
+    precondition = "none" if name.startswith("trimmed") else "fill"
     if options["rw"] == "write":
         generator |= {"requests": span // size, "pattern": "sequential", "write_share": 1.0}
         precondition = "none"

@@ -15,11 +15,11 @@ import pytest
 import ftlkit as fk
 from fio_reports import drawn, report
 from ftlkit.calibration import fio, starts
-from ftlkit.calibration.calibration import _at
+from ftlkit.calibration.calibration import _at, _usable
 from ftlkit.calibration.certainty import Parameter
 from ftlkit.calibration.jobs import job_file
 from ftlkit.calibration.model import Engine, Shape, depends_on
-from ftlkit.calibration.points import LATENCY, READ, STEADY, WRITE, Point, held_out, of_jobs, with_counters
+from ftlkit.calibration.points import LATENCY, READ, STEADY, TRIMMED, WRITE, Point, held_out, of_jobs, with_counters
 from ftlkit.models.uniform import greedy
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ STORED = Path(__file__).parent / "fio" / "drawn-1.json"
 WITHIN = 0.05
 
 SOME = (
-    "fill-50,read-4k-d1,read-8k-d1,read-16k-d1,read-32k-d1,read-64k-d1,read-256k-d1,read-4k-d4,read-4k-d8,read-4k-d16,"
+    "fill-50,trimmed-4k-d1,trimmed-256k-d1,read-4k-d1,read-8k-d1,read-16k-d1,read-32k-d1,read-64k-d1,read-256k-d1,read-4k-d4,read-4k-d8,read-4k-d16,"
     "read-4k-d64,read-256k-d16,write-4k-d1,write-16k-d1,steady-50,steady-70,steady-85,steady-100"
 )
 
@@ -167,6 +167,34 @@ def test_writes_faster_than_reads_come_from_a_buffer(write_ns: float, is_buffere
     assert starts.answers_from_buffer(points) == is_buffered
 
 
+def test_reads_of_trimmed_addresses_are_points_of_their_own(tmp_path: Path) -> None:
+    half = {"size": str(32 << 20)}
+    other = half | {"offset": str(32 << 20)}
+    points, left_out = jobs_of(
+        [
+            entry("trim", "trim", "1m", options={"size": str(64 << 20)}),
+            entry("fill", "write", "1m", options=half, figures={"io_bytes": 32 << 20}),
+            entry("across", options=half | {"offset": str(16 << 20)}),
+            entry("nothing", options=other),
+            entry("more", "write", "1m", options=other, figures={"io_bytes": 1 << 20}),
+            entry("late", options=other),
+        ],
+        tmp_path,
+    )
+    assert [point.job for point in points if point.kind == TRIMMED] == ["nothing"]
+    assert depends_on(next(point for point in points if point.kind == TRIMMED))[0] == "link_latency"
+    assert "across is not used" in " ".join(left_out)
+    assert "late is not used" in " ".join(left_out)
+
+
+@pytest.mark.parametrize(("trimmed_ns", "is_flash"), [(20.0, False), (75.0, True)], ids=["link", "flash"])
+def test_a_drive_that_reads_flash_for_nothing_is_noticed(trimmed_ns: float, is_flash: bool) -> None:  # noqa: FBT001 - a case
+    points = [latency(READ, 4096, 80.0), latency(TRIMMED, 4096, trimmed_ns), latency(WRITE, 4096, 700.0)]
+    usable, notes = _usable(points)
+    assert [point.kind for point in usable] == ([READ, WRITE] if is_flash else [READ, TRIMMED, WRITE])
+    assert bool(notes) == is_flash
+
+
 def test_one_of_each_row_is_held_out() -> None:
     points = [latency(READ, 4096 << power, 1.0) for power in range(4)]
     assert held_out(points, None) == {"read-16384"}
@@ -262,7 +290,9 @@ def test_what_is_determined_is_the_devices_own(fitted: tuple[dict[str, Any], Pat
     parameters = fitted[0]["parameters"]
     assert wrong(parameters, drawn(1)) == {}
     states = {parameter["key"]: parameter["state"] for parameter in parameters}
-    assert {states[key] for key in ("read_latency", "program_latency", "spare")} == {"determined"}
+    assert {states[key] for key in ("read_latency", "program_latency")} == {"determined"}
+    # Only with the controller, which is taken to be none.
+    assert states["link_latency"] == "roughly"
     assert states["pages_per_block"] == states["channels"] == "given"
 
 

@@ -12,7 +12,7 @@ from ftlkit.calibration import PRESET, certainty, fio, starts
 from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, ROUGHLY, Parameter
 from ftlkit.calibration.fit import LINEAR, LOGARITHMIC, Prior, fitted, misfit
 from ftlkit.calibration.model import Engine, Shape, depends_on
-from ftlkit.calibration.points import IOPS, LATENCY, READ, STEADY, WRITE, held_out, of_jobs, with_counters
+from ftlkit.calibration.points import IOPS, LATENCY, READ, STEADY, TRIMMED, WRITE, held_out, of_jobs, with_counters
 from ftlkit.calibration.shapes import chosen
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ _SPARES = (0.04, 0.07, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.6)
 BUFFERED = (
     "Writes at depth 1 end before flash could have programmed them, so the drive answers from a write buffer. They say "
     "nothing of program_latency, which rests on bandwidth alone. Compare with a buffered stack, such as page+fifo."
+)
+
+ASKS_FLASH = (
+    "Reads of trimmed addresses take as long as reads of data, so the drive seems to ask flash for them. They say "
+    "nothing of link and controller, and are not used."
 )
 
 LEAST_POINTS = 4
@@ -231,10 +236,14 @@ def _unused(job: fio.Job) -> fio.Job:
 
 def _usable(points: Sequence[Point]) -> tuple[list[Point], list[str]]:
     """The points that say something of flash, and a note on those that do not."""
-    if not starts.answers_from_buffer(points):
-        return list(points), []
-    usable = [point for point in points if point.kind != WRITE or point.figure != LATENCY]
-    return usable, [BUFFERED]
+    usable, notes = list(points), []
+    if starts.answers_from_buffer(points):
+        usable = [point for point in usable if point.kind != WRITE or point.figure != LATENCY]
+        notes.append(BUFFERED)
+    if starts.reads_flash_for_nothing(points):
+        usable = [point for point in usable if point.kind != TRIMMED]
+        notes.append(ASKS_FLASH)
+    return usable, notes
 
 
 def _known(preset: str, given: Json) -> Json:

@@ -56,25 +56,20 @@ class Parameter:
 def judged(fit: Fit, priors: Mapping[str, Prior], one_ns: float) -> dict[str, Parameter]:
     """Each fitted parameter with its interval; `one_ns` is a read's time at depth 1.
 
-    Where only a sum is determined, such as tR and transfer where no die shares a channel, the
-    vaguest is assumed, and the others follow from it.
+    Where only a sum is determined, such as tR and transfer where no die shares a channel, or link
+    and controller, the vaguest is assumed, and the others follow from it.
     """
     judge = _Judge(fit, priors, student_t(max(1, fit.freedom)), one_ns)
     made = {name: judge.parameter(name, fit.covariance) for name in fit.names}
-    vague = [name for name in fit.names if made[name].state == ASSUMED]
-    covariance, assumed = fit.covariance, []
-    while vague:
+    covariance, assumed = fit.covariance, list[str]()
+    while vague := [name for name in fit.names if made[name].state == ASSUMED and name not in assumed]:
         worst = max(vague, key=lambda name: judge.vagueness(name, covariance))
         assumed.append(worst)
         covariance = known(covariance, fit.names.index(worst))
-        still = []
-        for name in vague:
-            follows = judge.parameter(name, covariance)
-            if name != worst and follows.state in (DETERMINED, ROUGHLY):
+        for name in fit.names:
+            is_open = made[name].state in (ASSUMED, ABSENT) and name not in assumed
+            if is_open and judge.parameter(name, covariance).is_fitted:
                 made[name] = replace(made[name], state=ROUGHLY, note=_follows_from(assumed))
-            elif name != worst:
-                still.append(name)
-        vague = still
     return made
 
 

@@ -155,15 +155,18 @@ def _latency(done: Json, where: str) -> tuple[float, float | None, float]:
         told: Json = done.get(total) or done.get(completion) or {}
         if not told:
             continue
-        completed: Json = done.get(completion) or told
-        # The percentiles are those of completion, which leaves out the microsecond of submission.
-        percentiles: Json = completed.get("percentile") or told.get("percentile") or {}
-        median = next((float(value) * factor for key, value in percentiles.items() if float(key) == 50.0), None)
-        submitted = max(0.0, float(told["mean"]) - float(completed["mean"])) * factor
-        if median is not None:
-            median += submitted
-        return float(told["mean"]) * factor, median, float(told.get("stddev", 0.0)) * factor
+        mean, median = float(told["mean"]), _median(told)
+        if median is None:
+            completed: Json = done.get(completion) or told
+            median = _median(completed)
+            # That leaves out submission, of which there is the mean alone.
+            median = None if median is None else median + max(0.0, mean - float(completed["mean"]))
+        return mean * factor, median and median * factor, float(told.get("stddev", 0.0)) * factor
     raise UserError(f"{where}: it has no latencies (lat_ns). Leave out disable_lat and gtod_reduce. {_AGAIN}")
+
+
+def _median(told: Json) -> float | None:
+    return next((float(value) for key, value in told.get("percentile", {}).items() if float(key) == 50.0), None)
 
 
 def _size(text: str, key: str, where: str) -> int:

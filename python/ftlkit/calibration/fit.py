@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ftlkit.calibration.model import depends_on
+from ftlkit.calibration.points import TRIMMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -88,7 +89,9 @@ def misfit(points: Sequence[Point], shape: Shape, values: Values, engine: Engine
 
 
 def _error(point: Point, shape: Shape, values: Values, engine: Engine) -> float:
-    return math.log(engine.figure(point, shape, values) / point.measured) / point.noise
+    times = engine.figure(point, shape, values) / point.measured
+    # Without flash a request may take no time, which has no logarithm.
+    return (times - 1 if point.kind == TRIMMED else math.log(times)) / point.noise
 
 
 def fitted(

@@ -1,17 +1,24 @@
 """The fio jobs that measure what a fit needs.
 
-The drive is trimmed, half of it is written in order, and that half is read. Few pages are written
-one at a time. Then random writes go over the data until write amplification settles, and the
-settled writes are measured; again with more of the drive in use, up to all of it. This order lets
-each part begin in the state that it needs.
+The drive is trimmed, half of it is written in order, and that half is read. Reads of the other half
+find nothing, so they ask no flash. Few pages are written one at a time. Then random writes go over
+the data until write amplification settles, and the settled writes are measured; again with more of
+the drive in use, up to all of it. This order lets each part begin in the state that it needs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SIZES = (4, 8, 16, 32, 64, 128, 256)
 """KiB of the reads at depth 1: from less than a page to more pages than there are dies."""
+
+TRIMMED_SIZES = (4, 32, 256)
+"""KiB of the reads at depth 1 that find nothing: latency and bandwidth of what is not flash."""
 
 DEPTHS = (2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -81,12 +88,15 @@ def job_file(capacity: int, target: str | None, name: str = "calibrate.fio") -> 
         "norandommap",
         "randrepeat=0",
         "random_generator=tausworthe64",
+        "# Percentiles of the whole latency: the mean of submission has outliers of its own.",
+        "lat_percentiles=1",
     ]
-    sections = [section.text() for section in _sections(capacity)]
+    # A live device answers that there is nothing, and sends no zeros: size plays no part.
+    sections = [section.text() for section in _sections(capacity, TRIMMED_SIZES[:1] if is_nbd else TRIMMED_SIZES)]
     return "\n\n".join([_HEADER.format(name=name, written=written).rstrip(), "\n".join(shared), *sections]) + "\n"
 
 
-def _sections(capacity: int) -> list[_Section]:
+def _sections(capacity: int, trimmed_sizes: Sequence[int]) -> list[_Section]:
     half = _bytes(capacity, USED[0])
     made = [
         _Section(
@@ -97,6 +107,7 @@ def _sections(capacity: int) -> list[_Section]:
         ),
         _fill(capacity, 0, USED[0]),
     ]
+    made += [_trimmed(size, capacity) for size in trimmed_sizes]
     made += [_read(size, 1, half, "Latency over size." if size == SIZES[0] else "") for size in SIZES]
     made += [_read(SIZES[0], depth, half, "IOPS over depth." if depth == DEPTHS[0] else "") for depth in DEPTHS]
     made += [_read(SIZES[-1], 16, half, "Bandwidth.")]
@@ -108,7 +119,7 @@ def _sections(capacity: int) -> list[_Section]:
                 "bs": f"{size}k",
                 "iodepth": 1,
                 "size": half,
-                "io_size": max(_bytes(capacity, 2), 64 * 32768),
+                "io_size": _few(capacity),
             },
             "First writes, few enough that nothing is collected." if size == WRITE_SIZES[0] else "",
             ends="either",
@@ -136,6 +147,13 @@ def _fill(capacity: int, before: int, share: int) -> _Section:
 def _read(size: int, depth: int, area: int, comment: str) -> _Section:
     options = {"rw": "randread", "bs": f"{size}k", "iodepth": depth, "size": area}
     return _Section(f"read-{size}k-d{depth}", options, comment)
+
+
+def _trimmed(size: int, capacity: int) -> _Section:
+    half, end = _bytes(capacity, USED[0]), _bytes(capacity, 100)
+    options = {"rw": "randread", "bs": f"{size}k", "iodepth": 1, "offset": half, "size": end - half}
+    comment = "Reads that find nothing: link and controller without flash." if size == TRIMMED_SIZES[0] else ""
+    return _Section(f"trimmed-{size}k-d1", options, comment)
 
 
 def _few(capacity: int) -> int:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ftlkit import _native
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent
-from ftlkit.calibration.points import AMPLIFICATION, LATENCY, READ, STEADY
+from ftlkit.calibration.points import AMPLIFICATION, LATENCY, READ, STEADY, TRIMMED
 from ftlkit.models.uniform import greedy
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ Values = dict[str, float]
 FTL = "page"
 """Fitted with this layer: enterprise drives behave like greedy collections of a page mapping."""
 
-OF_READS = ("read_latency", "transfer_latency", "link_latency", "controller_latency", "link_ns_per_byte")
-OF_WRITES = ("program_latency", "transfer_latency", "link_latency", "controller_latency", "link_ns_per_byte")
+OF_TRIMMED = ("link_latency", "controller_latency", "link_ns_per_byte")
+OF_READS = ("read_latency", "transfer_latency", *OF_TRIMMED)
+OF_WRITES = ("program_latency", "transfer_latency", *OF_TRIMMED)
 OF_STEADY = ("read_latency", "erase_latency", "spare")
 
 _SMALL_BLOCK = 16
@@ -78,6 +79,8 @@ def depends_on(point: Point) -> tuple[str, ...]:
     """The parameters that a point's figure can depend on."""
     if point.figure == AMPLIFICATION:
         return ("spare",)
+    if point.kind == TRIMMED:
+        return OF_TRIMMED
     if point.kind == READ:
         return OF_READS
     return OF_WRITES if point.kind != STEADY else (*OF_WRITES, *OF_STEADY)
@@ -148,8 +151,8 @@ def _figure(run: Json, point: Point) -> float:
 
 
 def _timed(point: Point, shape: Shape) -> Json:
-    """The study of a point without collections: reads of a filled device, writes of a new one."""
-    is_read = point.kind == READ
+    """The study of a point without collections: all but reads of data go to a new device."""
+    is_read = point.kind in (READ, TRIMMED)
     span = _PAGES * shape.page_size
     size = min(point.size, span // 64)
     fits = span // size
@@ -168,7 +171,7 @@ def _timed(point: Point, shape: Shape) -> Json:
         "device": {"capacity": span, "spare": 0.6, "pages_per_block": _SMALL_BLOCK},
         "workload": {"generator": generator},
         "host": {"loop": "closed", "queue_depth": point.depth},
-        "run": {"precondition": "fill" if is_read else "none", "skip": requests // 5},
+        "run": {"precondition": "fill" if point.kind == READ else "none", "skip": requests // 5},
     }
 
 

@@ -3,6 +3,7 @@
 The jobs are gone through in their order, as the drive served them, and its state follows:
 
 - It is *fresh* until as many bytes were written as it has. No collection can have begun.
+- What was *trimmed* and not written since holds nothing: it is read without flash.
 - It is *settled* when random writes have gone over the area twice before the job begins.
 - What lies between is not used: write amplification still moves.
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 LATENCY, IOPS, AMPLIFICATION = "latency_ns", "iops", "write_amplification"
 
-READ, WRITE, STEADY = "read", "write", "steady"
+READ, TRIMMED, WRITE, STEADY = "read", "trimmed", "write", "steady"
 
 PREPARES = ("settle", "grow")
 """How the names of jobs begin that prepare the drive and measure nothing."""
@@ -38,6 +39,9 @@ NOISE = {IOPS: 0.005, LATENCY: 0.005}
 
 WANDERS = 0.01
 """The same of settled writes: write amplification goes up and down by about that much."""
+
+WITHOUT_FLASH = 0.05
+"""The same of reads that find nothing: what cores that wake up take varies by a few microseconds."""
 
 BINNED = 0.01
 """The relative error of fio's percentiles, whose bins are 1/64 wide."""
@@ -52,7 +56,9 @@ class Point:
 
     job: str
     kind: str
-    """`read`; `write` on a fresh drive; `steady`: random writes on a settled one."""
+    """`read` of data; `trimmed`: a read that finds none; `write` on a fresh drive; `steady`: random
+    writes on a settled one.
+    """
     is_random: bool
     is_uniform: bool
     size: int
@@ -77,6 +83,8 @@ class _Drive:
         self.capacity = capacity
         self.written = 0.0
         self.filled = 0.0
+        self.trimmed_from = float(capacity)
+        """What begins here was trimmed, and not written since."""
         self.random_over: dict[float, float] = {}
 
     def area(self, job: Job) -> tuple[float, float]:
@@ -89,10 +97,11 @@ class _Drive:
         """Change as the job's writes and trims change it."""
         begin, end = self.area(job)
         if job.direction == "trim" and end - begin > 0.99 * self.capacity:
-            self.written, self.filled, self.random_over = 0.0, 0.0, {}
+            self.written, self.filled, self.trimmed_from, self.random_over = 0.0, 0.0, 0.0, {}
         if job.direction != "write":
             return
         self.written += job.moved_bytes
+        self.trimmed_from = max(self.trimmed_from, end)
         if job.is_random:
             self.random_over[end] = self.random_over.get(end, 0.0) + job.moved_bytes
         elif begin <= 1.01 * self.filled:
@@ -114,14 +123,42 @@ def of_jobs(jobs: Sequence[Job], capacity: int) -> tuple[list[Point], list[str]]
         elif made:
             left_out.append(f"{job.name} is not used: {made}")
         drive.serve(job)
-    return points, left_out
+    return _with_stalls(points, jobs), left_out
+
+
+def _with_stalls(points: list[Point], jobs: Sequence[Job]) -> list[Point]:
+    """The points, with more noise of reads a second where stalls lift means.
+
+    Reads a second rest on means, for which no median stands in. If each read met a stall as often as
+    at depth 1, the more that are served a second the more time would be lost. A queue that never
+    runs empty hides stalls: that is taken to be so at the most reads a second of each size.
+    """
+    alone = {point.size: point for point in points if point.kind == READ and point.figure == LATENCY}
+    names = {point.job for point in alone.values()}
+    lifts = sorted(job.mean_ns / job.median_ns - 1 for job in jobs if job.name in names and job.median_ns)
+    lift = max(0.0, lifts[len(lifts) // 2]) if lifts else 0.0
+    most: dict[int, float] = {}
+    for point in points:
+        if point.kind == READ and point.figure == IOPS:
+            most[point.size] = max(most.get(point.size, 0.0), point.measured)
+
+    def lost(point: Point) -> float:
+        if point.kind != READ or point.figure != IOPS or point.size not in alone:
+            return 0.0
+        at_once = point.measured * alone[point.size].measured * 1e-9
+        return lift * at_once * (1 - point.measured / most[point.size])
+
+    return [replace(point, noise=max(point.noise, lost(point))) for point in points]
 
 
 def _point(job: Job, drive: _Drive, smallest: int) -> Point | str:
     """A job's point, or why there is none; empty where none is meant."""
     if job.direction == "trim" or job.name.startswith(PREPARES):
         return ""
-    _, end = drive.area(job)
+    begin, end = drive.area(job)
+    if job.direction == "read" and begin >= drive.trimmed_from:
+        found = _latency_or_iops(job, TRIMMED, 0.0)
+        return replace(found, noise=max(found.noise, WITHOUT_FLASH))
     if job.direction == "read":
         return _why_no_read(job, drive, smallest) or _latency_or_iops(job, READ, end / drive.capacity)
     used = max(end, drive.filled) / drive.capacity

@@ -1,9 +1,10 @@
 """Closed forms, from which the fit begins: what latencies and bounds say of a shape.
 
-Reads of one page at depth 1 take link + tR + transfer. Of n pages, one on each of as many dies, the
-last comes after n ÷ channels transfers. With q requests outstanding, D dies serve
-D ÷ (tR + transfer) × q ÷ (q + D − 1) a second, as a closed network of D alike stations does, or
-channels ÷ transfer if that is less. First writes in order keep all dies busy in the same way.
+Reads of one page at depth 1 take link + tR + transfer, and without data the link alone. Of n pages,
+one on each of as many dies, the last comes after n ÷ channels transfers. With q requests
+outstanding, D dies serve D ÷ (tR + transfer) × q ÷ (q + D − 1) a second, as a closed network of D
+alike stations does, or channels ÷ transfer if that is less. First writes in order keep all dies
+busy in the same way.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ftlkit.calibration.points import IOPS, LATENCY, READ, WRITE
+from ftlkit.calibration.points import IOPS, LATENCY, READ, TRIMMED, WRITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ LARGEST = 64
 """The most channels, and the most dies a channel, that are tried."""
 
 FASTER = 0.8
-"""No flash programs faster than it reads: writes that end this far below reads were buffered."""
+"""Requests that end this far below reads asked no flash: no flash programs faster than it reads."""
 
 
 def page_size(points: Iterable[Point]) -> int | None:
@@ -42,6 +43,13 @@ def answers_from_buffer(points: Iterable[Point]) -> bool:
     return read is not None and write is not None and write < FASTER * read
 
 
+def reads_flash_for_nothing(points: Iterable[Point]) -> bool:
+    """Whether reads of what was trimmed take about as long as reads of data."""
+    read = _least(points, READ)
+    trimmed = _least(points, TRIMMED)
+    return read is not None and trimmed is not None and trimmed >= FASTER * read
+
+
 def _least(points: Iterable[Point], kind: str) -> float | None:
     alone = [point for point in points if point.kind == kind and point.figure == LATENCY]
     return min(alone, key=lambda point: point.size).measured if alone else None
@@ -53,15 +61,14 @@ def values(points: Sequence[Point], shape: Shape, assumed: Values) -> Values:
     reads = sorted((p for p in points if p.kind == READ and p.figure == LATENCY), key=lambda point: point.size)
     if not reads:
         return made
-    one = reads[0].measured
-    held, is_bus = _held_ns(points, shape)
+    link = _least(points, TRIMMED)
+    one = reads[0].measured - (link or 0.0)
     transfer = _transfer_ns(reads, shape)
-    if is_bus:
-        transfer = held
     made["transfer_latency"] = min(transfer or assumed["transfer_latency"], 0.7 * one)
-    sense = (held or 0.8 * one) - made["transfer_latency"] if not is_bus else one - made["transfer_latency"]
+    sense = (_held_ns(points, shape) or 0.8 * one) - made["transfer_latency"]
     made["read_latency"] = min(max(sense, 0.05 * one), one)
-    made["link_latency"] = max(0.0, one - made["read_latency"] - made["transfer_latency"])
+    rest = max(0.0, one - made["read_latency"] - made["transfer_latency"])
+    made["link_latency"] = rest if link is None else link
     write = _least(points, WRITE)
     if write is not None and not answers_from_buffer(points):
         made["program_latency"] = max(write - made["transfer_latency"] - made["link_latency"], 0.1 * write)
@@ -71,14 +78,14 @@ def values(points: Sequence[Point], shape: Shape, assumed: Values) -> Values:
     return made
 
 
-def _held_ns(points: Iterable[Point], shape: Shape) -> tuple[float | None, bool]:
-    """How long a read of one page holds its die; or its bus, if that is what limits."""
+def _held_ns(points: Iterable[Point], shape: Shape) -> float | None:
+    """How long a read of one page holds its die."""
     deep = [p for p in points if p.kind == READ and p.figure == IOPS and p.is_random and p.size <= shape.page_size]
     if not deep:
-        return None, False
+        return None
     top = max(deep, key=lambda point: point.depth)
     share = top.depth / (top.depth + shape.dies - 1)
-    return 1e9 * shape.dies / top.measured * share, False
+    return 1e9 * shape.dies / top.measured * share
 
 
 def _transfer_ns(reads: Sequence[Point], shape: Shape) -> float | None:
