@@ -120,7 +120,14 @@ def _other(query: Query, own: UnitTrial, trial: UnitTrial, advised: Measured) ->
     ram = units.size(measured.mean("ram_bytes"))
     over = "" if query.ram_bytes is None or is_within(query, measured) else ", more than was asked for"
     takes = f"Units of {size} would take{grows} ({ram} in all{over})" if grows else f"Units of {size} take {ram}{over}"
-    return f"{takes}; {advised.stack} then has {' and '.join(costs)}."
+    return f"{takes}; {advised.stack} then has {' and '.join(costs)}.{_unerased(measured, beside)}"
+
+
+def _unerased(measured: Measured, beside: Measured) -> str:
+    """That the run of one unit collected nothing, as a sentence behind a space, if it is so."""
+    if measured.rows[0]["erases"] or not beside.rows[0]["erases"]:
+        return ""
+    return " No block was erased in that run, so nothing is known of collecting with that unit."
 
 
 def _cost(metric: str, measured: Measured, beside: Measured, own: str) -> str:
@@ -152,7 +159,7 @@ def _verdict(query: Query, result: SearchResult, own: UnitTrial) -> list[str]:
             f"Units of {units.size(trial.unit_bytes)} are {_by(query, mine, measured)}better for this goal{within}: "
             f"{measured.stack} has {told} "
             f"with {ram} of RAM{compared and f', {compared}'}. The figures that are told chose among the units. To "
-            f"search with these: {key}."
+            f"search with these: {key}.{_unerased(measured, mine)}"
         )
     ]
 
