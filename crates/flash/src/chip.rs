@@ -8,8 +8,10 @@
 use std::sync::Arc;
 
 use crate::device::{Flash, Operations, Page, ProgramOrder, Scan};
+use crate::pslc::PslcBlocks;
 use crate::{
-    Blank, FaultableStore, FlashError, Geometry, MediaEvent, Pbn, Ppn, Role, Rule, Spoilt, Store, Tag, Violation,
+    Blank, CellMode, FaultableStore, FlashError, Geometry, MediaEvent, Pbn, Ppn, Role, Rule, Spoilt, Store, Tag,
+    Violation,
 };
 
 /// What becomes of an erase past a block's endurance.
@@ -33,6 +35,10 @@ pub struct ChipOptions {
     pub past_endurance: PastEndurance,
     /// Blocks that are bad from the factory.
     pub bad_blocks: Vec<Pbn>,
+    /// Pages of a block in pSLC mode; 0 for flash without that mode.
+    pub pslc_pages: u32,
+    /// Erases out of pSLC mode that a block survives; none for no limit.
+    pub pslc_endurance: Option<u32>,
 }
 
 /// A block of a chip that was used before.
@@ -66,6 +72,7 @@ pub struct Chip<S> {
     endurance: u32,
     past_endurance: PastEndurance,
     blocks: Vec<BlockState>,
+    pslc: PslcBlocks,
     store: S,
     done: Operations,
 }
@@ -105,6 +112,7 @@ impl<S: Store> Chip<S> {
             endurance: options.endurance.unwrap_or(u32::MAX),
             past_endurance: options.past_endurance,
             blocks,
+            pslc: PslcBlocks::new(options.pslc_pages, options.pslc_endurance),
             store,
             done: Operations::default(),
         }
@@ -135,11 +143,21 @@ impl<S: Store> Chip<S> {
             return (Rule::LeaveBadBlocks, format!("{pbn} is marked bad"));
         }
         let Some(page) = page else {
-            let state = format!("{pbn} has been erased {} times of {}", block.erases, self.endurance);
-            return (Rule::WithinEndurance, state);
+            let (erases, pslc) = (block.erases, self.pslc.erases(pbn));
+            return match operation {
+                "mode change" if self.pslc.pages() == 0 => (Rule::HasPslcMode, "it has none".into()),
+                "mode change" => (Rule::ChooseModeErased, format!("page {} is due", block.next_page)),
+                _ if pslc > 0 => {
+                    (Rule::WithinEndurance, format!("{pbn} has been erased {erases} times, {pslc} in pSLC"))
+                }
+                _ => (Rule::WithinEndurance, format!("{pbn} has been erased {erases} times of {}", self.endurance)),
+            };
         };
         match (operation, self.store.logical(page.index())) {
             ("read", _) => (Rule::ReadProgrammedOnly, "the page is erased".into()),
+            _ if self.pslc.lacks(pbn, self.geometry.split(page).1) => {
+                (Rule::WithinPslcPages, format!("{pbn} has {} pages in pSLC mode", self.pslc.pages()))
+            }
             (_, Some(logical)) => {
                 let what = match self.store.tag(page.index()) {
                     Some(Tag { role: Role::Translation, .. }) => "translation page",
@@ -196,7 +214,8 @@ impl<S: Store> Chip<S> {
 
     /// Whether a block has been erased as often as it survives.
     pub(crate) fn is_worn(&self, pbn: Pbn) -> bool {
-        self.blocks.get(pbn.index()).is_some_and(|block| block.next_page != BAD && block.erases >= self.endurance)
+        let is_worn = |block: &BlockState| self.pslc.is_worn(pbn, block.erases, self.endurance);
+        self.blocks.get(pbn.index()).is_some_and(|block| block.next_page != BAD && is_worn(block))
     }
 
     #[inline]
@@ -234,7 +253,7 @@ impl<S: Store> Flash for Chip<S> {
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: S::Data) -> Result<(), FlashError> {
         let (pbn, offset) = self.geometry.split(ppn);
         let next_page = self.blocks.get(pbn.index()).map_or(BAD, |block| block.next_page);
-        if !self.may_program(next_page, offset, ppn) {
+        if !self.may_program(next_page, offset, ppn) || self.pslc.lacks(pbn, offset) {
             return Err(self.refuse("program", pbn, Some(ppn)));
         }
         self.blocks[pbn.index()].next_page = next_page.max(offset + 1);
@@ -246,8 +265,9 @@ impl<S: Store> Flash for Chip<S> {
     #[inline]
     fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
         match self.blocks.get_mut(pbn.index()) {
-            Some(block) if block.next_page != BAD && block.erases < self.endurance => {
+            Some(block) if block.next_page != BAD && !self.pslc.is_worn(pbn, block.erases, self.endurance) => {
                 *block = BlockState { next_page: 0, erases: block.erases + 1 };
+                self.pslc.on_erased(pbn);
                 self.store.erase(self.geometry.page_indices(pbn));
                 self.done.erases += 1;
                 self.unless_store_failed()
@@ -309,6 +329,29 @@ impl<S: Store> Flash for Chip<S> {
     #[inline]
     fn erase_count(&self, pbn: Pbn) -> u32 {
         self.blocks[pbn.index()].erases
+    }
+
+    #[inline]
+    fn pslc_erase_count(&self, pbn: Pbn) -> u32 {
+        self.pslc.erases(pbn)
+    }
+
+    fn pslc_pages(&self) -> u32 {
+        self.pslc.pages()
+    }
+
+    #[inline]
+    fn cell_mode(&self, pbn: Pbn) -> CellMode {
+        self.pslc.mode(pbn)
+    }
+
+    fn set_cell_mode(&mut self, pbn: Pbn, mode: CellMode) -> Result<(), FlashError> {
+        let is_erased = self.blocks.get(pbn.index()).is_some_and(|block| block.next_page == 0);
+        if !is_erased || self.pslc.pages() == 0 && mode == CellMode::Pslc {
+            return Err(self.refuse("mode change", pbn, None));
+        }
+        self.pslc.set(pbn, mode, self.blocks.len());
+        Ok(())
     }
 
     fn is_bad(&self, pbn: Pbn) -> bool {

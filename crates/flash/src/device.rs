@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FlashError, Geometry, Pbn, Ppn, Tag};
+use crate::{CellMode, FlashError, Geometry, Pbn, Ppn, Tag};
 
 /// In which order the pages of a block may be programmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -88,6 +88,15 @@ pub trait Flash {
     fn next_page(&self, pbn: Pbn) -> u32;
     /// Erases of a block so far.
     fn erase_count(&self, pbn: Pbn) -> u32;
+    /// How many of these ended a time in pSLC mode.
+    fn pslc_erase_count(&self, pbn: Pbn) -> u32;
+    /// Pages of a block in pSLC mode, which are its first ones; 0 for flash without that mode.
+    fn pslc_pages(&self) -> u32;
+    /// The mode of a block.
+    fn cell_mode(&self, pbn: Pbn) -> CellMode;
+    /// Chooses the mode of an erased block. It holds until the next erase, which leaves the block
+    /// native. Takes no time.
+    fn set_cell_mode(&mut self, pbn: Pbn, mode: CellMode) -> Result<(), FlashError>;
     /// Whether a block is bad.
     fn is_bad(&self, pbn: Pbn) -> bool;
     /// The order in which pages of a block may be programmed.
@@ -142,6 +151,24 @@ macro_rules! pass_on_flash {
         #[inline]
         fn erase_count(&self, pbn: $crate::Pbn) -> u32 {
             $crate::Flash::erase_count(&self.$inner, pbn)
+        }
+        #[inline]
+        fn pslc_erase_count(&self, pbn: $crate::Pbn) -> u32 {
+            $crate::Flash::pslc_erase_count(&self.$inner, pbn)
+        }
+        fn pslc_pages(&self) -> u32 {
+            $crate::Flash::pslc_pages(&self.$inner)
+        }
+        #[inline]
+        fn cell_mode(&self, pbn: $crate::Pbn) -> $crate::CellMode {
+            $crate::Flash::cell_mode(&self.$inner, pbn)
+        }
+        fn set_cell_mode(
+            &mut self,
+            pbn: $crate::Pbn,
+            mode: $crate::CellMode,
+        ) -> ::std::result::Result<(), $crate::FlashError> {
+            $crate::Flash::set_cell_mode(&mut self.$inner, pbn, mode)
         }
         fn is_bad(&self, pbn: $crate::Pbn) -> bool {
             $crate::Flash::is_bad(&self.$inner, pbn)

@@ -23,6 +23,12 @@ pub enum Rule {
     WithinEndurance,
     /// Addresses lie on the device.
     OnDevice,
+    /// A block in pSLC mode has fewer pages.
+    WithinPslcPages,
+    /// Only a chip that has pSLC mode is put into it.
+    HasPslcMode,
+    /// The mode of a block is chosen while it is erased.
+    ChooseModeErased,
 }
 
 impl fmt::Display for Rule {
@@ -34,6 +40,9 @@ impl fmt::Display for Rule {
             Self::LeaveBadBlocks => "bad blocks are left alone",
             Self::WithinEndurance => "a block is not erased past its endurance",
             Self::OnDevice => "addresses lie on the device",
+            Self::WithinPslcPages => "only the first pages of a block in pSLC mode are programmed",
+            Self::HasPslcMode => "only a chip with pSLC mode is put into it",
+            Self::ChooseModeErased => "the mode of a block is chosen while it is erased",
         })
     }
 }
@@ -43,7 +52,7 @@ impl fmt::Display for Rule {
 pub struct Violation {
     /// The broken rule.
     pub rule: Rule,
-    /// The operation: `read`, `program` or `erase`.
+    /// The operation: `read`, `program`, `erase` or `mode change`.
     pub operation: &'static str,
     /// The erase block on which the operation was illegal.
     pub block: Pbn,

@@ -12,6 +12,7 @@ mod device;
 mod error;
 mod fault;
 mod geometry;
+mod pslc;
 mod store;
 mod tag;
 
@@ -24,5 +25,6 @@ pub use device::{Flash, Operations, Page, ProgramOrder, Scan};
 pub use error::{FlashError, MediaEvent, Rule, Violation};
 pub use fault::{Fault, FaultPlan, Faulty, FaultyChip, Tear};
 pub use geometry::{Geometry, GeometryError, Shape};
+pub use pslc::CellMode;
 pub use store::{Blank, Cell, FaultableStore, Full, Lean, Spoilt, Store};
 pub use tag::{Role, Tag};

@@ -34,11 +34,13 @@ pub enum Role {
     Lost = 6,
     /// No data: the tags of the pages that were programmed in the block before this one.
     Summary = 7,
+    /// Host data in a block in pSLC mode, before they are folded into native blocks.
+    Cached = 8,
 }
 
 impl Role {
     /// All, in the order of their codes: the codes that a page on a medium may carry.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Data,
         Self::Collected,
         Self::SequentialLog,
@@ -47,6 +49,7 @@ impl Role {
         Self::Trimmed,
         Self::Lost,
         Self::Summary,
+        Self::Cached,
     ];
 
     /// The role of a code.
@@ -118,7 +121,9 @@ impl Tag {
         match self.role {
             Role::RandomLog | Role::Trimmed => true,
             Role::Lost => self.owner.is_none(),
-            Role::Data | Role::Collected | Role::SequentialLog | Role::Translation | Role::Summary => false,
+            Role::Data | Role::Collected | Role::SequentialLog | Role::Translation | Role::Summary | Role::Cached => {
+                false
+            }
         }
     }
 }

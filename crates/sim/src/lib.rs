@@ -29,6 +29,7 @@ pub use observe::metrics::{
 };
 pub use observe::timeline::Window;
 pub use observe::wear::erases;
+pub use preset::pslc::pslc_setting;
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use result::{
     BitErrorFacts, ClassLatency, Classes, DeviceFacts, EndOfLife, Endurance, Erases, FlashTraceFacts, FootprintFacts,
@@ -43,5 +44,5 @@ pub use timing::abilities::{Abilities, Suspend};
 pub use timing::device::{Device, SimulatedDevice, VerifiedDevice};
 pub use timing::engine::{EventTiming, Model};
 pub use timing::front_end::FrontEnd;
-pub use timing::latencies::{Latencies, PageTimes};
+pub use timing::latencies::{Latencies, PageTimes, PslcTimes};
 pub use timing::units::{Programming, Units};

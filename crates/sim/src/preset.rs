@@ -6,6 +6,7 @@
 pub(crate) mod bit_errors;
 mod current;
 mod keys;
+pub(crate) mod pslc;
 
 use crate::SimError;
 use crate::study::{PricingText, choose_from};

@@ -123,6 +123,12 @@ pub struct DeviceText {
     pub endurance: Option<Count>,
     /// Share of blocks that are bad from the factory, 0 or more and below `spare`.
     pub bad_blocks: Option<f64>,
+    /// Sensing a page of a block in pSLC mode; that of a lower page when not given.
+    pub pslc_read_latency: Option<Nanoseconds>,
+    /// Programming a page of a block in pSLC mode; that of a lower page when not given.
+    pub pslc_program_latency: Option<Nanoseconds>,
+    /// Erases in pSLC mode that a block survives, 1 or more; ten times `endurance` when not given.
+    pub pslc_endurance: Option<Count>,
     /// How bits decay. Default `none`: not at all.
     pub bit_errors: Option<BitErrorsText>,
     /// The highest share of wrong bits that one read corrects, above 0 and at most 0.5.

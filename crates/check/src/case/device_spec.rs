@@ -101,6 +101,9 @@ impl DeviceSpec {
             endurance: Some(endurance),
             past_endurance: PastEndurance::Refused,
             bad_blocks: self.bad_blocks.iter().map(|&block| Pbn::new(block)).collect(),
+            // Of cells with two bits, which leave the most pages to small blocks.
+            pslc_pages: self.geometry()?.pages_per_block() / 2,
+            pslc_endurance: Some(endurance),
         };
         Ok(Chip::new(self.geometry()?, &options))
     }

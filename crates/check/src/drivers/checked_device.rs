@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use flash::{
-    Cell, Chip, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan, Tag,
+    Cell, CellMode, Chip, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan,
+    Tag,
 };
 use ftl::{FlashOp, Moment, Nanos, Task, Timed, Timing};
 
@@ -196,6 +197,23 @@ impl Flash for CheckedFlash {
     #[inline]
     fn erase_count(&self, pbn: Pbn) -> u32 {
         ask!(&self.kind, erase_count(pbn))
+    }
+
+    fn pslc_erase_count(&self, pbn: Pbn) -> u32 {
+        ask!(&self.kind, pslc_erase_count(pbn))
+    }
+
+    fn pslc_pages(&self) -> u32 {
+        ask!(&self.kind, pslc_pages())
+    }
+
+    #[inline]
+    fn cell_mode(&self, pbn: Pbn) -> CellMode {
+        ask!(&self.kind, cell_mode(pbn))
+    }
+
+    fn set_cell_mode(&mut self, pbn: Pbn, mode: CellMode) -> Result<(), FlashError> {
+        ask!(&mut self.kind, set_cell_mode(pbn, mode))
     }
 
     fn is_bad(&self, pbn: Pbn) -> bool {

@@ -367,7 +367,7 @@ fn short(tag: &Tag) -> String {
         Role::Lost => format!("LPN {logical}, lost"),
         Role::Translation => format!("translation page {logical}"),
         Role::Summary => "a summary of its block".into(),
-        Role::Data | Role::Collected | Role::SequentialLog | Role::RandomLog => format!("LPN {logical}"),
+        Role::Data | Role::Collected | Role::SequentialLog | Role::RandomLog | Role::Cached => format!("LPN {logical}"),
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) fn names(tag: &Tag) -> String {
         Role::Summary => format!("a summary of its block, {numbers}"),
         Role::Lost => format!("which says that LPN {logical} is lost, {numbers}"),
         Role::Collected => format!("LPN {logical}, collected, {numbers}"),
+        Role::Cached => format!("LPN {logical}, in pSLC, {numbers}"),
         Role::Data | Role::SequentialLog | Role::RandomLog => format!("LPN {logical}, {numbers}"),
     }
 }

@@ -95,3 +95,54 @@ fn a_violation_reads_as_a_sentence_with_coordinates() {
     let message = chip(&ChipOptions::default()).read(Ppn::new(6)).expect_err("erased").to_string();
     assert_eq!(message, "illegal read of PBN 1, PPN 6: only programmed pages are read, but the page is erased");
 }
+
+/// A chip of three-bit cells with blocks of four pages, of which one is left in pSLC mode.
+fn tlc(endurance: u32, pslc_endurance: u32) -> Chip<Lean> {
+    let [endurance, pslc_endurance] = [endurance, pslc_endurance].map(Some);
+    chip(&ChipOptions { pslc_pages: 1, endurance, pslc_endurance, ..Default::default() })
+}
+
+#[test]
+fn a_block_in_pslc_mode_takes_its_first_pages_alone() {
+    let mut chip = tlc(100, 100);
+    let block = Pbn::new(1);
+    assert_eq!((chip.pslc_pages(), chip.cell_mode(block)), (1, CellMode::Native));
+    chip.set_cell_mode(block, CellMode::Pslc).expect("erased");
+    assert_eq!(rule(chip.program(Ppn::new(5), &tag(1), ())), Rule::WithinPslcPages);
+    chip.program(Ppn::new(4), &tag(1), ()).expect("the first page");
+    assert_eq!(rule(chip.program(Ppn::new(5), &tag(1), ())), Rule::WithinPslcPages);
+    assert_eq!(rule(chip.set_cell_mode(block, CellMode::Native)), Rule::ChooseModeErased);
+    assert_eq!((chip.cell_mode(block), chip.cell_mode(Pbn::new(0))), (CellMode::Pslc, CellMode::Native));
+    chip.erase(block).expect("erased");
+    assert_eq!((chip.cell_mode(block), chip.pslc_erase_count(block)), (CellMode::Native, 1));
+    (4..8).for_each(|page| chip.program(Ppn::new(page), &tag(page), ()).expect("a native block has all pages"));
+    chip.erase(block).expect("erased");
+    assert_eq!((chip.erase_count(block), chip.pslc_erase_count(block)), (2, 1));
+}
+
+#[test]
+fn cells_of_one_bit_and_bad_blocks_have_no_pslc_mode() {
+    let mut slc = chip(&ChipOptions::default());
+    assert_eq!(slc.pslc_pages(), 0);
+    assert_eq!(rule(slc.set_cell_mode(Pbn::new(0), CellMode::Pslc)), Rule::HasPslcMode);
+    let mut chip = tlc(9, 9);
+    chip.mark_bad(Pbn::new(2));
+    assert_eq!(rule(chip.set_cell_mode(Pbn::new(2), CellMode::Pslc)), Rule::LeaveBadBlocks);
+    assert_eq!(rule(chip.set_cell_mode(Pbn::new(9), CellMode::Pslc)), Rule::OnDevice);
+}
+
+#[test]
+fn a_block_is_worn_when_the_shares_of_both_modes_make_a_life() {
+    // Four erases are a life, and so are ten in pSLC mode: one and seven are 0.95, two and five 1.
+    for (native, pslc, last) in [(4, 0, false), (0, 10, true), (2, 5, true), (1, 8, true), (3, 3, true)] {
+        let mut chip = tlc(4, 10);
+        let block = Pbn::new(0);
+        let in_modes = std::iter::repeat_n(CellMode::Pslc, pslc).chain(std::iter::repeat_n(CellMode::Native, native));
+        for mode in in_modes {
+            chip.set_cell_mode(block, mode).expect("erased");
+            chip.erase(block).expect("it survives");
+        }
+        let refused = chip.erase(block).expect_err("its life is over").to_string();
+        assert_eq!(refused.contains("in pSLC"), last, "{native} and {pslc}: {refused}");
+    }
+}

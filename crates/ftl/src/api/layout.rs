@@ -20,6 +20,8 @@ pub struct Layout {
     pub good_blocks: Vec<Pbn>,
     /// Order in which the pages of a block may be programmed.
     pub program_order: ProgramOrder,
+    /// Pages of a block in pSLC mode; 0 where there is no such mode.
+    pub pslc_pages: u32,
     /// Whether the device holds data already. If so many of its blocks have failed that a fresh
     /// device would be refused, it comes up read-only instead.
     pub in_use: bool,
@@ -39,6 +41,7 @@ impl Layout {
             logical_pages,
             good_blocks,
             program_order: chip.program_order(),
+            pslc_pages: chip.pslc_pages(),
             in_use: false,
             seed,
             wear: None,

@@ -11,8 +11,9 @@
 //! because there is no other way in.
 
 use std::cell::Cell;
+use std::ops::Range;
 
-use flash::{FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
+use flash::{CellMode, FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::port::bit_errors::BitErrors;
 use crate::port::cause::Cause;
@@ -141,6 +142,21 @@ impl<D: Device> FlashPort<D> {
     pub fn retire(&mut self, pbn: Pbn) {
         self.note(Note::BadBlock);
         self.device.mark_bad(pbn);
+    }
+
+    /// Chooses the mode of an erased block; it holds until the next erase.
+    pub fn set_cell_mode(&mut self, pbn: Pbn, mode: CellMode) -> Result<(), FtlError> {
+        let result = self.device.set_cell_mode(pbn, mode);
+        result.map_err(|error| self.stop(error))
+    }
+
+    /// The pages that a block has in its mode, as indices.
+    pub fn pages_in_mode(&self, pbn: Pbn) -> Range<usize> {
+        let all = self.device.geometry().page_indices(pbn);
+        match self.device.cell_mode(pbn) {
+            CellMode::Native => all,
+            CellMode::Pslc => all.start..all.start + self.device.pslc_pages() as usize,
+        }
     }
 
     /// Reads a page in order to move it; none if it cannot be read.
@@ -386,14 +402,17 @@ impl<D: Device> FlashPort<D> {
     }
 
     /// How long an operation on a block would take from the cursor on, waiting included, by what is
-    /// queued now: of a read or a program, on the page for which it takes longest.
+    /// queued now: of a read or a program, on the page for which it takes longest. Programs are
+    /// those of a native block.
     pub fn estimate(&self, op: FlashOp, pbn: Pbn) -> Nanos {
         self.estimate_at(op, (pbn, self.device.slowest_page(op)))
     }
 
     fn estimate_at(&self, op: FlashOp, place: (Pbn, u32)) -> Nanos {
         self.asked_of_time.set(true);
-        self.device.estimate(self.task(op, place, false), self.cursor)
+        let task = self.task(op, place, false);
+        let mode = if op == FlashOp::Program { CellMode::Native } else { task.mode };
+        self.device.estimate(Task { mode, ..task }, self.cursor)
     }
 
     /// A collection on a channel ends at the cursor. Until then the channel counts as collecting.
@@ -479,8 +498,8 @@ impl<D: Device> FlashPort<D> {
 
     #[inline]
     fn task(&self, op: FlashOp, (pbn, page): (Pbn, u32), copies: bool) -> Task {
-        let die = self.device.geometry().die_of(pbn);
-        Task { op, cause: self.cause, pbn, page, die, chain: self.chain, copies }
+        let (die, mode) = (self.device.geometry().die_of(pbn), self.device.cell_mode(pbn));
+        Task { op, cause: self.cause, pbn, page, die, chain: self.chain, copies, mode }
     }
 
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]

@@ -10,7 +10,7 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-use flash::{Flash, FlashError, Page, Pbn, Ppn, Scan, Tag};
+use flash::{CellMode, Flash, FlashError, Page, Pbn, Ppn, Scan, Tag};
 use serde::{Deserialize, Serialize};
 
 use crate::port::cause::Cause;
@@ -147,6 +147,8 @@ pub struct Task {
     pub chain: u32,
     /// Whether it programs what another page holds.
     pub copies: bool,
+    /// The mode of the block.
+    pub mode: CellMode,
 }
 
 /// An operation with the page that it is done to, and what it leaves there.
@@ -165,7 +167,7 @@ pub struct TracedTask {
 impl Task {
     /// An operation that the host waits for, on the first page of a block or on the block.
     pub fn new(op: FlashOp, cause: Cause, pbn: Pbn, die: u32) -> Self {
-        Self { op, cause, pbn, page: 0, die, chain: 0, copies: false }
+        Self { op, cause, pbn, page: 0, die, chain: 0, copies: false, mode: CellMode::Native }
     }
 }
 

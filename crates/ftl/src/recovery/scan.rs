@@ -47,7 +47,7 @@ impl Scanned {
     pub fn of<D: Device>(flash: &mut FlashPort<D>, layout: &Layout) -> Result<Self, FtlError> {
         let mut pages = Vec::new();
         flash.in_parallel(&layout.good_blocks, |flash, &pbn| {
-            for page in layout.geometry.page_indices(pbn) {
+            for page in flash.pages_in_mode(pbn) {
                 if let Scan::Programmed(tag) = flash.scan(Ppn::at(page))? {
                     flash.continue_after(tag.seq);
                     // On a device that was used with summaries they say nothing new.
@@ -214,6 +214,7 @@ mod tests {
             logical_pages: 8,
             good_blocks,
             program_order: ProgramOrder::Any,
+            pslc_pages: 0,
             in_use: true,
             seed: 1,
             wear: None,

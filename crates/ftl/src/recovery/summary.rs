@@ -27,7 +27,7 @@
 
 use std::ops::Range;
 
-use flash::{Geometry, Pbn, Ppn, Role, Scan, Tag};
+use flash::{CellMode, Geometry, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
@@ -131,7 +131,7 @@ impl Summaries {
             return Ok(tags);
         }
         let mut tags = Vec::new();
-        for page in self.geometry.page_indices(pbn).map(Ppn::at) {
+        for page in flash.pages_in_mode(pbn).map(Ppn::at) {
             match flash.scan(page)? {
                 Scan::Programmed(tag) => {
                     flash.continue_after(tag.seq);
@@ -145,6 +145,9 @@ impl Summaries {
     }
 
     fn read<D: Device>(&self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<Option<Vec<(Ppn, Tag)>>, FtlError> {
+        if flash.device().cell_mode(pbn) == CellMode::Pslc {
+            return Ok(None);
+        }
         let mut tags = Vec::new();
         // The last page first: if it is not there, the summary is not complete.
         for (page, offsets) in self.parts(pbn).collect::<Vec<_>>().into_iter().rev() {

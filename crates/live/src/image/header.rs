@@ -78,6 +78,12 @@ impl Description {
                  its blocks nor when their pages were programmed. Leave them out",
             ));
         }
+        if let Some(key) = sim::pslc_setting(&stack) {
+            return Err(LiveError::user(format!(
+                "{}: {key}: an image does not keep which blocks are in pSLC mode; leave {key} out",
+                stack.mapping.name
+            )));
+        }
         if !device.has_front_end_of_preset() {
             return Err(LiveError::user(
                 "device: link_bandwidth, link_latency, controller_cores and controller_latency are for \
@@ -92,7 +98,8 @@ impl Description {
             endurance: device.chip.endurance.unwrap_or(u32::MAX),
             seed: device.seed,
             preset: device.keys.preset.clone().unwrap_or_default(),
-            latencies: device.latencies,
+            // No block is ever in pSLC mode, so nothing takes these times.
+            latencies: Latencies { pslc: None, ..device.latencies },
             pricing: device.model,
         })
     }
@@ -125,6 +132,7 @@ impl Description {
             endurance: Some(self.endurance),
             past_endurance: PastEndurance::Fails,
             bad_blocks: Vec::new(),
+            ..ChipOptions::default()
         }
     }
 

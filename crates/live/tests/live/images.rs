@@ -314,6 +314,19 @@ fn a_device_whose_bits_decay_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_pslc_cache_is_refused_since_images_keep_no_modes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tlc = sim::study::DeviceText { cell: Some(flash::CellType::Tlc), ..small_device() };
+    let device = sim::Device::resolve(&tlc, 1).expect("a device");
+    let path = folder.path().join("pslc.img");
+    for setting in [("pslc_static", "64KiB"), ("pslc_dynamic", "true")] {
+        let refused = Image::create(&path, &device, &Stack::with("page", [setting])).expect_err("refused").to_string();
+        assert!(refused.contains(setting.0) && refused.contains("an image does not keep which blocks"), "{refused}");
+    }
+    Image::create(&path, &device, &Stack::of("page")).expect("accepted without a cache");
+}
+
+#[test]
 fn the_check_calls_a_worn_out_image_sound_and_it_is_served() {
     for ftl in ["page", "fast", "superblock"] {
         let folder = tempfile::tempdir().expect("a folder");

@@ -20,6 +20,7 @@ use crate::observe::flash_trace;
 use crate::observe::memory::Limit;
 use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
+use crate::preset::pslc::pslc_setting;
 use crate::result::{DeviceFacts, PreconditionChosen};
 use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Study};
 use crate::timing::device::{Device, Draft, SimulatedDevice};
@@ -275,6 +276,15 @@ impl Experiment {
         self.plans.iter().try_for_each(|plan| {
             let named = |error| SimError::study(format!("ftl \"{}\": {error}{why}", plan.label));
             let drive = registry::create::<SimulatedDevice>(&plan.stack, &layout).map_err(named)?;
+            if self.device.reliability.is_some()
+                && let Some(key) = pslc_setting(&plan.resolved.filled())
+            {
+                return Err(SimError::study(format!(
+                    "ftl \"{}\": {key}: device.bit_errors knows no pages of blocks in pSLC mode, which hold data far longer; leave {key} \
+                     or bit_errors out",
+                    plan.label
+                )));
+            }
             let refreshes = self.device.reliability.is_some_and(|reliability| reliability.refresh_at > 0.0);
             if refreshes && !drive.relocates_blocks() {
                 return Err(SimError::study(format!(

@@ -328,6 +328,7 @@ fn role_name(role: Role) -> &'static str {
         Role::Trimmed => "trimmed",
         Role::Lost => "lost",
         Role::Summary => "summary",
+        Role::Cached => "cached",
     }
 }
 

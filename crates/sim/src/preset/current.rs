@@ -25,8 +25,8 @@ const fn planes(planes_per_die: u32, shape: Shape) -> Shape {
 }
 
 /// A drive behind a link of so many bytes a second.
-const fn behind(link_bytes_per_s: u64, keys: Keys) -> Keys {
-    Keys { front_end: FrontEnd { link_bytes_per_s: Some(link_bytes_per_s), ..FrontEnd::NONE }, ..keys }
+const fn behind(link_bytes_per_s: u64, keys: &Keys) -> Keys {
+    Keys { front_end: FrontEnd { link_bytes_per_s: Some(link_bytes_per_s), ..FrontEnd::NONE }, ..*keys }
 }
 
 /// What the flash of a drive of today takes: its cell, what reads take, what a program takes.
@@ -34,9 +34,9 @@ type Cells = (CellType, &'static [u64], u64);
 
 /// A drive that maps units of so many bytes and programs word lines, behind a link of so many bytes
 /// a second and a controller that takes so long for each command.
-const fn like((link_bytes_per_s, core_ns): (u64, u64), unit_bytes: u32, cells: Cells, keys: Keys) -> Keys {
+const fn like((link_bytes_per_s, core_ns): (u64, u64), unit_bytes: u32, cells: Cells, keys: &Keys) -> Keys {
     let (cell, read_ns, program_ns) = cells;
-    let keys = behind(link_bytes_per_s, typed(cell, read_ns, &[program_ns], keys));
+    let keys = behind(link_bytes_per_s, &typed(cell, read_ns, &[program_ns], keys));
     Keys {
         mapping_unit_bytes: Some(unit_bytes),
         programming: Programming::OneShot,
@@ -59,7 +59,7 @@ pub(super) const NVME_TLC: Preset = Preset {
                   each die. Assumed: that those are one block, erase 3.5 ms, 3000 cycles, 7 % spare.",
     keys: behind(
         3_050_000_000,
-        parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [58_000, 187_000, 3_500_000, 72_800], 3_000),
+        &parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [58_000, 187_000, 3_500_000, 72_800], 3_000),
     ),
 };
 
@@ -82,7 +82,7 @@ pub(super) const SATA_TLC: Preset = Preset {
                   3000 cycles, and that the SATA link moves 550 MB/s.",
     keys: behind(
         550_000_000,
-        parallel(planes(2, shape((4, 4), 1888, 1152, 16_384)), 0.10, [58_000, 93_500, 3_500_000, 41_000], 3_000),
+        &parallel(planes(2, shape((4, 4), 1888, 1152, 16_384)), 0.10, [58_000, 93_500, 3_500_000, 41_000], 3_000),
     ),
 };
 
@@ -103,7 +103,7 @@ pub(super) const EMMC: Preset = Preset {
                   the bus in HS400, 400 MB/s (41 µs a page), erase 3.5 ms, 3000 cycles, 7 % spare.",
     keys: behind(
         400_000_000,
-        parallel(planes(2, shape((1, 2), 911, 1152, 16_384)), 0.07, [58_000, 93_500, 3_500_000, 41_000], 3_000),
+        &parallel(planes(2, shape((1, 2), 911, 1152, 16_384)), 0.07, [58_000, 93_500, 3_500_000, 41_000], 3_000),
     ),
 };
 
@@ -120,7 +120,7 @@ pub(super) const FEMU_TLC: Preset = Preset {
         CellType::Tlc,
         &[56_500, 77_500, 106_000],
         &[820_500, 2_225_000, 5_734_000],
-        parallel(FEMU_SHAPE, 0.07, [0, 0, 3_000_000, 52_433], 3_000),
+        &parallel(FEMU_SHAPE, 0.07, [0, 0, 3_000_000, 52_433], 3_000),
     ),
 };
 
@@ -135,7 +135,7 @@ pub(super) const FEMU_QLC: Preset = Preset {
         CellType::Qlc,
         &[47_900, 76_200, 134_600, 228_100],
         &[861_525, 2_447_500, 6_880_800, 9_174_400],
-        parallel(FEMU_SHAPE, 0.07, [0, 0, 3_000_000, 52_433], 1_000),
+        &parallel(FEMU_SHAPE, 0.07, [0, 0, 3_000_000, 52_433], 1_000),
     ),
 };
 
@@ -152,7 +152,7 @@ pub(super) const PRO_970: Preset = Preset {
             (3_360_000_000, 21_500),
             4096,
             (CellType::Mlc, &[29_760, 41_760], 185_000),
-            parallel(shape((8, 2), 8192, 128, 32_768), 0.07, [0, 0, 3_500_000, 40_960], 3_000),
+            &parallel(shape((8, 2), 8192, 128, 32_768), 0.07, [0, 0, 3_500_000, 40_960], 3_000),
         )
     },
 };
@@ -168,7 +168,7 @@ pub(super) const ZN540: Preset = Preset {
         (3_050_000_000, 20_000),
         4096,
         (CellType::Tlc, &[50_000], 561_000),
-        parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [0, 0, 3_500_000, 72_800], 3_000),
+        &parallel(shape((8, 4), 972, 1077, 32_768), 0.07, [0, 0, 3_500_000, 72_800], 3_000),
     ),
 };
 
@@ -184,7 +184,7 @@ pub(super) const MICRON_7450: Preset = Preset {
         (6_800_000_000, 5_000),
         4096,
         (CellType::Tlc, &[40_000], 1_069_000),
-        parallel(shape((8, 2), 524, 2112, 65_536), 0.172, [0, 0, 3_500_000, 40_960], 3_000),
+        &parallel(shape((8, 2), 524, 2112, 65_536), 0.172, [0, 0, 3_500_000, 40_960], 3_000),
     ),
 };
 
@@ -199,7 +199,7 @@ pub(super) const P5520: Preset = Preset {
         (6_800_000_000, 5_000),
         4096,
         (CellType::Tlc, &[50_000], 1_966_000),
-        parallel(shape((8, 4), 468, 2304, 65_536), 0.15, [0, 0, 3_500_000, 54_613], 3_000),
+        &parallel(shape((8, 4), 468, 2304, 65_536), 0.15, [0, 0, 3_500_000, 54_613], 3_000),
     ),
 };
 
@@ -214,7 +214,7 @@ pub(super) const QLC_16K: Preset = Preset {
         (3_500_000_000, 10_000),
         16_384,
         (CellType::Qlc, &[47_900, 76_200, 134_600, 228_100], 8_738_000),
-        parallel(shape((8, 2), 911, 2304, 65_536), 0.07, [0, 0, 5_000_000, 54_613], 1_000),
+        &parallel(shape((8, 2), 911, 2304, 65_536), 0.07, [0, 0, 5_000_000, 54_613], 1_000),
     ),
 };
 
@@ -228,7 +228,7 @@ pub(super) const CLIENT: Preset = Preset {
         (3_500_000_000, 10_000),
         4096,
         (CellType::Tlc, &[50_000], 561_000),
-        parallel(shape((4, 2), 1947, 1077, 32_768), 0.07, [0, 0, 3_500_000, 27_307], 1_500),
+        &parallel(shape((4, 2), 1947, 1077, 32_768), 0.07, [0, 0, 3_500_000, 27_307], 1_500),
     ),
 };
 
@@ -242,6 +242,6 @@ pub(super) const UFS: Preset = Preset {
         (2_900_000_000, 20_000),
         4096,
         (CellType::Tlc, &[50_000], 561_000),
-        parallel(shape((2, 1), 1947, 1077, 32_768), 0.07, [0, 0, 3_500_000, 27_307], 3_000),
+        &parallel(shape((2, 1), 1947, 1077, 32_768), 0.07, [0, 0, 3_500_000, 27_307], 3_000),
     ),
 };

@@ -3,6 +3,7 @@
 use flash::{CellType, ProgramOrder, Shape};
 use trace::units::{Bytes, BytesPerSecond, Nanoseconds};
 
+use super::pslc;
 use crate::study::{Count, DeviceText, PageDurations, PricingText};
 use crate::{Abilities, FrontEnd, Latencies, PageTimes, Programming, SimError};
 
@@ -35,6 +36,8 @@ pub(crate) struct Keys {
     pub(crate) program_order: ProgramOrder,
     pub(crate) endurance: u32,
     pub(crate) bad_blocks: f64,
+    /// Left out where it follows from `endurance`.
+    pub(crate) pslc_endurance: Option<u32>,
 }
 
 impl Preset {
@@ -71,7 +74,16 @@ impl Keys {
             program_ns: page_times("program_latency", cell, text.program_latency.as_ref(), self.latencies.program_ns)?,
             erase_ns: latency("erase_latency", text.erase_latency, self.latencies.erase_ns)?,
             transfer_ns: latency("transfer_latency", text.transfer_latency, self.latencies.transfer_ns)?,
+            pslc: self.latencies.pslc,
         };
+        pslc::check(text, cell)?;
+        let pslc_time = |key: &str, said: Option<Nanoseconds>| said.map(|_| latency(key, said, 0)).transpose();
+        let said = [
+            pslc_time("pslc_read_latency", text.pslc_read_latency)?,
+            pslc_time("pslc_program_latency", text.pslc_program_latency)?,
+        ];
+        self.latencies.pslc = pslc::times(said, &self.latencies, self.programming);
+        self.pslc_endurance = text.pslc_endurance.map_or(self.pslc_endurance, |count| Some(count.0));
         self.abilities = abilities(text, self.abilities)?;
         self.front_end = front_end(text, self.front_end)?;
         self.spare = text.spare.unwrap_or(self.spare);
@@ -90,6 +102,11 @@ impl Keys {
     /// Whether units wait for others that are programmed with them.
     fn gathers(&self) -> bool {
         self.unit_bytes() < self.shape.page_size_bytes || self.programming == Programming::OneShot
+    }
+
+    /// Erases in pSLC mode that a block survives.
+    pub(crate) fn pslc_endurance(&self) -> u32 {
+        pslc::endurance(self.pslc_endurance, self.endurance)
     }
 
     /// The keys as a study would write them.
@@ -131,7 +148,7 @@ impl Keys {
             program_order: Some(self.program_order),
             endurance: Some(Count(self.endurance)),
             bad_blocks: Some(self.bad_blocks),
-            ..DeviceText::default()
+            ..pslc::text(&self.latencies, self.programming, self.pslc_endurance())
         }
     }
 }
@@ -216,11 +233,11 @@ pub(super) fn latency(key: &str, text: Option<Nanoseconds>, preset_ns: u64) -> R
 }
 
 /// The same flash with cells of several bits, whose pages take what is said by type.
-pub(super) const fn typed(cell: CellType, read_ns: &[u64], program_ns: &[u64], keys: Keys) -> Keys {
+pub(super) const fn typed(cell: CellType, read_ns: &[u64], program_ns: &[u64], keys: &Keys) -> Keys {
     let (Some(read_ns), Some(program_ns)) = (PageTimes::by_type(read_ns), PageTimes::by_type(program_ns)) else {
         panic!("a preset has a time for each type of page");
     };
-    Keys { latencies: Latencies { cell, read_ns, program_ns, ..keys.latencies }, ..keys }
+    Keys { latencies: Latencies { cell, read_ns, program_ns, ..keys.latencies }, ..*keys }
 }
 
 pub(super) const fn shape(
@@ -251,5 +268,6 @@ pub(super) const fn keys(
         program_order: ProgramOrder::Ascending,
         endurance,
         bad_blocks: 0.0,
+        pslc_endurance: None,
     }
 }

@@ -9,7 +9,7 @@
 //! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span
 //! is counted in pages of this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
-use flash::{Chip, ChipOptions, Full, Geometry, Lean, PastEndurance, Pbn, ProgramOrder, Shape};
+use flash::{CellMode, Chip, ChipOptions, Full, Geometry, Lean, PastEndurance, Pbn, ProgramOrder, Shape};
 use ftl::{Layout, Reliability, Timed};
 use random::SeededRng;
 
@@ -89,7 +89,7 @@ impl Device {
     /// Why the device asks for strict order, behind a sentence that refuses a translation layer;
     /// empty where only the study says it.
     pub(crate) fn strict_order_reason(&self) -> &'static str {
-        if self.units.programmed_at_once(self.latencies.cell) > 1 {
+        if self.units.programmed_at_once(self.latencies.cell, CellMode::Native) > 1 {
             ". The order is strict since several units are programmed at once (device.mapping_unit, device.programming)"
         } else {
             ""
@@ -115,6 +115,7 @@ impl Device {
             logical_pages: self.logical_pages,
             good_blocks,
             program_order: self.chip.program_order,
+            pslc_pages: self.chip.pslc_pages,
             in_use: false,
             seed: self.seed,
             wear: None,
@@ -146,7 +147,7 @@ impl Draft {
         let mut keys = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?.keys.under(asked)?;
         geometry(keys.shape)?;
         let units = Units::checked(keys.shape, keys.unit_bytes(), keys.programming, &keys.latencies)?;
-        if units.programmed_at_once(keys.latencies.cell) > 1 && asked.program_order.is_none() {
+        if units.programmed_at_once(keys.latencies.cell, CellMode::Native) > 1 && asked.program_order.is_none() {
             keys.program_order = ProgramOrder::Strict;
         }
         let shape = units.mapped(keys.shape);
@@ -229,6 +230,8 @@ impl Draft {
                 endurance: Some(self.keys.endurance - self.initial_erases()),
                 past_endurance: PastEndurance::Fails,
                 bad_blocks,
+                pslc_pages: self.units.in_pslc(self.keys.latencies.cell, geometry.pages_per_block()),
+                pslc_endurance: Some(self.pslc_endurance_left()),
             },
             reliability: self.reliability,
             seed: random::derive(seed, "ftl"),
@@ -261,6 +264,13 @@ impl Draft {
     /// Erases that each block had before.
     fn initial_erases(&self) -> u32 {
         self.asked.initial_erases.map_or(0, |count| count.0)
+    }
+
+    /// Erases in pSLC mode that a block survives: the same share of its life is left as natively.
+    fn pslc_endurance_left(&self) -> u32 {
+        let endurance = u64::from(self.keys.endurance);
+        let left = endurance - u64::from(self.initial_erases());
+        (u64::from(self.keys.pslc_endurance()) * left / endurance).max(1) as u32
     }
 
     fn preset_name(&self) -> &str {
@@ -338,7 +348,7 @@ impl Draft {
     /// Whether the device can have what it programs at once.
     fn check_program_units(&self) -> Result<(), SimError> {
         let Keys { abilities, program_order, latencies, .. } = self.keys;
-        let at_once = self.units.programmed_at_once(latencies.cell);
+        let at_once = self.units.programmed_at_once(latencies.cell, CellMode::Native);
         let refuse = |sentence: String| Err(SimError::study(sentence));
         if self.asked.power_loss_protection == Some(false) {
             return refuse(

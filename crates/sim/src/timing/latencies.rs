@@ -24,6 +24,19 @@ pub struct Latencies {
     pub erase_ns: u64,
     /// Moving one page over the channel, command included.
     pub transfer_ns: u64,
+    /// What pages of blocks in pSLC mode take, if it is said. Left out where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pslc: Option<PslcTimes>,
+}
+
+/// What a page of a block in pSLC mode takes, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+pub struct PslcTimes {
+    /// Sensing it.
+    pub read_ns: u64,
+    /// Programming it.
+    pub program_ns: u64,
 }
 
 impl Latencies {
@@ -33,7 +46,7 @@ impl Latencies {
     /// Of cells with one bit: reads, programs, erases and transfers.
     pub const fn of_slc([read_ns, program_ns, erase_ns, transfer_ns]: [u64; 4]) -> Self {
         let [read_ns, program_ns] = [PageTimes::one(read_ns), PageTimes::one(program_ns)];
-        Self { cell: CellType::Slc, read_ns, program_ns, erase_ns, transfer_ns }
+        Self { cell: CellType::Slc, read_ns, program_ns, erase_ns, transfer_ns, pslc: None }
     }
 }
 

@@ -9,11 +9,14 @@ pub(super) const PROGRAM: usize = FlashOp::Program as usize;
 pub(super) const ERASE: usize = FlashOp::Erase as usize;
 pub(super) const COPY_BACK: usize = 3;
 
-/// Types of page, and so prices of a class; of copy-backs there are as many for each of them.
-pub(super) const TYPES: usize = CellType::MOST_BITS;
+/// The type that every page of a block in pSLC mode counts as, behind those of native blocks.
+pub(super) const PSLC: usize = CellType::MOST_BITS;
 
-/// The type of an operation's page; of a copy-back the type of the page that it programs, and four
-/// times that of the page that it reads.
+/// Types of page, and so prices of a class; of copy-backs there are as many for each of them.
+pub(super) const TYPES: usize = PSLC + 1;
+
+/// The type of an operation's page; of a copy-back the type of the page that it programs, and
+/// [`TYPES`] times that of the page that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Price(pub(super) u8);
 

@@ -3,14 +3,14 @@
 //! Pages of the geometry are units ([`Units`]). What a unit takes is looked up once, when its
 //! operation is issued. From then on the operation goes by its *price*: which of the few times that
 //! units of a block take, or of a copy-back which two. Where all units are alike there is no table
-//! to look it up in.
+//! to look it up in. All units of blocks in pSLC mode have one price more.
 
-use flash::Geometry;
-use ftl::FlashOp;
+use flash::{CellMode, Geometry};
+use ftl::{FlashOp, Task};
 
 use crate::timing::abilities::Abilities;
 use crate::timing::latencies::Latencies;
-use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, Price, READ, TYPES};
+use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PSLC, Price, READ, TYPES};
 use crate::timing::tasks::Entry;
 use crate::timing::units::Units;
 
@@ -29,7 +29,7 @@ pub(super) struct Course {
 
 /// What the operations of a device take.
 pub(super) struct Prices {
-    /// By price.
+    /// By price, that of pSLC mode last.
     read_ns: [u64; TYPES],
     program_ns: [u64; TYPES],
     /// Of one unit.
@@ -52,12 +52,14 @@ impl Prices {
         abilities: Abilities,
         is_serial: bool,
     ) -> Self {
-        let (transfer_ns, at_once) = (units.transfer_ns(latencies), units.programmed_at_once(latencies.cell));
+        let transfer_ns = units.transfer_ns(latencies);
+        let at_once = [CellMode::Native, CellMode::Pslc].map(|mode| units.programmed_at_once(latencies.cell, mode));
         let inside_ns = if is_serial { transfer_ns } else { 0 };
-        let (times, by_unit) = times(geometry, |unit| {
-            let program_ns = units.program_ns(latencies, unit) + inside_ns * u64::from(at_once);
-            (units.read_ns(latencies, unit) + inside_ns, program_ns)
-        });
+        let with_transfers =
+            |(read, program): (u64, u64), units: u32| (read + inside_ns, program + inside_ns * u64::from(units));
+        let native = |unit| (units.read_ns(latencies, unit), units.program_ns(latencies, unit));
+        let (mut times, by_unit) = times(geometry, |unit| with_transfers(native(unit), at_once[0]));
+        times[PSLC] = with_transfers(units.pslc_ns(latencies), at_once[1]);
         let (read_ns, program_ns) = (times.map(|time| time.0), times.map(|time| time.1));
         let transfer_ns = transfer_ns - inside_ns;
         let is_suspendable = abilities.suspend.covers(FlashOp::Program);
@@ -65,6 +67,7 @@ impl Prices {
         let course = |place: usize| {
             let (class, price) = ((place / TYPES).min(COPY_BACK), place % TYPES);
             let (read, program) = times[price];
+            let at_once = at_once[usize::from(price == PSLC)];
             let then_ns = if is_suspendable { 0 } else { program };
             let (alone_ns, moves, asks_after_ns, then_ns) = match class {
                 READ => (read + transfer_ns, moves(1), read, 0),
@@ -78,10 +81,14 @@ impl Prices {
         Self { read_ns, program_ns, transfer_ns, by_unit, slowest, courses: std::array::from_fn(course) }
     }
 
-    /// The price of an operation on a page, by its offset in the block; of an erase that of page 0.
+    /// The price of an operation, by its page's offset in the block and the block's mode; of an
+    /// erase that of page 0.
     #[inline]
-    pub(super) fn of_page(&self, page: u32) -> Price {
-        self.by_unit.get(page as usize).copied().unwrap_or(Price(0))
+    pub(super) fn of(&self, task: &Task) -> Price {
+        if task.mode == CellMode::Pslc {
+            return Price(PSLC as u8);
+        }
+        self.by_unit.get(task.page as usize).copied().unwrap_or(Price(0))
     }
 
     /// The page of a block, by its offset, for which an operation takes longest.
@@ -138,7 +145,7 @@ fn times(geometry: &Geometry, time: impl Fn(u32) -> (u64, u64)) -> ([(u64, u64);
     };
     let by_unit: Box<[_]> = (0..geometry.pages_per_block()).map(price).collect();
     let last = different.len() - 1;
-    assert!(last < TYPES, "{different:?}: units of a block have more prices than a cell has types of page");
+    assert!(last < PSLC, "{different:?}: units of a block have more prices than a cell has types of page");
     let by_unit = if last == 0 { Box::default() } else { by_unit };
     (std::array::from_fn(|price| different[price.min(last)]), by_unit)
 }
@@ -151,7 +158,8 @@ fn slowest(times: &[u64; TYPES], by_unit: &[Price]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use flash::{CellType, Shape};
+    use flash::{CellType, Pbn, Shape};
+    use ftl::Cause;
 
     use super::*;
     use crate::timing::latencies::PageTimes;
@@ -171,13 +179,14 @@ mod tests {
                 pages_per_block: 1024,
                 page_size_bytes: 4096,
             };
+            let task = |op, page| Task { page, ..Task::new(op, Cause::Host, Pbn::new(0), 0) };
             // What a block of units takes to read, and what it takes to program them one by one.
             let sums = |units: Units, page_size_bytes: u32| {
                 let geometry = Geometry::new(units.mapped(Shape { page_size_bytes, ..shape })).expect("a shape");
                 let prices = Prices::new(&geometry, units, &latencies, Abilities::NONE, false);
                 let courses = |op| (0..geometry.pages_per_block()).map(move |unit| (op, unit));
                 [FlashOp::Read, FlashOp::Program].map(|op| {
-                    courses(op).map(|(op, unit)| prices.course_of(op, prices.of_page(unit)).alone_ns).sum::<u64>()
+                    courses(op).map(|(op, unit)| prices.course_of(op, prices.of(&task(op, unit))).alone_ns).sum::<u64>()
                 })
             };
             let pages = sums(Units::PAGES, 4096);

@@ -2,12 +2,14 @@
 //!
 //! A block takes its units in strict order, so at most one of its program units is open: the one
 //! that the next unit goes to. All of its units but the last go into a buffer, at once. The last
-//! one carries the program of all.
+//! one carries the program of all. In a block in pSLC mode they may be smaller, down to one unit
+//! that waits for no other.
 //!
 //! It knows only how full blocks are and when data come, no data: a unit that waits is programmed
 //! for the chip and for every scheme. A capacitor keeps the buffer when the power is cut, so that
 //! it is. Counting goes on when the clock is started anew.
 
+use flash::CellMode;
 use ftl::Moment;
 
 /// Where units of a block wait for others.
@@ -15,75 +17,94 @@ use ftl::Moment;
 struct Filling {
     /// Units of the block that have been programmed, those in the buffer included.
     units: u32,
+    /// Units of it that are programmed at once, by its mode.
+    size: u32,
     /// When all data of its open program unit have come.
     arrives: Moment,
 }
 
-impl Filling {
-    const ERASED: Self = Self { units: 0, arrives: Moment::ZERO };
-}
-
 /// How full blocks are whose program units hold several units.
 pub(super) struct ProgramUnits {
-    /// Units that are programmed at once, above 1.
-    size: u32,
+    /// Units that are programmed at once in a block in pSLC mode.
+    pslc_size: u32,
+    /// A block that is erased and in no pSLC mode.
+    erased: Filling,
     blocks: Box<[Filling]>,
-    /// Program units that are open, and the most that were at the same time.
+    /// Units of the program units that are open, and the most that were at the same time.
     open: u32,
     most_open: u32,
 }
 
 impl ProgramUnits {
-    /// Of a device whose blocks are erased; none where no unit waits for others.
-    pub(super) fn new(size: u32, blocks: u32) -> Option<Self> {
-        let blocks = || vec![Filling::ERASED; blocks as usize].into();
-        (size > 1).then(|| Self { size, blocks: blocks(), open: 0, most_open: 0 })
+    /// Of a device whose blocks are erased, by the units that are programmed at once in a native
+    /// block and in pSLC mode; none where no unit waits for others.
+    pub(super) fn new([size, pslc_size]: [u32; 2], blocks: u32) -> Option<Self> {
+        let erased = Filling { units: 0, size, arrives: Moment::ZERO };
+        let blocks = || vec![erased; blocks as usize].into();
+        (size > 1).then(|| Self { pslc_size, erased, blocks: blocks(), open: 0, most_open: 0 })
+    }
+
+    /// A block in a mode is programmed next. The first page decides, as the mode holds until the
+    /// erase.
+    #[inline]
+    pub(super) fn begin(&mut self, block: usize, mode: CellMode) {
+        if mode == CellMode::Pslc && self.blocks[block].units == 0 {
+            self.blocks[block].size = self.pslc_size;
+        }
     }
 
     /// Whether a unit waits in the buffer.
     #[inline]
     pub(super) fn waits(&self, block: usize, unit: u32) -> bool {
-        let filled = self.blocks[block].units;
-        (filled / self.size * self.size..filled).contains(&unit)
+        let Filling { units, size, .. } = self.blocks[block];
+        (units / size * size..units).contains(&unit)
     }
 
     /// When the data have come of the units that wait for others of their block, if any do.
     #[inline]
     pub(super) fn arrives(&self, block: usize) -> Option<Moment> {
-        let Filling { units, arrives } = self.blocks[block];
-        (!units.is_multiple_of(self.size)).then_some(arrives)
+        let Filling { units, size, arrives } = self.blocks[block];
+        (!units.is_multiple_of(size)).then_some(arrives)
     }
 
-    /// Whether a unit is the last of its program unit.
+    /// Whether a unit of a block is the last of its program unit.
     #[inline]
-    pub(super) fn completes(&self, unit: u32) -> bool {
-        (unit + 1).is_multiple_of(self.size)
+    pub(super) fn completes(&self, block: usize, unit: u32) -> bool {
+        (unit + 1).is_multiple_of(self.blocks[block].size)
     }
 
     /// A unit goes into the buffer; then the data of its program unit have come at a moment.
     #[inline]
     pub(super) fn put(&mut self, block: usize, unit: u32, arrives: Moment) {
         debug_assert_eq!(self.blocks[block].units, unit, "blocks are filled in strict order");
-        if unit.is_multiple_of(self.size) {
-            self.open += 1;
+        let size = self.blocks[block].size;
+        if unit.is_multiple_of(size) {
+            self.open += size;
             self.most_open = self.most_open.max(self.open);
         }
-        self.blocks[block] = Filling { units: unit + 1, arrives };
+        self.blocks[block] = Filling { units: unit + 1, size, arrives };
     }
 
     /// The program unit of a unit leaves the buffer with it.
     #[inline]
     pub(super) fn write(&mut self, block: usize, unit: u32) {
         debug_assert_eq!(self.blocks[block].units, unit, "blocks are filled in strict order");
-        self.open -= 1;
-        self.blocks[block] = Filling { units: unit + 1, ..Filling::ERASED };
+        self.close(block);
+        self.blocks[block] = Filling { units: unit + 1, ..self.blocks[block] };
     }
 
     /// A block is erased. What waits of it is dropped.
     #[inline]
     pub(super) fn erase(&mut self, block: usize) {
-        self.open -= u32::from(self.arrives(block).is_some());
-        self.blocks[block] = Filling::ERASED;
+        self.close(block);
+        self.blocks[block] = self.erased;
+    }
+
+    /// What waits of a block leaves the buffer.
+    fn close(&mut self, block: usize) {
+        if self.arrives(block).is_some() {
+            self.open -= self.blocks[block].size;
+        }
     }
 
     /// The clock starts anew: all data have come. The most is counted from here on.
@@ -92,9 +113,9 @@ impl ProgramUnits {
         self.most_open = self.open;
     }
 
-    /// Units that the buffer must hold: as many program units as were open at the same time.
+    /// Units that the buffer must hold: those of all program units that were open at the same time.
     pub(super) fn most_units(&self) -> u64 {
-        u64::from(self.most_open) * u64::from(self.size)
+        self.most_open.into()
     }
 }
 
@@ -104,16 +125,16 @@ mod tests {
 
     #[test]
     fn units_wait_until_the_last_of_a_program_unit_or_an_erase() {
-        let mut units = ProgramUnits::new(4, 3).expect("units wait");
-        assert!(ProgramUnits::new(1, 3).is_none(), "nothing to wait for");
+        let mut units = ProgramUnits::new([4, 4], 3).expect("units wait");
+        assert!(ProgramUnits::new([1, 1], 3).is_none(), "nothing to wait for");
         for unit in 0..3 {
-            assert!(!units.completes(unit));
+            assert!(!units.completes(1, unit));
             units.put(1, unit, Moment::ZERO);
         }
         units.put(2, 0, Moment::ZERO);
         let waits = |units: &ProgramUnits| (0..8).filter(|&unit| units.waits(1, unit)).collect::<Vec<_>>();
         assert_eq!((waits(&units), units.most_units()), (vec![0, 1, 2], 8));
-        assert!(units.completes(3));
+        assert!(units.completes(1, 3));
         units.write(1, 3);
         assert!(waits(&units).is_empty() && units.arrives(1).is_none());
         units.put(1, 4, Moment::ZERO);
@@ -122,5 +143,34 @@ mod tests {
         assert!(waits(&units).is_empty());
         units.restart();
         assert_eq!(units.most_units(), 4, "block 2 has one open");
+    }
+
+    #[test]
+    fn fewer_units_wait_in_pslc_mode_until_the_erase_that_ends_it() {
+        let completing = |units: &mut ProgramUnits, block| {
+            let completes = (0..12).filter(|&unit| units.completes(block, unit));
+            completes.collect::<Vec<_>>()
+        };
+        for (pslc_size, last) in [(2, vec![1, 3, 5, 7, 9, 11]), (1, (0..12).collect())] {
+            let mut units = ProgramUnits::new([6, pslc_size], 2).expect("units wait");
+            units.begin(0, CellMode::Pslc);
+            assert_eq!(completing(&mut units, 0), last);
+            assert_eq!(completing(&mut units, 1), [5, 11], "the other block is native");
+            for unit in 0..5 {
+                if units.completes(0, unit) {
+                    units.write(0, unit);
+                } else {
+                    units.put(0, unit, Moment::ZERO);
+                }
+            }
+            assert_eq!(units.arrives(0).is_some(), pslc_size == 2);
+            assert_eq!(units.most_units(), u64::from(pslc_size) / 2 * 2, "a unit alone needs no buffer");
+            units.begin(1, CellMode::Native);
+            units.put(1, 0, Moment::ZERO);
+            units.erase(0);
+            assert_eq!(completing(&mut units, 0), [5, 11], "the mode is over");
+            units.restart();
+            assert_eq!(units.most_units(), 6, "block 1 has one open");
+        }
     }
 }

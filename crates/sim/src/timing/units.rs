@@ -13,14 +13,17 @@
 //! ```
 //!
 //! A unit may also be several flash pages of one die. Its price is then the sum of theirs.
+//!
+//! In a block in pSLC mode a word line has one page, so a program unit is one flash page there,
+//! whatever the programming.
 
 use std::ops::Range;
 
-use flash::{CellType, Shape};
+use flash::{CellMode, CellType, Shape};
 use serde::{Deserialize, Serialize};
 
 use crate::SimError;
-use crate::timing::latencies::Latencies;
+use crate::timing::latencies::{Latencies, PslcTimes};
 
 /// What a plane programs at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +34,16 @@ pub enum Programming {
     Shadow,
     /// All pages of a word line, in one time.
     OneShot,
+}
+
+impl Programming {
+    /// What pages of blocks in pSLC mode take: what is said, else what lower pages take. Of a word
+    /// line that is programmed in one time, a page's share.
+    pub(crate) fn pslc_times(self, latencies: &Latencies) -> PslcTimes {
+        let Latencies { cell, read_ns, program_ns, .. } = latencies;
+        let pages = if self == Self::OneShot { cell.bits() as u64 } else { 1 };
+        latencies.pslc.unwrap_or(PslcTimes { read_ns: read_ns.at(0), program_ns: program_ns.at(0) / pages })
+    }
 }
 
 /// How many units a flash page has, or flash pages a unit, and what is programmed at once.
@@ -142,12 +155,21 @@ impl Units {
         }
     }
 
-    /// Units that are programmed at once: 1 where none waits for others.
-    pub fn programmed_at_once(self, cell: CellType) -> u32 {
-        match self.programming {
-            Programming::Shadow => self.per_page,
-            Programming::OneShot => (self.per_page * cell.bits() as u32 / self.pages).max(1),
+    /// Units of a block in a mode that are programmed at once: 1 where none waits for others.
+    pub fn programmed_at_once(self, cell: CellType, mode: CellMode) -> u32 {
+        match (self.programming, mode) {
+            (Programming::Shadow, _) | (_, CellMode::Pslc) => self.per_page,
+            (Programming::OneShot, _) => (self.per_page * cell.bits() as u32 / self.pages).max(1),
         }
+    }
+
+    /// Units of a block in pSLC mode, of so many that it has otherwise: those of one flash page of
+    /// each word line. 0 for cells of one bit, and for blocks with less than a unit.
+    pub(crate) fn in_pslc(self, cell: CellType, units: u32) -> u32 {
+        if cell == CellType::Slc {
+            return 0;
+        }
+        units / self.per_page * self.pages / cell.bits() as u32 / self.pages * self.per_page
     }
 
     /// What moving a unit over the bus takes, rounded up to a nanosecond.
@@ -176,6 +198,13 @@ impl Units {
         self.flash_pages(unit).map(read).sum()
     }
 
+    /// How long a unit of a block in pSLC mode is sensed, and how long the program takes that one
+    /// carries: of its flash pages, one after the other.
+    pub(super) fn pslc_ns(self, latencies: &Latencies) -> (u64, u64) {
+        let PslcTimes { read_ns, program_ns } = self.programming.pslc_times(latencies);
+        (read_ns * u64::from(self.pages), program_ns * u64::from(self.pages))
+    }
+
     /// How long the program takes that a unit carries: of its flash pages or its word lines, one
     /// after the other.
     pub(super) fn program_ns(self, latencies: &Latencies, unit: u32) -> u64 {
@@ -183,6 +212,36 @@ impl Units {
         match self.programming {
             Programming::Shadow => self.flash_pages(unit).map(|page| program_ns.at(self.page_type(*cell, page))).sum(),
             Programming::OneShot => program_ns.at(0) * (u64::from(self.pages) / cell.bits() as u64).max(1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_in_pslc_mode_has_whole_flash_pages_and_whole_units() {
+        let in_pslc = |units: Units, cell, pages: u32| {
+            let shape = Shape {
+                channels: 1,
+                dies_per_channel: 1,
+                planes_per_die: 1,
+                blocks_per_plane: 1,
+                pages_per_block: pages,
+                page_size_bytes: 4096,
+            };
+            units.in_pslc(cell, units.mapped(shape).pages_per_block)
+        };
+        for programming in [Programming::Shadow, Programming::OneShot] {
+            let [parts, whole, pairs] =
+                [Units::of_a_page(8, programming), Units::of_a_page(1, programming), Units::of_pages(2, programming)];
+            assert_eq!(in_pslc(parts, CellType::Tlc, 1077), 8 * 359);
+            assert_eq!(in_pslc(parts, CellType::Qlc, 1077), 8 * 269, "a page of the last word line is missing");
+            assert_eq!(in_pslc(whole, CellType::Mlc, 7), 3);
+            assert_eq!(in_pslc(pairs, CellType::Tlc, 28), 4, "the ninth page is no unit");
+            assert_eq!(in_pslc(parts, CellType::Slc, 1077), 0);
+            assert_eq!(in_pslc(parts, CellType::Tlc, 2), 0);
         }
     }
 }

@@ -90,7 +90,7 @@ impl EventTiming {
     /// A task by its price.
     #[inline]
     fn priced(&self, task: &Task) -> PricedTask {
-        PricedTask::new(task, self.prices.of_page(task.page))
+        PricedTask::new(task, self.prices.of(task))
     }
 
     /// Issues an operation on flash.
@@ -252,7 +252,7 @@ impl Timing for EventTiming {
         let until = from.earliest.0.max(self.now);
         let index = (task.die & self.die_mask) as usize;
         let transfer_ns = self.prices.transfer_ns;
-        let &Course { alone_ns, asks_after_ns, .. } = self.prices.course_of(task.op, self.prices.of_page(task.page));
+        let &Course { alone_ns, asks_after_ns, .. } = self.prices.course_of(task.op, self.prices.of(&task));
         let die_ns = self.backlog_ns(index, until);
         let bus = self.dies[index].bus;
         let (booked, busy_until) = self.buses[bus as usize].to_move(self.now, self.rounds);

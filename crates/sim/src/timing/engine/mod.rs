@@ -16,7 +16,7 @@
 //! of simulators. An operation stands in its queue from when it is issued, ready or not, and is
 //! taken up when it is first and ready.
 
-use flash::Geometry;
+use flash::{CellMode, Geometry};
 use ftl::{Cause, FlashOp, Moment, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -300,6 +300,7 @@ impl EventTiming {
         };
         let prices = Prices::new(geometry, units, &latencies, abilities, die_mask == 0);
         let (dies, transfer_ns) = (channels * dies_per_channel, prices.transfer_ns);
+        let at_once = [CellMode::Native, CellMode::Pslc].map(|mode| units.programmed_at_once(latencies.cell, mode));
         let moves_page = transfer_ns > 0;
         let overlaps = [abilities.cache_read && moves_page, abilities.cache_program && moves_page, false, false];
         // Behind one that is in a second register, a page waits for up to two of each plane.
@@ -307,7 +308,7 @@ impl EventTiming {
         Self {
             now: 0,
             prices,
-            program_units: ProgramUnits::new(units.programmed_at_once(latencies.cell), geometry.blocks()),
+            program_units: ProgramUnits::new(at_once, geometry.blocks()),
             abilities,
             rules: Rules::of(die_mask, dies, abilities, overlaps),
             overlaps,

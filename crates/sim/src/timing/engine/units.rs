@@ -16,7 +16,8 @@ impl EventTiming {
             FlashOp::Read => {}
             FlashOp::Erase => units.erase(block),
             FlashOp::Program => {
-                let (arrives, completes) = (units.arrives(block), units.completes(task.page));
+                units.begin(block, task.mode);
+                let (arrives, completes) = (units.arrives(block), units.completes(block, task.page));
                 if completes {
                     units.write(block, task.page);
                     let after = self.with_data(after, arrives);

@@ -9,6 +9,7 @@ mod copies;
 mod front_end;
 mod overlapping;
 mod page_types;
+mod pslc;
 mod retries;
 
 use flash::{Geometry, Pbn, Shape};
