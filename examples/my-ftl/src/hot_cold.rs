@@ -47,7 +47,7 @@ impl PageMapScheme for HotCold {
         family: "page",
         source: "this template",
         capabilities: Capabilities::NONE,
-        parameters: &joined::<7>(&[&policy::PARAMETERS, &[SOON]]),
+        parameters: &joined::<10>(&[&policy::PARAMETERS, &[SOON]]),
         header: include_str!("hot_cold.rs"),
     };
 

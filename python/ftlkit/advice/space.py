@@ -26,6 +26,9 @@ FLOOR_BYTES = 1 << 10
 NOT_TO_BE_BUILT = frozenset({("victims", "opt")})
 """Values of parameters that know the future and so exist in a simulation alone."""
 
+NOT_SEARCHED = frozenset({"pslc_static", "pslc_dynamic", "pslc_direct"})
+"""Parameters that few devices allow: a stack that comes with them keeps them."""
+
 PROBES = {"demand-paged": "dftl", "log-buffer": "fast"}
 """Families that do otherwise than `page` on a device in use; of each the mapping to look at.
 
@@ -119,6 +122,7 @@ class Space:
             (parameter["name"], "false" if parameter["default"] == "true" else "true")
             for parameter in self._parameters[name]
             if parameter["kind"] == "switch"
+            and parameter["name"] not in NOT_SEARCHED
             and parameter["name"] not in {setting.partition("=")[0] for setting in given}
         ]
 
@@ -317,7 +321,7 @@ class Space:
         free = [
             parameter
             for parameter in self._parameters[name]
-            if parameter["name"] not in fixed and parameter["kind"] != "duration"
+            if parameter["name"] not in fixed | NOT_SEARCHED and parameter["kind"] != "duration"
         ]
         sizes = [parameter for parameter in free if is_ram(parameter)]
         chosen = [f"{parameter['name']}={self._size(name, parameter, chooser)}" for parameter in sizes]

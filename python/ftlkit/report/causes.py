@@ -23,6 +23,7 @@ _COLOURS = (
     "#cf5f9b",
     "#7a6b2f",
     "#3a8dae",
+    "#8d5a3a",
 )
 """The colour of each cause, by its number."""
 

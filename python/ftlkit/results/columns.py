@@ -216,6 +216,31 @@ _WORK = (
         compute=derived.operations("program"),
     ),
     Metric(
+        "pslc_pages_written",
+        "pages that the host wrote to the pSLC cache",
+        "pages",
+        _WHOLE,
+        "notes.cached_pages",
+        compute=derived.cached_pages,
+    ),
+    Metric(
+        "pslc_share",
+        "share of the pages that the host wrote which went to the pSLC cache; null without writes",
+        "share",
+        _REAL,
+        "notes.cached_pages, host_pages_written",
+        compute=derived.cached_share,
+    ),
+    Metric(
+        "pages_folded",
+        "pages that folds moved from the pSLC cache to native blocks",
+        "pages",
+        _WHOLE,
+        "operations",
+        LOWER,
+        compute=derived.folded_pages,
+    ),
+    Metric(
         "controller_ns", "time of requests on the controller's RAM and registers, summed", "ns", _WHOLE, "controller_ns"
     ),
 )
@@ -228,6 +253,15 @@ _WEAR = (
         "erases.total",
         LOWER,
         "erases",
+    ),
+    Metric(
+        "erases_pslc",
+        "how many of the erases ended a time of a block in pSLC mode",
+        "erases",
+        _WHOLE,
+        "erases.pslc",
+        LOWER,
+        compute=lambda run: run["erases"].get("pslc", 0),
     ),
     Metric("erases_mean", "mean erase count of a block", "", _REAL, "erases.mean", LOWER),
     Metric(
@@ -399,6 +433,13 @@ _LIFE = (
         LOWER,
     ),
     Metric("endurance", "erases that a block survives", "erases", _WHOLE, "endurance.limit"),
+    Metric(
+        "pslc_endurance",
+        "erases out of pSLC mode that a block survives; null for cells of one bit",
+        "erases",
+        _WHOLE,
+        "endurance.pslc_limit",
+    ),
 )
 _BIT_ERRORS = (
     Metric(

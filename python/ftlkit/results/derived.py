@@ -58,6 +58,22 @@ def caused(run: Run, cause: str, op: str) -> int:
     )
 
 
+def cached_pages(run: Run) -> int:
+    """Pages that the host wrote to blocks in pSLC mode."""
+    return run["notes"].get("cached_pages", 0)
+
+
+def cached_share(run: Run) -> float | None:
+    """Share of the host's pages that went to blocks in pSLC mode; null without writes."""
+    written = run["host_pages_written"]
+    return cached_pages(run) / written if written else None
+
+
+def folded_pages(run: Run) -> int:
+    """Pages that folds moved from blocks in pSLC mode to native ones."""
+    return caused(run, "fold", "program")
+
+
 def page_operations(run: Run) -> float:
     """Pages read and programmed in flash, without those of preparing the device."""
     return float(

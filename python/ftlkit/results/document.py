@@ -180,6 +180,11 @@ class Endurance(TypedDict):
     """Erases that a block survives, without those that it had before the run
     (`device.initial_erases`).
     """
+    pslc_limit: NotRequired[int | None]
+    """Erases out of pSLC mode that a block survives; null for cells of one bit.
+
+    A forecast counts each of them as the share of the other limit that it wears.
+    """
     drift: float | None
     """The power of the mean erase count with which blocks' erase counts drift apart: 1 where
     each keeps a rate of its own, 0 where levelling holds them together; null without a
@@ -214,6 +219,8 @@ class Erases(TypedDict):
     """Gini coefficient over blocks: 0 where all were erased alike, near 1 where one took all
     erases; null without erases.
     """
+    pslc: NotRequired[int]
+    """How many of all ended a time of a block in pSLC mode."""
     histogram: list[tuple[int, int, int]]
     """(lowest count, highest count, blocks), at most 40 bins, in order, without gaps between
     counts.

@@ -42,7 +42,8 @@ ABSENT = {
     "Document": ("precondition_chosen",),
     "DeviceFacts": ("is_default", "capacity_reason"),
     "EndOfLife": ("host_written_bytes",),
-    "Erases": ("gini",),
+    "Endurance": ("pslc_limit",),
+    "Erases": ("gini", "pslc"),
     "LoadFacts": ("bottleneck_iops", "busiest", "backlog_ns"),
     "Run": (
         "stack",

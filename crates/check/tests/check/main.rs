@@ -13,6 +13,7 @@ mod faults;
 mod idle;
 mod policies;
 mod power_cuts;
+mod pslc;
 mod random;
 mod refresh;
 mod shared_ram;

@@ -156,6 +156,15 @@ impl BlockManager {
         Some(pbn)
     }
 
+    /// Takes a certain block if it is free; tells whether it was.
+    pub fn take_this(&mut self, pbn: Pbn, alloc: AllocRequest) -> bool {
+        let is_taken = self.pool.take_this(pbn).is_some();
+        if is_taken {
+            self.is_for(pbn, alloc);
+        }
+        is_taken
+    }
+
     /// Takes a free block of any die, or says why there is none.
     pub fn take_or_stop(&mut self, alloc: AllocRequest, wanted: &'static str) -> Result<Pbn, FtlError> {
         self.take(alloc).ok_or_else(|| self.out_of_space(wanted))

@@ -140,6 +140,8 @@ listed! {
         Loading => CauseFacts::of("loading", "pages loaded to be written", Work::Host),
         /// Emptying a block because what it holds decays, by reads or by time.
         Refresh => CauseFacts::of("refresh", "blocks refreshed", Work::Moving),
+        /// Moving valid data out of blocks in pSLC mode to native ones.
+        Fold => CauseFacts::of("fold", "folding the pSLC cache", Work::Moving),
     }
 }
 

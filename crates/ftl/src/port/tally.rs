@@ -56,6 +56,10 @@ listed! {
         BufferReadMiss => "buffer_read_misses",
         /// A page went around RAM, with a request for many.
         BypassedPage => "bypassed_pages",
+        /// A page that the host wrote went to a block in pSLC mode.
+        CachedPage => "cached_pages",
+        /// A block in pSLC mode was folded into native ones.
+        Fold => "folds",
     }
 }
 

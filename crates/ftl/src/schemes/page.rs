@@ -38,6 +38,8 @@
 //! 2. Program, release the old page, map the new one.
 //! 3. With `streams = hints` the request's stream hint says which open block takes the page; the
 //!    first `hint_streams` streams are told apart.
+//! 4. With `pslc_static` or `pslc_dynamic` the page goes to a block in pSLC mode, unless the
+//!    request has `pslc_direct` bytes or more (`append_cached`).
 //!
 //! ## Reclaim
 //! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there; more than
@@ -47,6 +49,8 @@
 //!    `hint_collection = apart` to the stream of the victim, then erases it. The host does not wait
 //!    for it, but the die is busy with it.
 //! 3. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.
+//! 4. `fold` moves what is valid in a block in pSLC mode to native blocks of its die: in front of a
+//!    write for which the cache has no room, and in idle time (`fold_in_idle`).
 //!
 //! ## Recover
 //! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its
@@ -81,6 +85,7 @@ use crate::blocks::victims;
 use crate::engines::page_map::mapped::GC_IDLE;
 use crate::engines::page_map::mapped::HOST;
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
+use crate::engines::page_map::pslc;
 use crate::engines::page_map::space::{GC_THRESHOLD, Stream};
 use crate::port::error::ConfigError;
 use crate::recovery::summary;
@@ -127,9 +132,10 @@ impl PageMapScheme for Page {
         family: "page",
         capabilities: Capabilities::NONE,
         source: "WAFTL tab. I, RFTL 2 (baseline)",
-        parameters: &joined::<9>(&[
+        parameters: &joined::<12>(&[
             &victims::PARAMETERS,
             &[GC_THRESHOLD, STREAMS, HINT_STREAMS, HINT_COLLECTION, summary::PARAMETER, GC_IDLE],
+            &pslc::PARAMETERS,
         ]),
         header: include_str!("page.rs"),
     };
@@ -140,6 +146,10 @@ impl PageMapScheme for Page {
         match values.word("streams") {
             "separate" => Ok(Streams::Separate),
             "shared" => Ok(Streams::Shared),
+            streams if pslc::needs(layout, values).is_some() => Err(ConfigError(format!(
+                "page.streams = {streams}: a block of the pSLC cache holds pages of all streams, and all that is folded goes to one; set \
+                 streams = separate or shared, or leave pslc_static and pslc_dynamic out"
+            ))),
             "hints" if values.word("checkpoint") != "none" => Err(ConfigError(
                 "page.streams = hints: summaries do not list hints, so after a power cut checkpoint = summaries would mix the streams; \
                  set checkpoint = none, or other streams"

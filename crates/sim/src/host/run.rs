@@ -407,7 +407,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let Experiment { survey, skip, .. } = self.experiment;
         let life = Life::new(survey.facts.requests - skip, self.host.ftl().spares());
         let (tally, read_retries) = (*self.host.flash().tally(), self.read_retries());
-        Before { tally, read_retries, wear: Wear::new(blocks, self.chip()), life }
+        Before { tally, read_retries, wear: Wear::new(blocks, self.chip(), self.limits()), life }
     }
 
     /// How the device stands when so many measured requests have been issued.
@@ -458,10 +458,18 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     }
 
     fn endurance(&self, before: &Before, is_over: bool) -> Endurance {
-        let limit = self.experiment.device.chip.endurance.unwrap_or(u32::MAX);
+        let [limit, pslc_limit] = self.limits();
+        let pslc_limit = (self.chip().pslc_pages() > 0).then_some(pslc_limit);
         let (spares, bytes) = (self.host.ftl().spares(), self.metrics.totals.bytes_written);
         let usage = self.experiment.usage();
-        before.life.endurance((&before.wear, self.chip()), (limit, spares), (bytes, is_over), usage)
+        let endurance = before.life.endurance((&before.wear, self.chip()), (limit, spares), (bytes, is_over), usage);
+        Endurance { pslc_limit, ..endurance }
+    }
+
+    /// Erases that a block survives, and those out of pSLC mode.
+    fn limits(&self) -> [u32; 2] {
+        let chip = &self.experiment.device.chip;
+        [chip.endurance, chip.pslc_endurance].map(|limit| limit.unwrap_or(u32::MAX))
     }
 
     fn result(&self, before: &Before, series: Series, endurance: Endurance) -> RunResult {

@@ -88,22 +88,26 @@ impl Life {
         let first_block = self.failed_by(bytes, spares).map(measured);
         if is_over && bytes == 0 {
             let refusal = Some("the device wore out before a write was measured: skip or prepare less".into());
-            return Endurance { limit, drift: None, first_block: None, spares_gone: None, refusal };
+            return Endurance { limit, pslc_limit: None, drift: None, first_block: None, spares_gone: None, refusal };
         }
         if is_over {
             let spares_gone = Some(measured([bytes; 2]));
-            return Endurance { limit, drift: None, first_block, spares_gone, refusal: None };
+            return Endurance { limit, pslc_limit: None, drift: None, first_block, spares_gone, refusal: None };
         }
         let failures = (spares.total + 1).saturating_sub(spares.used) as usize;
         match self.growth(wear, chip, bytes).and_then(|growth| growth.forecast(limit, failures)) {
             Ok(Forecast { exponent, first_block: first, spares_gone }) => Endurance {
                 limit,
+                pslc_limit: None,
                 drift: Some(exponent),
                 first_block: first_block.or_else(|| (!self.had_failures).then(|| usage.forecast(first))),
                 spares_gone: spares_gone.map(|range| usage.forecast(range)),
                 refusal: None,
             },
-            Err(refusal) => Endurance { limit, drift: None, first_block, spares_gone: None, refusal: Some(refusal) },
+            Err(refusal) => {
+                let refusal = Some(refusal);
+                Endurance { limit, pslc_limit: None, drift: None, first_block, spares_gone: None, refusal }
+            }
         }
     }
 

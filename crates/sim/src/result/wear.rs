@@ -19,6 +19,8 @@ pub struct Erases {
     /// Gini coefficient over blocks: 0 where all were erased alike, near 1 where one took all
     /// erases; null without erases.
     pub gini: Option<f64>,
+    /// How many of all ended a time of a block in pSLC mode.
+    pub pslc: u64,
     /// (lowest count, highest count, blocks), at most 40 bins, in order, without gaps between
     /// counts.
     pub histogram: Vec<(u32, u32, u64)>,
@@ -71,6 +73,9 @@ pub struct Endurance {
     /// Erases that a block survives, without those that it had before the run
     /// (`device.initial_erases`).
     pub limit: u32,
+    /// Erases out of pSLC mode that a block survives; null for cells of one bit. A forecast counts
+    /// each of them as the share of the other limit that it wears.
+    pub pslc_limit: Option<u32>,
     /// The power of the mean erase count with which blocks' erase counts drift apart: 1 where each
     /// keeps a rate of its own, 0 where levelling holds them together; null without a forecast.
     pub drift: Option<f64>,

@@ -119,7 +119,8 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let valid =
             u64::from(layout.logical_pages) + foreign_pages + translation_pages + u64::from(copies) * pages_per_block;
         let summaries = S::summaries(layout, values)?;
-        let needs = Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries };
+        let needs =
+            Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries, pslc: None };
         let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs).map_err(|refused| {
             let advice = S::ForeignPages::advice(layout, values);
             ConfigError([Some(refused.0), advice].into_iter().flatten().collect::<Vec<_>>().join(", "))

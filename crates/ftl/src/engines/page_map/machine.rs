@@ -15,13 +15,15 @@ use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;
-use crate::api::report::{Footprint, Spares};
+use crate::api::report::{Footprint, Gauge, Spares};
 use crate::api::request::Request;
 use crate::api::wear::RelocateOutcome;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::victims::Policy;
+use crate::engines::page_map::folding;
 use crate::engines::page_map::mapped::{HOST, PageMapped, collect_in_idle};
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
+use crate::engines::page_map::pslc::{self, PslcCache};
 use crate::engines::page_map::space::{Needs, PageSpace, Stream};
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
@@ -45,6 +47,7 @@ pub struct PageMap<S: PageMapScheme> {
     moving: Vec<Ppn>,
     /// The stream to which the pages of the block go that is being collected, or was last.
     moving_to: Stream,
+    cache: Option<Box<PslcCache>>,
 }
 
 impl<S: PageMapScheme> Scheme for PageMap<S> {
@@ -58,23 +61,35 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
             threshold: values.integer("gc_threshold") as usize,
             valid: u64::from(layout.logical_pages),
             summaries: Summaries::from_values(values, layout, S::ENTRY.name)?,
+            pslc: pslc::needs(layout, values),
         };
         // First, since it refuses what does not fit before the map is allocated.
-        let (space, blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
+        let (space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
+        let cache = PslcCache::new(layout, values, &space, &mut blocks).map(Box::new);
         let gc_idle = values.integer("gc_idle") as usize;
         let map = long_array(None, layout.logical_pages as usize);
         let moving_to = policy.collected_stream(HOST);
-        Ok(Self { map, trims: Trims::default(), space, blocks, policy, gc_idle, moving: Vec::new(), moving_to })
+        let (trims, moving) = (Trims::default(), Vec::new());
+        Ok(Self { map, trims, space, blocks, policy, gc_idle, moving, moving_to, cache })
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
         let outdated = scheme.take_over(layout, flash, |scheme, tag, ppn| {
             let before = scheme.map[tag.logical as usize].replace(ppn);
+            if let Some(cache) = &mut scheme.cache {
+                cache.on_mapped(true);
+                if tag.role == Role::Cached {
+                    cache.on_found(scheme.space.block_of(ppn), tag.seq);
+                }
+            }
             debug_assert!(before.is_none(), "logical page {} is recovered at {ppn}, and at {before:?}", tag.logical);
         })?;
         for lpn in outdated {
             scheme.trims.guard(lpn);
+        }
+        if let Some(cache) = &mut scheme.cache {
+            cache.take_over(&scheme.space, &mut scheme.blocks);
         }
         Ok(scheme)
     }
@@ -92,10 +107,17 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
     }
 
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        let is_cached = self.cache.as_ref().is_some_and(|cache| cache.takes(request));
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             let stream = self.policy.write_stream(request, lpn);
             debug_assert!(stream < self.space.streams(), "{lpn} is written to stream {stream}, which there is not");
             let stored_hint = self.policy.stored_hint(request).unwrap_or_else(|| self.blocks.stored_hint(request.hint));
+            if is_cached
+                && let Some(to) = folding::append_cached(self, flash, request.hint, (lpn, stored_hint), &data[i])?
+            {
+                self.remap(lpn, Some(to));
+                return Ok(());
+            }
             let page = (Label::new(lpn.get(), Role::Data), stored_hint);
             let to = (stream, request.hint);
             let to = self.append_on(flash, to, page, &data[i], |scheme, flash| scheme.next_die(flash, stream))?;
@@ -120,6 +142,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
     }
 
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
+        let budget = if self.cache.is_some() { folding::fold_in_idle(self, flash, budget)? } else { budget };
         collect_in_idle(self, flash, self.gc_idle, budget)
     }
 
@@ -167,10 +190,16 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
         self.blocks.spares()
     }
 
+    fn gauges(&self) -> Vec<Gauge> {
+        self.cache.iter().map(|cache| cache.gauge(&self.space)).collect()
+    }
+
     fn footprint(&self) -> Footprint {
         let footprint = Footprint::default().with("page map", 4 * self.map.len() as u64, 0);
         let tables = self.policy.tables().into_iter();
-        self.space.add_summaries(tables.fold(footprint, |footprint, (name, bytes)| footprint.with(name, bytes, 0)))
+        let footprint = tables.fold(footprint, |footprint, (name, bytes)| footprint.with(name, bytes, 0));
+        let cache = self.cache.as_ref().map(|cache| cache.ram_bytes(&self.space));
+        self.space.add_summaries(cache.into_iter().fold(footprint, |all, bytes| all.with("pSLC blocks", bytes, 0)))
     }
 }
 
@@ -183,15 +212,24 @@ impl<S: PageMapScheme> PageMap<S> {
                 self.space.release(old);
                 if to.is_none() {
                     self.trims.on_trimmed_at(lpn, old);
+                    self.cache.iter_mut().for_each(|cache| cache.on_mapped(false));
                 }
             }
             None if to.is_some() => {
+                self.cache.iter_mut().for_each(|cache| cache.on_mapped(true));
                 if let Some(page) = self.trims.on_overwritten(lpn) {
                     self.space.release(page);
                 }
             }
             None => {}
         }
+    }
+
+    /// The stream to which the pages of a block of this stream go, under a wear policy that moves
+    /// nothing.
+    #[inline]
+    fn usual_destination(&self, from: Stream) -> Stream {
+        if self.space.pslc_stream() == Some(from) { HOST } else { self.policy.collected_stream(from) }
     }
 
     /// The first die from this one on, in turn, that can open a block for a stream, perhaps after
@@ -246,12 +284,28 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     }
 
     #[inline]
+    fn cache_parts(&mut self) -> Option<(&mut PslcCache, &mut PageSpace, &mut BlockManager)> {
+        Some((self.cache.as_deref_mut()?, &mut self.space, &mut self.blocks))
+    }
+
+    #[inline]
     fn collected_stream(&self) -> Stream {
         self.moving_to
     }
 
     fn recovered_stream(&self, tag: &Tag) -> Stream {
-        self.policy.recovered_stream(tag)
+        let cached = self.space.pslc_stream().filter(|_| tag.role == Role::Cached);
+        cached.unwrap_or_else(|| self.policy.recovered_stream(tag))
+    }
+
+    fn blocks_to_empty(&self, pbn: Pbn) -> usize {
+        // A static block of the cache gives no block back that native pages could use.
+        if self.space.is_static(pbn) { 2 } else { 1 }
+    }
+
+    #[inline]
+    fn moved_role(&self) -> Role {
+        if self.cache.as_ref().is_some_and(|cache| cache.is_folding()) { Role::Data } else { Role::Collected }
     }
 
     #[inline]
@@ -262,7 +316,7 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     #[inline]
     fn destination(&self, from: Stream) -> Stream {
         debug_assert!(from < self.space.streams(), "there is no stream {from} of {}", self.space.streams());
-        self.space.destination(from, Cause::Collection, self.policy.collected_stream(from))
+        self.space.destination(from, Cause::Collection, self.usual_destination(from))
     }
 
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
@@ -299,9 +353,18 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
         why: Cause,
     ) -> Result<(), FtlError> {
         debug_assert_eq!(self.space.die_of(victim), die, "{victim} is collected on another die");
-        flash.note(if why == Cause::WearLevelling { Note::RelocatedBlock } else { Note::Collection });
         let from = self.space.stream_of(victim);
-        self.moving_to = self.space.destination(from, why, self.policy.collected_stream(from));
+        let is_cached = self.space.pslc_stream() == Some(from);
+        let why = if is_cached && why == Cause::Collection { Cause::Fold } else { why };
+        flash.note(match why {
+            Cause::WearLevelling => Note::RelocatedBlock,
+            Cause::Fold => Note::Fold,
+            _ => Note::Collection,
+        });
+        self.moving_to = self.space.destination(from, why, self.usual_destination(from));
+        if let Some(cache) = &mut self.cache {
+            cache.set_folding(is_cached && self.moving_to == HOST);
+        }
         let mut moving = std::mem::take(&mut self.moving);
         debug_assert!(!self.space.is_collectable(victim), "{victim} is collected, but was not taken as a victim");
         self.space.list_valid(victim, &mut moving);
@@ -310,6 +373,9 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
             let result = result.and_then(|()| self.replace_vanishing(flash, die, victim));
             self.space.finish(flash, &mut self.blocks, victim, moved.iter().copied(), result)
         })?;
+        if let Some(cache) = &mut self.cache {
+            cache.on_emptied(&self.space, &mut self.blocks, victim);
+        }
         self.moving = moving;
         Ok(())
     }

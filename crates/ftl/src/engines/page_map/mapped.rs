@@ -22,6 +22,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
 use crate::api::wear::{Deferred, RelocateOutcome, Use};
 use crate::blocks::manager::BlockManager;
+use crate::engines::page_map::pslc::PslcCache;
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::port::cause::Cause;
 use crate::port::error::{FtlError, RecoverError};
@@ -45,6 +46,11 @@ pub trait PageMapped {
 
     /// The space, the owner of its blocks, and the trims whose pages lie in it.
     fn parts(&mut self) -> (&mut PageSpace, &mut BlockManager, &mut Trims);
+
+    /// The pSLC cache, the space and the owner of its blocks; none for a scheme without a cache.
+    fn cache_parts(&mut self) -> Option<(&mut PslcCache, &mut PageSpace, &mut BlockManager)> {
+        None
+    }
 
     /// Whether a die should collect before it opens another block.
     #[inline]
@@ -134,7 +140,7 @@ pub trait PageMapped {
     fn on_moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn);
 
     /// Moves what is valid in a block, then gives the block back to the owner. `why` is
-    /// [`Cause::Collection`], [`Cause::Relocation`] for a block that fails, or
+    /// [`Cause::Collection`], [`Cause::Fold`], [`Cause::Relocation`] for a block that fails, or
     /// [`Cause::WearLevelling`].
     fn collect<D: Device>(
         &mut self,
@@ -474,7 +480,7 @@ pub fn collect_in_idle<S: PageMapped, D: Device>(
 }
 
 /// The most time that collecting a block takes if nothing fails.
-fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, victim: Pbn) -> Nanos {
+pub(super) fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, victim: Pbn) -> Nanos {
     let programs_per_move = u64::from(scheme.programs_per_move());
     let (space, _, trims) = scheme.parts();
     debug_assert!(!space.is_collectable(victim), "{victim} is priced, but was not taken as a victim");

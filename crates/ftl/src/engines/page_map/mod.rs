@@ -1,8 +1,10 @@
 //! The engine of page maps: where pages are placed, how their blocks are collected, and what a
 //! failing block costs.
 
+pub mod folding;
 pub mod machine;
 pub mod mapped;
 pub mod placement;
 pub mod policy;
+pub mod pslc;
 pub mod space;

@@ -16,12 +16,14 @@ use crate::api::request::Request;
 use crate::api::wear::Purpose;
 use crate::blocks::victims;
 use crate::engines::page_map::mapped::{GC_IDLE, HOST};
+use crate::engines::page_map::pslc;
 use crate::engines::page_map::space::{GC_THRESHOLD, Stream};
 use crate::port::error::ConfigError;
 use crate::recovery::summary;
 
 /// What the machine reads: the parameters of each such scheme, besides its own.
-pub const PARAMETERS: [Parameter; 6] = joined(&[&victims::PARAMETERS, &[GC_THRESHOLD, summary::PARAMETER, GC_IDLE]]);
+pub const PARAMETERS: [Parameter; 9] =
+    joined(&[&victims::PARAMETERS, &[GC_THRESHOLD, summary::PARAMETER, GC_IDLE], &pslc::PARAMETERS]);
 
 /// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
 /// [`StreamPolicy`] has an example.

@@ -14,6 +14,11 @@ const BINS: u32 = 40;
 pub(crate) struct Wear {
     blocks: Vec<Pbn>,
     begin: Vec<u32>,
+    /// The same as [`counts`](Self::counts) has it.
+    begin_worn: Vec<u32>,
+    begin_pslc: u64,
+    /// What an erase out of pSLC mode wears, where any other one wears 1.
+    pslc_weight: f64,
 }
 
 /// How far erase counts lie apart.
@@ -26,15 +31,26 @@ pub(crate) struct Spread {
 }
 
 impl Wear {
-    /// Measurement begins now.
-    pub(crate) fn new(blocks: Vec<Pbn>, chip: &impl Flash) -> Self {
-        let begin = Self { blocks, begin: Vec::new() };
-        Self { begin: begin.counts(chip), ..begin }
+    /// Measurement begins now, on a device whose blocks survive so many erases, and out of pSLC
+    /// mode so many.
+    pub(crate) fn new(blocks: Vec<Pbn>, chip: &impl Flash, [limit, pslc_limit]: [u32; 2]) -> Self {
+        let begin = blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect();
+        let pslc_weight = f64::from(limit) / f64::from(pslc_limit);
+        let wear = Self { blocks, begin, begin_worn: Vec::new(), begin_pslc: 0, pslc_weight };
+        Self { begin_worn: wear.counts(chip), begin_pslc: wear.pslc_erases(chip), ..wear }
     }
 
-    /// Erases of each block over the device's life.
+    /// Erases of each block over the device's life; those out of pSLC mode by what they wear.
     pub(crate) fn counts(&self, chip: &impl Flash) -> Vec<u32> {
-        self.blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect()
+        let worn = |&pbn: &Pbn| match (chip.erase_count(pbn), chip.pslc_erase_count(pbn)) {
+            (erases, 0) => erases,
+            (erases, pslc) => erases - pslc + (f64::from(pslc) * self.pslc_weight).round() as u32,
+        };
+        self.blocks.iter().map(worn).collect()
+    }
+
+    fn pslc_erases(&self, chip: &impl Flash) -> u64 {
+        self.blocks.iter().map(|&pbn| u64::from(chip.pslc_erase_count(pbn))).sum()
     }
 
     /// Erases of each block since measurement began.
@@ -47,9 +63,9 @@ impl Wear {
         &self.blocks
     }
 
-    /// Erases of each block when measurement began.
+    /// The [`counts`](Self::counts) when measurement began.
     pub(crate) fn initial_counts(&self) -> &[u32] {
-        &self.begin
+        &self.begin_worn
     }
 
     /// How far the erases since measurement began lie apart.
@@ -60,7 +76,8 @@ impl Wear {
 
     /// The erases since measurement began.
     pub(crate) fn erases(&self, chip: &impl Flash) -> Erases {
-        summary(&self.erased(chip).collect::<Vec<_>>())
+        let pslc = self.pslc_erases(chip) - self.begin_pslc;
+        Erases { pslc, ..summary(&self.erased(chip).collect::<Vec<_>>()) }
     }
 
     /// Where they were.
@@ -80,6 +97,7 @@ fn summary(counts: &[u32]) -> Erases {
     let min = counts.iter().copied().min().unwrap_or(0);
     Erases {
         total: sums.total,
+        pslc: 0,
         mean: sums.mean(),
         std: sums.std(),
         min,

@@ -9,6 +9,7 @@ mod levellers;
 mod manual;
 mod mount;
 mod partition;
+mod pslc;
 mod queueing;
 mod refusals;
 mod runs;

@@ -67,6 +67,11 @@ impl PageSpace {
         self.ledger.list_valid(pbn, into);
     }
 
+    /// The block of a page.
+    pub fn block_of(&self, ppn: Ppn) -> Pbn {
+        self.geometry.block_of(ppn)
+    }
+
     /// The pages of a block, as indices.
     pub fn page_indices(&self, pbn: Pbn) -> Range<usize> {
         self.geometry.page_indices(pbn)

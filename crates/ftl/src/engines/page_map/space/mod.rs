@@ -24,8 +24,10 @@
 //! Until then all of such a block counts as needed, however many of its pages are valid, and its
 //! owner has to be counted so in [`Needs::valid`].
 
+mod capacity;
 mod facts;
 mod failing;
+mod pslc;
 
 use std::collections::BTreeSet;
 
@@ -34,7 +36,6 @@ use host::Hint;
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
-use crate::api::report::Spares;
 use crate::api::wear::{AllocRequest, Purpose, Use};
 use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::BlockManager;
@@ -74,6 +75,27 @@ pub struct Needs {
     pub valid: u64,
     /// What filled blocks end with.
     pub summaries: Summaries,
+    /// Blocks that are used in pSLC mode, if any.
+    pub pslc: Option<PslcNeeds>,
+}
+
+/// What a scheme asks of its space for blocks in pSLC mode.
+#[derive(Clone, Copy, Debug)]
+pub struct PslcNeeds {
+    /// Pages of a block in the mode.
+    pub pages: u32,
+    /// Static blocks of a die.
+    pub static_blocks: u32,
+    /// Whether free blocks of a die are used so, too.
+    pub is_dynamic: bool,
+}
+
+/// The stream of blocks in pSLC mode.
+#[derive(Clone, Debug)]
+struct PslcStream {
+    stream: Stream,
+    pages: u32,
+    statics: BTreeSet<Pbn>,
 }
 
 /// An open block: its next page and the first page after it.
@@ -103,6 +125,7 @@ pub struct PageSpace {
     /// Blocks in use that nobody collects: the pinned ones.
     pinned: BTreeSet<Pbn>,
     summaries: Summaries,
+    pslc: Option<PslcStream>,
 }
 
 impl PageSpace {
@@ -113,8 +136,10 @@ impl PageSpace {
         let Needs { policy, threshold, summaries, .. } = needs;
         debug_assert!(!needs.streams.is_empty(), "{scheme} has no stream, and so no block for any page");
         let levelled = layout.wear_policy().moves_blocks().then_some(Purpose::Levelled);
-        let streams: Vec<_> = needs.streams.iter().copied().chain(levelled).collect();
-        let spares = Self::require(layout, &needs, streams.len(), scheme)?;
+        let cached = needs.pslc.map(|_| Purpose::Data);
+        let streams: Vec<_> = needs.streams.iter().copied().chain(cached).chain(levelled).collect();
+        needs.require_pslc(layout, scheme)?;
+        let spares = Self::require(layout, &needs, levelled.is_some(), scheme)?;
         let geometry = layout.geometry;
         let space = Self {
             geometry,
@@ -130,6 +155,7 @@ impl PageSpace {
             pinned_stream: None,
             pinned: BTreeSet::new(),
             summaries,
+            pslc: needs.pslc_stream(layout),
         };
         Ok((space, BlockManager::new(layout, spares).staying_on_die()))
     }
@@ -161,49 +187,12 @@ impl PageSpace {
         flash.in_parallel(&layout.good_blocks, |flash, &pbn| {
             if used[pbn.index()] {
                 blocks.adopt(pbn, AllocRequest::new(self.streams[self.stream_of(pbn)]));
-                self.victims.close(pbn, self.ledger.valid_pages(pbn));
+                self.is_no_static(pbn, self.stream_of(pbn));
+                self.rest(pbn);
                 return Ok(());
             }
             blocks.give_back(flash, pbn)
         })
-    }
-
-    /// Valid pages that a space with so many streams is sure to hold: each die sets aside its free
-    /// blocks and one open block a stream.
-    fn capacity_pages(layout: &Layout, needs: &Needs, streams: usize) -> u64 {
-        let mut good = vec![0_u64; layout.geometry.dies() as usize];
-        for &pbn in &layout.good_blocks {
-            good[layout.geometry.die_of(pbn) as usize] += 1;
-        }
-        let set_aside = (streams + needs.threshold.max(1)) as u64;
-        let usable: u64 = good.iter().map(|blocks| blocks.saturating_sub(set_aside)).sum();
-        usable * u64::from(needs.summaries.content_pages())
-    }
-
-    /// Refuses a layout whose valid pages might not fit; otherwise tells how many blocks may fail.
-    fn require(layout: &Layout, needs: &Needs, streams: usize, scheme: &str) -> Result<Spares, ConfigError> {
-        let &Needs { threshold, valid, summaries, .. } = needs;
-        let capacity = Self::capacity_pages(layout, needs, streams);
-        let content_pages = u64::from(summaries.content_pages());
-        if valid <= capacity {
-            let total = (capacity - valid) / content_pages;
-            return Ok(Spares { total: total as u32, used: 0 });
-        }
-        if layout.in_use {
-            return Ok(Spares::READ_ONLY);
-        }
-        let good = layout.good_blocks.len() as u64 * content_pages;
-        let levelling = if streams > needs.streams.len() {
-            let policy = layout.wear.as_ref().map_or("none", |wear| wear.entry().name);
-            format!(" (one of the open ones for what {policy} moves)")
-        } else {
-            String::new()
-        };
-        Err(ConfigError(format!(
-            "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
-             each of {} dies keeps {streams} open and {threshold} free blocks{levelling}; raise device.spare, use more blocks per plane or fewer dies",
-            layout.geometry.dies(),
-        )))
     }
 
     /// The next die in turn for a stream, channels first, so that pages in a row overlap.
@@ -291,9 +280,14 @@ impl PageSpace {
     ) -> Result<(), FtlError> {
         debug_assert!(!self.victims.contains(pbn) && !self.is_pinned(pbn), "{pbn} is closed twice");
         debug_assert!(!self.is_open(pbn), "{pbn} is closed, and takes pages of stream {}", self.stream_of(pbn));
+        if self.pslc_stream() == Some(self.stream_of(pbn)) {
+            // Such a block ends without a summary: recovery reads its few pages.
+            self.rest(pbn);
+            return Ok(());
+        }
         match self.summaries.write(flash, pbn) {
             Ok(()) if self.pinned_stream == Some(self.stream_of(pbn)) => self.pin(pbn),
-            Ok(()) => self.victims.close(pbn, self.ledger.valid_pages(pbn)),
+            Ok(()) => self.rest(pbn),
             Err(error) if error.is_program_failure() => {
                 self.failing.push((pbn, Open::default()));
                 blocks.has_failed(pbn);
@@ -311,7 +305,11 @@ impl PageSpace {
         debug_assert!(!self.has_room(die, stream), "{pbn} is opened on a die with room");
         debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is opened with valid pages in it");
         debug_assert!(!self.victims.contains(pbn) && !self.is_pinned(pbn), "{pbn} is opened while it is in use");
-        self.open[stream * self.order.len() + die as usize] = Open { next, end: next + self.summaries.content_pages() };
+        let pages = match &self.pslc {
+            Some(pslc) if pslc.stream == stream => pslc.pages,
+            _ => self.summaries.content_pages(),
+        };
+        self.open[stream * self.order.len() + die as usize] = Open { next, end: next + pages };
         self.stream_of[pbn.index()] = stream as u8;
         die
     }
@@ -376,7 +374,7 @@ impl PageSpace {
     /// A victim that was taken is not collected after all.
     pub fn leave(&mut self, victim: Pbn) {
         debug_assert!(!self.is_open(victim) && !self.is_pinned(victim), "{victim} is left, but was no victim");
-        self.victims.close(victim, self.ledger.valid_pages(victim));
+        self.rest(victim);
     }
 
     /// Takes the closed block of a stream with the fewest valid pages, if collecting it gains
@@ -471,7 +469,7 @@ impl PageSpace {
         if fails {
             self.failing.push((pbn, Open::default()));
         } else {
-            self.victims.close(pbn, self.ledger.valid_pages(pbn));
+            self.rest(pbn);
         }
     }
 }

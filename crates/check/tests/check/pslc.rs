@@ -1,0 +1,66 @@
+//! The pSLC cache of `page`, static and dynamic, beyond what the suite tries of every parameter:
+//! with power cuts at every operation, with failing flash, and under wear policies that empty its
+//! blocks.
+
+use check::inject::failing_flash::{self, Rates};
+use check::{Case, Effort, FaultRun, Outcome, Pattern, explore, power_cuts, run_case, run_with_faults};
+use ftl::{Cause, FlashOp, Note, Stack};
+
+use crate::common::by_form;
+
+const SEED: u64 = 20_268;
+
+/// Both kinds of cache, together and alone, and what they meet.
+const STACKS: [&str; 6] = [
+    "page:pslc_static=1KiB",
+    "page:pslc_dynamic=true",
+    "page:pslc_dynamic=true:pslc_static=1KiB:streams=shared",
+    "page:checkpoint=summaries:pslc_dynamic=true:pslc_static=1KiB",
+    "page:pslc_dynamic=true:pslc_static=1KiB+static:threshold=1",
+    "page:gc_idle=2:pslc_direct=1KiB:pslc_static=2KiB+dynamic",
+];
+
+fn stacks() -> impl Iterator<Item = Stack> {
+    STACKS.iter().map(|text| text.parse().unwrap_or_else(|error| panic!("{text}: {error}")))
+}
+
+fn cases(stack: &Stack) -> Vec<(Case, Effort)> {
+    let cases = power_cuts::cases(stack, SEED);
+    assert!(!cases.is_empty(), "no device takes {stack}");
+    cases
+}
+
+#[test]
+fn pages_go_through_the_cache_and_nothing_moves_into_it() {
+    for stack in stacks() {
+        let outcomes = cases(&stack).into_iter().map(|(case, _)| run_case(&case));
+        let outcomes: Vec<Outcome> = outcomes.collect::<Result<_, _>>().unwrap_or_else(|failure| panic!("{failure}"));
+        let sum = |of: &dyn Fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+        let cached = sum(&|outcome| outcome.tally.note(Note::CachedPage));
+        let folded = sum(&|outcome| outcome.tally.count(Cause::Fold, FlashOp::Program));
+        let written = sum(&|outcome| outcome.tally.count(Cause::Host, FlashOp::Program));
+        assert!(cached > 100 && cached <= written && folded > 0, "{stack}: {cached} of {written}, {folded} folded");
+    }
+}
+
+#[test]
+fn a_cache_survives_a_power_cut_at_every_operation() {
+    for stack in stacks() {
+        let effort = Effort { first: by_form(1, 2), during_recovery: by_form(40, 200), after_recovery: 400 };
+        for (case, _) in cases(&stack).into_iter().step_by(by_form(1, 11)) {
+            let case = Case { requests: by_form(case.requests, 60), ..case };
+            explore(&case, effort).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
+
+#[test]
+fn a_cache_survives_failing_flash_and_cuts() {
+    let rates = Rates { program: 100, erase: 40, cut: 300, ..Rates::default() };
+    for stack in stacks() {
+        for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed], by_form(600, 200), SEED)) {
+            let fault_run = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
+            run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}
