@@ -320,6 +320,8 @@ def test_words_and_switches_are_set_otherwise_one_at_a_time() -> None:
     assert "treeftl:ram=8KiB:victim=fifo:victims=page" in turned
     assert "treeftl:load_before_write=false:ram=8KiB:victim=windowed-greedy:victims=page:window=8" in turned
     assert not any("opt" in stack for stack in everything().turned("treeftl:ram=8KiB"))
+    assert everything().turned("page")
+    assert not any("pslc" in stack for stack in everything().turned("page"))
 
 
 def test_unused_ram_and_a_part_of_each_size_go_elsewhere() -> None:

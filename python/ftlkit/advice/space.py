@@ -189,7 +189,9 @@ class Space:
             written = dict(setting.split("=", 1) for setting in settings)
             for parameter in self._parameters[name]:
                 key = parameter["name"]
-                if parameter["kind"] not in ("choice", "switch") or (name, f"{key}={written.get(key)}") in required:
+                if parameter["kind"] not in ("choice", "switch") or key in NOT_SEARCHED:
+                    continue
+                if (name, f"{key}={written.get(key)}") in required:
                     continue
                 others = [setting for setting in settings if setting.partition("=")[0] != key]
                 for value in _words(parameter):
