@@ -16,7 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ftlkit._native import UserError, check_study, parse_stack, schemes, workload_presets
+from ftlkit import _native
+from ftlkit._native import UserError, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
 from ftlkit.own.loading import registered_name, resolved, settled
 from ftlkit.own.plugins import plugins
@@ -60,7 +61,7 @@ def filled(document: Json, control: Control) -> Json:
     A unit as large as the page and shadow programming are what a device has that names none, and
     are left out there. Where they were given they are filled in: a preset may say otherwise.
     """
-    checked: Json = json.loads(check_study(json.dumps(document), control))
+    checked: Json = json.loads(_native.check_study(json.dumps(document), control))
     given, device = document.get("device") or {}, checked["device"]
     if "mapping_unit" in given:
         device.setdefault("mapping_unit", device["page_size"])
