@@ -41,7 +41,7 @@ WANDERS = 0.01
 """The same of settled writes: write amplification goes up and down by about that much."""
 
 WITHOUT_FLASH = 0.05
-"""The same of reads that find nothing: what cores that wake up take varies by a few microseconds."""
+"""The same of reads that find nothing: how long cores take to wake up varies by microseconds."""
 
 BINNED = 0.01
 """The relative error of fio's percentiles, whose bins are 1/64 wide."""
@@ -129,8 +129,8 @@ def of_jobs(jobs: Sequence[Job], capacity: int) -> tuple[list[Point], list[str]]
 def _with_stalls(points: list[Point], jobs: Sequence[Job]) -> list[Point]:
     """The points, with more noise of reads a second where stalls lift means.
 
-    Reads a second rest on means, for which no median stands in. If each read met a stall as often as
-    at depth 1, the more that are served a second the more time would be lost. A queue that never
+    Reads a second rest on means, for which no median stands in. If each read met a stall as often
+    as at depth 1, the more that are served a second the more time would be lost. A queue that never
     runs empty hides stalls: that is taken to be so at the most reads a second of each size.
     """
     alone = {point.size: point for point in points if point.kind == READ and point.figure == LATENCY}
