@@ -8,6 +8,8 @@ PY_SOURCES := python tests tools $(wildcard benches/*.py)
 # Minutes of `make torture`.
 MINUTES ?= 10
 
+INSTRUCTIONS := cargo test --quiet --workspace --lib --no-run --message-format=json | $(PYTHON) benches/instructions.py $(ARGS)
+
 .PHONY: demo test test-rust test-python torture bench instructions lint docs api site wheel lock release clean
 .DELETE_ON_ERROR:
 
@@ -20,6 +22,7 @@ test: test-rust test-python
 
 test-rust:
 	cargo test --workspace
+	$(INSTRUCTIONS)
 
 test-python: $(VENV)/checked
 	$(BIN)/python -m pytest
@@ -33,8 +36,8 @@ bench: $(VENV)/native
 	$(BIN)/python benches/ratios.py
 	$(BIN)/python benches/live.py
 
-instructions: $(VENV)/tools ## what a flash operation costs, in instructions, beside the figures kept
-	$(BIN)/python benches/instructions.py
+instructions: ## what a flash operation costs, in instructions, beside the figures kept
+	$(INSTRUCTIONS)
 
 lint: $(VENV)/tools
 	cargo fmt --all --check

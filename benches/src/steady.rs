@@ -43,7 +43,7 @@ impl Size {
 
 /// The device on which instructions are counted.
 pub const SMALL: Size =
-    Size { channels: 4, dies_per_channel: 4, blocks_per_plane: 16, pages_per_block: 64, spare: 0.2 };
+    Size { channels: 4, dies_per_channel: 2, blocks_per_plane: 32, pages_per_block: 64, spare: 0.25 };
 
 /// Share of the physical pages that the host does not see.
 const SPARE: f64 = 0.1;
@@ -257,6 +257,7 @@ impl Case {
 
     /// Runs the case on [`SMALL`], with so many times the requests that it takes there; returns how
     /// many flash operations that were.
+    #[inline(never)]
     pub fn run_small(&self, times: u64, waiting: bool) -> Result<u64, String> {
         let requests = times * self.small_requests;
         let run = self.run(&self.study_of(SMALL, requests, waiting, [self.small_ftl, "fill"]))?;
@@ -306,6 +307,26 @@ mod tests {
         for case in CASES.iter().skip(first).step_by(2) {
             let [first, second] = [true, false].map(|waiting| measure(case, true, waiting).expect(case.name));
             assert_eq!(first.event_hash, second.event_hash, "{}", case.name);
+        }
+    }
+
+    /// What `benches/instructions.py` counts: it runs this test alone, since the program of the
+    /// tests has every scheme in it, and one more would take minutes to compile. Each case is run
+    /// with its requests and with twice as many, and it prints how many flash operations these
+    /// were. With `FTLKIT_CASES`, only cases run that have one of its lines in their names. Three
+    /// run without the breakdown of waiting, too.
+    #[test]
+    #[ignore = "benches/instructions.py runs it"]
+    fn count_operations() {
+        let asked = std::env::var("FTLKIT_CASES").unwrap_or_default();
+        let is_asked = |name: &str| asked.is_empty() || asked.lines().any(|part| name.contains(part));
+        let without =
+            ["page, 32 GiB, zipf 0.99", "dftl, 32 GiB, 10 % CMT, zipf 0.99", "fast, 4 GiB, 3 % log, zipf 0.99"];
+        for case in CASES.iter().filter(|case| is_asked(case.name)) {
+            for waiting in [true, false].into_iter().take(1 + usize::from(without.contains(&case.name))) {
+                let [few, many] = [1, 2].map(|times| case.run_small(times, waiting).expect(case.name));
+                println!("operations {few} {many} {}{}", case.name, if waiting { "" } else { ", without waiting" });
+            }
         }
     }
 
