@@ -109,6 +109,17 @@ impl Keys {
         pslc::endurance(self.pslc_endurance, self.endurance)
     }
 
+    /// The keys as a study would write them over a preset, which has units of its own perhaps.
+    pub(crate) fn text_over(&self, preset: &Self) -> DeviceText {
+        let (unit_bytes, programming) = (self.unit_bytes(), self.programming);
+        let text = self.text();
+        DeviceText {
+            mapping_unit: text.mapping_unit.or(preset.mapping_unit_bytes.map(|_| Bytes(u64::from(unit_bytes)))),
+            programming: text.programming.or((preset.programming != programming).then_some(programming)),
+            ..text
+        }
+    }
+
     /// The keys as a study would write them.
     pub(crate) fn text(&self) -> DeviceText {
         DeviceText {

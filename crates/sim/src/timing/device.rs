@@ -206,7 +206,7 @@ impl Draft {
                  spare: lower bad_blocks or raise spare"
             )));
         }
-        let mut keys = bit_errors::text(self.reliability, self.keys.text());
+        let mut keys = bit_errors::text(self.reliability, self.keys.text_over(&preset(self.preset_name())?.keys));
         keys.preset = Some(self.preset_name().into());
         keys.capacity = Some(Capacity::Bytes(u64::from(logical_pages) * u64::from(geometry.page_size_bytes())));
         keys.blocks_per_plane = Some(Count(geometry.shape().blocks_per_plane));
