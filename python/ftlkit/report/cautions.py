@@ -56,6 +56,7 @@ def all_cautions(results: Outcome) -> list[Caution]:
     sentences = {
         "stopped": _cancelled(results),
         "worn_out": _worn_out(runs),
+        "refreshing_over": _refreshing_over(runs),
         "unchecked": _unchecked(runs),
         "overloaded": _overload(results),
         "collections_not_reached": _unreached(results),
@@ -103,6 +104,19 @@ def _worn_out(runs: list[Run]) -> str | None:
     if not worn:
         return None
     return f"The device wore out before the workload ended: {'; '.join(worn)}. Figures are of the requests before."
+
+
+def _refreshing_over(runs: list[Run]) -> str | None:
+    """Runs whose data decayed in the end, since nothing could be written any more."""
+    over = [run for run in runs if (errors := run.get("bit_errors")) and errors["is_refreshing_over"]]
+    if not over:
+        return None
+    reads = sum(errors["uncorrectable_reads"] for run in over if (errors := run["bit_errors"]))
+    return (
+        f"In {names(over)} refreshing ended before the workload did, since no spare block was left or no block could "
+        f"be moved; {units.count(reads)} page reads were uncorrectable. Give the device more spare blocks, or read "
+        "less."
+    )
 
 
 def _unchecked(runs: list[Run]) -> str | None:

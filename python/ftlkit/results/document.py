@@ -48,9 +48,11 @@ class BitErrorFacts(TypedDict):
     """
     refreshed_blocks: int
     """Blocks whose content was moved because it decayed."""
+    is_refreshing_over: bool
+    """Whether refreshing ended before the workload did, since the device takes no more writes."""
     read_life: ReadLife | None
-    """How long a device lives that is only read; null where the host wrote, or no block was
-    erased.
+    """How long a device lives that is only read; null where the host wrote, no block was erased,
+    or refreshing ended.
     """
 
 

@@ -33,6 +33,8 @@ NAMED = 3
 
 SUMMARIES = {
     "worn_out": "The device wore out before the workload ended, so figures are of the requests before",
+    "refreshing_over": "Refreshing ended before the workload did, since no spare block was left or no block could be "
+    "moved, so reads came to be uncorrectable. Give the device more spare blocks",
     "unchecked": f"What FTLs in Python returned for reads was not checked, and wrong data may be fast ({VERIFY})",
     "overloaded": "More requests arrive than are served, so response times measure the length of the trace. Lower the "
     f"load ({SLOWER}), or use a closed loop ({CLOSED})",

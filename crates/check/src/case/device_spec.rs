@@ -76,6 +76,7 @@ impl DeviceSpec {
             initial_erases: 0,
             retention_days: 0.0,
             retention_speedup: 0.0,
+            units_per_page: 1,
         };
         (self.refreshed_after > 0).then(|| BitErrors::new(reliability, device))
     }

@@ -1,8 +1,8 @@
 //! What bit errors cost: how often a read is tried again, and which blocks are to be refreshed.
 //!
-//! The flash port tells of each operation. Of each block it is known here how often it was read
-//! since its erase, and since when it holds data; its erases are the chip's. From these follows
-//! the raw bit error rate of its pages ([`BitErrorModel`]):
+//! The flash port tells of each operation. Of each block it is known here how often its pages were
+//! sensed since its erase, and since when it holds data; its erases are the chip's. From these
+//! follows the raw bit error rate of its pages ([`BitErrorModel`]):
 //!
 //! ```text
 //! rate  0 ────── refresh_at·limit ─── limit ─── limit/0.8 ─── … ─── limit/0.8ⁿ ──▶
@@ -54,9 +54,13 @@ pub struct Reliability {
     /// Erases of each block before the first one that is counted.
     pub initial_erases: u32,
     /// Days that what the device holds has lain when the clock is started anew for the first time.
+    /// Until then nothing grows old: how long preparing takes differs between mappings.
     pub retention_days: f64,
     /// How many times faster data age than time passes.
     pub retention_speedup: f64,
+    /// Units of a flash page, above 0, where a page of the geometry is a part of one: a read senses
+    /// the whole.
+    pub units_per_page: u32,
 }
 
 /// What became of reads.
@@ -68,6 +72,9 @@ pub struct ReadRetries {
     pub uncorrectable: u64,
     /// Blocks that were refreshed.
     pub refreshed_blocks: u64,
+    /// Whether refreshing has ended, since the device takes no more writes or no block can be
+    /// moved.
+    pub is_refreshing_over: bool,
 }
 
 impl ReadRetries {
@@ -78,6 +85,7 @@ impl ReadRetries {
             reads: std::array::from_fn(|retries| self.reads[retries] - earlier.reads[retries]),
             uncorrectable: self.uncorrectable - earlier.uncorrectable,
             refreshed_blocks: self.refreshed_blocks - earlier.refreshed_blocks,
+            is_refreshing_over: self.is_refreshing_over,
         }
     }
 }
@@ -100,7 +108,7 @@ struct Reach {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct BlockErrors {
-    /// Since the erase.
+    /// Since the erase, retries included.
     reads: u64,
     /// Whether it holds data, and how old they were at a moment.
     holds_data: bool,
@@ -122,7 +130,9 @@ pub struct BitErrors {
     due: VecDeque<Pbn>,
     /// The block that is looked at next, whether it is read or not.
     patrolled: u32,
-    retention_days: f64,
+    /// How many times faster data age than time passes: not at all before measuring begins.
+    speedup: f64,
+    has_restarted: bool,
     counts: ReadRetries,
 }
 
@@ -137,11 +147,12 @@ impl BitErrors {
         Self {
             reliability,
             limits,
-            pages_per_block: f64::from(geometry.pages_per_block()),
+            pages_per_block: f64::from(geometry.pages_per_block()) / f64::from(reliability.units_per_page),
             blocks: blocks.map(block).collect(),
             due: VecDeque::new(),
             patrolled: 0,
-            retention_days: reliability.retention_days,
+            speedup: 0.0,
+            has_restarted: false,
             counts: ReadRetries::default(),
         }
     }
@@ -159,7 +170,7 @@ impl BitErrors {
     /// A page of a block is read; returns how often the read is tried again.
     pub(crate) fn on_read(&mut self, device: &impl Flash, pbn: Pbn, now: Nanos) -> u8 {
         let level = self.look(device, pbn, now);
-        self.blocks[pbn.index()].reads += 1;
+        self.blocks[pbn.index()].reads += 1 + u64::from(level.retries);
         self.counts.reads[usize::from(level.retries)] += 1;
         self.counts.uncorrectable += u64::from(level.is_uncorrectable);
         level.retries
@@ -178,13 +189,15 @@ impl BitErrors {
         self.blocks[pbn.index()] = BlockErrors::default();
     }
 
-    /// The clock starts anew, at a moment of the old one. What the device holds is older by then.
+    /// The clock starts anew, at a moment of the old one. The first time, what the device holds has
+    /// lain for the days that were asked for.
     pub(crate) fn restart(&mut self, now: Nanos) {
-        let more_days = std::mem::take(&mut self.retention_days);
+        let shelf = if self.has_restarted { 0.0 } else { self.reliability.retention_days };
         for block in &mut self.blocks {
-            let days = age(block, now, self.reliability.retention_speedup) + more_days;
+            let days = if block.holds_data { age(block, now, self.speedup) + shelf } else { 0.0 };
             *block = BlockErrors { days, since: Nanos::ZERO, known: None, ..*block };
         }
+        (self.has_restarted, self.speedup) = (true, self.reliability.retention_speedup);
     }
 
     /// A block that is to be refreshed, if there is one. Each time, one block more is looked at,
@@ -212,7 +225,7 @@ impl BitErrors {
     }
 
     fn stop_refreshing(&mut self) {
-        self.reliability.refresh_at = 0.0;
+        (self.reliability.refresh_at, self.counts.is_refreshing_over) = (0.0, true);
         self.due.clear();
         self.blocks.iter_mut().for_each(|block| (block.is_queued, block.known) = (false, None));
     }
@@ -237,12 +250,12 @@ impl BitErrors {
     fn find_level(&mut self, device: &impl Flash, pbn: Pbn, now: Nanos) -> Level {
         let block = self.blocks[pbn.index()];
         let erases = f64::from(self.reliability.initial_erases) + f64::from(device.erase_count(pbn));
-        let days = age(&block, now, self.reliability.retention_speedup);
+        let days = age(&block, now, self.speedup);
         let level = self.level(erases, days, block.reads);
         let reads = block.reads + (block.reads as f64).max(self.pages_per_block).mul_add(LOOK_AHEAD, 1.0) as u64;
-        let more_ns = days.max(LOOK_AHEAD) * LOOK_AHEAD * NS_A_DAY / self.reliability.retention_speedup;
+        let more_ns = days.max(LOOK_AHEAD) * LOOK_AHEAD * NS_A_DAY / self.speedup;
         let time = Nanos(now.0.saturating_add(more_ns as u64));
-        let later = self.level(erases, age(&block, time, self.reliability.retention_speedup), reads);
+        let later = self.level(erases, age(&block, time, self.speedup), reads);
         let (reads, time) = if later == level { (reads, time) } else { (block.reads, now) };
         self.blocks[pbn.index()].known = Some(Reach { level, reads, time });
         level
@@ -261,8 +274,11 @@ impl BitErrors {
     }
 }
 
-/// How old the data of a block are, in days.
+/// How old the data of a block are, in days; what is erased does not age.
 fn age(block: &BlockErrors, now: Nanos, speedup: f64) -> f64 {
+    if !block.holds_data {
+        return 0.0;
+    }
     block.days + now.since(block.since).0 as f64 * speedup / NS_A_DAY
 }
 

@@ -184,6 +184,11 @@ pub trait Timing {
         false
     }
 
+    /// Whether a page that was programmed waits in a buffer of the device, and is read there.
+    fn is_buffered(&self, _read: Task) -> bool {
+        false
+    }
+
     /// Tells where the operation issued last is done, and how often each note had been counted
     /// before it, by index. Only a timing that [is traced](Self::is_traced) is told.
     fn trace(&mut self, _traced: &TracedTask, _notes: &[u64]) {}
@@ -313,6 +318,10 @@ impl<C, T: Timing> Timing for Timed<C, T> {
     #[inline]
     fn is_traced(&self) -> bool {
         self.timing.is_traced()
+    }
+
+    fn is_buffered(&self, read: Task) -> bool {
+        self.timing.is_buffered(read)
     }
 
     fn trace(&mut self, traced: &TracedTask, notes: &[u64]) {

@@ -33,6 +33,7 @@ fn by_reads() -> Reliability {
         initial_erases: 0,
         retention_days: 0.0,
         retention_speedup: 0.0,
+        units_per_page: 1,
     }
 }
 

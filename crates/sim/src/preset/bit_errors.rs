@@ -43,7 +43,7 @@ pub(crate) fn reliability(text: &DeviceText) -> Result<Option<Reliability>, SimE
     let ecc_limit = text.ecc_limit.unwrap_or(ECC_LIMIT);
     if !(ecc_limit > 0.0 && ecc_limit <= HIGHEST_RATE) {
         return Err(SimError::study(format!(
-            "device.ecc_limit = {ecc_limit}: must be above 0 and at most {HIGHEST_RATE}. It is the share of wrong bits that one read \
+            "device.ecc_limit = {ecc_limit:?}: must be above 0 and at most {HIGHEST_RATE}. It is the share of wrong bits that one read \
              corrects; 0.005 is usual for LDPC codes"
         )));
     }
@@ -62,6 +62,7 @@ pub(crate) fn reliability(text: &DeviceText) -> Result<Option<Reliability>, SimE
             HIGHEST_SPEEDUP,
             "86400 lets a day pass in a second",
         )?,
+        units_per_page: 1,
     }))
 }
 
@@ -70,7 +71,7 @@ fn within(key: &str, asked: Option<f64>, default: f64, most: f64, advice: &str) 
     if (0.0..=most).contains(&value) {
         return Ok(value);
     }
-    Err(SimError::study(format!("device.{key} = {value}: must be from 0 to {most}; {advice}")))
+    Err(SimError::study(format!("device.{key} = {value:?}: must be from 0 to {most}; {advice}")))
 }
 
 /// Without bit errors, no key says what becomes of them.

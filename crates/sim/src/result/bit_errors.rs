@@ -18,8 +18,10 @@ pub struct BitErrorFacts {
     pub uncorrectable_reads: u64,
     /// Blocks whose content was moved because it decayed.
     pub refreshed_blocks: u64,
-    /// How long a device lives that is only read; null where the host wrote, or no block was
-    /// erased.
+    /// Whether refreshing ended before the workload did, since the device takes no more writes.
+    pub is_refreshing_over: bool,
+    /// How long a device lives that is only read; null where the host wrote, no block was erased,
+    /// or refreshing ended.
     pub read_life: Option<ReadLife>,
 }
 

@@ -151,7 +151,9 @@ impl Draft {
             keys.program_order = ProgramOrder::Strict;
         }
         let shape = units.mapped(keys.shape);
-        let draft = Self { keys, units, shape, reliability: bit_errors::reliability(asked)?, asked: asked.clone() };
+        let reliability = bit_errors::reliability(asked)?
+            .map(|reliability| Reliability { units_per_page: units.per_page(), ..reliability });
+        let draft = Self { keys, units, shape, reliability, asked: asked.clone() };
         draft.check_shares()?;
         draft.check_abilities()?;
         draft.check_program_units()?;

@@ -22,6 +22,8 @@ use std::ops::Range;
 use flash::{CellMode, CellType, Shape};
 use serde::{Deserialize, Serialize};
 
+use trace::units::Nanoseconds;
+
 use crate::SimError;
 use crate::timing::latencies::{Latencies, PslcTimes};
 
@@ -80,6 +82,7 @@ impl Units {
         if programming == Programming::OneShot {
             units.check_word_lines(shape, latencies)?;
         }
+        units.check_times(unit_bytes, latencies)?;
         if !shape.pages_per_block.is_multiple_of(units.pages) {
             return Err(SimError::study(format!(
                 "device.mapping_unit = {unit_bytes}: a unit takes {pages} flash pages, and device.pages_per_block = {} is no multiple of that; \
@@ -109,6 +112,23 @@ impl Units {
             "device.mapping_unit = {unit_bytes}: must divide device.page_size = {page_bytes}, or be 2, 4, 8 and so on times as large; \
              leave it out to map pages"
         )))
+    }
+
+    /// A unit of many pages may not take longer than one operation may.
+    fn check_times(self, unit_bytes: u32, latencies: &Latencies) -> Result<(), SimError> {
+        let longest_ns = [latencies.read_ns, latencies.program_ns].map(|times| times.given().iter().copied().max());
+        let page_ns = latencies.transfer_ns + longest_ns.into_iter().flatten().max().unwrap_or(0);
+        let (unit_ns, most_ns) = (page_ns.saturating_mul(self.pages.into()), 2 * Latencies::MAX_NS);
+        if unit_ns > most_ns {
+            return Err(SimError::study(format!(
+                "device.mapping_unit = {unit_bytes}: its {} flash pages take {} one after the other, and at most {} are possible; \
+                 lower mapping_unit or the latencies",
+                self.pages,
+                Nanoseconds(unit_ns),
+                Nanoseconds(most_ns)
+            )));
+        }
+        Ok(())
     }
 
     fn check_word_lines(self, shape: Shape, latencies: &Latencies) -> Result<(), SimError> {
@@ -143,6 +163,11 @@ impl Units {
             ));
         }
         Ok(())
+    }
+
+    /// Units of a flash page, 1 where a unit is one or more of them.
+    pub fn per_page(self) -> u32 {
+        self.per_page
     }
 
     /// The shape that a mapping sees: its pages are the units.

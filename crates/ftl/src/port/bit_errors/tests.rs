@@ -20,6 +20,7 @@ fn tlc(ecc_limit: f64) -> Reliability {
         initial_erases: 1000,
         retention_days: 0.0,
         retention_speedup: 1.0,
+        units_per_page: 1,
     }
 }
 
@@ -48,11 +49,12 @@ fn retries(reliability: &Reliability, days: f64, reads: u64) -> u8 {
 fn each_read_takes_the_retries_of_the_formula() {
     let reliability = tlc(2.1e-3);
     let (mut errors, chip) = with_data(reliability);
-    let mut seen = [false; 6];
+    let (mut seen, mut sensed) = ([false; 6], 0);
     for read in 0..20_000 {
-        let (got, expected) = (errors.on_read(&chip, BLOCK, Nanos::ZERO), retries(&reliability, 0.0, read));
+        let (got, expected) = (errors.on_read(&chip, BLOCK, Nanos::ZERO), retries(&reliability, 0.0, sensed));
         assert_eq!(got, expected, "read {read}");
         seen[usize::from(got)] = true;
+        sensed += 1 + u64::from(got);
     }
     assert_eq!(seen, [true; 6]);
     assert_eq!(errors.counts().reads.iter().sum::<u64>(), 20_000);
@@ -67,17 +69,21 @@ fn each_read_takes_the_retries_of_the_formula() {
 fn data_age_from_when_their_block_was_first_programmed() {
     let reliability = Reliability { retention_speedup: 2.0, ..tlc(3e-3) };
     let (mut errors, chip) = with_data(reliability);
+    errors.restart(Nanos::ZERO);
     errors.on_erased(BLOCK);
     errors.on_programmed(BLOCK, Nanos(10 * DAY));
     errors.on_programmed(BLOCK, Nanos(12 * DAY));
-    for (read, day) in (10..400).enumerate() {
+    let mut sensed = 0;
+    for day in 10..400 {
         let (got, days) = (errors.on_read(&chip, BLOCK, Nanos(day * DAY)), 2.0 * (day - 10) as f64);
-        assert_eq!(got, retries(&reliability, days, read as u64), "day {day}");
+        assert_eq!(got, retries(&reliability, days, sensed), "day {day}");
+        sensed += 1 + u64::from(got);
     }
     assert!(errors.counts().reads[3] > 0);
 }
 
-/// The first restart adds the days on the shelf; each keeps the days of the clock before.
+/// The first restart sets the days on the shelf, since nothing ages before; later ones keep the
+/// days of the clock before. A block without data does not age.
 #[test]
 fn a_new_clock_keeps_the_age_of_data() {
     let reliability = Reliability { retention_days: 100.0, ..tlc(3e-3) };
@@ -86,9 +92,9 @@ fn a_new_clock_keeps_the_age_of_data() {
         for &day in restarts {
             errors.restart(Nanos(day * DAY));
         }
-        age(&errors.blocks[BLOCK.index()], Nanos(DAY), 1.0) as u64
+        [BLOCK, OTHER].map(|pbn| age(&errors.blocks[pbn.index()], Nanos(DAY), errors.speedup) as u64)
     };
-    assert_eq!([days(&[]), days(&[0]), days(&[7]), days(&[7, 5])], [1, 101, 108, 113]);
+    assert_eq!([days(&[]), days(&[0]), days(&[7]), days(&[7, 5])], [[0, 0], [101, 0], [101, 0], [106, 0]]);
 }
 
 #[test]
@@ -116,6 +122,21 @@ fn a_block_is_due_when_its_rate_passes_the_share() {
     errors.on_refreshed(BLOCK, RelocateOutcome::Done);
     assert_eq!((errors.counts().refreshed_blocks, errors.next_to_refresh(&chip, Nanos::ZERO)), (1, None));
     assert_eq!(errors.next_to_refresh(&chip, Nanos::ZERO), None);
+}
+
+/// Units of a page are sensed with it, so fewer reads disturb a block of as many units.
+#[test]
+fn a_read_of_a_unit_senses_its_page() {
+    let reads_until_due = |units_per_page| {
+        let reliability = Reliability { refresh_at: 0.8, units_per_page, ..tlc(5e-3) };
+        let (mut errors, chip) = with_data(reliability);
+        (0..u64::MAX).find(|_| {
+            errors.on_read(&chip, BLOCK, Nanos::ZERO);
+            !errors.due.is_empty()
+        })
+    };
+    let [page, half] = [1, 2].map(|units| reads_until_due(units).expect("some read") as f64);
+    assert!((page / half - 2.0).abs() < 1e-3, "{page} and {half}");
 }
 
 /// Data that nobody reads are found by the patrol, which looks at one block each time.

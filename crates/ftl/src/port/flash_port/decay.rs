@@ -51,7 +51,8 @@ impl<D: Device> FlashPort<D> {
 
     /// An operation changes how many bits of its block are wrong. A read is tried again until few
     /// enough are: each retry is a read of its own to the device's timing, and follows the try
-    /// before it. To the counts and the hash it is part of its read.
+    /// before it. To the counts and the hash it is part of its read. A page that waits in a buffer
+    /// of the device is read there, where no bit decays.
     #[inline(never)]
     pub(super) fn decay(&mut self, task: Task, address: u32) {
         let now = self.device.now();
@@ -59,6 +60,7 @@ impl<D: Device> FlashPort<D> {
         match task.op {
             FlashOp::Program => bit_errors.on_programmed(task.pbn, now),
             FlashOp::Erase => bit_errors.on_erased(task.pbn),
+            FlashOp::Read if self.device.is_buffered(task) => {}
             FlashOp::Read => {
                 let retry_latency = bit_errors.retry_latency();
                 for _ in 0..bit_errors.on_read(&self.device, task.pbn, now) {

@@ -19,7 +19,8 @@ impl<S: Blank + 'static, W: ReadChecker<S::Data>> Run<'_, S, W> {
     /// What bit errors cost while measuring; none on a device without any.
     pub(super) fn bit_error_facts(&self, before: &Before) -> Option<BitErrorFacts> {
         self.host.flash().bit_errors()?;
-        let ReadRetries { reads, uncorrectable, refreshed_blocks } = self.read_retries().since(&before.read_retries);
+        let ReadRetries { reads, uncorrectable, refreshed_blocks, is_refreshing_over } =
+            self.read_retries().since(&before.read_retries);
         let most = reads.iter().rposition(|&count| count > 0).unwrap_or(0);
         let (all, retries) = (0..)
             .zip(reads)
@@ -30,7 +31,8 @@ impl<S: Blank + 'static, W: ReadChecker<S::Data>> Run<'_, S, W> {
             most_retries: most as u64,
             uncorrectable_reads: uncorrectable,
             refreshed_blocks,
-            read_life: self.read_life(before),
+            is_refreshing_over,
+            read_life: if is_refreshing_over { None } else { self.read_life(before) },
         })
     }
 

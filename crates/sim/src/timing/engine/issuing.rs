@@ -179,6 +179,10 @@ impl Timing for EventTiming {
         self.probe.as_deref().and_then(Probe::flash_trace).is_some_and(FlashTrace::is_at_work)
     }
 
+    fn is_buffered(&self, read: Task) -> bool {
+        self.program_units.as_ref().is_some_and(|units| units.waits(read.pbn.get() as usize, read.page))
+    }
+
     fn trace(&mut self, traced: &TracedTask, notes: &[u64]) {
         let issued = self.tasks.issued();
         if let Some(flash_trace) = self.probe.as_deref_mut().and_then(Probe::flash_trace_mut) {

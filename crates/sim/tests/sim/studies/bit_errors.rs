@@ -122,3 +122,47 @@ fn without_bit_errors_nothing_is_said_of_them() {
     let text = serde_json::to_string(&none.operations).expect("text");
     assert!(!text.contains("refresh") && none.bit_errors.is_none());
 }
+
+/// Each write reads the unit that it changes a part of. Three of four wait in the buffer then.
+#[test]
+fn what_waits_in_the_buffer_is_not_tried_again() {
+    let text = r#"
+        [device]
+        channels = 1
+        dies_per_channel = 1
+        blocks_per_plane = 64
+        pages_per_block = 16
+        spare = 0.3
+        page_size = "64KiB"
+        mapping_unit = "16KiB"
+        bit_errors = "tlc-72l"
+        initial_erases = 1000
+        ecc_limit = 0.001
+        refresh_at = 0
+        [workload.generator]
+        requests = 64
+        span = "16KiB"
+        write_share = 1.0
+        sizes = "4KiB"
+        [host]
+        loop = "closed"
+        queue_depth = 1
+        [run]
+        precondition = "none"
+        [[ftl]]
+        name = "page"
+        "#;
+    let run = results(text).runs.remove(0);
+    assert_eq!(operations(&run, "read_modify_write", "read"), 63);
+    let in_flash = &facts(&run).reads_by_retries;
+    assert_eq!((in_flash.iter().sum::<u64>(), in_flash[0]), (15, 0), "no block is as good as the limit");
+}
+
+/// Refreshing wears blocks out, and ends when no spare is left. Nobody is promised a life then.
+#[test]
+fn refreshing_ends_with_the_last_spare() {
+    let run = run(400_000, &format!("{DISTURBED}\nendurance = 1004"), "page");
+    let facts = facts(&run);
+    assert!(facts.is_refreshing_over && facts.read_life.is_none() && facts.refreshed_blocks > 100, "{facts:?}");
+    assert_eq!(run.spares.left, 0);
+}

@@ -7,14 +7,14 @@ use sim::{Abilities, EventTiming, Model, Window};
 
 use super::{LATENCIES, geometry};
 
-/// Errors of a block: one for each read of it before, divided by its 16 pages.
+/// Errors of a block: one for each time that it was sensed before, divided by its 16 pages.
 const BY_READS: BitErrorModel =
     BitErrorModel { epsilon: 0.0, alpha: 0.0, k: 1.0, beta: 0.0, m: 1.0, n: 1.0, gamma: 1.0, p: 0.0, q: 1.0 };
 
 type Port = FlashPort<Timed<Chip<Full<u32>>, EventTiming>>;
 
-/// A device with a page in its first block. One read corrects what 16 reads do, a retry what 20 do,
-/// a second one what 25 do.
+/// A device with a page in its first block. One read corrects what sensing 16 times does, a retry
+/// what 20 times do, a second one what 25 do.
 fn port(read_retries: u8) -> Port {
     let geometry = geometry(1, 1);
     let chip = Chip::new(geometry, &ChipOptions::default());
@@ -28,6 +28,7 @@ fn port(read_retries: u8) -> Port {
         initial_erases: 0,
         retention_days: 0.0,
         retention_speedup: 1.0,
+        units_per_page: 1,
     };
     let bit_errors = BitErrors::new(reliability, &chip);
     let mut flash = FlashPort::new(Timed { chip, timing }).with_bit_errors(Some(bit_errors));
@@ -50,13 +51,18 @@ fn a_read_takes_a_whole_read_more_for_each_retry() {
     let mut flash = port(2);
     let times: Vec<_> = (0..28).map(|_| time_of_read(&mut flash)).collect();
     assert_eq!(times[..17], [125; 17]);
-    assert_eq!(times[17..21], [125 + 7 + 125; 4]);
-    assert_eq!(times[21..], [125 + 2 * (7 + 125); 7]);
+    // Each of the next senses twice, and each of the others three times.
+    assert_eq!(times[17..19], [125 + 7 + 125; 2]);
+    assert_eq!(times[19..], [125 + 2 * (7 + 125); 9]);
     let ReadRetries { reads, uncorrectable, .. } = *flash.bit_errors().expect("modelled").counts();
-    assert_eq!((&reads[..4], uncorrectable), (&[17, 4, 7, 0][..], 2), "25 reads are corrected, 26 and 27 are not");
+    assert_eq!(
+        (&reads[..4], uncorrectable),
+        (&[17, 2, 9, 0][..], 7),
+        "two of them found 21 and 24, seven more than 25"
+    );
     // Retries are part of their reads to the counts, and in the time that these took.
     assert_eq!(flash.tally().total(FlashOp::Read), 28);
-    assert_eq!(flash.device().timing.time_ns(ftl::Cause::Host, FlashOp::Read), 125 * (28 + 4 + 2 * 7));
+    assert_eq!(flash.device().timing.time_ns(ftl::Cause::Host, FlashOp::Read), 125 * (28 + 2 + 2 * 9));
 }
 
 #[test]
