@@ -56,17 +56,8 @@ def mapped_bytes(device: Json) -> int:
 
 
 def filled(document: Json, control: Control) -> Json:
-    """A study with every key filled in, by the simulator, which refuses what cannot be.
-
-    A unit as large as the page and shadow programming are what a device has that names none, and
-    are left out there. Where they were given they are filled in: a preset may say otherwise.
-    """
+    """A study with every key filled in, by the simulator, which refuses what cannot be."""
     checked: Json = json.loads(_native.check_study(json.dumps(document), control))
-    given, device = document.get("device") or {}, checked["device"]
-    if "mapping_unit" in given:
-        device.setdefault("mapping_unit", device["page_size"])
-    if "programming" in given:
-        device.setdefault("programming", "shadow")
     return checked
 
 

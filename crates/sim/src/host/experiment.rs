@@ -272,10 +272,12 @@ impl Experiment {
     /// let go.
     fn check_plans(&self) -> Result<(), SimError> {
         let layout = self.device.layout();
-        let why = self.device.strict_order_reason();
         self.plans.iter().try_for_each(|plan| {
-            let named = |error| SimError::study(format!("ftl \"{}\": {error}{why}", plan.label));
-            let drive = registry::create::<SimulatedDevice>(&plan.stack, &layout).map_err(named)?;
+            let drive = registry::create::<SimulatedDevice>(&plan.stack, &layout).map_err(|error| {
+                let refusal = format!("ftl \"{}\": {error}", plan.label);
+                let why = self.device.strict_order_reason(&refusal);
+                SimError::study(refusal + why)
+            })?;
             if self.device.reliability.is_some()
                 && let Some(key) = pslc_setting(&plan.resolved.filled())
             {

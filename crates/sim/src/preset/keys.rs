@@ -109,17 +109,6 @@ impl Keys {
         pslc::endurance(self.pslc_endurance, self.endurance)
     }
 
-    /// The keys as a study would write them over a preset, which has units of its own perhaps.
-    pub(crate) fn text_over(&self, preset: &Self) -> DeviceText {
-        let (unit_bytes, programming) = (self.unit_bytes(), self.programming);
-        let text = self.text();
-        DeviceText {
-            mapping_unit: text.mapping_unit.or(preset.mapping_unit_bytes.map(|_| Bytes(u64::from(unit_bytes)))),
-            programming: text.programming.or((preset.programming != programming).then_some(programming)),
-            ..text
-        }
-    }
-
     /// The keys as a study would write them.
     pub(crate) fn text(&self) -> DeviceText {
         DeviceText {
@@ -132,9 +121,10 @@ impl Keys {
             blocks_per_plane: Some(Count(self.shape.blocks_per_plane)),
             pages_per_block: Some(Count(self.shape.pages_per_block)),
             page_size: Some(Bytes(u64::from(self.shape.page_size_bytes))),
-            mapping_unit: (self.unit_bytes() != self.shape.page_size_bytes)
-                .then_some(Bytes(u64::from(self.unit_bytes()))),
-            programming: (self.programming != Programming::Shadow).then_some(self.programming),
+            // Also as large as a page, and with it shadow programming: the preset may differ.
+            mapping_unit: self.mapping_unit_bytes.map(|bytes| Bytes(u64::from(bytes))),
+            programming: (self.mapping_unit_bytes.is_some() || self.programming != Programming::Shadow)
+                .then_some(self.programming),
             power_loss_protection: self.gathers().then_some(true),
             cell: Some(self.latencies.cell),
             read_latency: Some(durations(self.latencies.read_ns)),

@@ -86,11 +86,12 @@ impl Device {
         preset.is_some_and(|preset| preset.is_ok_and(|preset| preset.keys.front_end == self.front_end))
     }
 
-    /// Why the device asks for strict order, behind a sentence that refuses a translation layer;
-    /// empty where only the study says it.
-    pub(crate) fn strict_order_reason(&self) -> &'static str {
-        if self.units.programmed_at_once(self.latencies.cell, CellMode::Native) > 1 {
-            ". The order is strict since several units are programmed at once (device.mapping_unit, device.programming)"
+    /// Why the device asks for strict order, behind a sentence that refuses a translation layer for
+    /// that; empty where the study alone says it, or the refusal has another reason.
+    pub(crate) fn strict_order_reason(&self, refusal: &str) -> &'static str {
+        if refusal.contains("program_order") && self.units.programmed_at_once(self.latencies.cell, CellMode::Native) > 1
+        {
+            ". No other order is possible here, since several units are programmed at once (device.mapping_unit, device.programming)"
         } else {
             ""
         }
@@ -208,7 +209,7 @@ impl Draft {
                  spare: lower bad_blocks or raise spare"
             )));
         }
-        let mut keys = bit_errors::text(self.reliability, self.keys.text_over(&preset(self.preset_name())?.keys));
+        let mut keys = bit_errors::text(self.reliability, self.keys.text());
         keys.preset = Some(self.preset_name().into());
         keys.capacity = Some(Capacity::Bytes(u64::from(logical_pages) * u64::from(geometry.page_size_bytes())));
         keys.blocks_per_plane = Some(Count(geometry.shape().blocks_per_plane));

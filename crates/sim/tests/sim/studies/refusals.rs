@@ -129,6 +129,8 @@ fn units_and_word_lines() {
         let why = &[ftl, "leaves gaps in blocks", "a page-mapped scheme", "several units are programmed at once"];
         refused_ftl("mapping_unit = \"1KiB\"", ftl, why);
     }
+    let small = "[device]\nchannels = 1\ndies_per_channel = 1\nblocks_per_plane = 4\nmapping_unit = \"1KiB\"\n[workload]\npreset = \"fin1\"\n[[ftl]]\nname = \"page\"";
+    assert!(!error(small).to_string().contains("several units"), "{}", error(small));
     let trace = "[run]\nflash_trace = \"0ms..1ms\"\n[[ftl]]\nname = \"page\"";
     refused(
         &text("mapping_unit = \"1KiB\"", WORKLOAD, trace),

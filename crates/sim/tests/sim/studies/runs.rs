@@ -275,6 +275,19 @@ fn the_resolved_study_gives_the_same_results() {
     assert_eq!(check_study(&checked, &Control::new()).expect("valid"), checked);
 }
 
+/// Units and programming that a study takes back from its preset are filled in, too.
+#[test]
+fn a_resolved_study_stays_what_it_is_over_a_preset_with_units() {
+    for keys in ["", "programming = \"shadow\"", "programming = \"shadow\"\nmapping_unit = \"32KiB\""] {
+        let text = format!(
+            "[device]\npreset = \"zn540-like\"\nchannels = 1\ndies_per_channel = 1\ncapacity = \"2GiB\"\n{keys}\n[workload]\n\
+             preset = \"fin1\"\nrequests = 10\naddresses = \"dense\"\n[[ftl]]\nname = \"page\""
+        );
+        let checked = check_study(&study(&text), &Control::new()).expect(keys);
+        assert_eq!(check_study(&checked, &Control::new()).expect("valid"), checked, "{keys}");
+    }
+}
+
 #[test]
 fn capacity_scales_the_blocks_and_spare_is_kept() {
     for (capacity, spare, blocks) in [("1GiB", "0.1", 1138), ("900MiB", "0.1", 1000), ("10MiB", "0.5", 20)] {
