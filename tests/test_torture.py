@@ -153,8 +153,9 @@ def test_bad_input_is_refused_in_a_paragraph(call: Callable[..., Result], argume
 
 
 def test_ctrl_c_keeps_what_was_tried(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
-    process = start(*["torture", "--ftl", "page", "--minutes", "30", "--json", "t.json"])
-    assert "page:" in said(process, "page:", 60)
+    # Not page: its pSLC cache fails promise 7 on tiny devices (docs/reliability.md), which ends it.
+    process = start(*["torture", "--ftl", "dftl", "--minutes", "30", "--json", "t.json"])
+    assert "dftl:" in said(process, "dftl:", 60)
     assert stopped(process) < STOPS_WITHIN_S
     assert process.returncode == 130
     report = json.loads((tmp_path / "t.json").read_text())
