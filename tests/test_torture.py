@@ -30,8 +30,8 @@ UNKNOWN = "check::replay scheme=dtfl geometry=1x1x1x8x4x512 pages=9 seed=1 workl
 
 
 def test_a_moment_of_torture_finds_nothing_and_counts_what_it_tried() -> None:
-    report = fk.torture("page:victim=fifo", minutes=MOMENT, seed=7)
-    assert [(scheme["scheme"], scheme["stack"]) for scheme in report["schemes"]] == [("page", "page:victim=fifo")]
+    report = fk.torture("dftl:victim=fifo", minutes=MOMENT, seed=7)
+    assert [(scheme["scheme"], scheme["stack"]) for scheme in report["schemes"]] == [("dftl", "dftl:victim=fifo")]
     assert not report["cancelled"]
     assert report["options"]["seed"] == 7
     for scheme in report["schemes"]:
