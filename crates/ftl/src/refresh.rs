@@ -1,9 +1,9 @@
 //! Refresh: a block whose content decays is relocated before reads fail, once for all mappings.
 //!
-//! The flash port predicts how many bits of a block are wrong, and names a block for which they are
-//! too many ([`BitErrors`](crate::BitErrors)). One block at most is moved for each read or write of
-//! the host, behind it, so refreshing never goes on for ever. What is done for it stands under
-//! [`Cause::Refresh`].
+//! The flash port predicts how many bits of a block are wrong, and names a block for which they
+//! are too many ([`BitErrors`](crate::BitErrors)). One block at most is moved for each run of pages
+//! that the host reads or writes, behind it, so refreshing never goes on for ever. What is done for
+//! it stands under [`Cause::Refresh`].
 //!
 //! Limits: nothing is refreshed in idle time, whose length nobody knows to be enough for a block.
 

@@ -232,6 +232,14 @@ impl<S: PageMapScheme> PageMap<S> {
         if self.space.pslc_stream() == Some(from) { HOST } else { self.policy.collected_stream(from) }
     }
 
+    /// The next die in turn that has a place for a page that is folded.
+    fn next_die_folding<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<u32, FtlError> {
+        let die = self.next_die(flash, HOST)?;
+        self.moving_to = HOST;
+        self.cache.iter_mut().for_each(|cache| cache.set_folding(true));
+        Ok(die)
+    }
+
     /// The first die from this one on, in turn, that can open a block for a stream, perhaps after
     /// collecting there.
     #[inline(never)]
@@ -299,8 +307,36 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     }
 
     fn blocks_to_empty(&self, pbn: Pbn) -> usize {
-        // A static block of the cache gives no block back that native pages could use.
-        if self.space.is_static(pbn) { 2 } else { 1 }
+        let is_empty = || {
+            let vanishing = self.trims.about_to_vanish(self.space.page_indices(pbn));
+            self.space.valid_in(pbn) == 0 && vanishing.is_empty()
+        };
+        match self.space.is_static(pbn) {
+            false => 1,
+            true if is_empty() => 0,
+            // It gives no block back that native pages could use.
+            true => 2,
+        }
+    }
+
+    /// What a static block of the cache holds goes where the next pages of the host would, one by
+    /// one: each finds a place there, since all that is valid fits beside the cache.
+    fn scatter<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+        if !self.space.is_static(pbn) {
+            return Ok(());
+        }
+        let mut pages = Vec::new();
+        self.space.list_valid(pbn, &mut pages);
+        for from in pages {
+            let die = self.next_die_folding(flash)?;
+            self.move_page(flash, die, from)?;
+            self.space.release(from);
+        }
+        for last in self.trims.about_to_vanish(self.space.page_indices(pbn)) {
+            let die = self.next_die_folding(flash)?;
+            self.replace_last_copy(flash, die, last)?;
+        }
+        Ok(())
     }
 
     #[inline]

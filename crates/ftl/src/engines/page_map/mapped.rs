@@ -100,6 +100,12 @@ pub trait PageMapped {
         1
     }
 
+    /// Moves what a block holds off its die, if it is one whose erase gives its die no room back;
+    /// without that, the die may not have the room. It stays in use.
+    fn scatter<D: Device>(&mut self, _flash: &mut FlashPort<D>, _pbn: Pbn) -> Result<(), FtlError> {
+        Ok(())
+    }
+
     /// The stream of a block in which recovery finds a page with this tag.
     fn recovered_stream(&self, tag: &Tag) -> Stream {
         if tag.role == Role::Collected { self.collected_stream() } else { HOST }
@@ -188,6 +194,9 @@ pub trait PageMapped {
             let free = self.blocks().free_on(die);
             if free < self.blocks_to_empty(pbn) && (free > 0 || !self.blocks().may_have_failed()) {
                 self.refill(flash, die)?;
+            }
+            if self.blocks().free_on(die) < self.blocks_to_empty(pbn) {
+                flash.in_background(|flash| self.scatter(flash, pbn))?;
             }
             Ok::<_, FtlError>(())
         })?;
@@ -368,16 +377,27 @@ pub trait PageMapped {
         die: u32,
         victim: Pbn,
     ) -> Result<(), FtlError> {
+        let (space, _, trims) = self.parts();
+        debug_assert!(!space.is_collectable(victim), "{victim} is about to be erased, and can be collected");
+        for last in trims.about_to_vanish(space.page_indices(victim)) {
+            self.replace_last_copy(flash, die, last)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the last copy of a trimmed page by a page that says so.
+    fn replace_last_copy<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        (copy, lpn): (Ppn, Lpn),
+    ) -> Result<(), FtlError> {
         let to = (self.collected_trim_stream(), Hint::NONE);
         let (space, blocks, trims) = self.parts();
-        debug_assert!(!space.is_collectable(victim), "{victim} is about to be erased, and can be collected");
-        for (copy, lpn) in trims.about_to_vanish(space.page_indices(victim)) {
-            let version = flash.read_to_move(copy)?.map(|page| page.version);
-            let content =
-                version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
-            let to = space.program_moved(flash, blocks, die, to, (Trims::label(lpn.get(), 1), &content), trims)?;
-            trims.on_replaced(lpn, to, version.unwrap_or(flash.last_version()));
-        }
+        let version = flash.read_to_move(copy)?.map(|page| page.version);
+        let content = version.map_or_else(|| Content::New(D::Data::default()), |old| Content::empty(lpn.get(), old));
+        let to = space.program_moved(flash, blocks, die, to, (Trims::label(lpn.get(), 1), &content), trims)?;
+        trims.on_replaced(lpn, to, version.unwrap_or(flash.last_version()));
         Ok(())
     }
 

@@ -21,7 +21,9 @@
 //! use, so it is done as a write of the host would be: only where the die has room for its pages
 //! beside the free blocks that collections need, perhaps after collecting. A dynamic block is a
 //! candidate of collections like any other, and always gains (`space/pslc.rs`). Where a die cannot
-//! fold, the next one is tried, and if none can, the page goes to a native block.
+//! fold, the next one is tried, and if none can, the page goes to a native block. A static block
+//! that has to be emptied all the same, for refresh or wear levelling, is emptied page by page to
+//! where the host's next pages would go, on whatever die.
 //!
 //! After a power cut, tags tell which pages were cached and in which order their blocks were
 //! filled.
