@@ -30,8 +30,8 @@ UNKNOWN = "check::replay scheme=dtfl geometry=1x1x1x8x4x512 pages=9 seed=1 workl
 
 
 def test_a_moment_of_torture_finds_nothing_and_counts_what_it_tried() -> None:
-    report = fk.torture("dftl:victim=fifo", minutes=MOMENT, seed=7)
-    assert [(scheme["scheme"], scheme["stack"]) for scheme in report["schemes"]] == [("dftl", "dftl:victim=fifo")]
+    report = fk.torture("page:victim=fifo", minutes=MOMENT, seed=7)
+    assert [(scheme["scheme"], scheme["stack"]) for scheme in report["schemes"]] == [("page", "page:victim=fifo")]
     assert not report["cancelled"]
     assert report["options"]["seed"] == 7
     for scheme in report["schemes"]:
@@ -153,9 +153,8 @@ def test_bad_input_is_refused_in_a_paragraph(call: Callable[..., Result], argume
 
 
 def test_ctrl_c_keeps_what_was_tried(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
-    # Not page: what is known to be wrong there (docs/reliability.md) may end it before.
-    process = start(*["torture", "--ftl", "dftl", "--minutes", "30", "--json", "t.json"])
-    assert "dftl:" in said(process, "dftl:", 60)
+    process = start(*["torture", "--ftl", "page", "--minutes", "30", "--json", "t.json"])
+    assert "page:" in said(process, "page:", 60)
     assert stopped(process) < STOPS_WITHIN_S
     assert process.returncode == 130
     report = json.loads((tmp_path / "t.json").read_text())

@@ -27,7 +27,8 @@ pub(crate) struct FaultOracle {
     /// Whether a fresh scheme would not have taken the blocks that were left when the power last
     /// came on.
     too_few_blocks: bool,
-    /// Programs that failed in the request being served, in a row of requests without a quiet one.
+    /// Programs and erases that failed of late: half of them are forgotten with each request in
+    /// which none fails and a block is erased.
     pub(crate) recent_failures: u32,
 }
 

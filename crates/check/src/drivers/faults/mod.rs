@@ -158,6 +158,7 @@ impl<'a> Trial<'a> {
     }
 
     fn change(&mut self, operation: Operation) -> Result<(), Fault> {
+        let erases = self.frail().operations().erases;
         match self.driver.begin(operation) {
             Ok(()) if self.driver.oracle.read_only && matches!(operation.effect(), Effect::Writes(_)) => {
                 Err(Fault::ReadOnly("a write was accepted after the device had become read-only".into()))
@@ -166,7 +167,8 @@ impl<'a> Trial<'a> {
                 self.driver.acknowledge()?;
                 let before = self.driver.oracle.recent_failures;
                 self.keep_books();
-                if self.driver.oracle.recent_failures == before {
+                // Only an erase gives a die the free block back that a failure cost it.
+                if self.driver.oracle.recent_failures == before && self.frail().operations().erases > erases {
                     self.driver.oracle.recent_failures /= 2;
                 }
                 Ok(())

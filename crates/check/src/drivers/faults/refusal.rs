@@ -54,8 +54,8 @@ impl Trial<'_> {
     }
 
     /// Whether a device may be read-only although spares are left. Each failure costs a die its
-    /// last free block until that is restored: a second one at once, or a cut before that, may find
-    /// every die without.
+    /// last free block until an erase restores that: a second one or a cut before may find every
+    /// die without.
     pub(super) fn may_be_early(&self) -> bool {
         let (oracle, dies) = (&self.driver.oracle, self.frail().geometry().dies());
         let is_all_dies = oracle.failed_before > 0 && oracle.failed_blocks.len() as u32 >= dies;
