@@ -93,6 +93,8 @@ pub struct DeviceText {
     pub copy_back: Option<bool>,
     /// Whether planes of a die work side by side at operations of one kind.
     pub multi_plane: Option<bool>,
+    /// Whether planes read and program side by side only at pages with equal numbers.
+    pub aligned_planes: Option<bool>,
     /// Whether dies sense the next pages while those before move over the channel.
     pub cache_read: Option<bool>,
     /// Whether pages of the next programs move over the channel while dies program those before.

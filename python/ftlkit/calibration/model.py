@@ -108,7 +108,16 @@ def table(shape: Shape, values: Values, given: Mapping[str, object]) -> Json:
 _UNNOTICED = 1e-6
 """Nanoseconds a byte of a link so fast that no page takes a nanosecond."""
 
-_SWITCHES = ("multi_plane", "cache_read", "cache_program", "planes_per_die", "suspend", "reads_first", "gc_yields")
+_SWITCHES = (
+    "multi_plane",
+    "aligned_planes",
+    "cache_read",
+    "cache_program",
+    "planes_per_die",
+    "suspend",
+    "reads_first",
+    "gc_yields",
+)
 """Keys of a device that the user may state, and that no point determines."""
 
 

@@ -63,7 +63,7 @@ def _device(document: Document) -> list[str]:
 
 def _options(device: Json) -> list[str]:
     """The priced options that the device was given, as in the study."""
-    switches = ("copy_back", "multi_plane", "cache_read", "cache_program", "reads_first", "gc_yields")
+    switches = ("copy_back", "multi_plane", "aligned_planes", "cache_read", "cache_program", "reads_first", "gc_yields")
     given = [key for key in switches if device.get(key)]
     if device.get("mapping_unit"):
         given.append(

@@ -62,7 +62,7 @@ impl Description {
         let stack = registry::resolve(stack)?.filled();
         if device.abilities != Abilities::default() {
             return Err(LiveError::user(
-                "device: copy_back, multi_plane, cache_read, cache_program, reads_first, suspend, gc_channels and \
+                "device: copy_back, multi_plane, aligned_planes, cache_read, cache_program, reads_first, suspend, gc_channels and \
                  gc_yields are for simulations; an image's modelled latency does not know them. Leave them out",
             ));
         }

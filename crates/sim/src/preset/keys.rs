@@ -134,6 +134,7 @@ impl Keys {
             pricing: Some(self.pricing),
             copy_back: Some(self.abilities.copy_back),
             multi_plane: Some(self.abilities.multi_plane),
+            aligned_planes: Some(self.abilities.aligned_planes),
             cache_read: Some(self.abilities.cache_read),
             cache_program: Some(self.abilities.cache_program),
             suspend: Some(self.abilities.suspend),
@@ -159,6 +160,7 @@ fn abilities(text: &DeviceText, preset: Abilities) -> Result<Abilities, SimError
     Ok(Abilities {
         copy_back: text.copy_back.unwrap_or(preset.copy_back),
         multi_plane: text.multi_plane.unwrap_or(preset.multi_plane),
+        aligned_planes: text.aligned_planes.unwrap_or(preset.aligned_planes),
         cache_read: text.cache_read.unwrap_or(preset.cache_read),
         cache_program: text.cache_program.unwrap_or(preset.cache_program),
         suspend: text.suspend.unwrap_or(preset.suspend),

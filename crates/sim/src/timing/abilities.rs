@@ -36,6 +36,8 @@ pub struct Abilities {
     pub copy_back: bool,
     /// Operations of one kind on different planes of a die run side by side.
     pub multi_plane: bool,
+    /// Reads and programs do so only at pages with equal numbers in their blocks.
+    pub aligned_planes: bool,
     /// Dies sense the next pages while those before move over the bus.
     pub cache_read: bool,
     /// Pages of the next programs move over the bus while dies program those before.
@@ -71,6 +73,7 @@ impl Abilities {
     pub(crate) const NONE: Self = Self {
         copy_back: false,
         multi_plane: false,
+        aligned_planes: false,
         cache_read: false,
         cache_program: false,
         suspend: Suspend::Off,

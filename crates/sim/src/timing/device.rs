@@ -320,7 +320,7 @@ impl Draft {
         let refuse = |sentence: String| Err(SimError::study(sentence));
         if pricing == PricingText::Serial && abilities != plain {
             return refuse(
-                "device.pricing = \"serial\": one resource does one thing at a time, so copy_back, multi_plane, cache_read, cache_program, reads_first, suspend, \
+                "device.pricing = \"serial\": one resource does one thing at a time, so copy_back, multi_plane, aligned_planes, cache_read, cache_program, reads_first, suspend, \
                  gc_channels and gc_yields mean nothing there. Leave them out, or set pricing = \"parallel\""
                     .into(),
             );
@@ -336,6 +336,12 @@ impl Draft {
         if abilities.multi_plane && shape.planes_per_die == 1 {
             return refuse(
                 "device.multi_plane = true: the dies have one plane each; set planes_per_die to 2 or more, or leave multi_plane out"
+                    .into(),
+            );
+        }
+        if abilities.aligned_planes && !abilities.multi_plane {
+            return refuse(
+                "device.aligned_planes = true: the planes do not work side by side; set multi_plane = true, or leave aligned_planes out"
                     .into(),
             );
         }

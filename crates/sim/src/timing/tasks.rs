@@ -73,6 +73,8 @@ pub(super) struct Details {
     pub(super) transfer: u64,
     /// When its next event is, where it is not the only operation of its die.
     pub(super) ends: u64,
+    /// The flash page of its block that it is done to, where planes are aligned; of an erase 0.
+    pub(super) page: u32,
     /// Whether the page of a program has come, where that has an event.
     pub(super) has_come: bool,
     /// The cause of the read of a copy-back.
@@ -89,7 +91,7 @@ pub(super) struct Followed {
 
 impl Details {
     const NONE: Self =
-        Self { ready: 0, turn: 0, taken: 0, transfer: 0, ends: 0, has_come: false, read_cause: Cause::Host };
+        Self { ready: 0, turn: 0, taken: 0, transfer: 0, ends: 0, page: 0, has_come: false, read_cause: Cause::Host };
 }
 
 impl Entry {
@@ -437,12 +439,12 @@ impl Fifo {
     }
 
     /// Takes out the first entry that passes, wherever it stands.
-    pub(super) fn take(&mut self, tasks: &mut Tasks, passes: impl Fn(&Entry) -> bool) -> Option<u32> {
+    pub(super) fn take(&mut self, tasks: &mut Tasks, passes: impl Fn(&Entry, &Details) -> bool) -> Option<u32> {
         let (mut before, mut number) = (NONE, self.first);
         while number != NONE {
             let entry = tasks.get(number);
             let next = entry.next;
-            if passes(entry) {
+            if passes(entry, tasks.details(number)) {
                 if before == NONE {
                     self.first = next;
                 } else {

@@ -123,6 +123,9 @@ impl EventTiming {
         let &Task { op, pbn, chain, .. } = task;
         let die = task.die & self.die_mask;
         let number = self.tasks.issue(PricedTask { die, ..priced }, Kind::Operation);
+        if self.abilities.aligned_planes {
+            self.tasks.details_mut(number).page = task.page / self.units_per_page;
+        }
         if self.is_serial() {
             self.dies[0].queue.push(&mut self.tasks, number);
         }

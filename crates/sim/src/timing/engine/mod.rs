@@ -193,8 +193,8 @@ struct Rules {
     /// Whether some operations let reads pass.
     has_precedence: bool,
     /// Whether operations that follow one another stand in tails: not where one has a place in a
-    /// queue, becomes another one or waits for its turn before it is ready, nor where there are
-    /// more dies than a tail can name.
+    /// queue, becomes another one, is known by its page or waits for its turn before it is ready,
+    /// nor where there are more dies than a tail can name.
     has_tails: bool,
     /// Whether each die serves in order, no operation is shown to anybody, and all collections may
     /// be under way.
@@ -230,6 +230,7 @@ pub struct EventTiming {
     dies_per_channel: u32,
     blocks_per_plane: u32,
     planes_per_die: u32,
+    units_per_page: u32,
     dies: Box<[Die]>,
     more: Box<[More]>,
     buses: Box<[Bus]>,
@@ -265,7 +266,7 @@ pub struct EventTiming {
 
 fn has_tails(die_mask: u32, dies: usize, abilities: Abilities) -> bool {
     let is_parallel = die_mask != 0 && dies <= MOST_DIES as usize;
-    is_parallel && !abilities.copy_back && abilities.gc_channels.is_none()
+    is_parallel && !abilities.copy_back && !abilities.aligned_planes && abilities.gc_channels.is_none()
 }
 
 /// The end of a request, as it is handed to the host's side of the simulation.
@@ -317,6 +318,7 @@ impl EventTiming {
             dies_per_channel,
             blocks_per_plane: shape.blocks_per_plane,
             planes_per_die: shape.planes_per_die,
+            units_per_page: units.per_page(),
             dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
             more: vec![More::NONE; dies as usize].into(),
             buses: vec![Bus::new(transfer_ns, pages); channels as usize].into(),

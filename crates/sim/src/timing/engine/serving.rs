@@ -282,17 +282,19 @@ impl EventTiming {
         }
     }
 
-    /// Ready operations of the same kind and standing on other planes run beside the first.
+    /// Ready operations of the same kind and standing on other planes run beside the first. Where
+    /// planes are aligned, reads and programs do at the same page of their blocks alone.
     fn take_up_beside(&mut self, index: usize, first: u32, standing: Standing) {
         let (blocks_per_plane, planes_per_die) = (self.blocks_per_plane, self.planes_per_die);
         let plane = |entry: &Entry| entry.task.pbn.get() / blocks_per_plane % planes_per_die;
-        let op = self.tasks.get(first).task.op;
+        let (op, page) = (self.tasks.get(first).task.op, self.tasks.details(first).page);
         let mut planes = vec![plane(self.tasks.get(first))];
         let mut beside = Vec::new();
         let Self { dies, more, tasks, .. } = self;
         let queue = queue_of(&mut dies[index].queue, &mut more[index], standing);
-        while let Some(number) = queue.take(tasks, |entry| {
-            entry.task.op == op && entry.kind == Kind::Operation && !planes.contains(&plane(entry))
+        while let Some(number) = queue.take(tasks, |entry, details| {
+            let is_alike = entry.task.op == op && entry.kind == Kind::Operation && details.page == page;
+            is_alike && !planes.contains(&plane(entry))
         }) {
             planes.push(plane(tasks.get(number)));
             beside.push(number);

@@ -169,6 +169,7 @@ fn rules(draw: &mut Draw, planes: u32) -> Rules {
     };
     rules.copy_back = has(draw, 0);
     rules.multi_plane = has(draw, 1) && planes > 1;
+    rules.aligned_planes = rules.multi_plane && draw.percent(40);
     rules.reads_first = has(draw, 2);
     rules.gc_yields = has(draw, 3);
     if has(draw, 4) {

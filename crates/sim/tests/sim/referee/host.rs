@@ -94,11 +94,21 @@ impl Keeper {
             (false, true) => Suspend::Program,
             (true, true) => Suspend::Both,
         };
-        let Rules { copy_back, multi_plane, cache_read, cache_program, reads_first, gc_yields, gc_channels, .. } =
-            rules;
+        let Rules {
+            copy_back,
+            multi_plane,
+            aligned_planes,
+            cache_read,
+            cache_program,
+            reads_first,
+            gc_yields,
+            gc_channels,
+            ..
+        } = rules;
         let abilities = Abilities {
             copy_back,
             multi_plane,
+            aligned_planes,
             cache_read,
             cache_program,
             suspend,

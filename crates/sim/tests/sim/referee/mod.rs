@@ -225,9 +225,10 @@ fn the_drawn_runs_have_links_and_controllers() {
 #[test]
 fn the_drawn_runs_use_every_option_collect_and_miss() {
     let cases = default_cases();
-    let options: [fn(&Rules) -> bool; 9] = [
+    let options: [fn(&Rules) -> bool; 10] = [
         |rules| rules.copy_back,
-        |rules| rules.multi_plane,
+        |rules| rules.multi_plane && !rules.aligned_planes,
+        |rules| rules.aligned_planes,
         |rules| rules.caches_reads(),
         |rules| rules.caches_programs(),
         |rules| rules.reads_first,

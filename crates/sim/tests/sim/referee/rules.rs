@@ -16,6 +16,7 @@ pub(crate) struct Rules {
     pub(crate) serial: bool,
     pub(crate) copy_back: bool,
     pub(crate) multi_plane: bool,
+    pub(crate) aligned_planes: bool,
     pub(crate) cache_read: bool,
     pub(crate) cache_program: bool,
     pub(crate) reads_first: bool,

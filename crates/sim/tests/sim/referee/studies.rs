@@ -119,6 +119,7 @@ fn device(case: &Case) -> String {
     };
     key(case.rules.copy_back, "copy_back = true".into());
     key(case.rules.multi_plane, "multi_plane = true".into());
+    key(case.rules.aligned_planes, "aligned_planes = true".into());
     key(case.rules.cache_read, "cache_read = true".into());
     key(case.rules.cache_program, "cache_program = true".into());
     key(case.rules.reads_first, "reads_first = true".into());

@@ -38,6 +38,7 @@ fn devices() {
         ("cache_read = true\npricing = \"serial\"", &["cache_read", "pricing = \"parallel\""]),
         ("cache_program = true\npricing = \"serial\"", &["cache_program", "pricing = \"parallel\""]),
         ("multi_plane = true", &["device.multi_plane", "planes_per_die"]),
+        ("aligned_planes = true", &["device.aligned_planes", "multi_plane = true"]),
         ("suspend = \"reads\"", &["device.suspend", "reads", "erase"]),
         ("resume_latency = \"5us\"", &["resume_latency", "nothing is suspended", "both"]),
         ("suspend = \"erase\"\nsuspend_latency = \"2h\"", &["device.suspend_latency", "7200000000000ns"]),

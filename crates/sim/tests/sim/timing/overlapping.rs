@@ -12,6 +12,7 @@ const PROGRAMS: Abilities = Abilities { cache_program: true, ..PLAIN };
 const PLAIN: Abilities = Abilities {
     copy_back: false,
     multi_plane: false,
+    aligned_planes: false,
     cache_read: false,
     cache_program: false,
     suspend: Suspend::Off,

@@ -117,6 +117,20 @@ fn planes_sense_pages_of_their_own_types() {
 }
 
 #[test]
+fn aligned_planes_work_at_equal_pages_alone() {
+    let planes = Abilities { multi_plane: true, aligned_planes: true, ..Abilities::default() };
+    let upper = (READ, [0, 0, UPPER], 0);
+    let [beside, other] = [UPPER, LOWER].map(|page| (READ, [0, 1, page], 0));
+    assert_eq!(times(planes, &[upper, beside]), [(0, 0, 200), (0, 0, 300)]);
+    assert_eq!(times(planes, &[upper, other]), [(0, 0, 200), (0, 200, 325)]);
+    // What cannot join stays in its place, and the next that can joins.
+    assert_eq!(times(planes, &[upper, other, beside]), [(0, 0, 200), (0, 0, 300), (0, 300, 425)]);
+    let [upper, beside, other] = [upper, beside, other].map(|(_, at, when)| (PROGRAM, at, when));
+    assert_eq!(times(planes, &[upper, other]), [(0, 0, 900), (0, 900, 1200)]);
+    assert_eq!(times(planes, &[upper, beside])[1].1, 0);
+}
+
+#[test]
 fn pages_that_wait_for_a_second_register_keep_their_types() {
     let programs = [(PROGRAM, [0, 0, UPPER], 0), (PROGRAM, [0, 0, LOWER], 0)];
     let cached = Abilities { cache_program: true, ..Abilities::default() };

@@ -202,7 +202,7 @@ impl Queues {
     }
 
     /// What is taken up together: the first, and of the same kind and standing the first of each
-    /// other plane. A copy is alone.
+    /// other plane, at its own flash page if planes are aligned. A copy is alone.
     fn group(&self, first: Node, allowed: &[Node]) -> Vec<Node> {
         let mut group = vec![first];
         if !self.rules.multi_plane || self.operation(first).kind == Kind::Copy {
@@ -215,11 +215,20 @@ impl Queues {
         };
         for &node in &allowed[1..] {
             let is_other_plane = group.iter().all(|&other| plane(other) != plane(node));
-            if standing(node) == standing(first) && is_other_plane {
+            if standing(node) == standing(first) && is_other_plane && self.is_aligned(node, first) {
                 group.push(node);
             }
         }
         group
+    }
+
+    /// Whether two operations may run side by side where planes are aligned: of reads and programs
+    /// those at pages of the flash with one number.
+    fn is_aligned(&self, node: Node, first: Node) -> bool {
+        let units = self.rules.units.map_or(1, |units| units.in_a_page);
+        let (one, other) = (self.operation(node), self.operation(first));
+        let is_same_page = one.task.page / units == other.task.page / units;
+        !self.rules.aligned_planes || one.kind == Kind::Erase || is_same_page
     }
 
     /// A die takes up an operation.
