@@ -5,9 +5,9 @@
 //! share. So a client that never reads holds its own share and nobody else's, and the engine never
 //! waits for a client.
 //!
-//! Whoever has replies sends them itself if they are small, nobody else is sending and the client
-//! takes them at once: waking the writer takes longer than serving a request. What is left is the
-//! writer's.
+//! Whoever has replies sends them itself if they are small, their moments have come, nobody else is
+//! sending and the client takes them at once: waking the writer takes longer than serving a request.
+//! What is left is the writer's.
 //!
 //! A reply may have a moment before which it is not sent: when the modelled device would have
 //! answered. Replies leave in order of these moments, and of those without in the order in which
@@ -173,15 +173,17 @@ impl Outbox {
 
     /// Replies are ready. Those that come back are for the caller to send, which ends with
     /// [`sent`](Self::sent) or [`leave`](Self::leave).
-    pub(crate) fn deliver(&self, replies: Vec<Outgoing>) -> Option<Parcel> {
+    pub(crate) fn deliver(&self, mut replies: Vec<Outgoing>) -> Option<Parcel> {
         let mut state = self.lock();
         if state.is_closed {
             return None;
         }
         let is_free = !state.is_sending && state.rest.is_empty() && state.ready.is_empty();
         let bytes: usize = replies.iter().flat_map(|reply| &reply.buffers).map(Bytes::len).sum();
-        if is_free && bytes <= SMALL_BYTES && replies.iter().all(|reply| reply.due.is_none()) {
+        let last_due = replies.iter().filter_map(|reply| reply.due).max();
+        if is_free && bytes <= SMALL_BYTES && last_due.is_none_or(|due| due <= Instant::now()) {
             state.is_sending = true;
+            replies.sort_by_key(|reply| reply.due);
             let mut parcel = Parcel::default();
             for reply in replies {
                 parcel.add(reply);
@@ -323,17 +325,19 @@ impl Connection {
     }
 
     /// Replies are ready: they are sent at once, if that takes no time, or left to the writer.
-    pub(crate) fn deliver(&self, replies: Vec<Outgoing>) {
-        let Some(mut parcel) = self.outbox.deliver(replies) else { return };
+    /// Returns when those were due that have left, as far as they were due at a moment.
+    pub(crate) fn deliver(&self, replies: Vec<Outgoing>) -> Vec<Instant> {
+        let Some(mut parcel) = self.outbox.deliver(replies) else { return Vec::new() };
         let slices: Vec<_> = parcel.buffers.iter().map(|buffer| IoSlice::new(buffer)).collect();
         // An error is the writer's to find again.
         let sent = self.line.send_at_once(&slices).unwrap_or(0);
         parcel.advance(sent);
         if parcel.buffers.is_empty() {
             self.outbox.sent(&parcel);
-        } else {
-            self.outbox.leave(parcel);
+            return parcel.due;
         }
+        self.outbox.leave(parcel);
+        Vec::new()
     }
 
     /// Answers a request that never reaches the engine.
@@ -403,7 +407,19 @@ mod tests {
         assert!(outbox.deliver(vec![large]).is_none(), "behind what is left");
         let sent = taken(&outbox).expect("open");
         assert_eq!((&sent[..2], sent.len()), (&[3, 4][..], 2 + SMALL_BYTES + 1));
-        assert!(outbox.deliver(vec![reply(Some(Instant::now()), 6)]).is_none(), "a moment to wait for");
+        let later = Some(Instant::now() + Duration::from_secs(9));
+        assert!(outbox.deliver(vec![reply(later, 6)]).is_none(), "a moment to wait for");
+    }
+
+    #[test]
+    fn who_has_replies_whose_moments_have_come_sends_them_in_order() {
+        let outbox = Outbox::default();
+        (0..3).for_each(|_| assert!(outbox.admit(0)));
+        let now = Instant::now();
+        let replies = vec![reply(Some(now), 1), reply(now.checked_sub(Duration::from_nanos(1)), 2), reply(None, 3)];
+        let parcel = outbox.deliver(replies).expect("for the caller");
+        assert_eq!(parcel.buffers.iter().flatten().copied().collect::<Vec<u8>>(), [3, 2, 1]);
+        assert_eq!(parcel.due.len(), 2);
     }
 
     #[test]
@@ -420,7 +436,8 @@ mod tests {
         let outbox = Outbox::default();
         assert!(outbox.admit(5));
         outbox.end();
-        assert!(outbox.deliver(vec![reply(Some(Instant::now()), 5)]).is_none());
+        let soon = Some(Instant::now() + Duration::from_millis(20));
+        assert!(outbox.deliver(vec![reply(soon, 5)]).is_none());
         assert_eq!(taken(&outbox), Some(vec![5]));
         assert!(outbox.take().is_none());
         let gone = Outbox::default();

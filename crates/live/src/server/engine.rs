@@ -26,6 +26,7 @@ use super::fair_queue::{Turns, perform_piece, piece_bytes};
 use super::queue::{Answer, ClientRequest, Of, Task};
 use super::record::Recorder;
 use super::shared::{Power, Shared};
+use super::socket::precise_timers;
 use super::stat::Stat;
 use crate::LiveError;
 use crate::drive::{DriveError, LiveDrive, Piece};
@@ -108,6 +109,7 @@ impl Engine {
 
     /// Serves until told to stop, or until it cannot go on.
     pub(crate) fn run(mut self) -> End {
+        precise_timers();
         let _closing = ClosesQueue(Arc::clone(&self.shared));
         let mut batch = VecDeque::new();
         loop {
@@ -344,7 +346,7 @@ impl Engine {
         while let Some((first, _)) = self.finished.first() {
             let client = Arc::clone(first);
             let theirs = self.finished.extract_if(.., |(connection, _)| Arc::ptr_eq(connection, &client));
-            client.deliver(theirs.map(|(_, reply)| reply).collect());
+            self.shared.left(&client.deliver(theirs.map(|(_, reply)| reply).collect()));
         }
         Ok(())
     }
