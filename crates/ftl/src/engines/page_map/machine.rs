@@ -204,6 +204,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 }
 
 impl<S: PageMapScheme> PageMap<S> {
+    #[inline]
     fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
         debug_assert!(to.is_none_or(|to| self.space.is_valid(to)), "{lpn} is mapped to {to:?}, which is not valid");
         debug_assert!(to.is_none() || to != self.map[lpn.index()], "{lpn} is mapped to {to:?}, where it lies already");

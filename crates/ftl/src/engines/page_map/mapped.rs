@@ -329,7 +329,8 @@ pub trait PageMapped {
     }
 
     /// Moves a data page or a trim page off a die. One that cannot be read becomes a lost page.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every page that is moved")]
+    #[inline(always)]
     fn move_page<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
         debug_assert!(self.space().is_valid(from), "{from} is moved, but is not valid");
         if self.move_trim_page(flash, die, from)? {
