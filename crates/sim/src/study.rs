@@ -77,6 +77,8 @@ pub struct DeviceText {
     pub programming: Option<Programming>,
     /// Whether a capacitor keeps units that wait to be programmed with others.
     pub power_loss_protection: Option<bool>,
+    /// Program units of a block that are buffered, 1 to 64.
+    pub program_buffers: Option<Count>,
     /// How many bits a cell holds, and so which types of page a block has.
     pub cell: Option<CellType>,
     /// Sensing a page: one time, or one for each type of page.

@@ -28,6 +28,8 @@ pub(crate) struct Keys {
     /// What is mapped; none for flash pages.
     pub(crate) mapping_unit_bytes: Option<u32>,
     pub(crate) programming: Programming,
+    /// Program units of a block that are buffered.
+    pub(crate) program_buffers: u32,
     pub(crate) spare: f64,
     pub(crate) latencies: Latencies,
     pub(crate) pricing: PricingText,
@@ -67,6 +69,7 @@ impl Keys {
         let unit = text.mapping_unit.map(|size| unit_bytes(size.0)).transpose()?;
         self.mapping_unit_bytes = unit.or(self.mapping_unit_bytes);
         self.programming = text.programming.unwrap_or(self.programming);
+        self.program_buffers = text.program_buffers.map_or(self.program_buffers, |count| count.0);
         let cell = text.cell.unwrap_or(self.latencies.cell);
         self.latencies = Latencies {
             cell,
@@ -126,6 +129,7 @@ impl Keys {
             programming: (self.mapping_unit_bytes.is_some() || self.programming != Programming::Shadow)
                 .then_some(self.programming),
             power_loss_protection: self.gathers().then_some(true),
+            program_buffers: self.gathers().then_some(Count(self.program_buffers)),
             cell: Some(self.latencies.cell),
             read_latency: Some(durations(self.latencies.read_ns)),
             program_latency: Some(durations(self.latencies.program_ns)),
@@ -263,6 +267,7 @@ pub(super) const fn keys(
         shape,
         mapping_unit_bytes: None,
         programming: Programming::Shadow,
+        program_buffers: 1,
         spare,
         latencies: Latencies::of_slc(latencies_ns),
         pricing,

@@ -42,6 +42,8 @@ pub struct Device {
     pub geometry: Geometry,
     /// What such a unit is of a flash page, and what is programmed at once.
     pub units: Units,
+    /// Program units of a block that are buffered.
+    pub program_buffers: u32,
     /// Pages that the host sees.
     pub logical_pages: u32,
     /// What operations take.
@@ -126,9 +128,13 @@ impl Device {
     /// The device's clock and queues at time zero, with nothing under way.
     pub(crate) fn timing(&self) -> EventTiming {
         let Self { geometry, units, latencies, model, abilities, .. } = self;
-        EventTiming::of_units(geometry, *units, *latencies, *model, *abilities).behind(self.front_end)
+        let timing = EventTiming::of_units(geometry, *units, *latencies, *model, *abilities);
+        timing.buffering(self.program_buffers).behind(self.front_end)
     }
 }
+
+/// Program units of a block that a study may have buffered.
+const MOST_BUFFERS: u32 = 64;
 
 /// A device of which all but the capacity is known.
 pub(crate) struct Draft {
@@ -220,6 +226,7 @@ impl Draft {
         Ok(Device {
             geometry,
             units: self.units,
+            program_buffers: self.keys.program_buffers,
             logical_pages,
             latencies: self.keys.latencies,
             model: match self.keys.pricing {
@@ -365,6 +372,18 @@ impl Draft {
                  collection moved and whose old copies are erased by then. Leave it out: a capacitor keeps them"
                     .into(),
             );
+        }
+        if let Some(Count(buffers)) = self.asked.program_buffers
+            && (!(1..=MOST_BUFFERS).contains(&buffers) || at_once == 1)
+        {
+            let why = if at_once == 1 {
+                "nothing is programmed together here, so nothing waits in a buffer; set mapping_unit below page_size or programming = \"one_shot\", or \
+                 leave program_buffers out"
+                    .into()
+            } else {
+                format!("must be from 1 to {MOST_BUFFERS}; drives of today have about 2 for each open block")
+            };
+            return refuse(format!("device.program_buffers = {buffers}: {why}"));
         }
         if at_once == 1 {
             return Ok(());

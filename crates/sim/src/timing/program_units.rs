@@ -5,9 +5,15 @@
 //! one carries the program of all. In a block in pSLC mode they may be smaller, down to one unit
 //! that waits for no other.
 //!
+//! The buffer holds several program units of a block ([`program_buffers`](ProgramUnits::buffering)).
+//! Who completes one waits for the program of the one that has to leave the buffer for the next, and
+//! with one buffer for the program of its own.
+//!
 //! It knows only how full blocks are and when data come, no data: a unit that waits is programmed
 //! for the chip and for every scheme. A capacitor keeps the buffer when the power is cut, so that
 //! it is. Counting goes on when the clock is started anew.
+
+use std::collections::{BTreeMap, VecDeque};
 
 use flash::CellMode;
 use ftl::Moment;
@@ -33,6 +39,10 @@ pub(super) struct ProgramUnits {
     /// Units of the program units that are open, and the most that were at the same time.
     open: u32,
     most_open: u32,
+    /// Program units of a block that the buffer holds.
+    buffers: usize,
+    /// The ends of the last programs of a block, of those that the buffer may still hold.
+    ends: BTreeMap<usize, VecDeque<Moment>>,
 }
 
 impl ProgramUnits {
@@ -41,7 +51,31 @@ impl ProgramUnits {
     pub(super) fn new([size, pslc_size]: [u32; 2], blocks: u32) -> Option<Self> {
         let erased = Filling { units: 0, size, arrives: Moment::ZERO };
         let blocks = || vec![erased; blocks as usize].into();
-        (size > 1).then(|| Self { pslc_size, erased, blocks: blocks(), open: 0, most_open: 0 })
+        (size > 1).then(|| Self {
+            pslc_size,
+            erased,
+            blocks: blocks(),
+            open: 0,
+            most_open: 0,
+            buffers: 1,
+            ends: BTreeMap::new(),
+        })
+    }
+
+    /// The same with a buffer for so many program units of a block, 1 or more.
+    pub(super) fn buffering(self, buffers: u32) -> Self {
+        Self { buffers: buffers.max(1) as usize, ..self }
+    }
+
+    /// A program unit of a block leaves the buffer at a moment. Which program has to end before the
+    /// block's next one finds a place in the buffer, if any does.
+    pub(super) fn leaves(&mut self, block: usize, end: Moment) -> Option<Moment> {
+        if self.buffers == 1 {
+            return Some(end);
+        }
+        let ends = self.ends.entry(block).or_default();
+        ends.push_back(end);
+        if ends.len() < self.buffers { None } else { ends.pop_front() }
     }
 
     /// A block in a mode is programmed next. The first page decides, as the mode holds until the
@@ -97,6 +131,7 @@ impl ProgramUnits {
     #[inline]
     pub(super) fn erase(&mut self, block: usize) {
         self.close(block);
+        self.ends.remove(&block);
         self.blocks[block] = self.erased;
     }
 
@@ -110,17 +145,21 @@ impl ProgramUnits {
     /// The clock starts anew: all data have come. The most is counted from here on.
     pub(super) fn restart(&mut self) {
         self.blocks.iter_mut().for_each(|block| block.arrives = Moment::ZERO);
+        self.ends.clear();
         self.most_open = self.open;
     }
 
-    /// Units that the buffer must hold: those of all program units that were open at the same time.
+    /// Units that the buffer must hold: those of all program units that were open at the same time,
+    /// and of as many more of their blocks as it holds.
     pub(super) fn most_units(&self) -> u64 {
-        self.most_open.into()
+        u64::from(self.most_open) * self.buffers as u64
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ftl::Nanos;
+
     use super::*;
 
     #[test]
@@ -143,6 +182,21 @@ mod tests {
         assert!(waits(&units).is_empty());
         units.restart();
         assert_eq!(units.most_units(), 4, "block 2 has one open");
+    }
+
+    #[test]
+    fn who_completes_a_program_unit_waits_for_the_one_that_makes_room() {
+        let end = |number| Moment::end_of(number, 0, Nanos(0));
+        let mut one = ProgramUnits::new([4, 4], 3).expect("units wait");
+        assert_eq!(one.leaves(1, end(5)), Some(end(5)), "its own");
+        let mut three = one.buffering(3);
+        let waits: Vec<_> = (6..10).map(|number| three.leaves(1, end(number))).collect();
+        assert_eq!(waits, [None, None, Some(end(6)), Some(end(7))]);
+        assert_eq!(three.leaves(2, end(10)), None, "each block has its own");
+        three.erase(1);
+        assert_eq!(three.leaves(1, end(11)), None);
+        three.put(2, 0, Moment::ZERO);
+        assert_eq!(three.most_units(), 12);
     }
 
     #[test]

@@ -21,7 +21,8 @@ impl EventTiming {
                 if completes {
                     units.write(block, task.page);
                     let after = self.with_data(after, arrives);
-                    return self.perform_on_flash(task, after);
+                    let end = self.perform_on_flash(task, after);
+                    return self.buffered(block, after, end);
                 }
                 let arrives = match arrives {
                     Some(arrives) if !is_before(arrives, after) => self.join(arrives, after),
@@ -42,6 +43,22 @@ impl EventTiming {
             Some(arrives) if !is_before(arrives, after) => self.wait_beside(after, arrives),
             _ => after,
         }
+    }
+
+    /// When a program unit is in the buffer whose data come at a moment and whose program ends at
+    /// another: not before there is room for it.
+    fn buffered(&mut self, block: usize, comes: Moment, end: Moment) -> Moment {
+        match self.program_units.as_mut().map(|units| units.leaves(block, end)) {
+            Some(None) => comes,
+            Some(Some(first)) if first != end => self.wait_beside(comes, first),
+            _ => end,
+        }
+    }
+
+    /// The same with a buffer for so many program units of a block.
+    pub fn buffering(mut self, program_units: u32) -> Self {
+        self.program_units = self.program_units.map(|units| units.buffering(program_units));
+        self
     }
 
     /// Units of the geometry that the buffer must hold; none where nothing waits in one.

@@ -300,7 +300,11 @@ impl Case {
             (true, false) => (1, draw.one_of(&[2, 4])),
             (true, true) => (1, draw.one_of(&[bits, 2 * bits, if bits == 4 { 2 } else { 1 }])),
         };
-        let mut rules = Rules { units: Some(Units { in_a_page, pages, one_shot }), cells, ..self.rules };
+        let mut rules = Rules {
+            units: Some(Units { in_a_page, pages, one_shot, buffers: draw.between(1, 3) as u32 }),
+            cells,
+            ..self.rules
+        };
         if one_shot && let Some(cells) = &mut rules.cells {
             cells.more_to_program_ns = [0; 4];
         }

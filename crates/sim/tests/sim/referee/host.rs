@@ -132,6 +132,7 @@ impl Keeper {
             }
         });
         let timing = EventTiming::of_units(geometry, units, latencies, model, abilities);
+        let timing = timing.buffering(rules.units.map_or(1, |units| units.buffers));
         Self::Simulation(Box::new(timing.behind(front_end)))
     }
 }
@@ -201,6 +202,10 @@ impl Observed {
             self.under_way.pop();
         }
         self.under_way.is_empty()
+            && match &self.keeper {
+                Keeper::Referee(queues) => !queues.is_at_work(),
+                Keeper::Simulation(timing) => timing.under_way() == 0,
+            }
     }
 
     fn watch(&mut self, moment: Moment) -> Moment {

@@ -160,10 +160,11 @@ fn a_missing_second_register_is_noticed() {
 
 #[test]
 fn what_is_programmed_at_once_is_noticed() {
-    let changes: [fn(&mut Units); 2] = [
+    let changes: [fn(&mut Units); 3] = [
         // Its units take the die and the bus, each by itself, and no capacitor keeps any.
         |units| (units.in_a_page, units.pages) = (1, 1),
         |units| units.one_shot = !units.one_shot,
+        |units| units.buffers = if units.buffers == 1 { 2 } else { 1 },
     ];
     let cases = default_cases();
     for (number, change) in changes.into_iter().enumerate() {

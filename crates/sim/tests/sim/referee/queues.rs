@@ -113,6 +113,8 @@ pub(crate) struct Queues {
     issued: u64,
     /// Operations that have ended.
     ended: u64,
+    /// Operations that have not.
+    unfinished: u64,
     /// What happens, by time and the order in which that was settled.
     events: BTreeMap<(u64, u64), Event>,
     settled: u64,
@@ -131,6 +133,8 @@ pub(crate) struct Queues {
     open: Vec<u32>,
     /// Units of each block that wait for others, and when the data of each come.
     buffered: HashMap<u32, Vec<(u32, Moment)>>,
+    /// The programs of each block since its last erase, in the order of issue.
+    programs: HashMap<u32, Vec<Moment>>,
 }
 
 impl Queues {
@@ -146,6 +150,7 @@ impl Queues {
             things: Vec::new(),
             issued: 0,
             ended: 0,
+            unfinished: 0,
             events: BTreeMap::new(),
             settled: 0,
             dies: (0..dies).map(|_| Die::default()).collect(),
@@ -157,7 +162,13 @@ impl Queues {
             work_of: HashMap::new(),
             open: Vec::new(),
             buffered: HashMap::new(),
+            programs: HashMap::new(),
         }
+    }
+
+    /// Whether any operation is under way, also one that nobody waits for.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.unfinished > 0
     }
 
     fn at(&mut self, time: u64, event: Event) -> (u64, u64) {
@@ -220,6 +231,7 @@ impl Queues {
                 true
             }
             FlashOp::Erase => {
+                self.programs.remove(&task.pbn.get());
                 buffered.clear();
                 false
             }
@@ -230,6 +242,18 @@ impl Queues {
     fn data_of(&mut self, task: &Task) -> Vec<Moment> {
         let buffered = self.buffered.get_mut(&task.pbn.get()).filter(|_| task.op == FlashOp::Program);
         buffered.map(std::mem::take).unwrap_or_default().into_iter().map(|(_, comes)| comes).collect()
+    }
+
+    /// When the data of a program unit have come and there is room for them in the buffer: the
+    /// program as many before as it holds has ended.
+    fn accepted(&mut self, task: &Task, buffers: usize, comes: &[Moment], end: Moment) -> Moment {
+        let programs = self.programs.entry(task.pbn.get()).or_default();
+        programs.push(end);
+        let makes_room = programs.len().checked_sub(buffers).map(|place| programs[place]);
+        let awaited: Vec<_> = comes.iter().copied().chain(makes_room).collect();
+        let earliest = awaited.iter().map(|moment| moment.earliest.0).max().unwrap_or(0);
+        let node = self.add(What::Join, &awaited);
+        self.moment(node, earliest)
     }
 
     /// The erase that a program of a block waits for.
@@ -266,6 +290,7 @@ impl Queues {
         if let What::Operation(operation) = &self.things[node].what {
             let chain = operation.task.chain;
             self.ended += 1;
+            self.unfinished -= 1;
             self.leave_die(node);
             if let Some(&work) = self.work_of.get(&chain) {
                 self.works[work].unfinished -= 1;
@@ -429,7 +454,8 @@ impl Timing for Queues {
         let kind = Kind::of(task.op);
         let data = self.data_of(&task);
         let begins = data.iter().chain([&after]).map(|moment| moment.earliest.0).max().unwrap_or(0);
-        let mut follows: Vec<_> = data.into_iter().chain([after]).chain(self.erase_of(&task)).collect();
+        let comes: Vec<_> = data.into_iter().chain([after]).collect();
+        let mut follows: Vec<_> = comes.iter().copied().chain(self.erase_of(&task)).collect();
         let leave = self.leave_for(&task, channel);
         follows.extend(leave);
         let operation = Operation {
@@ -446,12 +472,16 @@ impl Timing for Queues {
             has_sensed: false,
             ends: None,
         };
+        self.unfinished += 1;
         let node = self.add(What::Operation(operation), &follows);
         let end = self.moment(node, begins.max(self.now) + self.operation(node).alone(&self.rules));
         if kind == Kind::Erase {
             self.erases.insert(task.pbn.get(), end);
         }
-        end
+        match self.rules.units.filter(|_| kind == Kind::Program && self.rules.at_once() > 1) {
+            Some(units) if units.buffers > 1 => self.accepted(&task, units.buffers as usize, &comes, end),
+            _ => end,
+        }
     }
 
     fn join(&mut self, one: Moment, other: Moment) -> Moment {

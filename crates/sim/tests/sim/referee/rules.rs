@@ -49,6 +49,8 @@ pub(crate) struct Units {
     pub(crate) pages: u32,
     /// Whether all pages of a word line are programmed at once.
     pub(crate) one_shot: bool,
+    /// Program units of a block that the buffer holds.
+    pub(crate) buffers: u32,
 }
 
 /// Cells of several bits, and what their pages take more, by the bit that they have.
@@ -137,7 +139,7 @@ impl Rules {
 
     /// How many units are programmed at once.
     pub(crate) fn at_once(&self) -> u32 {
-        let Some(Units { in_a_page, pages, one_shot }) = self.units else { return 1 };
+        let Some(Units { in_a_page, pages, one_shot, .. }) = self.units else { return 1 };
         let pages_at_once = self.cells.filter(|_| one_shot).map_or(1, |cells| cells.bits as u32);
         (pages_at_once * in_a_page / pages).max(1)
     }
@@ -149,7 +151,8 @@ impl Rules {
 
     /// What moving a unit takes: a part of a page, rounded up, or several pages.
     fn unit_moves_ns(&self) -> u64 {
-        let Units { in_a_page, pages, .. } = self.units.unwrap_or(Units { in_a_page: 1, pages: 1, one_shot: false });
+        let Units { in_a_page, pages, .. } =
+            self.units.unwrap_or(Units { in_a_page: 1, pages: 1, one_shot: false, buffers: 1 });
         self.transfer_ns.div_ceil(in_a_page.into()) * u64::from(pages)
     }
 

@@ -73,10 +73,11 @@ fn cells(case: &Case) -> String {
 /// What is mapped and what is programmed at once, and the keys that say so.
 fn units(case: &Case) -> (Units, String) {
     let Some(units) = case.rules.units else {
-        return (Units { in_a_page: 1, pages: 1, one_shot: false }, String::new());
+        return (Units { in_a_page: 1, pages: 1, one_shot: false, buffers: 1 }, String::new());
     };
     let programming = if units.one_shot { "programming = \"one_shot\"" } else { "" };
-    (units, format!("mapping_unit = {}\n{programming}", case.geometry.page_size_bytes()))
+    let buffers = if case.rules.at_once() > 1 { format!("program_buffers = {}", units.buffers) } else { String::new() };
+    (units, format!("mapping_unit = {}\n{programming}\n{buffers}", case.geometry.page_size_bytes()))
 }
 
 /// The table of the device.
