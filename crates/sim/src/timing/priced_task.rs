@@ -12,8 +12,11 @@ pub(super) const COPY_BACK: usize = 3;
 /// The type that every page of a block in pSLC mode counts as, behind those of native blocks.
 pub(super) const PSLC: usize = CellType::MOST_BITS;
 
+/// The type of a unit whose page is in the register of its plane: it is moved and not sensed.
+pub(super) const IN_REGISTER: usize = PSLC + 1;
+
 /// Types of page, and so prices of a class; of copy-backs there are as many for each of them.
-pub(super) const TYPES: usize = PSLC + 1;
+pub(super) const TYPES: usize = IN_REGISTER + 1;
 
 /// The type of an operation's page; of a copy-back the type of the page that it programs, and
 /// [`TYPES`] times that of the page that it reads.

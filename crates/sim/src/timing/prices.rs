@@ -10,7 +10,7 @@ use ftl::{FlashOp, Task};
 
 use crate::timing::abilities::Abilities;
 use crate::timing::latencies::Latencies;
-use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PSLC, Price, READ, TYPES};
+use crate::timing::priced_task::{COPY_BACK, ERASE, IN_REGISTER, PROGRAM, PSLC, Price, READ, TYPES};
 use crate::timing::tasks::Entry;
 use crate::timing::units::Units;
 
@@ -29,7 +29,7 @@ pub(super) struct Course {
 
 /// What the operations of a device take.
 pub(super) struct Prices {
-    /// By price, that of pSLC mode last.
+    /// By price, behind those of native pages that of pSLC mode and that of pages in a register.
     read_ns: [u64; TYPES],
     program_ns: [u64; TYPES],
     /// Of one unit.
@@ -60,6 +60,7 @@ impl Prices {
         let native = |unit| (units.read_ns(latencies, unit), units.program_ns(latencies, unit));
         let (mut times, by_unit) = times(geometry, |unit| with_transfers(native(unit), at_once[0]));
         times[PSLC] = with_transfers(units.pslc_ns(latencies), at_once[1]);
+        times[IN_REGISTER] = with_transfers((0, 0), 0);
         let (read_ns, program_ns) = (times.map(|time| time.0), times.map(|time| time.1));
         let transfer_ns = transfer_ns - inside_ns;
         let is_suspendable = abilities.suspend.covers(FlashOp::Program);

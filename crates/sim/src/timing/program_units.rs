@@ -15,8 +15,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use flash::CellMode;
-use ftl::Moment;
+use flash::{CellMode, Geometry};
+use ftl::{Moment, Task};
 
 /// Where units of a block wait for others.
 #[derive(Clone, Copy)]
@@ -27,6 +27,15 @@ struct Filling {
     size: u32,
     /// When all data of its open program unit have come.
     arrives: Moment,
+}
+
+/// A flash page in the register of a plane.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Register {
+    block: u32,
+    page: u32,
+    /// The host's command, and the background work in it, that it was sensed for.
+    work: (u64, u32),
 }
 
 /// How full blocks are whose program units hold several units.
@@ -43,14 +52,22 @@ pub(super) struct ProgramUnits {
     buffers: usize,
     /// The ends of the last programs of a block, of those that the buffer may still hold.
     ends: BTreeMap<usize, VecDeque<Moment>>,
+    units_per_page: u32,
+    /// By die: the page that it senses and the unit that is taken out of it, if that is the last
+    /// thing that it was to do.
+    registers: Box<[Option<(Register, u32)>]>,
+    /// Commands of the host so far.
+    commands: u64,
+    /// Whether the unit that was read last was in a register.
+    was_in_register: bool,
 }
 
 impl ProgramUnits {
     /// Of a device whose blocks are erased, by the units that are programmed at once in a native
     /// block and in pSLC mode; none where no unit waits for others.
-    pub(super) fn new([size, pslc_size]: [u32; 2], blocks: u32) -> Option<Self> {
+    pub(super) fn new([size, pslc_size]: [u32; 2], geometry: &Geometry, units_per_page: u32) -> Option<Self> {
         let erased = Filling { units: 0, size, arrives: Moment::ZERO };
-        let blocks = || vec![erased; blocks as usize].into();
+        let blocks = || vec![erased; geometry.blocks() as usize].into();
         (size > 1).then(|| Self {
             pslc_size,
             erased,
@@ -59,6 +76,10 @@ impl ProgramUnits {
             most_open: 0,
             buffers: 1,
             ends: BTreeMap::new(),
+            units_per_page,
+            registers: vec![None; geometry.dies() as usize].into(),
+            commands: 0,
+            was_in_register: false,
         })
     }
 
@@ -107,6 +128,33 @@ impl ProgramUnits {
         (unit + 1).is_multiple_of(self.blocks[block].size)
     }
 
+    /// A unit is read that waits for no others; whether its flash page is in the register of its
+    /// plane. It is if the last thing that its die was to do is to read another unit of that page
+    /// for the same command, or the same background work. The same unit is read again where bits
+    /// were wrong, and so sensed again.
+    pub(super) fn reads(&mut self, read: &Task) -> bool {
+        let work = (self.commands, read.chain);
+        let register = Register { block: read.pbn.get(), page: read.page / self.units_per_page, work };
+        let before = self.registers[read.die as usize].replace((register, read.page));
+        self.was_in_register = before.is_some_and(|(page, unit)| page == register && unit != read.page);
+        self.was_in_register
+    }
+
+    /// The host's next command comes.
+    pub(super) fn take_command(&mut self) {
+        self.commands += 1;
+    }
+
+    /// Whether the unit that was read last was in a register, so that nothing was sensed.
+    pub(super) fn was_in_register(&self) -> bool {
+        self.was_in_register
+    }
+
+    /// A die is to do something else than reading.
+    pub(super) fn overwrites_register(&mut self, die: u32) {
+        self.registers[die as usize] = None;
+    }
+
     /// A unit goes into the buffer; then the data of its program unit have come at a moment.
     #[inline]
     pub(super) fn put(&mut self, block: usize, unit: u32, arrives: Moment) {
@@ -146,6 +194,7 @@ impl ProgramUnits {
     pub(super) fn restart(&mut self) {
         self.blocks.iter_mut().for_each(|block| block.arrives = Moment::ZERO);
         self.ends.clear();
+        self.registers.fill(None);
         self.most_open = self.open;
     }
 
@@ -158,14 +207,28 @@ impl ProgramUnits {
 
 #[cfg(test)]
 mod tests {
-    use ftl::Nanos;
+    use flash::{Pbn, Shape};
+    use ftl::{Cause, FlashOp, Nanos};
 
     use super::*;
 
+    /// Of blocks on one die, with two units a page.
+    fn with(sizes: [u32; 2], blocks: u32) -> Option<ProgramUnits> {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: blocks,
+            pages_per_block: 12,
+            page_size_bytes: 512,
+        };
+        ProgramUnits::new(sizes, &Geometry::new(shape).expect("a shape"), 2)
+    }
+
     #[test]
     fn units_wait_until_the_last_of_a_program_unit_or_an_erase() {
-        let mut units = ProgramUnits::new([4, 4], 3).expect("units wait");
-        assert!(ProgramUnits::new([1, 1], 3).is_none(), "nothing to wait for");
+        let mut units = with([4, 4], 3).expect("units wait");
+        assert!(with([1, 1], 3).is_none(), "nothing to wait for");
         for unit in 0..3 {
             assert!(!units.completes(1, unit));
             units.put(1, unit, Moment::ZERO);
@@ -187,7 +250,7 @@ mod tests {
     #[test]
     fn who_completes_a_program_unit_waits_for_the_one_that_makes_room() {
         let end = |number| Moment::end_of(number, 0, Nanos(0));
-        let mut one = ProgramUnits::new([4, 4], 3).expect("units wait");
+        let mut one = with([4, 4], 3).expect("units wait");
         assert_eq!(one.leaves(1, end(5)), Some(end(5)), "its own");
         let mut three = one.buffering(3);
         let waits: Vec<_> = (6..10).map(|number| three.leaves(1, end(number))).collect();
@@ -200,13 +263,26 @@ mod tests {
     }
 
     #[test]
+    fn units_of_a_page_that_a_request_reads_come_out_of_one_register() {
+        let mut units = with([4, 4], 3).expect("units wait");
+        let read = |page, chain| Task { page, chain, ..Task::new(FlashOp::Read, Cause::Host, Pbn::new(1), 0) };
+        let found = [(0, 0), (1, 0), (2, 0), (3, 0), (3, 0), (2, 0), (3, 1), (2, 1)]
+            .map(|(page, chain)| units.reads(&read(page, chain)));
+        assert_eq!(found, [false, true, false, true, false, true, false, true]);
+        units.overwrites_register(0);
+        assert!(!units.reads(&read(3, 1)) && units.reads(&read(2, 1)) && units.was_in_register());
+        units.take_command();
+        assert!(!units.reads(&read(3, 1)) && !units.was_in_register());
+    }
+
+    #[test]
     fn fewer_units_wait_in_pslc_mode_until_the_erase_that_ends_it() {
         let completing = |units: &mut ProgramUnits, block| {
             let completes = (0..12).filter(|&unit| units.completes(block, unit));
             completes.collect::<Vec<_>>()
         };
         for (pslc_size, last) in [(2, vec![1, 3, 5, 7, 9, 11]), (1, (0..12).collect())] {
-            let mut units = ProgramUnits::new([6, pslc_size], 2).expect("units wait");
+            let mut units = with([6, pslc_size], 2).expect("units wait");
             units.begin(0, CellMode::Pslc);
             assert_eq!(completing(&mut units, 0), last);
             assert_eq!(completing(&mut units, 1), [5, 11], "the other block is native");

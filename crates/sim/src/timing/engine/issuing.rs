@@ -87,16 +87,10 @@ impl EventTiming {
         Some(self.tasks.end_of(number, earliest))
     }
 
-    /// A task by its price.
-    #[inline]
-    fn priced(&self, task: &Task) -> PricedTask {
-        PricedTask::new(task, self.prices.of(task))
-    }
-
     /// Issues an operation on flash.
     #[inline]
-    pub(super) fn perform_on_flash(&mut self, task: Task, after: Moment) -> Moment {
-        let (Task { op, pbn, .. }, priced) = (task, self.priced(&task));
+    pub(super) fn perform_on_flash(&mut self, task: Task, price: Price, after: Moment) -> Moment {
+        let (Task { op, pbn, .. }, priced) = (task, PricedTask::new(&task, price));
         let earliest = after.earliest.0.max(self.now) + self.prices.course_of(op, priced.price).alone_ns;
         let erase = if op == FlashOp::Program { self.erasing[pbn.get() as usize] } else { NONE };
         if self.rules.has_tails
@@ -105,24 +99,29 @@ impl EventTiming {
         {
             return Moment::end_of(number, generation, Nanos(earliest));
         }
-        self.perform_alone(&task, after, earliest, erase)
+        self.perform_alone(&task, &priced, after, (earliest, erase))
     }
 
     /// Issues an operation that stands in no tail.
-    fn perform_alone(&mut self, task: &Task, after: Moment, earliest: u64, erase: u32) -> Moment {
+    fn perform_alone(
+        &mut self,
+        task: &Task,
+        priced: &PricedTask,
+        after: Moment,
+        (earliest, erase): (u64, u32),
+    ) -> Moment {
         if self.is_stopped {
             return after;
         }
-        let priced = self.priced(task);
         if task.copies
             && self.abilities.copy_back
-            && let Some(end) = self.copy_back(&priced, after)
+            && let Some(end) = self.copy_back(priced, after)
         {
             return end;
         }
         let &Task { op, pbn, chain, .. } = task;
         let die = task.die & self.die_mask;
-        let number = self.tasks.issue(PricedTask { die, ..priced }, Kind::Operation);
+        let number = self.tasks.issue(PricedTask { die, ..*priced }, Kind::Operation);
         if self.abilities.aligned_planes {
             self.tasks.details_mut(number).page = task.page / self.units_per_page;
         }
@@ -173,7 +172,7 @@ impl Timing for EventTiming {
         if self.program_units.is_some() {
             self.perform_in_units(task, after)
         } else {
-            self.perform_on_flash(task, after)
+            self.perform_on_flash(task, self.prices.of(&task), after)
         }
     }
 
@@ -183,7 +182,9 @@ impl Timing for EventTiming {
     }
 
     fn is_buffered(&self, read: Task) -> bool {
-        self.program_units.as_ref().is_some_and(|units| units.waits(read.pbn.get() as usize, read.page))
+        self.program_units
+            .as_ref()
+            .is_some_and(|units| units.waits(read.pbn.get() as usize, read.page) || units.was_in_register())
     }
 
     fn trace(&mut self, traced: &TracedTask, notes: &[u64]) {
@@ -230,6 +231,9 @@ impl Timing for EventTiming {
     }
 
     fn take_command(&mut self, after: Moment, bytes: u64) -> Moment {
+        if let Some(units) = &mut self.program_units {
+            units.take_command();
+        }
         let Some(Stations { front_end, .. }) = self.stations.as_deref() else { return after };
         let (front_end, mut moment) = (*front_end, after);
         if front_end.link_ns > 0 || (front_end.link_bytes_per_s.is_some() && bytes > 0) {

@@ -309,7 +309,7 @@ impl EventTiming {
         Self {
             now: 0,
             prices,
-            program_units: ProgramUnits::new(at_once, geometry.blocks()),
+            program_units: ProgramUnits::new(at_once, geometry, units.per_page()),
             abilities,
             rules: Rules::of(die_mask, dies, abilities, overlaps),
             overlaps,

@@ -3,6 +3,7 @@
 use ftl::{FlashOp, Moment, Task, Timing};
 
 use super::EventTiming;
+use crate::timing::priced_task::{IN_REGISTER, Price};
 
 impl EventTiming {
     /// Issues an operation where several units are programmed at once. What goes into the buffer,
@@ -13,15 +14,22 @@ impl EventTiming {
         let block = task.pbn.get() as usize;
         match task.op {
             FlashOp::Read if units.waits(block, task.page) => return after,
-            FlashOp::Read => {}
-            FlashOp::Erase => units.erase(block),
+            FlashOp::Read => {
+                let price = if units.reads(&task) { Price(IN_REGISTER as u8) } else { self.prices.of(&task) };
+                return self.perform_on_flash(task, price, after);
+            }
+            FlashOp::Erase => {
+                units.overwrites_register(task.die);
+                units.erase(block);
+            }
             FlashOp::Program => {
                 units.begin(block, task.mode);
                 let (arrives, completes) = (units.arrives(block), units.completes(block, task.page));
                 if completes {
+                    units.overwrites_register(task.die);
                     units.write(block, task.page);
                     let after = self.with_data(after, arrives);
-                    let end = self.perform_on_flash(task, after);
+                    let end = self.perform_on_flash(task, self.prices.of(&task), after);
                     return self.buffered(block, after, end);
                 }
                 let arrives = match arrives {
@@ -34,7 +42,7 @@ impl EventTiming {
                 return after;
             }
         }
-        self.perform_on_flash(task, after)
+        self.perform_on_flash(task, self.prices.of(&task), after)
     }
 
     /// When a unit may be programmed: not before all data of its program unit have come.

@@ -15,7 +15,7 @@ mod stations;
 
 use std::collections::{BTreeMap, HashMap};
 
-use flash::Geometry;
+use flash::{Geometry, Pbn};
 use ftl::{FlashOp, Moment, Nanos, Task, Timing};
 
 use super::rules::{Kind, Rules, moves_data, plane_of};
@@ -57,6 +57,8 @@ struct Operation {
     kind: Kind,
     /// The page that it programs, by its offset in the block: of a copy another than the task's.
     to: u32,
+    /// Whether the page that it reads need not be sensed.
+    in_register: bool,
     die: usize,
     channel: usize,
     /// The round in which it became ready.
@@ -135,6 +137,10 @@ pub(crate) struct Queues {
     buffered: HashMap<u32, Vec<(u32, Moment)>>,
     /// The programs of each block since its last erase, in the order of issue.
     programs: HashMap<u32, Vec<Moment>>,
+    /// By die, the unit that is to be read last, by its place on the flash, and for whom.
+    registers: HashMap<u32, (Pbn, u32, (usize, u32))>,
+    /// Commands of the host.
+    commands: usize,
 }
 
 impl Queues {
@@ -163,6 +169,8 @@ impl Queues {
             open: Vec::new(),
             buffered: HashMap::new(),
             programs: HashMap::new(),
+            registers: HashMap::new(),
+            commands: 0,
         }
     }
 
@@ -254,6 +262,22 @@ impl Queues {
         let earliest = awaited.iter().map(|moment| moment.earliest.0).max().unwrap_or(0);
         let node = self.add(What::Join, &awaited);
         self.moment(node, earliest)
+    }
+
+    /// Whether a read finds its flash page in the register of its die, since the die was to read
+    /// another unit of it last, for the same command or work.
+    fn is_in_register(&mut self, task: &Task) -> bool {
+        let Some(units) = self.rules.units.filter(|_| self.rules.at_once() > 1) else { return false };
+        let before = self.registers.remove(&task.die);
+        if task.op != FlashOp::Read {
+            return false;
+        }
+        let whom = (self.commands, task.chain);
+        self.registers.insert(task.die, (task.pbn, task.page, whom));
+        before.is_some_and(|(pbn, unit, other)| {
+            let is_same_page = (pbn, unit / units.in_a_page) == (task.pbn, task.page / units.in_a_page);
+            is_same_page && unit != task.page && whom == other
+        })
     }
 
     /// The erase that a program of a block waits for.
@@ -452,6 +476,7 @@ impl Timing for Queues {
             return self.copy_back(read, &task, after);
         }
         let kind = Kind::of(task.op);
+        let in_register = self.is_in_register(&task);
         let data = self.data_of(&task);
         let begins = data.iter().chain([&after]).map(|moment| moment.earliest.0).max().unwrap_or(0);
         let comes: Vec<_> = data.into_iter().chain([after]).collect();
@@ -463,6 +488,7 @@ impl Timing for Queues {
             task,
             kind,
             to: task.page,
+            in_register,
             die,
             channel,
             ready_in: 0,
@@ -499,6 +525,7 @@ impl Timing for Queues {
     }
 
     fn take_command(&mut self, after: Moment, bytes: u64) -> Moment {
+        self.commands += 1;
         self.bring(after, bytes)
     }
 

@@ -39,6 +39,8 @@ fn devices() {
         ("cache_program = true\npricing = \"serial\"", &["cache_program", "pricing = \"parallel\""]),
         ("multi_plane = true", &["device.multi_plane", "planes_per_die"]),
         ("aligned_planes = true", &["device.aligned_planes", "multi_plane = true"]),
+        ("program_buffers = 2", &["device.program_buffers = 2", "nothing is programmed together"]),
+        ("mapping_unit = \"512B\"\nprogram_buffers = 65", &["device.program_buffers = 65", "from 1 to 64"]),
         ("suspend = \"reads\"", &["device.suspend", "reads", "erase"]),
         ("resume_latency = \"5us\"", &["resume_latency", "nothing is suspended", "both"]),
         ("suspend = \"erase\"\nsuspend_latency = \"2h\"", &["device.suspend_latency", "7200000000000ns"]),

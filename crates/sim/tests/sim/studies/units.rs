@@ -126,8 +126,8 @@ fn pages_of_a_word_line_are_read_in_the_times_of_their_types() {
 
 #[test]
 fn units_share_the_transfer_and_the_program_of_their_page() {
-    // Eight units are two pages of 100 µs over the bus and 200 µs of programming. Each unit is read
-    // by itself: it moves in a quarter of the time.
+    // Eight units are two pages of 100 µs over the bus and 200 µs of programming. A unit moves in a
+    // quarter of the time.
     let device = "channels = 1\ndies_per_channel = 1\nmapping_unit = \"8KiB\"\ntransfer_latency = \"100us\"";
     let writes =
         "requests = 8\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"8KiB\"\nsequential_share = 1.0\nunit = \"8KiB\"";
@@ -135,7 +135,26 @@ fn units_share_the_transfer_and_the_program_of_their_page() {
     assert_eq!(run.simulated_ns, 2 * 300_000);
     assert_eq!((operations(&run, "host", "program"), program_buffer(&run)), (8, Some(32 * 1024)));
     let run = on_one_die(device, &writes.replace("1.0\nsizes", "0.0\nsizes"), FILLED);
-    assert_eq!(run.simulated_ns, 8 * (25_000 + 25_000));
+    assert_eq!(run.simulated_ns, 8 * (25_000 + 25_000), "a request each");
+    // A request that reads all units of a page has it sensed once.
+    let large = writes.replace("8KiB", "64KiB").replace("write_share = 1.0", "write_share = 0.0");
+    let run = on_one_die(device, &large.replace("requests = 8", "requests = 4"), FILLED);
+    assert_eq!(run.simulated_ns, 4 * 2 * (25_000 + 100_000));
+}
+
+#[test]
+fn who_completes_a_program_unit_waits_for_as_many_before_as_are_buffered() {
+    // Every fourth write is programmed, in 300 µs, and the next three take no time. Requests come
+    // one after the other.
+    let device = "channels = 1\ndies_per_channel = 1\nmapping_unit = \"8KiB\"\ntransfer_latency = \"100us\"";
+    let writes =
+        "requests = 40\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"8KiB\"\nsequential_share = 1.0\nunit = \"8KiB\"";
+    for buffers in [1, 2, 3, 8] {
+        let run = on_one_die(&format!("{device}\nprogram_buffers = {buffers}"), writes, ERASED);
+        // Ten programs: the last requests to end wait for those but the last buffers - 1.
+        assert_eq!(run.simulated_ns, (10 - (buffers - 1)) * 300_000, "{buffers} buffered");
+        assert_eq!(program_buffer(&run), Some(buffers * 32 * 1024));
+    }
 }
 
 #[test]
