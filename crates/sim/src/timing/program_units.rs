@@ -5,9 +5,9 @@
 //! one carries the program of all. In a block in pSLC mode they may be smaller, down to one unit
 //! that waits for no other.
 //!
-//! The buffer holds several program units of a block ([`program_buffers`](ProgramUnits::buffering)).
-//! Who completes one waits for the program of the one that has to leave the buffer for the next, and
-//! with one buffer for the program of its own.
+//! The buffer holds several program units of a block ([`ProgramUnits::buffering`]). Who completes
+//! one waits for the program of the one that has to leave the buffer for the next, and with one
+//! buffer for the program of its own.
 //!
 //! It knows only how full blocks are and when data come, no data: a unit that waits is programmed
 //! for the chip and for every scheme. A capacitor keeps the buffer when the power is cut, so that
