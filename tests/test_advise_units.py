@@ -66,7 +66,7 @@ def sought(folder: Path, device: str, **fields: Any) -> Answer:  # noqa: ANN401 
 @pytest.fixture(scope="module")
 def qlc(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """One answer about a drive that maps 16 KiB."""
-    return sought(tmp_path_factory.mktemp("units"), "qlc-16k-like", ram_bytes=(10 if LONG else 1) * MIB)
+    return sought(tmp_path_factory.mktemp("units"), "qlc-16k-like", ram_bytes=(10 if LONG else 2) * MIB)
 
 
 def grid(folder: Path, device: str, ram_bytes: int, advice: Answer) -> list[dict[str, Any]]:
@@ -199,7 +199,7 @@ def test_too_little_ram_says_which_unit_would_do_or_that_none_does(tmp_path: Pat
     query = Query("fin1", device="7450-like", options=options("7450-like"), ram_bytes=int(least), ftl="page", trials=1)
     with pytest.raises(UserError, match=r"--ram .*page takes least.*at least that\. .* With a larger mapping unit"):
         search_stacks(query, Store(tmp_path, create=True, lazily=True), Local())
-    with pytest.raises(UserError, match="keeps a program unit of 192 KiB on the die, which comes to that"):
+    with pytest.raises(UserError, match="keeps 2 program units of 192 KiB on the die, which comes to that"):
         search_stacks(query, Store(tmp_path, create=True, lazily=True), Local())
     larger = of_less_ram(query, table, ["page"], None)
     assert "page takes" in larger
