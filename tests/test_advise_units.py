@@ -66,7 +66,7 @@ def sought(folder: Path, device: str, **fields: Any) -> Answer:  # noqa: ANN401 
 @pytest.fixture(scope="module")
 def qlc(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """One answer about a drive that maps 16 KiB."""
-    return sought(tmp_path_factory.mktemp("units"), "qlc-16k-like", ram_bytes=(10 if LONG else 2) * MIB)
+    return sought(tmp_path_factory.mktemp("units"), "qlc-16k-like", ram_bytes=(20 if LONG else 2) * MIB)
 
 
 def grid(folder: Path, device: str, ram_bytes: int, advice: Answer) -> list[dict[str, Any]]:
@@ -98,7 +98,7 @@ def test_the_best_unit_is_within_five_percent_of_a_grid(qlc: Answer, tmp_path: P
 @pytest.mark.skipif(not LONG, reason="a search and a grid each; set FTLKIT_LONG=1")
 @pytest.mark.parametrize("device", list(PAGES))
 def test_on_all_dies_the_best_unit_is_within_five_percent_of_a_grid(device: str, tmp_path: Path) -> None:
-    within_the_grid(tmp_path, device, sought(tmp_path, device, ram_bytes=10 * MIB, trials=8))
+    within_the_grid(tmp_path, device, sought(tmp_path, device, ram_bytes=20 * MIB, trials=8))
 
 
 def test_each_unit_is_told_with_the_figures_of_its_runs(qlc: Answer) -> None:
