@@ -10,7 +10,7 @@
 //! The presets whose names end in `-like` map units. All of them but `970-pro-like` program whole
 //! word lines. Where a die has several planes they stand for one, with pages as large as theirs
 //! together, since such drives write to all planes at once. They buffer two program units of a
-//! block, as NVMeVirt's 970 PRO does: who completes one waits for the program before it.
+//! block, as the 970 PRO of `NVMeVirt` does: who completes one waits for the program before it.
 //!
 //! What no preset has: a write buffer that pages are read and rewritten in, and the size of a pSLC
 //! cache, which is a matter of the translation layer. Those of drives that have one say what pages

@@ -64,6 +64,7 @@ impl EventTiming {
     }
 
     /// The same with a buffer for so many program units of a block.
+    #[must_use]
     pub fn buffering(mut self, program_units: u32) -> Self {
         self.program_units = self.program_units.map(|units| units.buffering(program_units));
         self

@@ -57,8 +57,8 @@ struct Operation {
     kind: Kind,
     /// The page that it programs, by its offset in the block: of a copy another than the task's.
     to: u32,
-    /// Whether the page that it reads need not be sensed.
-    in_register: bool,
+    /// How long it would sense its page.
+    sense_ns: u64,
     die: usize,
     channel: usize,
     /// The round in which it became ready.
@@ -488,7 +488,7 @@ impl Timing for Queues {
             task,
             kind,
             to: task.page,
-            in_register,
+            sense_ns: if in_register { self.rules.moved_inside_ns } else { self.rules.sense(task.page) },
             die,
             channel,
             ready_in: 0,

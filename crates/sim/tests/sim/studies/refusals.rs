@@ -38,9 +38,6 @@ fn devices() {
         ("cache_read = true\npricing = \"serial\"", &["cache_read", "pricing = \"parallel\""]),
         ("cache_program = true\npricing = \"serial\"", &["cache_program", "pricing = \"parallel\""]),
         ("multi_plane = true", &["device.multi_plane", "planes_per_die"]),
-        ("aligned_planes = true", &["device.aligned_planes", "multi_plane = true"]),
-        ("program_buffers = 2", &["device.program_buffers = 2", "nothing is programmed together"]),
-        ("mapping_unit = \"512B\"\nprogram_buffers = 65", &["device.program_buffers = 65", "from 1 to 64"]),
         ("suspend = \"reads\"", &["device.suspend", "reads", "erase"]),
         ("resume_latency = \"5us\"", &["resume_latency", "nothing is suspended", "both"]),
         ("suspend = \"erase\"\nsuspend_latency = \"2h\"", &["device.suspend_latency", "7200000000000ns"]),
@@ -94,7 +91,7 @@ fn devices() {
 }
 
 #[test]
-fn units_and_word_lines() {
+fn units_word_lines_and_planes() {
     for (device, parts) in [
         (
             "mapping_unit = \"3KiB\"",
@@ -121,6 +118,9 @@ fn units_and_word_lines() {
             "programming = \"one_shot\"\ncell = \"tlc\"\npages_per_block = 66\nmapping_unit = \"8KiB\"",
             &["a unit takes 2 flash pages", "a word line of TLC has 3"],
         ),
+        ("program_buffers = 2", &["device.program_buffers = 2", "nothing is programmed together"]),
+        ("mapping_unit = \"512B\"\nprogram_buffers = 65", &["device.program_buffers = 65", "from 1 to 64"]),
+        ("aligned_planes = true", &["device.aligned_planes", "multi_plane = true"]),
         ("power_loss_protection = false", &["device.power_loss_protection", "a collection moved", "Leave it out"]),
     ] {
         refused(&text(device, WORKLOAD, FTL), parts);

@@ -239,7 +239,7 @@ impl Queues {
         let (kind, die, page) = (operation.kind, operation.die, operation.task.page);
         self.dies[die].waiting.retain(|&other| other != node);
         match kind {
-            Kind::Read | Kind::Copy => _ = self.at(now + self.operation(node).sense(&self.rules), Event::Sensed(node)),
+            Kind::Read | Kind::Copy => _ = self.at(now + self.operation(node).sense_ns, Event::Sensed(node)),
             Kind::Erase => self.begin_last_phase(node, self.rules.erase_ns),
             Kind::Program if self.rules.transfer_ns == 0 => self.begin_last_phase(node, self.rules.program(page)),
             Kind::Program => self.ask_bus(node),
@@ -250,13 +250,8 @@ impl Queues {
 impl Operation {
     /// What it takes on an idle device.
     pub(super) fn alone(&self, rules: &Rules) -> u64 {
-        let spared_ns = rules.sense(self.task.page) - self.sense(rules);
+        let spared_ns = rules.sense(self.task.page) - self.sense_ns;
         rules.alone(self.kind, self.task.page, self.to) - spared_ns
-    }
-
-    /// How long it senses its page.
-    fn sense(&self, rules: &Rules) -> u64 {
-        if self.in_register { rules.moved_inside_ns } else { rules.sense(self.task.page) }
     }
 
     /// Whether it is a read that the host waits for.
