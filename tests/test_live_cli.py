@@ -131,12 +131,12 @@ def test_a_modelled_device_tells_how_late_its_replies_were(call: Callable[..., R
 
 
 def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
+    needs("nbdcopy")
     disk = Disk(tmp_path, "page", capacity="16MiB")
     disk.start("--metrics", "127.0.0.1:0", "--record", tmp_path / "served.parquet")
     assert disk.process is not None
     assert disk.process.stderr is not None
     metrics = disk.process.stderr.readline().split()[-1]
-    needs("nbdcopy")
     (tmp_path / "data").write_bytes((b"ftl" * 1_000_000).ljust(16 << 20, b"\0"))
     run("nbdcopy", "--flush", tmp_path / "data", disk.uri)
     stat = fk.stat(disk.image)
