@@ -113,12 +113,12 @@ def test_mistakes_are_said_in_a_paragraph(call: Callable[..., Result], arguments
 
 
 def test_a_modelled_device_tells_how_late_its_replies_were(call: Callable[..., Result], tmp_path: Path) -> None:
+    needs("nbdcopy")
     disk = Disk(tmp_path, "page", capacity="16MiB")
     disk.start("--latency", "modelled", "--metrics", "127.0.0.1:0")
     assert disk.process is not None
     assert disk.process.stderr is not None
     metrics = disk.process.stderr.readline().split()[-1]
-    needs("nbdcopy")
     (tmp_path / "data").write_bytes(b"ftl" * 100_000)
     run("nbdcopy", tmp_path / "data", disk.uri)
     late = fk.stat(disk.image)["lateness_ns"]
