@@ -532,7 +532,7 @@ _MAPPING = (
     ),
     Metric(
         "program_buffer_bytes",
-        "of ram_bytes, what units take that wait for others of their program unit; null where none does",
+        "of ram_bytes, what units took that waited for others of their program unit, at most; null where none did",
         "B",
         _WHOLE,
         "footprint.structures",

@@ -377,7 +377,8 @@ impl<D: Device> FlashPort<D> {
     }
 
     /// Whether a page is padding, and so charged to [`Cause::Padding`].
-    fn pads(&self, logical: u32) -> bool {
+    #[inline]
+    pub fn pads(&self, logical: u32) -> bool {
         self.cause == Cause::Host && self.padding.binary_search(&Lpn::new(logical)).is_ok()
     }
 

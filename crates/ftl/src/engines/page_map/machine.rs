@@ -113,6 +113,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
             debug_assert!(stream < self.space.streams(), "{lpn} is written to stream {stream}, which there is not");
             let stored_hint = self.policy.stored_hint(request).unwrap_or_else(|| self.blocks.stored_hint(request.hint));
             if is_cached
+                && !flash.pads(lpn.get())
                 && let Some(to) = folding::append_cached(self, flash, request.hint, (lpn, stored_hint), &data[i])?
             {
                 self.remap(lpn, Some(to));

@@ -65,7 +65,7 @@ pub const PARAMETERS: [Parameter; 3] = [
         name: "pslc_direct",
         kind: Kind::Bytes { min: 0, max: 1 << 40 },
         default: "0",
-        meaning: "Requests of so many bytes and more go to native blocks at once; 0 for none.",
+        meaning: "Requests of so many bytes and more go to native blocks at once, where there is a cache; 0 for none.",
         source: "ftlkit",
     },
 ];
