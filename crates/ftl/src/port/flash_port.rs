@@ -409,6 +409,14 @@ impl<D: Device> FlashPort<D> {
         self.estimate_at(op, (pbn, self.device.slowest_page(op)))
     }
 
+    /// How long programming so many pages of a native block takes, each program as that on a block
+    /// is estimated: those that are programmed at once take one, and others may wait there already.
+    pub fn estimate_programs(&self, pages: u64, pbn: Pbn) -> Nanos {
+        let at_once = u64::from(self.device.programmed_at_once());
+        let programs = if at_once == 1 { pages } else { pages.div_ceil(at_once) + 1 };
+        Nanos(self.estimate(FlashOp::Program, pbn).0 * programs)
+    }
+
     fn estimate_at(&self, op: FlashOp, place: (Pbn, u32)) -> Nanos {
         self.asked_of_time.set(true);
         let task = self.task(op, place, false);

@@ -237,6 +237,13 @@ pub trait Timing {
         0
     }
 
+    /// Pages of a native block that are programmed at once: what is estimated of a program is that
+    /// of all.
+    #[inline]
+    fn programmed_at_once(&self) -> u32 {
+        1
+    }
+
     /// How long a channel stays busy from a moment on, its bus or a die of it, by what is queued
     /// now; zero when it is idle.
     fn busy(&self, channel: u32, from: Moment) -> Nanos;
@@ -362,6 +369,10 @@ impl<C, T: Timing> Timing for Timed<C, T> {
 
     fn slowest_page(&self, op: FlashOp) -> u32 {
         self.timing.slowest_page(op)
+    }
+
+    fn programmed_at_once(&self) -> u32 {
+        self.timing.programmed_at_once()
     }
 
     fn busy(&self, channel: u32, from: Moment) -> Nanos {

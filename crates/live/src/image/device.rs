@@ -76,6 +76,10 @@ impl Timing for LiveTiming {
         ask!(self, slowest_page(op))
     }
 
+    fn programmed_at_once(&self) -> u32 {
+        ask!(self, programmed_at_once())
+    }
+
     fn busy(&self, channel: u32, from: Moment) -> Nanos {
         ask!(self, busy(channel, from))
     }

@@ -99,6 +99,11 @@ impl ProgramUnits {
         if ends.len() < self.buffers { None } else { ends.pop_front() }
     }
 
+    /// Units of a native block that are programmed at once.
+    pub(super) fn size(&self) -> u32 {
+        self.erased.size
+    }
+
     /// A block in a mode is programmed next. The first page decides, as the mode holds until the
     /// erase.
     #[inline]

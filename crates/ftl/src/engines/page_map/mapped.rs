@@ -508,6 +508,6 @@ pub(super) fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut Flas
     let moves = u64::from(space.valid_in(victim)) + trims.about_to_vanish(space.page_indices(victim)).len() as u64;
     let reads = moves * programs_per_move.min(2);
     let programs = moves * programs_per_move + u64::from(space.summary_pages());
-    let [read, program, erase] = FlashOp::ALL.map(|op| flash.estimate(op, victim).0);
-    Nanos(reads * read + programs * program + erase)
+    let [read, erase] = [FlashOp::Read, FlashOp::Erase].map(|op| flash.estimate(op, victim).0);
+    Nanos(reads * read + erase) + flash.estimate_programs(programs, victim)
 }

@@ -11,6 +11,7 @@ use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
 use crate::timing::front_end::{Place, Stations};
 use crate::timing::priced_task::Price;
+use crate::timing::program_units::ProgramUnits;
 use crate::timing::tails::NONE;
 use crate::timing::tasks::Kind;
 
@@ -282,6 +283,10 @@ impl Timing for EventTiming {
 
     fn slowest_page(&self, op: FlashOp) -> u32 {
         self.prices.slowest_page(op)
+    }
+
+    fn programmed_at_once(&self) -> u32 {
+        self.program_units.as_ref().map_or(1, ProgramUnits::size)
     }
 
     fn busy(&self, channel: u32, from: Moment) -> Nanos {

@@ -259,6 +259,10 @@ impl Timing for Observed {
         keeper!(&self.keeper, keeper => keeper.slowest_page(op))
     }
 
+    fn programmed_at_once(&self) -> u32 {
+        keeper!(&self.keeper, keeper => keeper.programmed_at_once())
+    }
+
     fn busy(&self, channel: u32, from: Moment) -> Nanos {
         keeper!(&self.keeper, keeper => keeper.busy(channel, from))
     }

@@ -548,6 +548,10 @@ impl Timing for Queues {
         self.rules.slowest_page(op, self.geometry.pages_per_block())
     }
 
+    fn programmed_at_once(&self) -> u32 {
+        self.rules.at_once()
+    }
+
     fn busy(&self, channel: u32, from: Moment) -> Nanos {
         self.busy_from(channel, from)
     }

@@ -3,7 +3,7 @@
 
 use flash::{CellType, Chip, ChipOptions, Full, Geometry, Pbn, Ppn, Role, Shape};
 use ftl::{Cause, FlashOp, FlashPort, Label, Moment, Nanos, Task, Timed, Timing};
-use sim::{Abilities, EventTiming, Latencies, Model, PageTimes, Suspend};
+use sim::{Abilities, EventTiming, Latencies, Model, PageTimes, Programming, Suspend, Units};
 
 use super::{COLLECTION, HOST, LATENCIES, PROGRAM, READ, Scenario, block, now};
 
@@ -114,6 +114,29 @@ fn planes_sense_pages_of_their_own_types() {
     }
     let programs = [(PROGRAM, [0, 0, UPPER], 0), (PROGRAM, [0, 1, LOWER], 0)];
     assert_eq!(times(planes, &programs), [(0, 0, 400), (0, 0, 900)]);
+}
+
+#[test]
+fn pages_that_are_programmed_at_once_are_estimated_as_one_program() {
+    let shape = Shape {
+        channels: 1,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 2,
+        pages_per_block: 32,
+        page_size_bytes: 512,
+    };
+    let geometry = Geometry::new(shape).expect("a shape");
+    let programs = |units: Units| {
+        let latencies = Latencies::of_slc([25, 200, 1500, 40]);
+        let timing = EventTiming::of_units(&geometry, units, latencies, Model::Parallel, Abilities::default());
+        let chip = Chip::<Full<u32>>::new(geometry, &ChipOptions::default());
+        let flash = FlashPort::new(Timed { chip, timing });
+        [1, 8, 9].map(|pages| flash.estimate_programs(pages, Pbn::new(0)).0)
+    };
+    assert_eq!(programs(Units::PAGES), [240, 8 * 240, 9 * 240]);
+    // One more where others may wait already.
+    assert_eq!(programs(Units::of_a_page(4, Programming::Shadow)), [2 * 240, 3 * 240, 4 * 240]);
 }
 
 #[test]
