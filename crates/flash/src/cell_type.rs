@@ -18,7 +18,8 @@
 //! Departures: FEMU's tables are those of blocks of 512 pages. Here the turns go on to the end of a
 //! block of any size, so the last four pages of an MLC block are not `U L L U` as they are there.
 //!
-//! It knows no times and no data, and not which pages a power cut destroys with their word line.
+//! It knows no times and no data. Which pages a power cut destroys with their word line is the
+//! business of `exposure.rs`.
 
 use serde::{Deserialize, Serialize};
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::device::{Flash, Operations, Page, ProgramOrder, Scan};
 use crate::pslc::PslcBlocks;
 use crate::{
-    Blank, CellMode, FaultableStore, FlashError, Geometry, MediaEvent, Pbn, Ppn, Role, Rule, Spoilt, Store, Tag,
-    Violation,
+    Blank, CellMode, Exposure, FaultableStore, FlashError, Geometry, MediaEvent, Pbn, Ppn, Role, Rule, Spoilt, Store,
+    Tag, Violation,
 };
 
 /// What becomes of an erase past a block's endurance.
@@ -39,6 +39,9 @@ pub struct ChipOptions {
     pub pslc_pages: u32,
     /// Erases out of pSLC mode that a block survives; none for no limit.
     pub pslc_endurance: Option<u32>,
+    /// Which pages a power cut takes although their programs have ended; none where a capacitor
+    /// guards them all. It asks for strict order.
+    pub exposure: Option<Exposure>,
 }
 
 /// A block of a chip that was used before.
@@ -73,6 +76,7 @@ pub struct Chip<S> {
     past_endurance: PastEndurance,
     blocks: Vec<BlockState>,
     pslc: PslcBlocks,
+    exposure: Option<Exposure>,
     store: S,
     done: Operations,
 }
@@ -113,6 +117,7 @@ impl<S: Store> Chip<S> {
             past_endurance: options.past_endurance,
             blocks,
             pslc: PslcBlocks::new(options.pslc_pages, options.pslc_endurance),
+            exposure: options.exposure.clone(),
             store,
             done: Operations::default(),
         }
@@ -362,6 +367,10 @@ impl<S: Store> Flash for Chip<S> {
         self.order
     }
 
+    fn exposure(&self) -> Option<&Exposure> {
+        self.exposure.as_ref()
+    }
+
     fn operations(&self) -> Operations {
         self.done
     }
@@ -376,6 +385,31 @@ impl<S: FaultableStore> Chip<S> {
         let block = &mut self.blocks[pbn.index()];
         block.next_page = block.next_page.max(offset + 1);
         self.store.spoil_page(ppn.index(), how);
+    }
+
+    /// The program of a page was broken off. It leaves all pages so that are programmed with it. If
+    /// it got far, the earlier pages of their word lines cannot be read any more.
+    pub(crate) fn tear_program(&mut self, ppn: Ppn, how: Spoilt) {
+        let (pbn, offset) = self.geometry.split(ppn);
+        let Some(exposure) = self.exposure.clone() else { return self.spoil_page(ppn, how) };
+        for page in exposure.programmed_with(offset) {
+            self.spoil_page(self.geometry.page(pbn, page), how);
+            let paired = exposure.paired_with(page).filter(|_| how == Spoilt::Torn);
+            paired.for_each(|page| self.spoil_page(self.geometry.page(pbn, page), how));
+        }
+    }
+
+    /// The power is cut: of pages that wait for others nothing comes to the flash.
+    pub(crate) fn drop_waiting_pages(&mut self) {
+        let Some(exposure) = &self.exposure else { return };
+        for (pbn, block) in (0..).map(Pbn::new).zip(&mut self.blocks).filter(|(_, block)| block.next_page != BAD) {
+            let waiting = exposure.waiting(block.next_page);
+            if !waiting.is_empty() {
+                let first = self.geometry.page_indices(pbn).start;
+                self.store.erase(first + waiting.start as usize..first + waiting.end as usize);
+                block.next_page = waiting.start;
+            }
+        }
     }
 
     /// A programmed page's content decays beyond correction.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CellMode, FlashError, Geometry, Pbn, Ppn, Tag};
+use crate::{CellMode, Exposure, FlashError, Geometry, Pbn, Ppn, Tag};
 
 /// In which order the pages of a block may be programmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -101,6 +101,9 @@ pub trait Flash {
     fn is_bad(&self, pbn: Pbn) -> bool;
     /// The order in which pages of a block may be programmed.
     fn program_order(&self) -> ProgramOrder;
+    /// Which pages a power cut takes although their programs have ended; none where each page is
+    /// safe by then.
+    fn exposure(&self) -> Option<&Exposure>;
     /// Operations done so far.
     fn operations(&self) -> Operations;
 }
@@ -175,6 +178,9 @@ macro_rules! pass_on_flash {
         }
         fn program_order(&self) -> $crate::ProgramOrder {
             $crate::Flash::program_order(&self.$inner)
+        }
+        fn exposure(&self) -> Option<&$crate::Exposure> {
+            $crate::Flash::exposure(&self.$inner)
         }
         fn operations(&self) -> $crate::Operations {
             $crate::Flash::operations(&self.$inner)

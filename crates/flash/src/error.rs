@@ -29,6 +29,8 @@ pub enum Rule {
     HasPslcMode,
     /// The mode of a block is chosen while it is erased.
     ChooseModeErased,
+    /// What a block holds is erased when what replaces it is safe from a power cut.
+    EraseWhatIsReplaced,
 }
 
 impl fmt::Display for Rule {
@@ -43,6 +45,7 @@ impl fmt::Display for Rule {
             Self::WithinPslcPages => "only the first pages of a block in pSLC mode are programmed",
             Self::HasPslcMode => "only a chip with pSLC mode is put into it",
             Self::ChooseModeErased => "the mode of a block is chosen while it is erased",
+            Self::EraseWhatIsReplaced => "a block is erased when what replaces its pages is safe from a power cut",
         })
     }
 }

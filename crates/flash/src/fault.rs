@@ -9,6 +9,8 @@
 //! broken rule, which is what a chip that never fails is for: there, only a scheme that erases
 //! without end gets so far.
 //!
+//! A cut also takes pages that are [exposed](crate::Exposure).
+//!
 //! An operation that fails is an operation: it is counted and takes its time. One that a power cut
 //! prevents or breaks off is counted if it reached the chip.
 
@@ -134,8 +136,14 @@ impl<S: FaultableStore> FaultyChip<S> {
         Err(FlashError::Media(MediaEvent::EraseFailed(pbn)))
     }
 
-    fn cut<T>(&mut self) -> Result<T, FlashError> {
+    /// Cuts the power between two operations.
+    pub fn cut_power(&mut self) {
         self.powered = false;
+        self.chip.drop_waiting_pages();
+    }
+
+    fn cut<T>(&mut self) -> Result<T, FlashError> {
+        self.cut_power();
         Err(FlashError::Media(MediaEvent::PowerCut))
     }
 }
@@ -168,8 +176,8 @@ impl<S: FaultableStore> Flash for FaultyChip<S> {
         // finished.
         self.chip.program(ppn, tag, data)?;
         match (tear, fault) {
-            (Some(Tear::Unseen), _) => self.chip.spoil_page(ppn, Spoilt::Unstable),
-            (Some(Tear::Torn), _) => self.chip.spoil_page(ppn, Spoilt::Torn),
+            (Some(Tear::Unseen), _) => self.chip.tear_program(ppn, Spoilt::Unstable),
+            (Some(Tear::Torn), _) => self.chip.tear_program(ppn, Spoilt::Torn),
             (None, Some(Fault::ProgramFails)) => {
                 self.chip.spoil_page(ppn, Spoilt::Torn);
                 return Err(FlashError::Media(MediaEvent::ProgramFailed(ppn)));
@@ -207,7 +215,7 @@ impl<S: FaultableStore> Flash for FaultyChip<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ChipOptions, Geometry, Role, Rule, Shape};
+    use crate::{CellType, ChipOptions, Exposure, Geometry, ProgramOrder, Role, Rule, Shape};
 
     fn faulty(plan: FaultPlan) -> Faulty<u64> {
         let shape = Shape {
@@ -250,6 +258,67 @@ mod tests {
             assert_eq!(again.is_ok(), tear == Tear::Before, "{tear:?}: a touched page needs an erase first");
             flash.erase(Pbn::new(0)).expect("powered");
             flash.program(Ppn::new(1), &tag(9), 90).expect("erased again");
+        }
+    }
+
+    /// What six programs leave on blocks of eight pages, of which the last is cut off.
+    fn cut_at_sixth_program(exposure: Option<Exposure>, tear: Tear) -> String {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 2,
+            pages_per_block: 8,
+            page_size_bytes: 512,
+        };
+        let options = ChipOptions { program_order: ProgramOrder::Strict, exposure, ..ChipOptions::default() };
+        let geometry = Geometry::new(shape).expect("valid");
+        let mut flash: Faulty<u64> = Faulty::new(Chip::new(geometry, &options), FaultPlan::cut(6, tear));
+        flash.program(Ppn::new(8), &tag(0), 0).expect("powered");
+        for page in 0..6 {
+            let result = flash.program(Ppn::new(page), &tag(page), 0);
+            assert_eq!(result.is_ok(), page < 5, "{tear:?}: {page}");
+        }
+        flash.restore_power(FaultPlan::default());
+        let scans = [8, 0, 1, 2, 3, 4, 5].map(|page| match flash.scan(Ppn::new(page)).expect("powered") {
+            Scan::Erased => '.',
+            Scan::Programmed(_) => 'p',
+            Scan::Unreadable => 'x',
+        });
+        scans.iter().collect()
+    }
+
+    #[test]
+    fn a_cut_takes_pages_that_wait_for_others_or_are_programmed_with_them() {
+        let at_once = |pages| Exposure::gathered(pages, 8);
+        let leaves = |exposure: Option<Exposure>| Tear::ALL.map(|tear| cut_at_sixth_program(exposure.clone(), tear));
+        // First the page of the other block, then those before the cut, and the one at it.
+        assert_eq!(leaves(None), ["pppppp.", "pppppp.", "ppppppx", "ppppppp"]);
+        assert_eq!(leaves(at_once(4)), [".pppp..", ".pppp..", ".pppp..", ".pppp.."], "it waits, too");
+        assert_eq!(leaves(at_once(2)), [".pppp..", ".pppp..", ".ppppxx", ".pppppp"], "it is programmed with one");
+    }
+
+    #[test]
+    fn a_torn_program_destroys_the_earlier_pages_of_its_word_line() {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 1,
+            pages_per_block: 16,
+            page_size_bytes: 512,
+        };
+        for (tear, is_readable) in [(Tear::Unseen, true), (Tear::Torn, false), (Tear::After, true)] {
+            let exposure = Exposure::paired(CellType::Mlc, 1, 16);
+            let options = ChipOptions { program_order: ProgramOrder::Strict, exposure, ..ChipOptions::default() };
+            let geometry = Geometry::new(shape).expect("valid");
+            let mut flash: Faulty<u64> = Faulty::new(Chip::new(geometry, &options), FaultPlan::cut(9, tear));
+            (0..9).for_each(|page| flash.program(Ppn::new(page), &tag(page), 0).expect("powered"));
+            flash.program(Ppn::new(9), &tag(9), 0).expect_err("cut");
+            flash.restore_power(FaultPlan::default());
+            let readable = (0..9).filter(|&page| flash.read(Ppn::new(page)).is_ok());
+            let others = (0..9).filter(|&page| page != 1 || is_readable);
+            assert!(readable.eq(others), "{tear:?}: page 1 is on the word line of page 9");
         }
     }
 

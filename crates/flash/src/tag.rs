@@ -36,11 +36,14 @@ pub enum Role {
     Summary = 7,
     /// Host data in a block in pSLC mode, before they are folded into native blocks.
     Cached = 8,
+    /// No data: fills up what is programmed at once, or a word line, so that a power cut takes
+    /// nothing of it.
+    Padding = 9,
 }
 
 impl Role {
     /// All, in the order of their codes: the codes that a page on a medium may carry.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Data,
         Self::Collected,
         Self::SequentialLog,
@@ -50,11 +53,22 @@ impl Role {
         Self::Lost,
         Self::Summary,
         Self::Cached,
+        Self::Padding,
     ];
 
     /// The role of a code.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|role| *role as u8 == code)
+    }
+
+    /// Whether such a page tells recovery where something lies, or that something was trimmed.
+    pub fn tells_of_pages(self) -> bool {
+        !matches!(self, Self::Summary | Self::Padding)
+    }
+
+    /// Whether such a page speaks of logical pages: of their data, or that they have none.
+    pub fn is_of_host(self) -> bool {
+        self.tells_of_pages() && !self.is_translation()
     }
 
     /// Whether the logical number of such a page is a translation page number and not an LPN.
@@ -121,9 +135,13 @@ impl Tag {
         match self.role {
             Role::RandomLog | Role::Trimmed => true,
             Role::Lost => self.owner.is_none(),
-            Role::Data | Role::Collected | Role::SequentialLog | Role::Translation | Role::Summary | Role::Cached => {
-                false
-            }
+            Role::Data
+            | Role::Collected
+            | Role::SequentialLog
+            | Role::Translation
+            | Role::Summary
+            | Role::Cached
+            | Role::Padding => false,
         }
     }
 }

@@ -209,6 +209,12 @@ impl<D: Device> Drive<D> {
         self.write_buffer.as_ref().map_or_else(|| self.mapping.buffered(), WriteBuffer::buffered)
     }
 
+    /// The most pages of acknowledged writes that a power cut may take: those that wait in RAM, and
+    /// those that the device exposes.
+    pub fn volatile_pages(&self) -> u32 {
+        self.buffered().capacity_pages + self.mapping.exposed_pages()
+    }
+
     /// Numbers of the parts' own, sampled into the time series.
     pub fn gauges(&self) -> Vec<Gauge> {
         let mut gauges = self.mapping.gauges();

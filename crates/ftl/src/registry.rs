@@ -252,10 +252,25 @@ pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Dri
     let resolved = resolve(stack)?;
     let layout = &resolved.with_wear(layout);
     let Chosen { entry, values, .. } = resolved.mapping();
+    if layout.exposure.is_some() && !entry.capabilities.fills_blocks_up {
+        return Err(unguarded(entry));
+    }
     let mapping = builder::<D>(entry)?.format(layout, values)?;
     let mut drive = Drive::new(mapping, layout);
     drive.wear_failure().map_or(Ok(()), |message| Err(ConfigError(message)))?;
     resolved.with_write_buffer(drive, layout)
+}
+
+/// Refuses a mapping on a device that exposes pages.
+fn unguarded(entry: &Entry) -> ConfigError {
+    let able = mappings().into_iter().filter(|entry| entry.capabilities.fills_blocks_up);
+    let able: Vec<_> = able.map(|entry| entry.name).collect();
+    ConfigError(format!(
+        "{}: it does not fill up what a power cut would take (device.power_loss_protection = false), so data that were flushed could be lost; \
+         choose from {}, or leave power_loss_protection out",
+        entry.name,
+        able.join(", ")
+    ))
 }
 
 /// Brings a stack back on a device that it has used before, after any power cut.

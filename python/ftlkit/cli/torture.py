@@ -44,7 +44,7 @@ def torture(
         typer.Option(
             metavar="CxDxPxBxPxS",
             help="Device: channels x dies x planes x blocks x pages x bytes, then perhaps ,strict or ,any, "
-            ",bad:0:3 and ,refresh:2; may be repeated. Random small devices by default.",
+            ",bad:0:3, ,refresh:2, ,volatile:4 and ,paired:mlc; may be repeated. Random small devices by default.",
         ),
     ] = None,
     swarm: Annotated[

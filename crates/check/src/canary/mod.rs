@@ -118,6 +118,11 @@ struct Canary {
 
 impl Canary {
     fn format(layout: &Layout, settings: &Settings) -> Result<Self, ConfigError> {
+        if layout.exposure.is_some() {
+            return Err(ConfigError(
+                "canary: fills no blocks up; leave volatile and paired out of the geometry".into(),
+            ));
+        }
         let (bug, room, level_every) = bug::chosen(settings)?;
         let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
         let capacity = usable * u64::from(layout.geometry.pages_per_block());

@@ -6,7 +6,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use flash::{BitErrorModel, Chip, ChipOptions, Flash, Full, Geometry, PastEndurance, Pbn, ProgramOrder, Shape};
+use flash::{
+    BitErrorModel, CellType, Chip, ChipOptions, Exposure, Flash, Full, Geometry, PastEndurance, Pbn, ProgramOrder,
+    Shape,
+};
 use ftl::{BitErrors, Nanos, Reliability};
 
 use crate::Stamp;
@@ -22,6 +25,11 @@ pub struct DeviceSpec {
     pub bad_blocks: Vec<u32>,
     /// Reads of a block, divided by its pages, beyond which it is refreshed; 0 for never.
     pub refreshed_after: u32,
+    /// Pages of a block that are programmed at once and wait in RAM until then; 1 for none.
+    pub at_once: u32,
+    /// The cells, if their pages are programmed one after the other and a power cut may destroy
+    /// earlier ones.
+    pub paired: Option<CellType>,
 }
 
 impl DeviceSpec {
@@ -41,7 +49,14 @@ impl DeviceSpec {
             pages_per_block,
             page_size_bytes: 512,
         };
-        Self { shape, order: ProgramOrder::Ascending, bad_blocks: Vec::new(), refreshed_after: 0 }
+        Self {
+            shape,
+            order: ProgramOrder::Ascending,
+            bad_blocks: Vec::new(),
+            refreshed_after: 0,
+            at_once: 1,
+            paired: None,
+        }
     }
 
     /// The same device with another program order.
@@ -65,6 +80,28 @@ impl DeviceSpec {
         self
     }
 
+    /// The same device in strict order, where a power cut takes pages of a block until so many are
+    /// programmed together.
+    #[must_use]
+    pub fn gathering(self, at_once: u32) -> Self {
+        Self { order: ProgramOrder::Strict, at_once, ..self }
+    }
+
+    /// The same device in strict order, where a power cut takes the earlier pages of a word line.
+    #[must_use]
+    pub fn paired(self, cell: CellType) -> Self {
+        Self { order: ProgramOrder::Strict, paired: Some(cell), ..self }
+    }
+
+    /// Which pages a power cut takes although their programs have ended.
+    fn exposure(&self) -> Option<Exposure> {
+        let pages = self.shape.pages_per_block;
+        match self.paired {
+            Some(cell) => Exposure::paired(cell, self.at_once, pages),
+            None => Exposure::gathered(self.at_once, pages),
+        }
+    }
+
     /// The bit errors that have its blocks refreshed; none where they never are.
     pub(crate) fn bit_errors(&self, device: &impl Flash) -> Option<BitErrors> {
         let reliability = Reliability {
@@ -85,6 +122,18 @@ impl DeviceSpec {
     /// words.
     pub fn geometry(&self) -> Result<Geometry, String> {
         let geometry = Geometry::new(self.shape).map_err(|error| error.to_string())?;
+        let pages = geometry.pages_per_block();
+        if self.at_once == 0 || !pages.is_multiple_of(self.at_once) {
+            return Err(format!(
+                "volatile:{}: blocks have {pages} pages, which must be a multiple of what is programmed at once",
+                self.at_once
+            ));
+        }
+        if self.exposure().is_some() && self.order != ProgramOrder::Strict {
+            return Err(
+                "volatile and paired ask for strict order, as a gap could not be programmed later; add ,strict".into(),
+            );
+        }
         match self.bad_blocks.iter().find(|&&block| block >= geometry.blocks()) {
             Some(bad) => {
                 let blocks = geometry.blocks();
@@ -105,6 +154,7 @@ impl DeviceSpec {
             // Of cells with two bits, which leave the most pages to small blocks.
             pslc_pages: self.geometry()?.pages_per_block() / 2,
             pslc_endurance: Some(endurance),
+            exposure: self.exposure(),
         };
         Ok(Chip::new(self.geometry()?, &options))
     }
@@ -117,8 +167,10 @@ const ONE_ERROR_A_READ: BitErrorModel =
 const ORDERS: [(ProgramOrder, &str); 3] =
     [(ProgramOrder::Ascending, "ascending"), (ProgramOrder::Strict, "strict"), (ProgramOrder::Any, "any")];
 
+const CELLS: [(CellType, &str); 3] = [(CellType::Mlc, "mlc"), (CellType::Tlc, "tlc"), (CellType::Qlc, "qlc")];
+
 impl fmt::Display for DeviceSpec {
-    /// For example `1x2x1x8x5x512` or `1x2x1x8x5x512,strict,bad:0:3,refresh:2`.
+    /// For example `1x2x1x8x5x512` or `1x2x1x8x5x512,strict,bad:0:3,refresh:2,volatile:5`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = &self.shape;
         let counts = [
@@ -142,6 +194,12 @@ impl fmt::Display for DeviceSpec {
         if self.refreshed_after > 0 {
             write!(f, ",refresh:{}", self.refreshed_after)?;
         }
+        if self.at_once > 1 {
+            write!(f, ",volatile:{}", self.at_once)?;
+        }
+        if let Some((_, name)) = CELLS.iter().find(|(cell, _)| Some(*cell) == self.paired) {
+            write!(f, ",paired:{name}")?;
+        }
         Ok(())
     }
 }
@@ -153,7 +211,7 @@ impl FromStr for DeviceSpec {
         let advice = |part: &str| {
             format!(
                 "geometry {text}: {part} is not understood; write channels x dies x planes x blocks x pages x bytes, for \
-                 example 1x2x1x8x5x512, then perhaps ,strict or ,any, ,bad:0:3 and ,refresh:2"
+                 example 1x2x1x8x5x512, then perhaps ,strict or ,any, ,bad:0:3, ,refresh:2, ,volatile:4 and ,paired:mlc"
             )
         };
         let mut parts = text.split(',');
@@ -164,6 +222,10 @@ impl FromStr for DeviceSpec {
                 spec.order = *order;
             } else if let Some(reads) = part.strip_prefix("refresh:") {
                 spec.refreshed_after = reads.parse().map_err(|_| advice(part))?;
+            } else if let Some(pages) = part.strip_prefix("volatile:") {
+                spec.at_once = pages.parse().map_err(|_| advice(part))?;
+            } else if let Some((cell, _)) = CELLS.iter().find(|(_, name)| part.strip_prefix("paired:") == Some(name)) {
+                spec.paired = Some(*cell);
             } else {
                 let numbers = part.strip_prefix("bad:").ok_or_else(|| advice(part))?.split(':').map(str::parse);
                 spec.bad_blocks = numbers.collect::<Result<_, _>>().map_err(|_| advice(part))?;
@@ -187,9 +249,13 @@ mod tests {
 
     #[test]
     fn every_device_reads_back_from_its_text() {
-        for text in
-            ["1x1x1x1x1x512", "3x2x1x5x7x1024,strict", "1x1x1x4x4x512,bad:0", "1x1x1x4x4x512,any,bad:0:3,refresh:2"]
-        {
+        for text in [
+            "1x1x1x1x1x512",
+            "3x2x1x5x7x1024,strict",
+            "1x1x1x4x4x512,bad:0",
+            "1x1x1x4x4x512,any,bad:0:3,refresh:2",
+            "1x1x1x4x4x512,strict,volatile:2,paired:tlc",
+        ] {
             assert_eq!(text.parse::<DeviceSpec>().expect(text).to_string(), text);
         }
         for wrong in [
@@ -200,6 +266,8 @@ mod tests {
             "1x1x1x1x1x512,loose",
             "1x1x1x1x1x512,bad:",
             "1x1x1x1x1x512,refresh:x",
+            "1x1x1x1x1x512,volatile:x",
+            "1x1x1x1x1x512,paired:slc",
         ] {
             assert!(wrong.parse::<DeviceSpec>().expect_err(wrong).contains("for example"), "{wrong}");
         }
@@ -209,6 +277,10 @@ mod tests {
     fn impossible_devices_are_errors_in_words() {
         assert!(DeviceSpec::new(0, 1, 1, 1, 1).geometry().expect_err("refused").contains("channels is 0"));
         let beyond = DeviceSpec::new(1, 1, 1, 2, 1).with_bad([2]);
+        let uneven = DeviceSpec::new(1, 1, 1, 2, 6).gathering(4);
+        assert!(uneven.geometry().expect_err("refused").contains("volatile:4: blocks have 6 pages"), "{uneven}");
+        let gaps = DeviceSpec { order: ProgramOrder::Any, ..DeviceSpec::new(1, 1, 1, 2, 6).gathering(3) };
+        assert!(gaps.geometry().expect_err("refused").contains("add ,strict"), "{gaps}");
         assert!(beyond.chip(1).err().expect("refused").contains("bad block 2 lies beyond"), "{beyond}");
     }
 }

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use flash::{
-    Cell, CellMode, Chip, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn, ProgramOrder, Scan,
-    Tag,
+    Cell, CellMode, Chip, Exposure, Faulty, Flash, FlashError, Full, Geometry, Operations, Page, Pbn, Ppn,
+    ProgramOrder, Scan, Tag,
 };
 use ftl::{FlashOp, Moment, Nanos, Task, Timed, Timing};
 
@@ -222,6 +222,10 @@ impl Flash for CheckedFlash {
 
     fn program_order(&self) -> ProgramOrder {
         ask!(&self.kind, program_order())
+    }
+
+    fn exposure(&self) -> Option<&Exposure> {
+        ask!(&self.kind, exposure())
     }
 
     fn operations(&self) -> Operations {

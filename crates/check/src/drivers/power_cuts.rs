@@ -115,6 +115,12 @@ pub fn cases_of_settings(subject: &Subject, seed: u64) -> Vec<(Case, Effort)> {
         .collect()
 }
 
+/// A case on another device, at the largest capacity; none where the scheme refuses the device.
+pub fn on(other: &Case, device: DeviceSpec) -> Option<Case> {
+    let logical_pages = geometries::largest_capacity(&device, |layout| create(&other.stack, layout))?;
+    Some(Case { device, logical_pages, ..other.clone() })
+}
+
 /// A case at the largest capacity; none where the scheme refuses the device.
 fn case(stack: &Stack, device: &DeviceSpec, pattern: Pattern, prefill: Prefill, seed: u64) -> Option<Case> {
     let build = |layout: &Layout| create(stack, layout);

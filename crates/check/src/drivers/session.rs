@@ -4,7 +4,7 @@
 //! the request still in flight: [`Session::begin`] has the scheme serve it,
 //! [`Session::acknowledge`] is the host hearing of it. The oracle is that of `crash_oracle.rs`.
 
-use flash::{Chip, Faulty, Full};
+use flash::{Chip, FaultPlan, Faulty, Full};
 use ftl::{ConfigError, Drive, FlashPort, Layout, RecoverError, Stack, registry};
 
 use crate::canary;
@@ -53,7 +53,7 @@ impl Session {
     /// A freshly formatted device that records to a tape.
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
         let device = CheckedFlash::from(Recorder::new(chip, Some(tape.clone()))).timed(FixedTimes::default());
-        let oracle = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
+        let oracle = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.volatile_pages());
         Ok(Self(Driver::start(device, case, |_| Ok(create(&case.stack, layout)?), oracle)?))
     }
 
@@ -79,9 +79,12 @@ impl Session {
         self.0.outcome()
     }
 
-    /// The flash as a power cut between two operations leaves it.
+    /// The flash as a power cut between two operations leaves it, with the power on again.
     pub(crate) fn flash(&self) -> Faulty<Stamp> {
-        self.0.flash().device().chip.recorder().flash().clone()
+        let mut flash = self.0.flash().device().chip.recorder().flash().clone();
+        flash.cut_power();
+        flash.restore_power(FaultPlan::default());
+        flash
     }
 
     /// Has the scheme serve a request that the host does not hear of yet.

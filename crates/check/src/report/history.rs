@@ -353,7 +353,7 @@ fn is_power_cut(event: &Event) -> bool {
 /// What a page holds, as the host counts versions.
 fn held(tag: &Tag, stamp: Stamp) -> String {
     match tag.role {
-        Role::Trimmed | Role::Lost | Role::Translation | Role::Summary => short(tag),
+        Role::Trimmed | Role::Lost | Role::Translation | Role::Summary | Role::Padding => short(tag),
         _ if page_of(stamp) == tag.logical => format!("LPN {}, the host's version {}", tag.logical, version_of(stamp)),
         _ => format!("LPN {}, but with version {} of LPN {}", tag.logical, version_of(stamp), page_of(stamp)),
     }
@@ -367,6 +367,7 @@ fn short(tag: &Tag) -> String {
         Role::Lost => format!("LPN {logical}, lost"),
         Role::Translation => format!("translation page {logical}"),
         Role::Summary => "a summary of its block".into(),
+        Role::Padding => "padding".into(),
         Role::Data | Role::Collected | Role::SequentialLog | Role::RandomLog | Role::Cached => format!("LPN {logical}"),
     }
 }

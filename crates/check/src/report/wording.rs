@@ -36,6 +36,7 @@ pub(crate) fn names(tag: &Tag) -> String {
         Role::Trimmed => format!("which says that {extent} pages from LPN {logical} on are trimmed, {numbers}"),
         Role::Translation => format!("translation page {logical}, {numbers}"),
         Role::Summary => format!("a summary of its block, {numbers}"),
+        Role::Padding => format!("padding, {numbers}"),
         Role::Lost => format!("which says that LPN {logical} is lost, {numbers}"),
         Role::Collected => format!("LPN {logical}, collected, {numbers}"),
         Role::Cached => format!("LPN {logical}, in pSLC, {numbers}"),

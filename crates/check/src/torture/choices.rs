@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 
-use flash::ProgramOrder;
+use flash::{CellType, ProgramOrder};
 use ftl::{Part, PartKind, Stack, registry};
 use random::SeededRng;
 use serde::Serialize;
@@ -31,6 +31,8 @@ const ORDERS: [ProgramOrder; 3] = [ProgramOrder::Ascending, ProgramOrder::Strict
 const PREFILLS: [Prefill; 2] = [Prefill::Empty, Prefill::Full];
 /// Reads of a page after which its block is refreshed, of one in so many trials; 0 for never.
 const REFRESH: [u32; 8] = [0, 0, 0, 0, 0, 0, 1, 3];
+/// One in so many trials in strict order has no capacitor.
+const EXPOSED: u32 = 3;
 const READBACK: [u32; 3] = [0, 1, 7];
 const CHECK: [u32; 3] = [4, 8, 32];
 
@@ -289,9 +291,30 @@ pub(super) fn trial(
     };
     if space.devices.is_empty() {
         case.device.refreshed_after = REFRESH[rng.below_u32(REFRESH.len() as u32) as usize];
+        case = exposed(case);
     }
     let plan = sheet.plan(&case);
     Some((case, plan))
+}
+
+/// A case, perhaps without a capacitor: one in a few of those in strict order whose mapping can do
+/// with that. Nothing else that is drawn depends on it.
+fn exposed(case: Case) -> Case {
+    let mut rng = SeededRng::named(case.seed, "exposed");
+    if case.device.order != ProgramOrder::Strict || rng.below_u32(EXPOSED) > 0 {
+        return case;
+    }
+    let pages = case.device.shape.pages_per_block;
+    let at_once: Vec<_> = (1..=pages).filter(|&at_once| pages.is_multiple_of(at_once)).collect();
+    let cells = [None, None, Some(CellType::Mlc), Some(CellType::Tlc)];
+    let mut pick = |choices: usize| rng.below_u32(choices as u32) as usize;
+    let (at_once, paired) = (at_once[pick(at_once.len())], cells[pick(cells.len())]);
+    let device = DeviceSpec { at_once, paired, ..case.device.clone() };
+    let capacity = geometries::largest_capacity(&device, |layout| create(&case.stack, layout));
+    match capacity {
+        Some(capacity) => Case { device, logical_pages: case.logical_pages.min(capacity), ..case },
+        None => case,
+    }
 }
 
 /// What a trial is about.

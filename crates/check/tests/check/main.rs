@@ -9,6 +9,7 @@ mod common;
 mod conformance;
 mod duplicate_copies;
 mod explained;
+mod exposed;
 mod faults;
 mod idle;
 mod policies;

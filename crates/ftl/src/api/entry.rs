@@ -47,12 +47,18 @@ pub struct Capabilities {
     /// Whether the mapping empties any block that it is told, and takes free blocks by the wear
     /// policy. One that does not goes without a wear policy.
     pub relocates_blocks: bool,
+    /// Whether the mapping fills blocks up where the device exposes pages to power cuts.
+    pub fills_blocks_up: bool,
 }
 
 impl Capabilities {
     /// No write buffer, and blocks that hold pages of many logical blocks. Also of parts that are
     /// no mappings.
-    pub const NONE: Self = Self { write_buffer: None, keeps_logical_blocks: false, relocates_blocks: true };
+    pub const NONE: Self =
+        Self { write_buffer: None, keeps_logical_blocks: false, relocates_blocks: true, fills_blocks_up: false };
+
+    /// A mapping that fills blocks up where a power cut would take pages of them.
+    pub const FILLS_BLOCKS_UP: Self = Self { fills_blocks_up: true, ..Self::NONE };
 
     /// A mapping that keeps each logical block in blocks of its own.
     pub const LOGICAL_BLOCKS: Self = Self { keeps_logical_blocks: true, ..Self::NONE };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use flash::{Flash, Geometry, Pbn, ProgramOrder};
+use flash::{Exposure, Flash, Geometry, Pbn, ProgramOrder};
 
 use crate::api::entry::Entry;
 use crate::api::parameter::Values;
@@ -22,6 +22,9 @@ pub struct Layout {
     pub program_order: ProgramOrder,
     /// Pages of a block in pSLC mode; 0 where there is no such mode.
     pub pslc_pages: u32,
+    /// Which pages a power cut takes although their programs have ended; none where each page is
+    /// safe by then.
+    pub exposure: Option<Exposure>,
     /// Whether the device holds data already. If so many of its blocks have failed that a fresh
     /// device would be refused, it comes up read-only instead.
     pub in_use: bool,
@@ -42,6 +45,7 @@ impl Layout {
             good_blocks,
             program_order: chip.program_order(),
             pslc_pages: chip.pslc_pages(),
+            exposure: chip.exposure().cloned(),
             in_use: false,
             seed,
             wear: None,

@@ -257,6 +257,12 @@ pub trait Mapping<D: Device>: Send {
         Buffered::default()
     }
 
+    /// The most pages of acknowledged writes that a power cut may take although they have been
+    /// programmed, on a device that exposes pages.
+    fn exposed_pages(&self) -> u32 {
+        0
+    }
+
     /// Numbers of the scheme's own, sampled into the time series.
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()

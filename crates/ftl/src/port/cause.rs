@@ -142,6 +142,9 @@ listed! {
         Refresh => CauseFacts::of("refresh", "blocks refreshed", Work::Moving),
         /// Moving valid data out of blocks in pSLC mode to native ones.
         Fold => CauseFacts::of("fold", "folding the pSLC cache", Work::Moving),
+        /// Filling up what is programmed at once, or a word line, so that a power cut takes nothing
+        /// of it.
+        UnitPadding => CauseFacts::of("unit_padding", "padding of program units", Work::Moving),
     }
 }
 

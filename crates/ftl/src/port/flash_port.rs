@@ -18,12 +18,14 @@ use flash::{CellMode, FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, T
 use crate::port::bit_errors::BitErrors;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
+use crate::port::exposed_pages::ExposedPages;
 use crate::port::label::{Content, Label};
 use crate::port::ram_pages::RamPages;
 use crate::port::tally::{Note, Tally};
 use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task, TracedTask};
 
 mod decay;
+mod exposure;
 
 /// The end of what a request has asked for, which a later request may have to wait for.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +59,8 @@ pub struct FlashPort<D: Device> {
     relocation_cause: Cause,
     /// The bit errors of reads, where they cost anything.
     bit_errors: Option<Box<BitErrors>>,
+    /// Pages that a power cut would take though their programs have ended, where there are such.
+    exposed: Option<Box<ExposedPages>>,
     /// Pages added to the request as padding, sorted.
     padding: Vec<Lpn>,
     /// Id of the background job whose operations are issued now; 0 for foreground work.
@@ -83,6 +87,7 @@ impl<D: Device> FlashPort<D> {
             cause: Cause::Host,
             relocation_cause: Cause::WearLevelling,
             bit_errors: None,
+            exposed: device.exposure().cloned().map(|exposure| Box::new(ExposedPages::new(exposure))),
             padding: Vec::new(),
             chain: 0,
             chains: 0,
@@ -141,6 +146,7 @@ impl<D: Device> FlashPort<D> {
     /// Marks a block bad for good.
     pub fn retire(&mut self, pbn: Pbn) {
         self.note(Note::BadBlock);
+        self.forget_exposed(pbn);
         self.device.mark_bad(pbn);
     }
 
@@ -227,6 +233,9 @@ impl<D: Device> FlashPort<D> {
         match self.device.program(ppn, &tag, data) {
             Ok(()) => {
                 self.account(FlashOp::Program, self.device.geometry().block_of(ppn), ppn.get(), copies);
+                if self.exposed.is_some() {
+                    self.on_programmed(ppn, label, copies);
+                }
                 Ok(())
             }
             Err(error) => Err(self.failed(FlashOp::Program, self.device.geometry().block_of(ppn), ppn.get(), error)),
@@ -237,6 +246,9 @@ impl<D: Device> FlashPort<D> {
     /// erased is an error like any other of flash: its owner retires it.
     #[inline]
     pub fn erase(&mut self, pbn: Pbn) -> Result<(), FtlError> {
+        if self.exposed.is_some() {
+            self.give_up(pbn)?;
+        }
         match self.device.erase(pbn) {
             Ok(()) => {
                 self.account(FlashOp::Erase, pbn, pbn.get(), false);
@@ -272,6 +284,9 @@ impl<D: Device> FlashPort<D> {
     /// For recovery: programs from now on come after everything that the flash holds.
     pub fn continue_after(&mut self, seq: u64) {
         self.seq = self.seq.max(seq);
+        if let Some(exposed) = &mut self.exposed {
+            exposed.on_used_device();
+        }
     }
 
     /// Does something for each item, all starting at the same moment; goes on when the last is
@@ -551,6 +566,9 @@ impl<D: Device> FlashPort<D> {
     fn failed(&mut self, op: FlashOp, pbn: Pbn, address: u32, error: FlashError) -> FtlError {
         if matches!(error, FlashError::Media(event) if event != MediaEvent::PowerCut) {
             self.account(op, pbn, address, false);
+            if op == FlashOp::Program {
+                self.on_program_failed(Ppn::new(address));
+            }
         }
         self.stop(error)
     }

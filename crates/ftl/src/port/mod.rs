@@ -3,6 +3,7 @@
 pub mod bit_errors;
 pub mod cause;
 pub mod error;
+pub mod exposed_pages;
 pub mod flash_port;
 pub mod label;
 pub mod ram_pages;

@@ -51,7 +51,7 @@ impl Scanned {
                 if let Scan::Programmed(tag) = flash.scan(Ppn::at(page))? {
                     flash.continue_after(tag.seq);
                     // On a device that was used with summaries they say nothing new.
-                    pages.extend((tag.role != Role::Summary).then_some((Ppn::at(page), tag)));
+                    pages.extend(tag.role.tells_of_pages().then_some((Ppn::at(page), tag)));
                 }
             }
             Ok::<_, FtlError>(())
@@ -215,6 +215,7 @@ mod tests {
             good_blocks,
             program_order: ProgramOrder::Any,
             pslc_pages: 0,
+            exposure: None,
             in_use: true,
             seed: 1,
             wear: None,

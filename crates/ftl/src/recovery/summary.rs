@@ -135,7 +135,7 @@ impl Summaries {
             match flash.scan(page)? {
                 Scan::Programmed(tag) => {
                     flash.continue_after(tag.seq);
-                    tags.extend((tag.role != Role::Summary).then_some((page, tag)));
+                    tags.extend(tag.role.tells_of_pages().then_some((page, tag)));
                 }
                 Scan::Unreadable => {}
                 Scan::Erased => break,
@@ -162,9 +162,8 @@ impl Summaries {
             }
             flash.continue_after(own.seq);
             let known = offsets.zip(heads).rev();
-            tags.extend(
-                known.filter_map(|(offset, head)| Some((self.geometry.page(pbn, offset), Tag::of_head(head)?))),
-            );
+            let known = known.filter_map(|(offset, head)| Some((self.geometry.page(pbn, offset), Tag::of_head(head)?)));
+            tags.extend(known.filter(|(_, tag)| tag.role.tells_of_pages()));
         }
         tags.reverse();
         Ok(Some(tags))

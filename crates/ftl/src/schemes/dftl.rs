@@ -90,7 +90,7 @@ impl DemandScheme for Dftl {
     const ENTRY: Entry = Entry {
         name: "dftl",
         family: "demand-paged",
-        capabilities: Capabilities::NONE,
+        capabilities: Capabilities::FILLS_BLOCKS_UP,
         source: "RFTL 2-3, Wang 2013 3.2.3; Gupta 2009",
         parameters: &joined::<15>(&[
             &[placement::PARAMETER],

@@ -100,7 +100,7 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "jtl",
         family: "demand-paged",
-        capabilities: Capabilities::write_buffer(policy::RAM.name),
+        capabilities: Capabilities { fills_blocks_up: true, ..Capabilities::write_buffer(policy::RAM.name) },
         source: "Wang 2013 3.2.3; Huang 2012",
         parameters: &joined::<15>(&[&policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("jtl.rs"),

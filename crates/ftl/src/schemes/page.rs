@@ -130,7 +130,7 @@ impl PageMapScheme for Page {
     const ENTRY: Entry = Entry {
         name: "page",
         family: "page",
-        capabilities: Capabilities::NONE,
+        capabilities: Capabilities::FILLS_BLOCKS_UP,
         source: "WAFTL tab. I, RFTL 2 (baseline)",
         parameters: &joined::<12>(&[
             &victims::PARAMETERS,

@@ -101,7 +101,7 @@ impl DemandScheme for Rftl {
     const ENTRY: Entry = Entry {
         name: "rftl",
         family: "demand-paged",
-        capabilities: Capabilities::NONE,
+        capabilities: Capabilities::FILLS_BLOCKS_UP,
         source: "RFTL 3",
         parameters: &joined::<13>(&[&[REPLICAS, COPY_CHOICE], &mapping_cache::PARAMETERS, &machine::PARAMETERS]),
         header: include_str!("rftl.rs"),

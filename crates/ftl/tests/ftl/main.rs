@@ -7,6 +7,7 @@ mod buffered;
 mod buffers;
 mod end_of_life;
 mod evenness;
+mod exposed;
 mod hints;
 mod identities;
 mod kit;

@@ -66,6 +66,11 @@ impl Description {
                  gc_yields are for simulations; an image's modelled latency does not know them. Leave them out",
             ));
         }
+        if device.chip.exposure.is_some() {
+            return Err(LiveError::user(
+                "device.power_loss_protection = false is for simulations; a page of an image is safe when its program has ended. Leave it out",
+            ));
+        }
         if device.units != Units::PAGES {
             return Err(LiveError::user(
                 "device: mapping_unit and programming are for simulations; an image maps pages, and keeps each as it is written. Leave them \

@@ -128,6 +128,7 @@ impl Experiment {
         if study.run.flash_trace.is_some() {
             flash_trace::check_size(device.geometry.pages())?;
             flash_trace::check_units(device.units)?;
+            flash_trace::check_exposure(device.chip.exposure.as_ref())?;
         }
         let at_once = plans.len().min(rayon::current_num_threads());
         limit.check_runs(device.geometry.pages(), verify, at_once)?;

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use flash::{Chip, Flash, Lpn, Pbn, Ppn, Role, Store, Tag};
+use flash::{Chip, Exposure, Flash, Lpn, Pbn, Ppn, Role, Store, Tag};
 use ftl::{Cause, FlashOp, Note, TracedTask};
 use trace::HostOp;
 
@@ -36,6 +36,17 @@ pub(crate) fn check_size(pages: u32) -> Result<(), SimError> {
         "run.flash_trace (--player): the device has {pages} pages of flash, and at most {MOST_PAGES} are traced. Give it a smaller \
          device.capacity, such as \"64MiB\", or a larger device.page_size; workload.addresses = \"dense\" makes a workload fit"
     )))
+}
+
+/// Refuses a device of which the trace would have padding, which the player does not show.
+pub(crate) fn check_exposure(exposure: Option<&Exposure>) -> Result<(), SimError> {
+    if exposure.is_none() {
+        return Ok(());
+    }
+    Err(SimError::study(
+        "run.flash_trace (--player): it does not show the padding with which blocks are filled up where device.power_loss_protection is \
+         false; leave power_loss_protection out",
+    ))
 }
 
 /// Refuses a device of which the trace would show other pages than are programmed.
@@ -329,6 +340,7 @@ fn role_name(role: Role) -> &'static str {
         Role::Lost => "lost",
         Role::Summary => "summary",
         Role::Cached => "cached",
+        Role::Padding => "padding",
     }
 }
 

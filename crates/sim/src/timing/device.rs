@@ -9,13 +9,13 @@
 //! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span
 //! is counted in pages of this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
-use flash::{CellMode, Chip, ChipOptions, Full, Geometry, Lean, PastEndurance, Pbn, ProgramOrder, Shape};
+use flash::{CellMode, Chip, ChipOptions, Exposure, Full, Geometry, Lean, PastEndurance, Pbn, ProgramOrder, Shape};
 use ftl::{Layout, Reliability, Timed};
 use random::SeededRng;
 
 use crate::preset::{DEFAULT_PRESET, Keys, bit_errors, preset};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
-use crate::timing::units::Units;
+use crate::timing::units::{Programming, Units};
 use crate::{Abilities, EventTiming, FrontEnd, Latencies, Model, SimError, Suspend};
 
 /// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
@@ -119,6 +119,7 @@ impl Device {
             good_blocks,
             program_order: self.chip.program_order,
             pslc_pages: self.chip.pslc_pages,
+            exposure: self.chip.exposure.clone(),
             in_use: false,
             seed: self.seed,
             wear: None,
@@ -154,7 +155,8 @@ impl Draft {
         let mut keys = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?.keys.under(asked)?;
         geometry(keys.shape)?;
         let units = Units::checked(keys.shape, keys.unit_bytes(), keys.programming, &keys.latencies)?;
-        if units.programmed_at_once(keys.latencies.cell, CellMode::Native) > 1 && asked.program_order.is_none() {
+        let is_gathered = units.programmed_at_once(keys.latencies.cell, CellMode::Native) > 1;
+        if (is_gathered || asked.power_loss_protection == Some(false)) && asked.program_order.is_none() {
             keys.program_order = ProgramOrder::Strict;
         }
         let shape = units.mapped(keys.shape);
@@ -215,7 +217,11 @@ impl Draft {
                  spare: lower bad_blocks or raise spare"
             )));
         }
+        let exposure = self.exposure(geometry.pages_per_block());
         let mut keys = bit_errors::text(self.reliability, self.keys.text());
+        if exposure.is_some() {
+            keys.power_loss_protection = Some(false);
+        }
         keys.preset = Some(self.preset_name().into());
         keys.capacity = Some(Capacity::Bytes(u64::from(logical_pages) * u64::from(geometry.page_size_bytes())));
         keys.blocks_per_plane = Some(Count(geometry.shape().blocks_per_plane));
@@ -242,6 +248,7 @@ impl Draft {
                 bad_blocks,
                 pslc_pages: self.units.in_pslc(self.keys.latencies.cell, geometry.pages_per_block()),
                 pslc_endurance: Some(self.pslc_endurance_left()),
+                exposure,
             },
             reliability: self.reliability,
             seed: random::derive(seed, "ftl"),
@@ -361,17 +368,62 @@ impl Draft {
         Ok(())
     }
 
+    /// Which pages a power cut takes although their programs have ended, in blocks of so many units;
+    /// none where a capacitor guards them all.
+    fn exposure(&self, units_per_block: u32) -> Option<Exposure> {
+        let cell = self.keys.latencies.cell;
+        let at_once = self.units.programmed_at_once(cell, CellMode::Native);
+        match (self.asked.power_loss_protection, self.keys.programming) {
+            (Some(false), Programming::OneShot) => Exposure::gathered(at_once, units_per_block),
+            (Some(false), Programming::Shadow) => Exposure::paired(cell, at_once, units_per_block),
+            _ => None,
+        }
+    }
+
+    /// Whether a device without a capacitor can be, and differs from one that has it.
+    fn check_unprotected(&self) -> Result<(), SimError> {
+        let Keys { program_order, program_buffers, latencies, programming, shape, .. } = self.keys;
+        let refuse =
+            |sentence: String| Err(SimError::study(format!("device.power_loss_protection = false: {sentence}")));
+        if programming == Programming::Shadow
+            && self.shape.page_size_bytes > shape.page_size_bytes
+            && latencies.cell.bits() > 1
+        {
+            return refuse(format!(
+                "a unit of several pages (device.mapping_unit) shares word lines of {} with others, which is not modelled; leave mapping_unit or \
+                 power_loss_protection out, or set programming to \"one_shot\"",
+                latencies.cell.name()
+            ));
+        }
+        if self.exposure(self.shape.pages_per_block).is_none() {
+            return refuse(
+                "each page is safe when its program has ended here, so there is nothing to protect; leave it out, or set device.cell, programming \
+                 or mapping_unit to what has pages wait for others"
+                    .into(),
+            );
+        }
+        if program_buffers > 1 {
+            return refuse(format!(
+                "with program_buffers = {program_buffers} writes are answered before their program, so a flush would not wait for it; set \
+                 program_buffers to 1"
+            ));
+        }
+        if program_order != ProgramOrder::Strict {
+            return refuse(
+                "blocks are filled up with padding in strict order; leave program_order out, or set it to \"strict\""
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
     /// Whether the device can have what it programs at once.
     fn check_program_units(&self) -> Result<(), SimError> {
         let Keys { abilities, program_order, latencies, .. } = self.keys;
         let at_once = self.units.programmed_at_once(latencies.cell, CellMode::Native);
         let refuse = |sentence: String| Err(SimError::study(sentence));
         if self.asked.power_loss_protection == Some(false) {
-            return refuse(
-                "device.power_loss_protection = false: units that wait for others of their program unit would be lost at a cut, also those that a \
-                 collection moved and whose old copies are erased by then. Leave it out: a capacitor keeps them"
-                    .into(),
-            );
+            self.check_unprotected()?;
         }
         if let Some(Count(buffers)) = self.asked.program_buffers
             && (!(1..=MOST_BUFFERS).contains(&buffers) || at_once == 1)

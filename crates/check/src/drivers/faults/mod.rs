@@ -92,7 +92,10 @@ impl<'a> Trial<'a> {
         let chip = case.device.chip(fault_run.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let frail = FaultTracingChip::new(chip, fault_run.plan.clone(), trail.hits.clone(), fault_run.records);
-        let oracle = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, scheme.buffered().capacity_pages);
+        // A block that fails stays with what it exposes until it is emptied, so there is no limit.
+        let is_limited = layout.exposure.is_none();
+        let room = |scheme: &Drive<_>| if is_limited { scheme.volatile_pages() } else { u32::MAX };
+        let oracle = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, room(scheme));
         let format = |_: &mut FlashPort<_>| Ok(create(&case.stack, &layout)?);
         let device = CheckedFlash::from(frail).timed(FixedTimes::default());
         let mut driver = Driver::start(device, case, format, oracle)?;

@@ -169,7 +169,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
             let victim = if is_choice { self.take_victim(die)? } else { self.space.take_fewest_valid_on(die) };
             let Some(victim) = victim else { break };
             choices = choices.saturating_sub(1);
-            if is_choice && self.space.valid_in(victim) == self.space.content_pages() {
+            if is_choice && self.space.is_dense(victim) {
                 self.space.leave(victim);
                 continue;
             }

@@ -213,7 +213,7 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
     }
 
     fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
-        flash.with_cause(Cause::Mapping, |flash| self.write_trims_down(flash))
+        flash.with_cause(Cause::Mapping, |flash| self.make_durable(flash))
     }
 
     fn prefetch(&self, _flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
@@ -254,6 +254,10 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
 
     fn spares(&self) -> Spares {
         self.blocks.spares()
+    }
+
+    fn exposed_pages(&self) -> u32 {
+        self.space.exposed_pages()
     }
 
     fn footprint(&self) -> Footprint {

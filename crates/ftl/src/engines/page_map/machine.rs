@@ -55,6 +55,7 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
 
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let policy = S::policy(layout, values)?;
+        pslc::require_guarded(layout, values, S::ENTRY.name)?;
         let needs = Needs {
             streams: policy.streams(),
             policy: Policy::from_values(values),
@@ -139,7 +140,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
     }
 
     fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
-        flash.with_cause(Cause::Mapping, |flash| self.write_trims_down(flash))
+        flash.with_cause(Cause::Mapping, |flash| self.make_durable(flash))
     }
 
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
@@ -189,6 +190,10 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 
     fn spares(&self) -> Spares {
         self.blocks.spares()
+    }
+
+    fn exposed_pages(&self) -> u32 {
+        self.space.exposed_pages()
     }
 
     fn gauges(&self) -> Vec<Gauge> {

@@ -26,6 +26,7 @@ use crate::engines::page_map::pslc::PslcCache;
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::port::cause::Cause;
 use crate::port::error::{FtlError, RecoverError};
+use crate::port::exposed_pages::FillUp;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
@@ -402,6 +403,13 @@ pub trait PageMapped {
         Ok(())
     }
 
+    /// Makes everything survive a power cut: what was programmed, and pending trims.
+    fn make_durable<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+        self.write_trims_down(flash)?;
+        let (space, blocks, _) = self.parts();
+        space.fill_for_flush(flash, blocks)
+    }
+
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
     fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         for (first, extent) in self.parts().2.pending_runs() {
@@ -507,7 +515,9 @@ pub(super) fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut Flas
     debug_assert!(!space.is_collectable(victim), "{victim} is priced, but was not taken as a victim");
     let moves = u64::from(space.valid_in(victim)) + trims.about_to_vanish(space.page_indices(victim)).len() as u64;
     let reads = moves * programs_per_move.min(2);
-    let programs = moves * programs_per_move + u64::from(space.summary_pages());
+    let filled = |(pbn, end): FillUp| end - flash.device().next_page(pbn);
+    let padding = space.most_padding() + flash.to_fill_before_erase(victim).into_iter().map(filled).sum::<u32>();
+    let programs = moves * programs_per_move + u64::from(space.summary_pages() + padding);
     let [read, erase] = [FlashOp::Read, FlashOp::Erase].map(|op| flash.estimate(op, victim).0);
     Nanos(reads * read + erase) + flash.estimate_programs(programs, victim)
 }

@@ -42,6 +42,7 @@ use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::blocks::manager::BlockManager;
 use crate::engines::page_map::space::{PageSpace, PslcNeeds, Stream};
+use crate::port::error::ConfigError;
 
 /// The parameters of the cache.
 pub const PARAMETERS: [Parameter; 3] = [
@@ -77,6 +78,18 @@ pub fn needs(layout: &Layout, values: &Values) -> Option<PslcNeeds> {
     let row = u64::from(pages.max(1)) * u64::from(geometry.page_size_bytes()) * u64::from(geometry.dies());
     let static_blocks = bytes.div_ceil(row).min(u64::from(u32::MAX)) as u32;
     (bytes > 0 || is_dynamic).then_some(PslcNeeds { pages, static_blocks, is_dynamic })
+}
+
+/// Refuses a cache on a device where a power cut takes pages whose programs have ended: cached
+/// blocks are not filled up.
+pub fn require_guarded(layout: &Layout, values: &Values, scheme: &str) -> Result<(), ConfigError> {
+    if layout.exposure.is_none() || needs(layout, values).is_none() {
+        return Ok(());
+    }
+    Err(ConfigError(format!(
+        "{scheme}: blocks in pSLC mode are not filled up, so a power cut would take what waits for its flash page there \
+         (device.power_loss_protection = false); leave pslc_static and pslc_dynamic out, or power_loss_protection"
+    )))
 }
 
 /// The cached blocks of a die.

@@ -432,6 +432,10 @@ impl<P: SharedRamPolicy, D: Device> Mapping<D> for SharedRam<P> {
         Mapping::<D>::spares(&self.paged)
     }
 
+    fn exposed_pages(&self) -> u32 {
+        Mapping::<D>::exposed_pages(&self.paged)
+    }
+
     fn buffered(&self) -> Buffered {
         let clean_pages = self.held.pages() as u32 - self.held.newer();
         Buffered { capacity_pages: self.policy.most_pages(), pages: self.held.newer(), clean_pages }

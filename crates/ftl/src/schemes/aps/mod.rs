@@ -115,7 +115,7 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "aps",
         family: "demand-paged",
-        capabilities: Capabilities::write_buffer(policy::RAM.name),
+        capabilities: Capabilities { fills_blocks_up: true, ..Capabilities::write_buffer(policy::RAM.name) },
         source: "Wang 2013 3.2.3; Shim 2010",
         parameters: &joined::<19>(&[&PARAMETERS, &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),

@@ -110,7 +110,10 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "bdb",
         family: "demand-paged",
-        capabilities: Capabilities::write_buffer(write_buffer::PARAMETERS[0].name),
+        capabilities: Capabilities {
+            fills_blocks_up: true,
+            ..Capabilities::write_buffer(write_buffer::PARAMETERS[0].name)
+        },
         source: "BDB 3-6, tab. 1",
         parameters: &joined::<18>(&[
             &write_buffer::PARAMETERS,
@@ -324,6 +327,10 @@ impl<D: Device> Mapping<D> for Bdb {
 
     fn spares(&self) -> Spares {
         Mapping::<D>::spares(&self.paged)
+    }
+
+    fn exposed_pages(&self) -> u32 {
+        Mapping::<D>::exposed_pages(&self.paged)
     }
 
     fn buffered(&self) -> Buffered {

@@ -90,7 +90,7 @@ impl DemandScheme for Cdftl {
     const ENTRY: Entry = Entry {
         name: "cdftl",
         family: "demand-paged",
-        capabilities: Capabilities::NONE,
+        capabilities: Capabilities::FILLS_BLOCKS_UP,
         source: "Wang 2013 3.2.3; Qin 2011",
         parameters: &joined::<9>(&[&[CMT, CTP], &machine::PARAMETERS]),
         header: include_str!("mod.rs"),

@@ -124,7 +124,7 @@ impl DemandScheme for Map {
     const ENTRY: Entry = Entry {
         name: "treeftl",
         family: "demand-paged",
-        capabilities: Capabilities::write_buffer(policy::RAM.name),
+        capabilities: Capabilities { fills_blocks_up: true, ..Capabilities::write_buffer(policy::RAM.name) },
         source: "Wang 2013 6",
         parameters: &joined::<16>(&[&[VICTIMS], &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),

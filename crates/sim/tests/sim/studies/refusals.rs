@@ -121,7 +121,19 @@ fn units_word_lines_and_planes() {
         ("program_buffers = 2", &["device.program_buffers = 2", "nothing is programmed together"]),
         ("mapping_unit = \"512B\"\nprogram_buffers = 65", &["device.program_buffers = 65", "from 1 to 64"]),
         ("aligned_planes = true", &["device.aligned_planes", "multi_plane = true"]),
-        ("power_loss_protection = false", &["device.power_loss_protection", "a collection moved", "Leave it out"]),
+        ("power_loss_protection = false", &["device.power_loss_protection", "each page is safe", "device.cell"]),
+        (
+            "power_loss_protection = false\ncell = \"mlc\"\nprogram_order = \"any\"",
+            &["device.power_loss_protection", "strict order", "leave program_order out"],
+        ),
+        (
+            "power_loss_protection = false\ncell = \"tlc\"\nmapping_unit = \"8KiB\"",
+            &["device.power_loss_protection", "shares word lines of TLC", "one_shot"],
+        ),
+        (
+            "power_loss_protection = false\nmapping_unit = \"1KiB\"\nprogram_buffers = 2",
+            &["device.power_loss_protection", "with program_buffers = 2", "program_buffers to 1"],
+        ),
     ] {
         refused(&text(device, WORKLOAD, FTL), parts);
     }
@@ -138,6 +150,10 @@ fn units_word_lines_and_planes() {
     refused(
         &text("mapping_unit = \"1KiB\"", WORKLOAD, trace),
         &["run.flash_trace", "mapping_unit and device.programming"],
+    );
+    refused(
+        &text("power_loss_protection = false\ncell = \"mlc\"", WORKLOAD, trace),
+        &["run.flash_trace", "padding", "leave power_loss_protection out"],
     );
 }
 

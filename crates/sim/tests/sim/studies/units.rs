@@ -208,3 +208,22 @@ fn what_is_read_is_what_was_written_whatever_waits() {
         }
     }
 }
+
+#[test]
+fn a_device_without_a_capacitor_fills_up_what_a_cut_would_take() {
+    let overwrites = "requests = 30_000\nspan = \"64MiB\"\nwrite_share = 0.9\nsizes = \"4KiB\"";
+    let one_shot = "cell = \"tlc\"\nprogramming = \"one_shot\"\nmapping_unit = \"4KiB\"\npower_loss_protection =";
+    for ftl in ["page", "dftl"] {
+        let rest = format!("[run]\nprecondition = \"fill\"\nverify = true\n[[ftl]]\nname = \"{ftl}\"");
+        let run = |protected| run(&flash("16KiB", 48, 0.3, &format!("{one_shot} {protected}")), overwrites, &rest);
+        let [protected, exposed] = [true, false].map(run);
+        let padding = operations(&exposed, "unit_padding", "program");
+        // A collection ends somewhere in a unit of twelve pages, and fills that up.
+        let collections = exposed.notes["collections"];
+        println!("{ftl}: {padding} pages of padding, {collections} collections");
+        let is_expected = collections > 100 && (4 * collections..7 * collections).contains(&padding);
+        assert!(is_expected, "{ftl}: see above");
+        assert!(exposed.write_amplification > protected.write_amplification, "{ftl}");
+        assert_eq!(operations(&protected, "unit_padding", "program"), 0, "{ftl}");
+    }
+}

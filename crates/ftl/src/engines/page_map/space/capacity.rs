@@ -1,5 +1,6 @@
 //! Whether what has to be valid at once fits into a space.
 
+use super::filling::padding;
 use super::{Needs, PageSpace};
 use crate::api::layout::Layout;
 use crate::api::report::Spares;
@@ -16,7 +17,7 @@ impl PageSpace {
         }
         let set_aside = (needs.set_aside() + usize::from(levels)) as u64;
         let usable: u64 = good.iter().map(|blocks| blocks.saturating_sub(set_aside)).sum();
-        usable.saturating_sub(needs.missing_statics(layout)) * u64::from(needs.summaries.content_pages())
+        usable.saturating_sub(needs.missing_statics(layout)) * u64::from(needs.dense_pages(layout))
     }
 
     /// Refuses a layout whose valid pages might not fit; otherwise tells how many blocks may fail.
@@ -25,7 +26,7 @@ impl PageSpace {
         let capacity = Self::capacity_pages(layout, needs, levels);
         let content_pages = u64::from(summaries.content_pages());
         if valid <= capacity {
-            let total = (capacity - valid) / content_pages;
+            let total = (capacity - valid) / u64::from(needs.dense_pages(layout)).max(1);
             return Ok(Spares { total: total as u32, used: 0 });
         }
         if layout.in_use {
@@ -43,9 +44,15 @@ impl PageSpace {
         } else {
             String::new()
         };
+        let filling = match padding(layout) {
+            0 => String::new(),
+            pages => format!(
+                ", and collections fill each block up with {pages} pages or less, so that a power cut takes nothing"
+            ),
+        };
         Err(ConfigError(format!(
             "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
-             {statics}each of {} dies keeps {open} open and {threshold} free blocks{levelling}; raise device.spare, use more blocks per plane or fewer dies",
+             {statics}each of {} dies keeps {open} open and {threshold} free blocks{levelling}{filling}; raise device.spare, use more blocks per plane or fewer dies",
             layout.geometry.dies(),
         )))
     }

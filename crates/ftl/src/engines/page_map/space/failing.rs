@@ -115,6 +115,7 @@ impl PageSpace {
             flash.note(Note::Collection);
             debug_assert!(!blocks.is_failed(pbn) && !self.is_open(pbn), "{pbn} is reclaimed while it is in use");
             self.victims.remove(pbn, 0);
+            self.fill_before_erase(flash, blocks, pbn)?;
             blocks.give_back(flash, pbn)?;
             if blocks.free_on(self.die_of(pbn)) > 0 {
                 return Ok(Some(self.die_of(pbn)));

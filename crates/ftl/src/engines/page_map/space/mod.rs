@@ -17,21 +17,20 @@
 //! whose victim cannot be erased returns none, so a device of a single die keeps one free block
 //! more while it has spares (`failing.rs`).
 //!
-//! `failing.rs` copes with blocks that fail, `facts.rs` tells about all of them.
-//!
-//! **Pinned blocks** are in use and not collected: those of a stream that is given up as a whole,
-//! and those in which each page has its own offset. Their owner says when they may be collected.
-//! Until then all of such a block counts as needed, however many of its pages are valid, and its
-//! owner has to be counted so in [`Needs::valid`].
+//! `failing.rs` copes with blocks that fail, `filling.rs` with pages that a power cut takes,
+//! `pinned.rs` with blocks that nobody collects, `facts.rs` tells about all of them.
 
 mod capacity;
 mod facts;
 mod failing;
+mod filling;
+mod pinned;
 mod pslc;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use flash::{Geometry, Pbn, Ppn};
+use flash::{Exposure, Geometry, Pbn, Ppn};
 use host::Hint;
 
 use crate::api::layout::Layout;
@@ -47,6 +46,8 @@ use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
 use crate::recovery::scan::Scanned;
 use crate::recovery::summary::Summaries;
+
+use filling::padding;
 
 /// Index of a stream of a space.
 pub type Stream = usize;
@@ -105,6 +106,13 @@ struct Open {
     end: u32,
 }
 
+impl Open {
+    /// Whether it is a block with these pages, and has room.
+    fn is_in(self, pages: Range<usize>) -> bool {
+        self.next < self.end && pages.contains(&(self.next as usize))
+    }
+}
+
 /// Open blocks and valid pages of a page-mapped device.
 #[derive(Clone, Debug)]
 pub struct PageSpace {
@@ -126,6 +134,10 @@ pub struct PageSpace {
     pinned: BTreeSet<Pbn>,
     summaries: Summaries,
     pslc: Option<PslcStream>,
+    /// Pages by which a collection at most fills up the block to which it moves pages.
+    padding: u32,
+    /// The most pages of a block that a power cut may take.
+    exposed_in_block: u32,
 }
 
 impl PageSpace {
@@ -144,7 +156,7 @@ impl PageSpace {
         let space = Self {
             geometry,
             ledger: Ledger::new(geometry),
-            victims: Victims::new(geometry, summaries.content_pages(), policy, layout.seed)?,
+            victims: Victims::new(geometry, needs.dense_pages(layout), policy, layout.seed)?,
             open: vec![Open::default(); streams.len() * geometry.dies() as usize],
             stream_of: vec![0; geometry.blocks() as usize],
             order: channels_first(&geometry),
@@ -156,6 +168,8 @@ impl PageSpace {
             pinned: BTreeSet::new(),
             summaries,
             pslc: needs.pslc_stream(layout),
+            padding: padding(layout),
+            exposed_in_block: layout.exposure.as_ref().map_or(0, Exposure::most_pages),
         };
         Ok((space, BlockManager::new(layout, spares).staying_on_die()))
     }
@@ -401,7 +415,7 @@ impl PageSpace {
             .filter(|&pbn| self.victims.contains(pbn) && among(self, pbn))
             .min_by_key(|&pbn| self.ledger.valid_pages(pbn))?;
         debug_assert!(!self.is_open(block) && !self.is_pinned(block), "{block} is a victim, and is in use");
-        if self.ledger.valid_pages(block) == self.summaries.content_pages() {
+        if self.is_dense(block) {
             return None;
         }
         self.victims.remove(block, self.ledger.valid_pages(block));
@@ -421,8 +435,7 @@ impl PageSpace {
             return Some(true);
         }
         let pages = self.geometry.page_indices(pbn);
-        let is_here = |open: &&mut Open| open.next < open.end && pages.contains(&(open.next as usize));
-        *self.open.iter_mut().find(is_here)? = Open::default();
+        *self.open.iter_mut().find(|open| open.is_in(pages.clone()))? = Open::default();
         let is_used = flash.device().next_page(pbn) > 0;
         let valid = self.ledger.valid_pages(pbn);
         debug_assert!(is_used || valid == 0, "{pbn} was never programmed, and has {valid} valid pages");
@@ -430,6 +443,23 @@ impl PageSpace {
             blocks.put(pbn);
         }
         Some(is_used)
+    }
+
+    /// Whether a block is closed and nobody's victim yet.
+    #[inline]
+    pub fn is_collectable(&self, pbn: Pbn) -> bool {
+        self.victims.contains(pbn)
+    }
+
+    /// Whether a block is the open one of a stream, with room.
+    fn is_open(&self, pbn: Pbn) -> bool {
+        let pages = self.geometry.page_indices(pbn);
+        self.open.iter().any(|open| open.is_in(pages.clone()))
+    }
+
+    /// Whether a block may be collected and has nothing valid in it.
+    pub fn is_spent(&self, pbn: Pbn) -> bool {
+        self.victims.contains(pbn) && self.ledger.valid_pages(pbn) == 0
     }
 
     /// The end of a collection, when these pages have been placed elsewhere: if it went well to the
@@ -443,7 +473,7 @@ impl PageSpace {
         moved: impl IntoIterator<Item = Ppn>,
         result: Result<(), FtlError>,
     ) -> Result<(), FtlError> {
-        match result {
+        match result.and_then(|()| self.fill_before_erase(flash, blocks, pbn)) {
             Ok(()) => {
                 debug_assert!(!self.victims.contains(pbn), "{pbn} is erased while it can be collected");
                 let is_empty = || moved.into_iter().count() == self.ledger.valid_pages(pbn) as usize;
@@ -471,120 +501,6 @@ impl PageSpace {
         } else {
             self.rest(pbn);
         }
-    }
-}
-
-impl PageSpace {
-    /// From now on the filled blocks of a stream are pinned.
-    pub fn pin_stream(&mut self, stream: Stream) {
-        debug_assert!(stream < self.streams.len(), "there is no stream {stream} of {} to pin", self.streams.len());
-        debug_assert!(self.pinned_stream.is_none(), "streams {:?} and {stream} are pinned", self.pinned_stream);
-        self.pinned_stream = Some(stream);
-    }
-
-    /// A block in use is not collected until it is unpinned.
-    pub fn pin(&mut self, pbn: Pbn) {
-        if self.victims.contains(pbn) {
-            self.victims.remove(pbn, self.ledger.valid_pages(pbn));
-        }
-        debug_assert!(!self.is_open(pbn), "{pbn} is pinned, and takes pages of stream {}", self.stream_of(pbn));
-        self.pinned.insert(pbn);
-    }
-
-    /// A pinned block may be collected like any other from now on.
-    pub fn unpin(&mut self, pbn: Pbn) {
-        debug_assert!(!self.is_open(pbn), "{pbn} is unpinned, and takes pages of stream {}", self.stream_of(pbn));
-        if self.pinned.remove(&pbn) {
-            self.victims.close(pbn, self.ledger.valid_pages(pbn));
-        }
-    }
-
-    /// Whether a block is pinned: in use, and no victim of any collection.
-    pub fn is_pinned(&self, pbn: Pbn) -> bool {
-        debug_assert!(pbn.get() < self.geometry.blocks(), "there is no {pbn} of {} blocks", self.geometry.blocks());
-        self.pinned.contains(&pbn)
-    }
-
-    /// The pinned blocks of a stream.
-    pub fn pinned_of(&self, stream: Stream) -> Vec<Pbn> {
-        self.pinned.iter().copied().filter(|&pbn| self.stream_of(pbn) == stream).collect()
-    }
-
-    /// Whether a block is closed and nobody's victim yet.
-    #[inline]
-    pub fn is_collectable(&self, pbn: Pbn) -> bool {
-        self.victims.contains(pbn)
-    }
-
-    /// Whether a block is the open one of a stream, with room.
-    fn is_open(&self, pbn: Pbn) -> bool {
-        let pages = self.geometry.page_indices(pbn);
-        self.open.iter().any(|open| open.next < open.end && pages.contains(&(open.next as usize)))
-    }
-
-    /// Whether a block may be collected and has nothing valid in it.
-    pub fn is_spent(&self, pbn: Pbn) -> bool {
-        self.victims.contains(pbn) && self.ledger.valid_pages(pbn) == 0
-    }
-
-    /// Takes a free block of a die in which each page will have its own offset. It is pinned, and
-    /// counts as one of a stream.
-    pub fn take_block(
-        &mut self,
-        blocks: &mut BlockManager,
-        die: u32,
-        stream: Stream,
-        alloc: AllocRequest,
-    ) -> Option<Pbn> {
-        let pbn = blocks.take_on(die, alloc)?;
-        debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is taken with valid pages in it");
-        debug_assert!(stream < self.streams.len(), "there is no stream {stream}");
-        debug_assert!(!self.is_collectable(pbn) && !self.is_pinned(pbn), "{pbn} is taken while it is in use");
-        self.stream_of[pbn.index()] = stream as u8;
-        self.pinned.insert(pbn);
-        Some(pbn)
-    }
-
-    /// Programs a page at its offset of a block that was taken so. Nothing is valid there before
-    /// [`validate`](Self::validate) says so. Tells whether that went well; if the page failed, the
-    /// block is marked bad, since what it holds is elsewhere, too.
-    pub fn program_at<D: Device>(
-        &mut self,
-        flash: &mut FlashPort<D>,
-        blocks: &mut BlockManager,
-        at: Ppn,
-        label: Label,
-        content: Content<D::Data>,
-    ) -> Result<bool, FtlError> {
-        debug_assert!(self.is_pinned(self.geometry.block_of(at)), "{at} is in a block that was not taken for this");
-        debug_assert!(!self.ledger.is_valid(at), "{at} is programmed while it is valid");
-        match flash.put(at, label, content) {
-            Ok(()) => Ok(true),
-            Err(error) if error.is_program_failure() => {
-                let pbn = self.geometry.block_of(at);
-                self.pinned.remove(&pbn);
-                blocks.has_failed(pbn);
-                blocks.give_back(flash, pbn)?;
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// These pages of a pinned block are the newest copies from now on.
-    pub fn validate(&mut self, pages: impl IntoIterator<Item = Ppn>) {
-        for ppn in pages {
-            let pbn = self.geometry.block_of(ppn);
-            debug_assert!(self.is_pinned(pbn), "{ppn} becomes valid in {pbn}, which is not pinned");
-            self.ledger.validate(ppn, pbn);
-        }
-    }
-
-    /// Nothing in a pinned block is needed any more: it may be collected.
-    pub fn discard(&mut self, pbn: Pbn) {
-        debug_assert!(self.is_pinned(pbn), "{pbn} is discarded but was not pinned");
-        self.ledger.clear_block(pbn);
-        self.unpin(pbn);
     }
 }
 

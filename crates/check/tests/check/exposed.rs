@@ -1,0 +1,109 @@
+//! Devices without a capacitor: a power cut takes pages whose programs have ended, and what was
+//! flushed is there all the same.
+
+use check::inject::failing_flash::{self, Rates};
+use check::torture::campaign::Campaign;
+use check::{
+    Case, DeviceSpec, Effort, Explored, FaultRun, Pattern, case::variants::Subject, create, explore, power_cuts,
+    run_case, run_with_faults,
+};
+use flash::CellType;
+use ftl::{Cause, FlashOp, Layout, Stack};
+
+use crate::common::by_form;
+
+const SEED: u64 = 20_261;
+
+/// Mappings that fill blocks up, each perhaps with what changes where pages go.
+const STACKS: [&str; 11] = [
+    "page",
+    "page:checkpoint=summaries",
+    "page:streams=hints",
+    "page+static:threshold=2+lru:ram=2KiB",
+    "dftl",
+    "cdftl",
+    "rftl",
+    "treeftl",
+    "aps",
+    "jtl",
+    "bdb",
+];
+
+fn devices() -> Vec<DeviceSpec> {
+    let device = DeviceSpec::new;
+    vec![
+        device(1, 1, 1, 12, 4).gathering(4),
+        device(1, 1, 1, 16, 6).gathering(3),
+        device(2, 1, 1, 14, 6).gathering(2).with_bad([3]),
+        device(1, 1, 1, 14, 16).paired(CellType::Mlc),
+        device(1, 1, 1, 14, 28).gathering(2).paired(CellType::Tlc),
+    ]
+}
+
+/// The cases on each device that their mapping takes.
+fn exposed(cases: &[Case]) -> Vec<Case> {
+    let on = |device: DeviceSpec| cases.iter().filter_map(move |case| power_cuts::on(case, device.clone()));
+    devices().into_iter().flat_map(on).collect()
+}
+
+fn stacks() -> impl Iterator<Item = Stack> {
+    STACKS.into_iter().map(|stack| stack.parse().expect("a stack"))
+}
+
+#[test]
+fn power_cuts_take_nothing_that_was_flushed() {
+    let seldom = Effort { first: by_form(1, 7), during_recovery: 200, after_recovery: 400 };
+    for stack in stacks() {
+        let cases = power_cuts::cases(&stack, SEED).into_iter().map(|(case, _)| case);
+        let cases: Vec<_> = cases.step_by(by_form(1, 9)).collect();
+        let mut all = Explored::default();
+        for case in exposed(&cases) {
+            all += explore(&case, seldom).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+        let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, .. } = all;
+        println!(
+            "{stack}: {requests} requests, {cut_points} cut points, {single_cuts} single cuts, {second_cuts} second \
+             cuts, {recoveries} recoveries"
+        );
+        assert!(single_cuts > 20, "{stack}: {single_cuts} cuts");
+    }
+}
+
+#[test]
+fn what_cannot_fill_blocks_up_is_refused_with_the_reason() {
+    let device = DeviceSpec::new(1, 1, 1, 40, 4).gathering(2);
+    let layout = Layout::of(&device.chip(1000).expect("a device"), 20, 1);
+    let refused = |stack: &str| create(&stack.parse().expect("a stack"), &layout).err().expect(stack).to_string();
+    for stack in ["block", "fast", "superblock", "waftl"] {
+        let refused = refused(stack);
+        assert!(refused.contains("power_loss_protection") && refused.contains("page, dftl"), "{stack}: {refused}");
+    }
+    assert!(refused("page:pslc_static=4KiB").contains("pslc_static"));
+    assert!(refused("canary").contains("volatile"));
+}
+
+#[test]
+fn every_promise_holds_where_blocks_are_filled_up() {
+    for stack in stacks() {
+        let cases = Campaign::of(Subject::keeping(stack.clone()).expect("parts"), SEED).defaults().cases;
+        let cases: Vec<_> = cases.into_iter().step_by(by_form(7, 90)).collect();
+        let mut padding = 0;
+        for case in exposed(&cases) {
+            let outcome = run_case(&case).unwrap_or_else(|failure| panic!("{failure}"));
+            padding += outcome.tally.count(Cause::UnitPadding, FlashOp::Program);
+        }
+        assert!(padding > 10, "{stack}: {padding} pages of padding");
+    }
+}
+
+#[test]
+fn failing_flash_without_a_capacitor_keeps_what_it_can() {
+    let rates = Rates { program: 100, erase: 40, cut: 300, ..Rates::default() };
+    for stack in stacks() {
+        let cases = exposed(&failing_flash::cases(&stack, &[Pattern::Mixed], 150, SEED));
+        for (i, case) in cases.into_iter().step_by(by_form(1, 2)).enumerate() {
+            let fault_run = FaultRun { plan: rates.plan(i as u64), ..FaultRun::default() };
+            run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+    }
+}

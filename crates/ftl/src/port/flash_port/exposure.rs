@@ -1,0 +1,74 @@
+//! Flash without a capacitor: what has to be programmed before a block may be erased, and before a
+//! flush is over.
+
+use flash::{FlashError, Pbn, Ppn, Role, Rule, Violation};
+
+use super::FlashPort;
+use crate::port::cause::Cause;
+use crate::port::error::FtlError;
+use crate::port::exposed_pages::FillUp;
+use crate::port::label::Label;
+use crate::port::timing::{Device, FlashOp};
+
+impl<D: Device> FlashPort<D> {
+    /// Whether a power cut may take pages whose programs have ended.
+    #[inline]
+    pub fn exposes_pages(&self) -> bool {
+        self.exposed.is_some()
+    }
+
+    /// What has to be programmed before a block may be erased: each block up to a page offset.
+    pub fn to_fill_before_erase(&self, pbn: Pbn) -> Vec<FillUp> {
+        self.exposed.as_ref().map_or_else(Vec::new, |exposed| exposed.before_erase(pbn))
+    }
+
+    /// What has to be programmed until a power cut takes no page of the host's.
+    pub fn to_fill(&self) -> Vec<FillUp> {
+        self.exposed.as_ref().map_or_else(Vec::new, |exposed| exposed.all())
+    }
+
+    /// Programs a page without content, so that a power cut takes none before it.
+    pub fn program_padding(&mut self, ppn: Ppn) -> Result<(), FtlError> {
+        let label = Label::new(self.device.geometry().block_of(ppn).get(), Role::Padding);
+        self.with_cause(Cause::UnitPadding, |flash| flash.program(ppn, label, D::Data::default()))
+    }
+
+    /// A page was programmed on a device that exposes pages.
+    #[inline(never)]
+    pub(super) fn on_programmed(&mut self, ppn: Ppn, label: Label, copies: bool) {
+        let geometry = *self.device.geometry();
+        let (pbn, offset) = geometry.split(ppn);
+        if let Some(exposed) = &mut self.exposed {
+            exposed.on_programmed((ppn, pbn, offset), label, copies, |ppn| geometry.block_of(ppn));
+        }
+    }
+
+    /// A page failed, which completes what it is programmed with as any other does.
+    pub(super) fn on_program_failed(&mut self, ppn: Ppn) {
+        let (pbn, offset) = self.device.geometry().split(ppn);
+        if let Some(exposed) = &mut self.exposed {
+            exposed.on_filled(pbn, offset);
+        }
+    }
+
+    /// Refuses to give up a block that holds what an exposed page replaces; else forgets it.
+    #[inline(never)]
+    pub(super) fn give_up(&mut self, pbn: Pbn) -> Result<(), FtlError> {
+        if let Some((other, end)) = self.to_fill_before_erase(pbn).first() {
+            let operation = FlashOp::Erase.name();
+            let state =
+                format!("a power cut takes what replaces them in {other}, unless that is filled up to page {end}");
+            let violation = Violation { rule: Rule::EraseWhatIsReplaced, operation, block: pbn, page: None, state };
+            return Err(self.stop(FlashError::Violation(Box::new(violation))));
+        }
+        self.forget_exposed(pbn);
+        Ok(())
+    }
+
+    /// Nobody needs the pages of a block any more.
+    pub(super) fn forget_exposed(&mut self, pbn: Pbn) {
+        if let Some(exposed) = &mut self.exposed {
+            exposed.forget(pbn);
+        }
+    }
+}
