@@ -91,7 +91,31 @@ fn devices() {
 }
 
 #[test]
-fn units_word_lines_and_planes() {
+fn buffers_planes_and_capacitors() {
+    for (device, parts) in [
+        ("program_buffers = 2", &["device.program_buffers = 2", "nothing is programmed together"] as &[_]),
+        ("mapping_unit = \"512B\"\nprogram_buffers = 65", &["device.program_buffers = 65", "from 1 to 64"]),
+        ("aligned_planes = true", &["device.aligned_planes", "multi_plane = true"]),
+        ("power_loss_protection = false", &["device.power_loss_protection", "each page is safe", "device.cell"]),
+        (
+            "power_loss_protection = false\ncell = \"mlc\"\nprogram_order = \"any\"",
+            &["device.power_loss_protection", "strict order", "leave program_order out"],
+        ),
+        (
+            "power_loss_protection = false\ncell = \"tlc\"\nmapping_unit = \"8KiB\"",
+            &["device.power_loss_protection", "shares word lines of TLC", "one_shot"],
+        ),
+        (
+            "power_loss_protection = false\nmapping_unit = \"1KiB\"\nprogram_buffers = 2",
+            &["device.power_loss_protection", "with program_buffers = 2", "program_buffers to 1"],
+        ),
+    ] {
+        refused(&text(device, WORKLOAD, FTL), parts);
+    }
+}
+
+#[test]
+fn units_and_word_lines() {
     for (device, parts) in [
         (
             "mapping_unit = \"3KiB\"",
@@ -117,22 +141,6 @@ fn units_word_lines_and_planes() {
         (
             "programming = \"one_shot\"\ncell = \"tlc\"\npages_per_block = 66\nmapping_unit = \"8KiB\"",
             &["a unit takes 2 flash pages", "a word line of TLC has 3"],
-        ),
-        ("program_buffers = 2", &["device.program_buffers = 2", "nothing is programmed together"]),
-        ("mapping_unit = \"512B\"\nprogram_buffers = 65", &["device.program_buffers = 65", "from 1 to 64"]),
-        ("aligned_planes = true", &["device.aligned_planes", "multi_plane = true"]),
-        ("power_loss_protection = false", &["device.power_loss_protection", "each page is safe", "device.cell"]),
-        (
-            "power_loss_protection = false\ncell = \"mlc\"\nprogram_order = \"any\"",
-            &["device.power_loss_protection", "strict order", "leave program_order out"],
-        ),
-        (
-            "power_loss_protection = false\ncell = \"tlc\"\nmapping_unit = \"8KiB\"",
-            &["device.power_loss_protection", "shares word lines of TLC", "one_shot"],
-        ),
-        (
-            "power_loss_protection = false\nmapping_unit = \"1KiB\"\nprogram_buffers = 2",
-            &["device.power_loss_protection", "with program_buffers = 2", "program_buffers to 1"],
         ),
     ] {
         refused(&text(device, WORKLOAD, FTL), parts);
