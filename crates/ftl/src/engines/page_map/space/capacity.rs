@@ -1,6 +1,5 @@
 //! Whether what has to be valid at once fits into a space.
 
-use super::filling::padding;
 use super::{Needs, PageSpace};
 use crate::api::layout::Layout;
 use crate::api::report::Spares;
@@ -44,7 +43,7 @@ impl PageSpace {
         } else {
             String::new()
         };
-        let filling = match padding(layout) {
+        let filling = match Needs::padding(layout) {
             0 => String::new(),
             pages => format!(
                 ", and collections fill each block up with {pages} pages or less, so that a power cut takes nothing"

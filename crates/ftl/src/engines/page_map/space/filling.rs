@@ -23,15 +23,15 @@ use crate::port::exposed_pages::FillUp;
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Device;
 
-/// Pages by which a collection at most fills up the block to which it moves pages.
-pub(super) fn padding(layout: &Layout) -> u32 {
-    layout.exposure.as_ref().map_or(0, Exposure::most_padding)
-}
-
 impl Needs {
+    /// Pages by which a collection at most fills up the block to which it moves pages.
+    pub(super) fn padding(layout: &Layout) -> u32 {
+        layout.exposure.as_ref().map_or(0, Exposure::most_padding)
+    }
+
     /// Valid pages of a block from which nothing can be gained.
     pub(super) fn dense_pages(&self, layout: &Layout) -> u32 {
-        dense_from(self.summaries.content_pages(), padding(layout))
+        dense_from(self.summaries.content_pages(), Self::padding(layout))
     }
 }
 

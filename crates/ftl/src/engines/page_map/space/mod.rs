@@ -47,8 +47,6 @@ use crate::port::timing::Device;
 use crate::recovery::scan::Scanned;
 use crate::recovery::summary::Summaries;
 
-use filling::padding;
-
 /// Index of a stream of a space.
 pub type Stream = usize;
 
@@ -168,7 +166,7 @@ impl PageSpace {
             pinned: BTreeSet::new(),
             summaries,
             pslc: needs.pslc_stream(layout),
-            padding: padding(layout),
+            padding: Needs::padding(layout),
             exposed_in_block: layout.exposure.as_ref().map_or(0, Exposure::most_pages),
         };
         Ok((space, BlockManager::new(layout, spares).staying_on_die()))
