@@ -19,6 +19,7 @@ use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
+use crate::packed_records::{PackedRecords, RecordPacker};
 use crate::record::Record;
 use crate::trace::{Trace, open_as};
 
@@ -80,20 +81,29 @@ pub struct Facts {
     pub left_out: BTreeMap<String, u64>,
 }
 
-/// A trace, surveyed and laid out. It can be read any number of times.
+/// A trace, surveyed and laid out. It can be read any number of times, from memory if the survey
+/// kept it.
 #[derive(Clone, Debug)]
 pub struct StackedDevices {
     origin: Origin,
     options: OpenOptions,
     facts: Arc<Facts>,
+    /// The records as the survey read them, if they were to be kept.
+    packed: Option<PackedRecords>,
 }
 
 /// The requests of a [`StackedDevices`]: device 0, addresses in the one space, times from 0.
 #[derive(Debug)]
 pub struct FlatRecords {
-    trace: Trace,
+    source: RecordSource,
     facts: Arc<Facts>,
     start_ns: Option<u64>,
+}
+
+#[derive(Debug)]
+enum RecordSource {
+    File(Trace),
+    Memory(PackedRecords),
 }
 
 impl StackedDevices {
@@ -102,18 +112,20 @@ impl StackedDevices {
 
     /// Surveys the trace at `path` and lays `choice` of its devices out.
     pub fn open(path: &Path, options: &OpenOptions, choice: &DeviceChoice) -> Result<Self, TraceError> {
-        Self::open_while(path, options, choice, |_| Ok(()))
+        Self::open_while(path, options, choice, 0, |_| Ok(()))
     }
 
     /// The same, telling `watch` every [`StackedDevices::TOLD_EVERY`] requests how many were read;
-    /// its error ends the survey.
+    /// its error ends the survey. Requests that take no more than `most_kept_bytes` are kept in
+    /// memory, and the file is not read again.
     pub fn open_while<E: From<TraceError>>(
         path: &Path,
         options: &OpenOptions,
         choice: &DeviceChoice,
+        most_kept_bytes: usize,
         watch: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<Self, E> {
-        Self::of(Origin::File(path.to_owned()), options, choice, watch)
+        Self::of(Origin::File(path.to_owned()), options, choice, most_kept_bytes, watch)
     }
 
     /// The same for a trace in memory; errors call it `name`.
@@ -123,13 +135,14 @@ impl StackedDevices {
         options: &OpenOptions,
         choice: &DeviceChoice,
     ) -> Result<Self, TraceError> {
-        Self::of(Origin::Memory { name: name.into(), bytes: bytes.into() }, options, choice, |_| Ok(()))
+        Self::of(Origin::Memory { name: name.into(), bytes: bytes.into() }, options, choice, 0, |_| Ok(()))
     }
 
     fn of<E: From<TraceError>>(
         origin: Origin,
         options: &OpenOptions,
         choice: &DeviceChoice,
+        most_kept_bytes: usize,
         mut watch: impl FnMut(u64) -> Result<(), E>,
     ) -> Result<Self, E> {
         options.check()?;
@@ -138,9 +151,11 @@ impl StackedDevices {
         let format = options.settled().map_or_else(|| detect_format::format(&origin, &sample, options), Ok)?;
         let options = OpenOptions { format: Some(format), ..options.clone() };
         let mut trace = open_as(format, &origin, &options)?;
-        let mut survey = Survey::default();
+        let (mut survey, mut packer) = (Survey::default(), RecordPacker::new(most_kept_bytes));
         for (number, record) in (1_u64..).zip(trace.by_ref()) {
-            survey.observe(&record?);
+            let record = record?;
+            survey.observe(&record);
+            packer.push(&record);
             if number.is_multiple_of(Self::TOLD_EVERY) {
                 watch(number)?;
             }
@@ -150,7 +165,7 @@ impl StackedDevices {
             columns: options.layout(format),
             ..survey.lay_out(&trace, &origin, choice, options.shift_bytes)?
         };
-        Ok(Self { origin, options, facts: Arc::new(facts) })
+        Ok(Self { origin, options, facts: Arc::new(facts), packed: packer.finish() })
     }
 
     /// What the trace holds and what was done to it.
@@ -160,16 +175,27 @@ impl StackedDevices {
 
     /// Its requests, from the first.
     pub fn records(&self) -> Result<FlatRecords, TraceError> {
-        let format = self.facts.format;
-        let trace = open_as(format, &self.origin, &self.options)?;
-        Ok(FlatRecords { trace, facts: Arc::clone(&self.facts), start_ns: None })
+        let source = match &self.packed {
+            Some(packed) => RecordSource::Memory(packed.clone()),
+            None => RecordSource::File(open_as(self.facts.format, &self.origin, &self.options)?),
+        };
+        Ok(FlatRecords { source, facts: Arc::clone(&self.facts), start_ns: None })
+    }
+}
+
+impl RecordSource {
+    #[inline]
+    fn next(&mut self) -> Result<Option<Record>, TraceError> {
+        match self {
+            Self::File(trace) => trace.next().transpose(),
+            Self::Memory(packed) => Ok(packed.next()),
+        }
     }
 }
 
 impl FlatRecords {
     fn advance(&mut self) -> Result<Option<Record>, TraceError> {
-        for record in self.trace.by_ref() {
-            let mut record = record?;
+        while let Some(mut record) = self.source.next()? {
             let device =
                 self.facts.devices.get(record.device as usize).filter(|device| device.end_byte >= record.end());
             let Some(device) = device else {

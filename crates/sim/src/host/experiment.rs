@@ -99,14 +99,15 @@ impl Plan {
 }
 
 impl Experiment {
-    /// Checks a study. Reads its workload, a trace twice, and reports that as the first line of
+    /// Checks a study. Reads its workload, a long trace twice, and reports that as the first line of
     /// progress.
     pub(crate) fn check(study: &Study, control: &Control) -> Result<Self, SetupError> {
         let seed = study.seed.unwrap_or(1);
         let draft = Draft::of(&study.device)?;
         let none_failed = AtomicUsize::new(usize::MAX);
         let reporter = control.reporter(0, Order { index: 0, first_failed: &none_failed });
-        let workload = Workload::of(&study.workload, seed, &reporter)?;
+        let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
+        let mut workload = Workload::of(&study.workload, seed, limit, &reporter)?;
         let queue_depth = queue_depth(&study.host, &workload)?;
         let samples = samples(&study.run)?;
         let plans = plans(&study.ftl)?;
@@ -118,7 +119,6 @@ impl Experiment {
             )));
         }
         let requested = study.run.precondition.unwrap_or_default();
-        let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
         let survey = workload.survey(draft.page_size_bytes(), requested == Precondition::Auto, limit, &reporter)?;
         let (precondition, precondition_chosen) = choose(requested, survey.unwritten);
         let span_pages = (!wraps).then_some(survey.span_pages);

@@ -27,6 +27,12 @@ const EXPLAINED_OPERATION_BYTES: u64 = 768;
 /// Flash operations that may wait on any machine, and at most.
 const WAITING_OPERATIONS: RangeInclusive<u64> = 1 << 16..=1 << 24;
 
+/// The most bytes of a workload that are kept: some 20 million requests. More would serve longer
+/// ones, but as many studies as there are cores may run at once.
+const KEPT_BYTES: u64 = 256 << 20;
+/// Of what a study may take, one part in so many is the most that is kept of its workload.
+const KEPT_PART: u64 = 16;
+
 /// Share of the memory available now that a study may take, unless it says otherwise.
 const SHARE: f64 = 0.8;
 
@@ -69,6 +75,11 @@ impl Limit {
         let operation_bytes = if is_explained { EXPLAINED_OPERATION_BYTES } else { OPERATION_BYTES };
         let most = self.bytes / (operation_bytes * at_once.max(1) as u64);
         most.clamp(*WAITING_OPERATIONS.start(), *WAITING_OPERATIONS.end()) as usize
+    }
+
+    /// The most bytes of a workload that may be kept in memory.
+    pub(crate) fn kept_bytes(self) -> usize {
+        KEPT_BYTES.min(self.bytes / KEPT_PART) as usize
     }
 
     /// Refuses a dense numbering of so many pages, if it would take more.

@@ -1,18 +1,24 @@
 //! The workload of a study: where requests come from, and one survey of them before anything is
 //! simulated.
 //!
-//! Every run opens the workload anew and reads it as a stream, so memory does not grow with a trace
-//! and runs share nothing. The survey reads it once beforehand. It finds what would otherwise stop
-//! a run after hours (a malformed line, an address beyond the device), counts what was left out or
-//! changed, and knows how many requests there are, which `capacity = "auto"`, the dense numbering
-//! and the time series all ask for.
+//! Every run opens the workload anew and reads it as a stream. The survey reads it once beforehand.
+//! It finds what would otherwise stop a run after hours (a malformed line, an address beyond the
+//! device), counts what was left out or changed, and knows how many requests there are, which
+//! `capacity = "auto"`, the dense numbering and the time series all ask for.
+//!
+//! A workload that takes no more memory than [`Limit::kept_bytes`] is kept at the first reading,
+//! packed, and whoever opens it later reads that. A longer one is parsed or generated each time, so
+//! memory does not grow with it.
 
 use std::path::PathBuf;
 
 use ftl::{FutureRequest, PrefetchStage};
 use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern};
 use trace::units::{Bytes, several};
-use trace::{Conditions, DeviceChoice, Facts, FlatRecords, HostOp, OpenOptions, Record, Rounds, StackedDevices};
+use trace::{
+    Conditions, DeviceChoice, Facts, FlatRecords, HostOp, OpenOptions, PackedRecords, Record, RecordPacker, Rounds,
+    StackedDevices,
+};
 
 use crate::SimError;
 use crate::error::SetupError;
@@ -44,14 +50,31 @@ pub(crate) struct Workload {
 
 #[derive(Clone, Debug)]
 enum Source {
-    Trace { path: PathBuf, options: Box<OpenOptions>, device: DeviceChoice, trace: StackedDevices },
-    Generated { preset: Option<String>, spec: Box<GeneratorSpec>, shift_bytes: u64, seed: u64 },
+    Trace {
+        path: PathBuf,
+        options: Box<OpenOptions>,
+        device: DeviceChoice,
+        trace: StackedDevices,
+    },
+    /// What is generated, as the survey kept it.
+    Generated {
+        preset: Option<String>,
+        spec: Box<GeneratorSpec>,
+        shift_bytes: u64,
+        seed: u64,
+        packed: Option<PackedRecords>,
+    },
 }
 
 impl Workload {
     /// Checks the keys of a `[workload]` table. Reads a trace once, to lay out its devices, and
     /// reports that.
-    pub(crate) fn of(text: &WorkloadText, master_seed: u64, reporter: &Reporter) -> Result<Self, SetupError> {
+    pub(crate) fn of(
+        text: &WorkloadText,
+        master_seed: u64,
+        limit: Limit,
+        reporter: &Reporter,
+    ) -> Result<Self, SetupError> {
         let speedup = text.speedup.unwrap_or(1.0);
         if !(speedup > 0.0 && speedup.is_finite()) {
             return Err(SetupError::Input(SimError::study(format!(
@@ -63,7 +86,7 @@ impl Workload {
             return Err(SetupError::Input(SimError::study(zero)));
         }
         Ok(Self {
-            source: Source::of(text, workload_seed(master_seed), reporter)?,
+            source: Source::of(text, workload_seed(master_seed), limit, reporter)?,
             limit: text.requests,
             rounds: text.rounds()?,
             span: text.span,
@@ -125,7 +148,7 @@ impl Workload {
     /// Reads the workload once, in pages of so many bytes; `written`: looks for reads of what was
     /// never written.
     pub(crate) fn survey(
-        &self,
+        &mut self,
         page_size_bytes: u32,
         written: bool,
         limit: Limit,
@@ -134,19 +157,22 @@ impl Workload {
         let mut stream = self.stream()?;
         let dense = self.addresses == Addresses::Dense;
         let surveyor = Surveyor::new(u64::from(page_size_bytes), dense, written, limit);
-        let mut surveyor = match self.source {
-            Source::Trace { .. } => surveyor.suspecting(),
-            Source::Generated { .. } => surveyor,
+        // A trace that is kept is kept already.
+        let (mut surveyor, most_kept_bytes) = match self.source {
+            Source::Trace { .. } => (surveyor.suspecting(), 0),
+            Source::Generated { .. } => (surveyor, limit.kept_bytes()),
         };
+        let mut packer = RecordPacker::new(most_kept_bytes);
         while let Some(record) = stream.next()? {
             surveyor.add(&record)?;
+            packer.push(&record);
             if surveyor.requests().is_multiple_of(REPORT_EVERY) {
                 reporter.report(surveyor.requests())?;
             }
         }
         reporter.total(surveyor.requests());
         reporter.report(surveyor.requests())?;
-        let mut survey = match &self.source {
+        let mut survey = match &mut self.source {
             Source::Trace { trace, options, .. } => {
                 let facts = trace.facts();
                 let survey = surveyor.finish(
@@ -157,7 +183,8 @@ impl Workload {
                 );
                 Survey { facts: WorkloadFacts { read_as: Some(read_as(facts)), ..survey.facts }, ..survey }
             }
-            Source::Generated { preset, .. } => {
+            Source::Generated { preset, packed, .. } => {
+                *packed = packer.finish();
                 surveyor.finish(preset.as_deref().unwrap_or("generated"), "generated", Vec::new(), 0)
             }
         };
@@ -199,6 +226,15 @@ impl Workload {
                 (Records::Repeated(Box::new(Repeated::of(trace, self.rounds)?)), 0)
             }
             Source::Trace { trace, .. } => (Records::Trace(Box::new(trace.records()?)), 0),
+            Source::Generated { packed: Some(packed), .. } => {
+                return Ok(Stream {
+                    records: Records::Kept(packed.clone()),
+                    left: u64::MAX,
+                    speedup: 1.0,
+                    shift_bytes: 0,
+                    is_adjusted: false,
+                });
+            }
             Source::Generated { spec, shift_bytes, seed, .. } => {
                 (Records::Generated(Box::new(generate::generate(spec, *seed)?)), *shift_bytes)
             }
@@ -214,7 +250,7 @@ impl Workload {
 }
 
 impl Source {
-    fn of(text: &WorkloadText, seed: u64, reporter: &Reporter) -> Result<Self, SetupError> {
+    fn of(text: &WorkloadText, seed: u64, limit: Limit, reporter: &Reporter) -> Result<Self, SetupError> {
         if text.span.is_some() && text.preset.is_none() {
             return Err(SetupError::Input(SimError::study(
                 "workload.span: says how many bytes a preset spans, but this workload has none; a generator has a span of its own, a trace that of \
@@ -227,7 +263,7 @@ impl Source {
                 let (path, options) = (PathBuf::from(path), Box::new(text.open_options()));
                 let device = text.trace_device.clone().unwrap_or_default();
                 let watch = |read| reporter.report(read).map_err(SetupError::from);
-                let trace = StackedDevices::open_while(&path, &options, &device, watch)?;
+                let trace = StackedDevices::open_while(&path, &options, &device, limit.kept_bytes(), watch)?;
                 Ok(Self::Trace { path, options, device, trace })
             }
             (None, Some(preset), None) => {
@@ -235,11 +271,12 @@ impl Source {
                 let spec = generate::preset(preset).map_err(SimError::from)?;
                 let spec = GeneratorSpec { span: text.span.unwrap_or(spec.span), ..spec };
                 let spec = limited(spec, text.requests);
-                Ok(Self::Generated { preset: Some(preset.clone()), spec, shift_bytes, seed })
+                Ok(Self::Generated { preset: Some(preset.clone()), spec, shift_bytes, seed, packed: None })
             }
             (None, None, Some(spec)) => {
                 refuse_trace_keys(text)?;
-                Ok(Self::Generated { preset: None, spec: limited(spec.clone(), text.requests), shift_bytes, seed })
+                let spec = limited(spec.clone(), text.requests);
+                Ok(Self::Generated { preset: None, spec, shift_bytes, seed, packed: None })
             }
             _ => Err(SetupError::Input(SimError::study(
                 "workload: exactly one of trace (a file), preset (a name such as fin1) and generator (a table) says what the host asks; \
@@ -349,6 +386,8 @@ enum Records {
     Trace(Box<FlatRecords>),
     Repeated(Box<Repeated>),
     Generated(Box<Generator>),
+    /// Generated, and as the study wants it.
+    Kept(PackedRecords),
 }
 
 /// A trace that is served several times.
@@ -387,6 +426,7 @@ impl Stream {
             Records::Trace(trace) => trace.next().transpose()?,
             Records::Repeated(repeated) => repeated.next()?,
             Records::Generated(generator) => generator.next(),
+            Records::Kept(packed) => packed.next(),
         };
         match next {
             Some(record) if self.is_adjusted || record.time_ns >= LATEST_NS => self.adjust(record).map(Some),

@@ -61,6 +61,17 @@ fn results_depend_on_the_study_alone() {
 }
 
 #[test]
+fn a_workload_too_long_to_keep_is_generated_anew_alike() {
+    let limited = |bytes: &str| {
+        let run = format!("[host]\nloop = \"closed\"\n[run]\nmemory_limit = \"{bytes}\"");
+        let results = timeless(results(&MIXED.replace("[run]", &run)));
+        (results["runs"].clone(), results["workload"].clone())
+    };
+    // A sixteenth of the limit is for the 20 000 requests, of some ten bytes each.
+    assert_eq!(limited("2MiB"), limited("1GiB"));
+}
+
+#[test]
 fn a_verified_run_does_what_a_lean_one_does() {
     let lean = results(MIXED);
     let verified = results(&MIXED.replace("samples = 50", "samples = 50\nverify = true"));

@@ -49,6 +49,22 @@ fn a_trace_is_found_beside_the_study_and_sizes_the_device() {
 }
 
 #[test]
+fn a_trace_too_long_to_keep_is_read_anew_alike() {
+    let pages: Vec<u64> = (0..12_000).map(|number| number * 7919 % 500).collect();
+    let (_folder, study) = folder(&lines(&pages));
+    // A sixteenth of the limit is for the requests, of some nine bytes each.
+    let [few, all] = ["1MiB", "1GiB"].map(|limit| {
+        let text = format!(
+            "[workload]\ntrace = \"trace.csv\"\nformat = \"msr\"\nrepeat = 2\n[run]\nmemory_limit = \"{limit}\"\n[[ftl]]\nname = \"page\""
+        );
+        let study = parse_toml(&text, &study.to_string_lossy()).expect("a study");
+        let results = run_study(&study, &Control::new()).expect("runs");
+        (results.workload.facts, results.runs[0].event_hash.clone())
+    });
+    assert_eq!(few, all);
+}
+
+#[test]
 fn dense_addresses_are_numbered_by_first_touch_and_counted() {
     let far = 1 << 45;
     let (_folder, study) = folder(&lines(&[far, far, far + 7, far, 3, far + 7]));

@@ -1,0 +1,226 @@
+//! Records kept in memory, in some ten bytes each: a workload that was read or generated once is
+//! served again from here, which takes a tenth of the time of parsing text.
+//!
+//! ```text
+//!   head ─ widths ─ gap ─ distance ─ [length] ─ [device, hint]
+//! ```
+//!
+//! *Head* has the operation in two bits, and says whether the length is that of the record before,
+//! and whether device and hint are. *Widths* says how many bytes the next two numbers take: the gap
+//! since the record before, and the distance from its end, zigzag. So a sequential request at the
+//! time of the one before takes two bytes.
+//!
+//! Limits: what would take more than the bytes allowed is not kept at all, since a part would spare
+//! nothing: whoever reads on needs the state of the reader.
+
+use std::sync::Arc;
+
+use host::{Hint, HostOp};
+
+use crate::record::Record;
+
+const OP: u8 = 0b11;
+const SAME_LENGTH: u8 = 0b100;
+const SAME_SOURCE: u8 = 0b1000;
+
+/// Bytes of the longest number. As many follow the last record, so that a number can be read as
+/// eight bytes wherever it ends.
+const NUMBER: usize = 8;
+
+/// What the first record is compared with.
+const BEFORE_FIRST: Record = Record { time_ns: 0, op: HostOp::Read, offset: 0, length: 0, device: 0, hint: Hint::NONE };
+
+/// Takes records in, as long as they take no more than so many bytes.
+pub struct RecordPacker {
+    bytes: Vec<u8>,
+    most_bytes: usize,
+    last: Record,
+    is_over: bool,
+}
+
+impl RecordPacker {
+    /// Nothing yet.
+    pub fn new(most_bytes: usize) -> Self {
+        Self { bytes: Vec::new(), most_bytes, last: BEFORE_FIRST, is_over: false }
+    }
+
+    /// Takes in the next record.
+    #[inline]
+    pub fn push(&mut self, record: &Record) {
+        if self.is_over {
+            return;
+        }
+        let (gap, distance) =
+            (record.time_ns.wrapping_sub(self.last.time_ns), zigzag(record.offset.wrapping_sub(end(&self.last))));
+        let same_length = record.length == self.last.length;
+        let same_source = (record.device, record.hint) == (self.last.device, self.last.hint);
+        let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        let (gap_width, distance_width) = (width(gap), width(distance));
+        self.bytes.extend([
+            record.op as u8 | flag(same_length, SAME_LENGTH) | flag(same_source, SAME_SOURCE),
+            gap_width as u8 | (distance_width as u8) << 4,
+        ]);
+        self.bytes.extend_from_slice(&gap.to_le_bytes()[..gap_width]);
+        self.bytes.extend_from_slice(&distance.to_le_bytes()[..distance_width]);
+        if !same_length {
+            self.bytes.extend_from_slice(&record.length.to_le_bytes());
+        }
+        if !same_source {
+            let hint = record.hint;
+            self.bytes.extend_from_slice(&record.device.to_le_bytes());
+            self.bytes.extend([hint.stream(), hint.temperature(), hint.file_type(), 0]);
+        }
+        self.last = *record;
+        if self.bytes.len() + NUMBER > self.most_bytes {
+            *self = Self { is_over: true, ..Self::new(0) };
+        }
+    }
+
+    /// The records, unless they took more bytes than allowed.
+    pub fn finish(mut self) -> Option<PackedRecords> {
+        if self.is_over {
+            return None;
+        }
+        let length = self.bytes.len();
+        self.bytes.extend([0; NUMBER]);
+        self.bytes.shrink_to_fit();
+        Some(PackedRecords { bytes: Arc::new(self.bytes), at: 0, length, last: BEFORE_FIRST })
+    }
+}
+
+/// Records in memory: yields them in order. A clone shares the memory, and goes on from the same
+/// record.
+#[derive(Clone)]
+pub struct PackedRecords {
+    bytes: Arc<Vec<u8>>,
+    at: usize,
+    length: usize,
+    last: Record,
+}
+
+impl PackedRecords {
+    /// The number of so many bytes that comes next.
+    #[inline]
+    fn number(&mut self, width: usize) -> u64 {
+        let bytes = self.bytes[self.at..self.at + NUMBER].try_into().expect("a slice of eight bytes");
+        self.at += width;
+        let unused = 64 - 8 * width as u32;
+        u64::from_le_bytes(bytes) & u64::MAX.checked_shr(unused).unwrap_or(0)
+    }
+}
+
+impl Iterator for PackedRecords {
+    type Item = Record;
+
+    #[inline]
+    fn next(&mut self) -> Option<Record> {
+        if self.at == self.length {
+            return None;
+        }
+        let (head, widths) = (self.number(1) as u8, self.number(1) as usize);
+        let gap = self.number(widths & 0xf);
+        let distance = self.number(widths >> 4);
+        let mut record = Record {
+            time_ns: self.last.time_ns.wrapping_add(gap),
+            op: HostOp::ALL[usize::from(head & OP)],
+            offset: end(&self.last).wrapping_add(unzigzag(distance)),
+            ..self.last
+        };
+        if head & SAME_LENGTH == 0 {
+            record.length = self.number(4) as u32;
+        }
+        if head & SAME_SOURCE == 0 {
+            record.device = self.number(4) as u32;
+            let [stream, temperature, file_type, _] = (self.number(4) as u32).to_le_bytes();
+            record.hint = Hint::new(stream, temperature, file_type);
+        }
+        self.last = record;
+        Some(record)
+    }
+}
+
+impl std::fmt::Debug for PackedRecords {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PackedRecords").field("at", &self.at).field("length", &self.length).finish_non_exhaustive()
+    }
+}
+
+/// One past the last byte, in the arithmetic of distances.
+fn end(record: &Record) -> u64 {
+    record.offset.wrapping_add(u64::from(record.length))
+}
+
+/// Small numbers for distances in both directions.
+fn zigzag(distance: u64) -> u64 {
+    distance << 1 ^ (distance.cast_signed() >> 63).cast_unsigned()
+}
+
+fn unzigzag(number: u64) -> u64 {
+    number >> 1 ^ (number & 1).wrapping_neg()
+}
+
+/// Bytes that a number takes, none for 0.
+fn width(number: u64) -> usize {
+    NUMBER - number.leading_zeros() as usize / 8
+}
+
+#[cfg(test)]
+mod tests {
+    use random::SeededRng;
+
+    use super::*;
+
+    /// Records of which each field keeps its value, moves a little, or is anything.
+    fn drawn(count: usize) -> Vec<Record> {
+        let mut rng = SeededRng::new(7);
+        let mut last = BEFORE_FIRST;
+        let mut any = move |last: u64| match rng.bits() >> 62 {
+            0 => last,
+            1 => last.wrapping_add(rng.bits() >> 48),
+            2 => rng.bits() >> (rng.bits() >> 58),
+            _ => rng.bits(),
+        };
+        let mut next = || {
+            let hint = any(u64::from(last.hint.stream())).to_le_bytes();
+            last = Record {
+                time_ns: any(last.time_ns),
+                op: HostOp::ALL[any(0) as usize % 4],
+                offset: any(end(&last)),
+                length: any(u64::from(last.length)) as u32,
+                device: any(u64::from(last.device)) as u32,
+                hint: Hint::new(hint[0], hint[1], hint[2]),
+            };
+            last
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    fn packed(records: &[Record], most_bytes: usize) -> Option<PackedRecords> {
+        let mut packer = RecordPacker::new(most_bytes);
+        records.iter().for_each(|record| packer.push(record));
+        packer.finish()
+    }
+
+    #[test]
+    fn packed_records_are_those_that_went_in() {
+        let records = drawn(20_000);
+        let packed = packed(&records, usize::MAX).expect("there is no limit");
+        assert_eq!(packed.clone().collect::<Vec<_>>(), records);
+        assert_eq!(packed.collect::<Vec<_>>(), records);
+    }
+
+    #[test]
+    fn a_sequential_request_takes_two_bytes() {
+        let record = |offset| Record { offset, length: 4096, ..BEFORE_FIRST };
+        let packed = packed(&[record(0), record(4096), record(8192)], usize::MAX).expect("there is no limit");
+        assert_eq!(packed.length, 6 + 2 + 2);
+    }
+
+    #[test]
+    fn records_that_take_too_many_bytes_are_not_kept() {
+        let records = drawn(100);
+        let bytes = packed(&records, usize::MAX).expect("there is no limit").bytes.len();
+        assert_eq!(packed(&records, bytes).expect("they fit").collect::<Vec<_>>(), records);
+        assert!(packed(&records, bytes - 1).is_none());
+    }
+}
