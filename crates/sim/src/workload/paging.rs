@@ -5,6 +5,7 @@
 //! runs of neighbouring pages, its *extents*; so can the wrap at the end of the device.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use flash::Lpn;
@@ -29,7 +30,29 @@ pub(crate) enum Placement {
 /// Pages of a workload, numbered in order of first touch.
 #[derive(Debug, Default)]
 pub(crate) struct FirstTouch {
-    numbers: HashMap<u64, u32>,
+    numbers: HashMap<u64, u32, BuildHasherDefault<PageHasher>>,
+}
+
+/// Scatters page numbers. Nearly every page of a run is looked up, and the standard hasher, which
+/// withstands pages that somebody chose to collide, takes longer than all the rest of that.
+#[derive(Default)]
+struct PageHasher(u64);
+
+impl Hasher for PageHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        self.0 = random::mix(self.0 ^ number);
+    }
 }
 
 impl FirstTouch {
