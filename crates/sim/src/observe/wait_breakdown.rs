@@ -134,8 +134,9 @@ impl Ledger {
 enum Behind {
     /// What holds the die now: the operation is next, so no other comes before it.
     One(Cause),
-    /// Whoever holds the die from when it had been held so long.
-    Since(ByCause),
+    /// Whoever holds the die from when it had been held as long as `held_before` says, where this
+    /// has a bit for the cause.
+    Since(u32),
 }
 
 /// The parts of a request's time so far.
@@ -149,6 +150,8 @@ struct Account {
     /// From when on time is not told yet.
     since: u64,
     behind: Behind,
+    /// Of causes without a bit in `behind`, what was there before.
+    held_before: ByCause,
     /// The next one of those that are free.
     next: u32,
 }
@@ -162,6 +165,7 @@ impl Account {
         link: 0,
         since: 0,
         behind: Behind::One(Cause::Host),
+        held_before: [0; Cause::COUNT],
         next: NO_ACCOUNT,
     };
 }
@@ -254,22 +258,30 @@ impl Breakdown {
     pub(crate) fn waits_for_die(&mut self, number: u32, die: usize, now: u64, is_next: bool) {
         let (account, ledger) = (&mut self.accounts[number as usize], &mut self.dies[die]);
         account.since = now;
-        account.behind = if is_next { Behind::One(ledger.holder) } else { Behind::Since(ledger.sums(now).ns) };
+        if is_next {
+            account.behind = Behind::One(ledger.holder);
+            return;
+        }
+        // One by one: a copy of all would wait for the sum that was written last.
+        let sums = ledger.sums(now);
+        sums.each().for_each(|(cause, ns)| account.held_before[cause] = ns);
+        account.behind = Behind::Since(sums.causes);
     }
 
     /// A die takes up an operation that waited.
     #[inline]
     pub(crate) fn wait_for_die_ended(&mut self, number: u32, die: usize, now: u64) {
         let account = &mut self.accounts[number as usize];
-        match &account.behind {
+        match account.behind {
             _ if now == account.since => {}
-            Behind::One(cause) => account.waiting.add(*cause, now - account.since),
-            Behind::Since(before) => {
+            Behind::One(cause) => account.waiting.add(cause, now - account.since),
+            Behind::Since(causes) => {
                 let mut free_ns = now - account.since;
                 for (cause, ns) in self.dies[die].sums(now).each() {
-                    if ns > before[cause] {
-                        account.waiting.add(Cause::ALL[cause], ns - before[cause]);
-                        free_ns -= ns - before[cause];
+                    let before = if causes >> cause & 1 == 1 { account.held_before[cause] } else { 0 };
+                    if ns > before {
+                        account.waiting.add(Cause::ALL[cause], ns - before);
+                        free_ns -= ns - before;
                     }
                 }
                 // A serial device stands still while the controller is at work on a request before.
