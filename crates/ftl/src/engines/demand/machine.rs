@@ -216,12 +216,15 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
         flash.with_cause(Cause::Mapping, |flash| self.make_durable(flash))
     }
 
-    fn prefetch(&self, _flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
+    fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         if request.lpn.get() < self.table.logical_pages() {
             match stage {
                 PrefetchStage::Far => self.cache.prefetch_slot(request.lpn),
                 PrefetchStage::Near => self.prefetch_lookup(request.lpn),
-                PrefetchStage::Next => self.prefetch_use(request.lpn),
+                PrefetchStage::Next => {
+                    self.prefetch_page(flash, request.lpn);
+                    self.prefetch_use(request.lpn);
+                }
             }
         }
     }

@@ -63,6 +63,7 @@ pub fn full<D: Device>(
     lbn: Lbn,
 ) -> Result<(), FtlError> {
     flash.note(Note::FullMerge);
+    prefetch_merge(flash, data, log, lbn);
     let mut to = None;
     let mut copied = Vec::new();
     for (offset, lpn) in data.pages_of(lbn) {
@@ -76,6 +77,20 @@ pub fn full<D: Device>(
     }
     settle(data, log, &copied);
     replace(flash, blocks, data, lbn, to)
+}
+
+/// Entries of 4 bytes in a line of memory: of the map of the log, and of a lean store's tags.
+const IN_A_LINE: usize = 16;
+
+/// Asks for what a full merge reads: where the pages are newest, and the tags of the data block.
+fn prefetch_merge<D: Device>(flash: &FlashPort<D>, data: &DataBlocks, log: &LogSpace, lbn: Lbn) {
+    let block = data.block(lbn);
+    for (offset, lpn) in data.pages_of(lbn).step_by(IN_A_LINE) {
+        log.prefetch(lpn);
+        if let Some(block) = block {
+            flash.device().prefetch(data.geometry().page(block, offset));
+        }
+    }
 }
 
 /// Turns a log block that holds the first `filled` pages of a logical block in place into its data

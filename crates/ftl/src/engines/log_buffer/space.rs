@@ -25,6 +25,7 @@ use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
+use crate::prefetch::prefetch;
 
 /// Number of a log block, from opening it until it leaves; below the number of physical blocks.
 pub type Slot = u32;
@@ -97,6 +98,12 @@ impl LogSpace {
     pub fn newest(&self, lpn: Lpn) -> Option<Ppn> {
         debug_assert!(lpn.index() < self.map.len(), "there is no {lpn} of {} logical pages", self.map.len());
         self.map[lpn.index()]
+    }
+
+    /// Asks for the memory that tells where a logical page is newest.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.map, lpn.index());
     }
 
     /// Says which log page holds the newest copy of a logical page.

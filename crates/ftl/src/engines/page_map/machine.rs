@@ -148,11 +148,12 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
         collect_in_idle(self, flash, self.gc_idle, budget)
     }
 
-    fn prefetch(&self, _flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
+    fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         match stage {
             PrefetchStage::Far => prefetch(&self.map, request.lpn.index()),
             PrefetchStage::Near => {
                 if let Some(ppn) = self.map.get(request.lpn.index()).copied().flatten() {
+                    flash.device().prefetch(ppn);
                     self.space.prefetch(ppn);
                 }
             }
