@@ -75,20 +75,21 @@
 
 use flash::Lpn;
 use host::HostOp;
-use random::SeededRng;
+use levels::{Levels, Member};
 
 use crate::api::entry::{Capabilities, Entry};
 use crate::api::layout::Layout;
 use crate::api::parameter::{AccessDelays, Values, joined};
 use crate::api::report::Gauge;
-use crate::engines::demand::entry_cache::{EntryCache, EntrySlot};
+use crate::engines::demand::entry_cache::EntryCache;
 use crate::engines::demand::machine;
 use crate::engines::demand::policy::{DemandScheme, MapCache, RAM_DELAYS, Ram};
 use crate::engines::demand::translation::TranslationTable;
 use crate::engines::shared_ram::data_cache::DataCache;
 use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::port::error::ConfigError;
-use crate::prefetch::prefetch;
+
+mod levels;
 
 /// An entry as a controller stores it: LPN and PPN.
 const ENTRY_BYTES: u64 = 8;
@@ -135,66 +136,28 @@ fn levels_within(room: u64) -> usize {
     (room + 1).ilog2() as usize
 }
 
-/// An entry, and its place in the cache.
-type Member = (Lpn, EntrySlot);
-
-/// The levels.
+/// The levels, and who is pushed.
 pub struct Jtl {
-    levels: Vec<Vec<Member>>,
+    levels: Levels,
     /// Levels of group 0.
     with_data: usize,
-    /// Where each place of the cache is: its position in its level, beside the bit that is the
-    /// room of that; 0 for nowhere.
-    position_of: Vec<u32>,
     /// For which page was drawn who is pushed, and from each level from 0 on who.
     drawn: Option<Lpn>,
     pushed: Vec<Member>,
-    rng: SeededRng,
 }
 
 impl Jtl {
     fn level_of(&self, cache: &EntryCache, lpn: Lpn) -> Option<usize> {
-        let place = cache.find(lpn)?.0;
-        self.position_of.get(place as usize)?.checked_ilog2().map(|level| level as usize)
+        self.levels.level_of(cache.find(lpn)?)
     }
 
     /// Who is pushed down from each level for the entry of a page to come to level 0: up to the
     /// first with room, or the one that the page leaves.
     fn draw(&mut self, cache: &EntryCache, lpn: Lpn) {
-        if self.drawn == Some(lpn) {
-            return;
-        }
-        let end = self.level_of(cache, lpn).unwrap_or(self.levels.len());
-        self.pushed.clear();
-        for level in self.levels.iter().zip(0..end).map(|(level, _)| level) {
-            // A full level has as many as its room, a power of two.
-            if level.len() < 1 << self.pushed.len() {
-                break;
-            }
-            self.pushed.push(level[self.rng.bits() as usize & (level.len() - 1)]);
-        }
-        self.pushed.iter().for_each(|(_, place)| prefetch(&self.position_of, place.0 as usize));
-        self.drawn = Some(lpn);
-    }
-
-    /// Puts an entry into a level with room.
-    fn put(&mut self, (lpn, place): Member, level: usize) {
-        let at = place.0 as usize;
-        if at >= self.position_of.len() {
-            self.position_of.resize(at + 1, 0);
-        }
-        self.position_of[at] = 1 << level | self.levels[level].len() as u32;
-        self.levels[level].push((lpn, place));
-    }
-
-    /// Takes an entry out of its level, if it is in one.
-    fn take(&mut self, place: EntrySlot) {
-        let Some(position) = self.position_of.get_mut(place.0 as usize).map(std::mem::take) else { return };
-        let Some(level) = position.checked_ilog2() else { return };
-        let (members, at) = (&mut self.levels[level as usize], position as usize & !(1 << level));
-        members.swap_remove(at);
-        if let Some((_, moved)) = members.get(at) {
-            self.position_of[moved.0 as usize] = position;
+        if self.drawn != Some(lpn) {
+            let end = self.level_of(cache, lpn).unwrap_or(self.levels.count());
+            self.levels.draw(end, &mut self.pushed);
+            self.drawn = Some(lpn);
         }
     }
 }
@@ -213,12 +176,10 @@ impl SharedRamPolicy for Jtl {
         let entries = (half / ENTRY_BYTES).min(2 * u64::from(layout.logical_pages));
         let levels = levels_within(entries);
         Self {
-            levels: vec![Vec::new(); levels],
+            levels: Levels::none(levels, layout.seed),
             with_data: with_data.min(levels),
-            position_of: Vec::new(),
             drawn: None,
             pushed: Vec::new(),
-            rng: SeededRng::new(layout.seed),
         }
     }
 
@@ -235,24 +196,14 @@ impl SharedRamPolicy for Jtl {
         {
             return Some(Victim { what: Evict::Data(below), among });
         }
-        let last = self.pushed.get(self.levels.len() - 1).filter(|(last, _)| ram.cache.find(*last).is_some());
+        let last = self.pushed.get(self.levels.count() - 1).filter(|(last, _)| ram.cache.find(*last).is_some());
         last.map(|&(last, _)| Victim { what: Evict::Entry(last), among })
     }
 
     fn on_lookup(&mut self, ram: &mut RamView<'_, EntryCache>, lpn: Lpn) {
         // On a read-only device it may not have come.
         let (true, Some(place)) = (self.drawn.take() == Some(lpn), ram.cache.find(lpn)) else { return };
-        self.take(place);
-        let pushed = std::mem::take(&mut self.pushed);
-        for (level, &down) in pushed.iter().enumerate().rev() {
-            // The place of the last one, which has left, may be the newcomer's by now.
-            if level + 1 < self.levels.len() {
-                self.take(down.1);
-                self.put(down, level + 1);
-            }
-        }
-        self.pushed = pushed;
-        self.put((lpn, place), 0);
+        self.levels.bring_up((lpn, place), &self.pushed);
     }
 
     fn on_inserted(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
@@ -261,17 +212,21 @@ impl SharedRamPolicy for Jtl {
 
     fn on_evict(&mut self, _ram: &mut RamView<'_, EntryCache>, _place: u32) {}
 
+    fn prefetch_page(&self, cache: &EntryCache, lpn: Lpn) {
+        self.levels.prefetch_push(cache, lpn);
+    }
+
     fn evict(&mut self, cache: &mut EntryCache, what: Evict) {
         if let Evict::Entry(lpn) = what {
             if let Some(place) = cache.find(lpn) {
-                self.take(place);
+                self.levels.take(place);
             }
             cache.evict(lpn);
         }
     }
 
     fn fault(&self, cache: &EntryCache, held: &DataCache) -> Option<String> {
-        let in_levels: usize = self.levels.iter().map(Vec::len).sum();
+        let in_levels: usize = self.levels.iter().map(<[_]>::len).sum();
         if in_levels != cache.entries() {
             return Some(format!("{} entries are cached, and {in_levels} in levels", cache.entries()));
         }

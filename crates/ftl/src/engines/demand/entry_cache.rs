@@ -56,6 +56,12 @@ impl EntryCache {
         self.entries.get(place.0 as usize).is_some_and(|&(lpn, _)| self.find(lpn) == Some(place))
     }
 
+    /// Asks for the memory of the entry at a place.
+    #[inline]
+    pub fn prefetch_entry(&self, EntrySlot(place): EntrySlot) {
+        prefetch(&self.entries, place as usize);
+    }
+
     /// The translation page of an entry.
     pub fn page_of(&self, lpn: Lpn) -> u32 {
         self.paging.page_of(lpn)
@@ -155,8 +161,8 @@ impl MapCache for EntryCache {
     }
 
     #[inline]
-    fn prefetch_use(&self, EntrySlot(place): EntrySlot, _table: &TranslationTable) {
-        prefetch(&self.entries, place as usize);
+    fn prefetch_use(&self, place: EntrySlot, _table: &TranslationTable) {
+        self.prefetch_entry(place);
     }
 }
 

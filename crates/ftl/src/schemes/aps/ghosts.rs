@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use flash::{Lpn, long_array};
 
+use crate::prefetch::prefetch;
+
 /// Numbers of pages that have left.
 #[derive(Clone, Debug)]
 pub(super) struct Ghosts {
@@ -48,6 +50,11 @@ impl Ghosts {
         let was_here = std::mem::take(&mut self.left[lpn.index()]) != 0;
         self.here -= usize::from(was_here);
         was_here
+    }
+
+    /// Asks for the memory of a page.
+    pub(super) fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.left, lpn.index());
     }
 
     /// Whether a page left of late.

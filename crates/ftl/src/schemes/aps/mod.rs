@@ -85,6 +85,7 @@
 //! A write costs 2 µs in RAM, and when RAM is full a program and a look-up. All that was
 //! written since the last flush and is still in RAM is lost in a power cut.
 
+use border::{Border, DATA, MAP};
 use flash::Lpn;
 use host::HostOp;
 use parameters::{ENTRY_BYTES, PARAMETERS, Sizes};
@@ -101,9 +102,11 @@ use crate::engines::demand::translation::TranslationTable;
 use crate::engines::shared_ram::data_cache::DataCache;
 use crate::engines::shared_ram::policy::{self, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::port::error::ConfigError;
+use crate::prefetch::PrefetchStage;
 use crate::schemes::aps::ghosts::Ghosts;
 use crate::schemes::aps::recency::Recency;
 
+mod border;
 mod ghosts;
 mod parameters;
 mod recency;
@@ -151,15 +154,9 @@ impl DemandScheme for Map {
     }
 }
 
-/// Index of the map's part in what both parts have, and of the data's.
-const MAP: usize = 0;
-const DATA: usize = 1;
-
 /// Data pages and map entries by recency, their ghosts, and the border.
 pub struct Aps {
-    sizes: Sizes,
-    /// Bytes for data; the rest is for the map.
-    data_bytes: u64,
+    border: Border,
     entries: Recency,
     entry_ghosts: Ghosts,
     pages: Recency,
@@ -168,12 +165,6 @@ pub struct Aps {
     next_victim: Option<Lpn>,
     /// Whether the entry that left last was newer than flash.
     left_newer: bool,
-    /// Bytes in use of each part.
-    used: [u64; 2],
-    /// What a step more of each part would have saved since the border was judged, and what a step
-    /// less would have cost.
-    gains: [u64; 2],
-    losses: [u64; 2],
     read_cost: u64,
     program_cost: u64,
     loads: bool,
@@ -182,51 +173,6 @@ pub struct Aps {
 }
 
 impl Aps {
-    /// Moves the border by a step to where that gains more than it costs.
-    fn judge(&mut self) {
-        let (gains, losses) = (std::mem::take(&mut self.gains), std::mem::take(&mut self.losses));
-        let worth = |more: usize, less: usize| gains[more].saturating_sub(losses[less]);
-        let (for_map, for_data) = (worth(MAP, DATA), worth(DATA, MAP));
-        let Sizes { ram, page, step, .. } = self.sizes;
-        if for_data > for_map {
-            self.data_bytes = (self.data_bytes + step).min(ram - page);
-        } else if for_map > for_data {
-            self.data_bytes = self.data_bytes.saturating_sub(step).max(page);
-        }
-    }
-
-    /// Bytes for a part, and of one of its items.
-    fn part(&self, which: usize) -> (u64, u64) {
-        if which == DATA { (self.data_bytes, self.sizes.page) } else { (self.sizes.ram - self.data_bytes, ENTRY_BYTES) }
-    }
-
-    /// Whether a part has no room by the border.
-    fn is_full(&self, which: usize) -> bool {
-        let (bytes, item) = self.part(which);
-        self.used[which] + item > bytes
-    }
-
-    /// A ghost of a part came back, at this cost: it counts if the border keeps room from the part.
-    ///
-    /// Where the other part is not full the border would move through room that the part has
-    /// already. If it did, a map that still grows towards its share would find it taken, and the
-    /// hits of one that is used in turns fall off a cliff that a step's worth of ghosts and tail
-    /// does not see.
-    fn ghost_came(&mut self, which: usize, cost: u64) {
-        if self.is_full(MAP) && self.is_full(DATA) {
-            self.gains[which] += cost;
-        }
-    }
-
-    /// Something in the tail of a part was used, which saved so much: it counts if a step less
-    /// would have taken it from the part.
-    fn tail_was_hit(&mut self, which: usize, saved: u64) {
-        let (bytes, _) = self.part(which);
-        if self.used[which] + self.sizes.step > bytes {
-            self.losses[which] += saved;
-        }
-    }
-
     /// What a miss of an entry costs; whether something newer than flash leaves for it.
     fn entry_cost(&self, leaves_newer: bool) -> u64 {
         self.read_cost + if leaves_newer { self.read_cost + self.program_cost } else { 0 }
@@ -235,6 +181,18 @@ impl Aps {
     /// What a miss of a page costs that is written.
     fn write_cost(&self) -> u64 {
         self.program_cost + if self.loads { self.read_cost } else { 0 }
+    }
+
+    /// Asks for what the entries touch that leave next.
+    fn prefetch_entries(&self, cache: &EntryCache) {
+        let Some(next) = self.entries.first() else { return };
+        let lpn = cache.lpn(EntrySlot(next));
+        cache.prefetch_slot(lpn);
+        self.entry_ghosts.prefetch(lpn);
+        if let Some(second) = self.entries.after(next) {
+            cache.prefetch_entry(EntrySlot(second));
+            self.entries.prefetch(second, PrefetchStage::Next);
+        }
     }
 
     /// What leaves of the map, or of the data.
@@ -262,33 +220,29 @@ impl SharedRamPolicy for Aps {
         let [entry_ghosts, page_ghosts] = sizes.ghosts().map(|capacity| Ghosts::none(capacity, layout.logical_pages));
         let [entries_in_tail, pages_in_tail] = sizes.tails();
         Self {
-            data_bytes: sizes.ram / 2,
+            border: Border::in_the_middle(sizes),
             entries: Recency::none(sizes.most_entries as usize, entries_in_tail),
             entry_ghosts,
             pages: Recency::none(sizes.most_pages as usize, pages_in_tail),
             page_ghosts,
             next_victim: None,
             left_newer: false,
-            used: [0; 2],
-            gains: [0; 2],
-            losses: [0; 2],
             read_cost: values.integer("read_cost"),
             program_cost: values.integer("program_cost"),
             loads: values.switch("load_before_write"),
             requests: 0,
             interval: values.integer("interval"),
-            sizes,
         }
     }
 
     fn most_pages(&self) -> u32 {
-        self.sizes.most_pages as u32
+        self.border.sizes.most_pages as u32
     }
 
     fn begins(&mut self, _request: &Request) {
         self.requests += 1;
         if self.requests.is_multiple_of(self.interval) {
-            self.judge();
+            self.border.judge();
         }
     }
 
@@ -296,15 +250,15 @@ impl SharedRamPolicy for Aps {
         let which = if matches!(why, EvictionReason::Data(_)) { DATA } else { MAP };
         let is_there =
             matches!(why, EvictionReason::Entry(lpn) | EvictionReason::WriteDown(lpn) if ram.cache.find(lpn).is_some());
-        let (_, item) = self.part(which);
-        let [map, data] = self.used;
-        let may_hold = which == MAP || (ram.held.pages() as u64) < self.sizes.most_pages;
-        if is_there || may_hold && map + data + item <= self.sizes.ram {
+        let (_, item) = self.border.part(which);
+        let [map, data] = self.border.used;
+        let may_hold = which == MAP || (ram.held.pages() as u64) < self.border.sizes.most_pages;
+        if is_there || may_hold && map + data + item <= self.border.sizes.ram {
             return None;
         }
         // The part itself makes room if it is full, else the other one, which is beyond the border.
         // Of a page that leaves the entry may take the room of others, not that of the page.
-        let from_itself = self.is_full(which) || matches!(why, EvictionReason::WriteDown(_));
+        let from_itself = self.border.is_full(which) || matches!(why, EvictionReason::WriteDown(_));
         self.first(ram, (which == DATA) == from_itself)
     }
 
@@ -313,14 +267,14 @@ impl SharedRamPolicy for Aps {
         let Some(EntrySlot(place)) = ram.cache.find(lpn) else { return };
         if self.entries.contains(place) {
             if self.entries.touch(place) {
-                self.tail_was_hit(MAP, self.entry_cost(ram.cache.is_newer(lpn)));
+                self.border.tail_was_hit(MAP, self.entry_cost(ram.cache.is_newer(lpn)));
             }
             return;
         }
         self.entries.enter(place);
-        self.used[MAP] += ENTRY_BYTES;
+        self.border.used[MAP] += ENTRY_BYTES;
         if self.entry_ghosts.take(lpn) {
-            self.ghost_came(MAP, self.entry_cost(self.left_newer));
+            self.border.ghost_came(MAP, self.entry_cost(self.left_newer));
         }
         self.left_newer = false;
     }
@@ -329,34 +283,34 @@ impl SharedRamPolicy for Aps {
         if let Some(EntrySlot(place)) = ram.cache.find(lpn)
             && self.entries.is_in_tail(place)
         {
-            self.tail_was_hit(MAP, self.entry_cost(ram.cache.is_newer(lpn)));
+            self.border.tail_was_hit(MAP, self.entry_cost(ram.cache.is_newer(lpn)));
         }
     }
 
     fn on_read_miss(&mut self, lpn: Lpn) {
         if self.page_ghosts.contains(lpn) {
-            self.ghost_came(DATA, self.read_cost);
+            self.border.ghost_came(DATA, self.read_cost);
         }
     }
 
     fn on_inserted(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
         self.pages.enter(place);
-        self.used[DATA] += self.sizes.page;
+        self.border.used[DATA] += self.border.sizes.page;
         if self.page_ghosts.take(ram.held.at(place).lpn) {
-            self.ghost_came(DATA, self.write_cost());
+            self.border.ghost_came(DATA, self.write_cost());
         }
     }
 
     fn on_used(&mut self, _ram: &mut RamView<'_, EntryCache>, place: u32, op: HostOp) {
         if self.pages.touch(place) {
             let saved = if op == HostOp::Read { self.read_cost } else { self.write_cost() };
-            self.tail_was_hit(DATA, saved);
+            self.border.tail_was_hit(DATA, saved);
         }
     }
 
     fn on_evict(&mut self, ram: &mut RamView<'_, EntryCache>, place: u32) {
         self.pages.leave(place);
-        self.used[DATA] -= self.sizes.page;
+        self.border.used[DATA] -= self.border.sizes.page;
         let lpn = ram.held.at(place).lpn;
         if self.next_victim.take_if(|next_victim| *next_victim == lpn).is_some() {
             self.page_ghosts.add(lpn);
@@ -367,34 +321,51 @@ impl SharedRamPolicy for Aps {
         self.page_ghosts.take(lpn);
     }
 
+    fn prefetch(&self, place: u32, stage: PrefetchStage) {
+        self.pages.prefetch(place, stage);
+    }
+
+    fn prefetch_page(&self, cache: &EntryCache, lpn: Lpn) {
+        if let Some(EntrySlot(place)) = cache.find(lpn) {
+            self.entries.prefetch(place, PrefetchStage::Near);
+        }
+        self.entry_ghosts.prefetch(lpn);
+        self.page_ghosts.prefetch(lpn);
+    }
+
+    fn leaves_after(&self, place: u32) -> Option<u32> {
+        self.pages.after(place)
+    }
+
     fn evict(&mut self, cache: &mut EntryCache, what: Evict) {
         if let Evict::Entry(lpn) = what
             && let Some(EntrySlot(place)) = cache.find(lpn)
         {
             self.entries.leave(place);
-            self.used[MAP] -= ENTRY_BYTES;
+            self.border.used[MAP] -= ENTRY_BYTES;
             cache.evict(lpn);
             self.entry_ghosts.add(lpn);
+            self.prefetch_entries(cache);
         }
     }
 
     fn fault(&self, cache: &EntryCache, held: &DataCache) -> Option<String> {
         let (pages, entries) = (held.pages() as u64, cache.entries() as u64);
-        let used = [entries * ENTRY_BYTES, pages * self.sizes.page];
+        let used = [entries * ENTRY_BYTES, pages * self.border.sizes.page];
         let all = used[MAP] + used[DATA];
         let says = || {
             format!(
                 "{pages} data pages and {entries} entries take {all} of {} bytes of RAM, {:?} counted",
-                self.sizes.ram, self.used
+                self.border.sizes.ram, self.border.used
             )
         };
-        (all > self.sizes.ram || used != self.used).then(says)
+        (all > self.border.sizes.ram || used != self.border.used).then(says)
     }
 
     fn gauges(&self, cache: &EntryCache, _held: &DataCache) -> Vec<Gauge> {
         vec![
             Gauge { name: "ram_map_bytes", value: (cache.entries() as u64 * ENTRY_BYTES) as f64 },
-            Gauge { name: "ram_border_bytes", value: self.data_bytes as f64 },
+            Gauge { name: "ram_border_bytes", value: self.border.data_bytes as f64 },
         ]
     }
 }

@@ -8,6 +8,7 @@
 //! step would have missed.
 
 use crate::linked_lists::LinkedLists;
+use crate::prefetch::PrefetchStage;
 
 const TAIL: u32 = 0;
 const REST: u32 = 1;
@@ -63,6 +64,20 @@ impl Recency {
     /// What was used longest ago.
     pub(super) fn first(&self) -> Option<u32> {
         self.lists.front(TAIL).or_else(|| self.lists.front(REST))
+    }
+
+    /// What was used longest ago but for what is at a place, if that was used longest ago.
+    pub(super) fn after(&self, place: u32) -> Option<u32> {
+        self.lists.after(place).or_else(|| self.lists.front(REST))
+    }
+
+    /// Asks for the links of a place, or, when these have arrived, for those of its neighbours.
+    pub(super) fn prefetch(&self, place: u32, stage: PrefetchStage) {
+        match stage {
+            PrefetchStage::Far => {}
+            PrefetchStage::Near => self.lists.prefetch(place),
+            PrefetchStage::Next => self.lists.prefetch_neighbours(place),
+        }
     }
 
     fn fill_tail(&mut self) {

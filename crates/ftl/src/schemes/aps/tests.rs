@@ -103,7 +103,7 @@ fn both_parts_agree_with_lists_by_use_and_never_take_more_than_the_ram() {
             } else {
                 bench.write(lpn);
             }
-            borders.push(bench.aps.data_bytes);
+            borders.push(bench.aps.border.data_bytes);
         }
         borders.sort_unstable();
         borders.dedup();
@@ -126,7 +126,7 @@ fn full() -> Bench {
     let mut bench = Bench::new(&[("ram", "4KiB"), ("interval", "10"), ("step", "0.125")]);
     (0..256).for_each(|i| bench.look_up(Lpn::new(100 + i)));
     (0..4).for_each(|lpn| bench.write(Lpn::new(lpn)));
-    assert_eq!((bench.aps.data_bytes, bench.held.pages(), bench.cache.entries()), (2048, 4, 256));
+    assert_eq!((bench.aps.border.data_bytes, bench.held.pages(), bench.cache.entries()), (2048, 4, 256));
     bench
 }
 
@@ -136,7 +136,7 @@ fn the_border_moves_to_the_part_whose_ghosts_come_back() {
     // Five pages in turn: each comes back as a ghost until there is room for five. The last miss on
     // the way there moves the border once more, and then nothing is missed.
     (0..100).for_each(|i| bench.write(Lpn::new(i % 5)));
-    assert_eq!(bench.aps.data_bytes, 2048 + 2 * 512);
+    assert_eq!(bench.aps.border.data_bytes, 2048 + 2 * 512);
     // A sixth page fills the part. Of 180 entries in turn 128 have room: while pages are hit,
     // entries come back.
     bench.write(Lpn::new(5));
@@ -147,9 +147,9 @@ fn the_border_moves_to_the_part_whose_ghosts_come_back() {
         }
     }
     assert!(
-        (2048..=2560).contains(&bench.aps.data_bytes),
+        (2048..=2560).contains(&bench.aps.border.data_bytes),
         "{}: entries have room for 192 to 256",
-        bench.aps.data_bytes
+        bench.aps.border.data_bytes
     );
 }
 
@@ -162,7 +162,7 @@ fn the_border_stays_where_the_other_part_would_lose_more() {
         bench.write(Lpn::new(i % 5));
         (0..20).for_each(|j| bench.look_up(Lpn::new(100 + (20 * i + j) % 256)));
     }
-    assert_eq!((bench.aps.data_bytes, bench.cache.entries()), (2048, 256));
+    assert_eq!((bench.aps.border.data_bytes, bench.cache.entries()), (2048, 256));
 }
 
 /// The entry of a page that leaves spares a read, and stays where it is in the order.
@@ -172,7 +172,7 @@ fn the_entry_of_a_page_that_leaves_counts_for_the_map() {
     for (lpn, loss) in [(100, 25_000), (300, 25_000)] {
         let Bench { aps, cache, held, .. } = &mut bench;
         aps.on_entry_present(&mut RamView { cache, held }, Lpn::new(lpn));
-        assert_eq!((aps.losses, aps.entries.first()), ([loss, 0], Some(0)), "{lpn}: 64 of 256 are the tail");
+        assert_eq!((aps.border.losses, aps.entries.first()), ([loss, 0], Some(0)), "{lpn}: 64 of 256 are the tail");
     }
 }
 
@@ -183,9 +183,9 @@ fn a_ghost_counts_only_where_both_parts_are_full() {
         let mut bench = full();
         bench.look_up(Lpn::new(500));
         assert!(bench.cache.find(Lpn::new(100)).is_none(), "it has left for 500");
-        bench.aps.data_bytes = data_bytes;
+        bench.aps.border.data_bytes = data_bytes;
         bench.look_up(Lpn::new(100));
-        assert_eq!(bench.aps.gains, [gain, 0], "border at {data_bytes}");
+        assert_eq!(bench.aps.border.gains, [gain, 0], "border at {data_bytes}");
     }
 }
 
@@ -196,5 +196,5 @@ fn what_was_trimmed_comes_back_as_no_ghost() {
         bench.aps.on_superseded(Lpn::new(i % 5));
         bench.write(Lpn::new(i % 5));
     }
-    assert_eq!(bench.aps.data_bytes, 2048, "no larger part would have held one of them");
+    assert_eq!(bench.aps.border.data_bytes, 2048, "no larger part would have held one of them");
 }

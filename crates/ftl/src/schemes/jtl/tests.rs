@@ -57,7 +57,7 @@ impl Bench {
 #[test]
 fn what_comes_is_in_level_0_and_each_level_gives_one_to_the_next() {
     let mut bench = Bench::new("1KiB");
-    let levels = bench.jtl.levels.len();
+    let levels = bench.jtl.levels.count();
     assert!(levels > 4, "{levels} levels");
     let (mut rng, mut left, mut pushed) = (SeededRng::new(7), 0, 0);
     for _ in 0..20_000 {
@@ -94,5 +94,5 @@ fn levels_are_whole_and_fill_no_more_than_their_half() {
     }
     // 8 MiB for pages of 512 bytes; of so many entries there are not so many pages.
     let bench = Bench::new("8MiB");
-    assert_eq!((bench.jtl.with_data, bench.jtl.levels.len()), (9, 9), "511 pages and entries are more than 400");
+    assert_eq!((bench.jtl.with_data, bench.jtl.levels.count()), (9, 9), "511 pages and entries are more than 400");
 }
