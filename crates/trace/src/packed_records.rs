@@ -197,7 +197,9 @@ mod tests {
 
     fn packed(records: &[Record], most_bytes: usize) -> Option<PackedRecords> {
         let mut packer = RecordPacker::new(most_bytes);
-        records.iter().for_each(|record| packer.push(record));
+        for record in records {
+            packer.push(record);
+        }
         packer.finish()
     }
 
