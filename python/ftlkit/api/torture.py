@@ -138,7 +138,8 @@ def torture(
     blocks, pages, bytes), then perhaps `,strict` or `,any`, `,bad:0:3`, `,refresh:2`, `,volatile:4`
     and `,paired:mlc`; by default devices are drawn at random. `swarm` leaves a random part of
     operations and faults out of each trial. Each trial follows from `seed`; how many there are
-    depends on the time. After Ctrl-C, `Interrupted.finished` is the report so far. Raises `UserError` when the input is at fault.
+    depends on the time. After Ctrl-C, `Interrupted.finished` is the report so far. Raises
+    `UserError` when the input is at fault.
     """
     if not (minutes > 0 and math.isfinite(minutes)):
         raise UserError(f"torture: minutes = {minutes}: must be above 0; 5 finds most of what there is to find.")

@@ -24,6 +24,7 @@ _COLOURS = (
     "#7a6b2f",
     "#3a8dae",
     "#8d5a3a",
+    "#5f6f2a",
 )
 """The colour of each cause, by its number."""
 

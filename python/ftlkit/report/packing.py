@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
     from ftlkit.results.document import FlashTraceFacts
 
-ROLES = ("", "data", "collected", "sequential_log", "random_log", "translation", "trimmed", "lost", "summary")
+ROLES = (
+    "",
+    "data",
+    "collected",
+    "sequential_log",
+    "random_log",
+    "translation",
+    "trimmed",
+    "lost",
+    "summary",
+    "cached",
+)
 """What pages are for; the first stands for none."""
 
 OPS = ("read", "program", "erase")

@@ -99,8 +99,8 @@ impl Plan {
 }
 
 impl Experiment {
-    /// Checks a study. Reads its workload, a long trace twice, and reports that as the first line of
-    /// progress.
+    /// Checks a study. Reads its workload, a long trace twice, and reports that as the first line
+    /// of progress.
     pub(crate) fn check(study: &Study, control: &Control) -> Result<Self, SetupError> {
         let seed = study.seed.unwrap_or(1);
         let draft = Draft::of(&study.device)?;

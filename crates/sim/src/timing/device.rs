@@ -368,8 +368,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Which pages a power cut takes although their programs have ended, in blocks of so many units;
-    /// none where a capacitor guards them all.
+    /// Which pages a power cut takes although their programs have ended, in blocks of so many
+    /// units; none where a capacitor guards them all.
     fn exposure(&self, units_per_block: u32) -> Option<Exposure> {
         let cell = self.keys.latencies.cell;
         let at_once = self.units.programmed_at_once(cell, CellMode::Native);

@@ -8,9 +8,9 @@
 //!
 //! Which of a level is pushed is drawn, and no cache of a processor holds the lower levels: each
 //! push would wait for two lines of memory a level, who is drawn and where that one is. So the
-//! numbers are drawn one push ahead. After a push the next members are asked for ([`Levels::draw`]),
-//! and when a request is near, what they point to ([`Levels::prefetch_push`]). The numbers are those
-//! that would have been drawn later.
+//! numbers are drawn one push ahead. After a push the next members are asked for
+//! ([`Levels::draw`]), and when a request is near, what they point to
+//! ([`Levels::prefetch_push`]). The numbers are those that would have been drawn later.
 
 use flash::Lpn;
 use random::SeededRng;

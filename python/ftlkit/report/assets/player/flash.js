@@ -23,6 +23,7 @@ const STATE_OF_NAME = { free: FREE, valid: VALID, log: LOG, map: MAP, record: RE
 const STATE_OF_ROLE = {
   data: VALID,
   collected: VALID,
+  cached: VALID,
   lost: VALID,
   sequential_log: LOG,
   random_log: LOG,
