@@ -91,13 +91,37 @@ def test_what_is_no_report_is_named_with_the_next_step(text: str, words: str, tm
         ({"figures": {"total_ios": 0}}, "did no read"),
         ({"figures": {"lat_ns": {}}}, "has no latencies"),
         ({"size": "4k-16k"}, "bs=4k-16k is not one size"),
+        ({"size": "0"}, "bs=0 is no size of a request"),
+        ({"options": {"bsrange": "4k-64k"}}, "bsrange=4k-64k is not one size"),
+        ({"options": {"iodepth": "deep"}}, "iodepth=deep is no count from 1"),
+        ({"figures": {"lat_ns": {"mean": 0}}}, "read.lat_ns.mean is 0, and must be a number above 0"),
+        ({"figures": {"lat_ns": {"mean": float("nan")}}}, "read.lat_ns.mean is NaN, and must be"),
+        ({"figures": {"lat_ns": {"mean": "fast"}}}, 'read.lat_ns.mean is "fast", and must be'),
+        ({"figures": {"lat_ns": {"mean": -5}}}, "read.lat_ns.mean is -5, and must be"),
+        ({"figures": {"lat_ns": {"mean": 1, "percentile": {"50.000000": "x"}}}}, 'percentile.median is "x"'),
+        ({"figures": {"iops": -1}}, "read.iops is -1, and must be a number, 0 or more"),
+        ({"figures": {"total_ios": float("inf")}}, "read.total_ios is Infinity, and must be"),
+        ({"read": None}, "`read` is null, and must be an object"),
+        ({"job options": None}, "`job options` is null, and must be an object"),
     ],
-    ids=["error", "nothing", "no-latency", "sizes"],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_job_that_says_nothing_is_named(changed: dict[str, Any], words: str, tmp_path: Path) -> None:
     with pytest.raises(fk.UserError, match=words) as caught:
         fio.read(written(tmp_path, entry("read-4k-d1", **changed)))
     assert "job read-4k-d1" in str(caught.value)
+
+
+def test_a_job_that_is_no_object_is_named_by_its_place(tmp_path: Path) -> None:
+    path = written(tmp_path, entry(), "oops")  # type: ignore[arg-type]
+    with pytest.raises(fk.UserError, match=f'{path}, job 2 of `jobs`: it is "oops", and must be an object'):
+        fio.read(path)
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    path = written(tmp_path, entry())
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert [job.name for job in fio.read(path)] == ["r"]
 
 
 def test_text_of_fio_around_the_json_is_passed_over(tmp_path: Path) -> None:
@@ -150,6 +174,26 @@ def test_the_state_of_the_drive_decides_what_a_job_says(tmp_path: Path) -> None:
     assert "early is not used: it reads what no sequential write has filled" in reasons
     assert "soon is not used: write amplification has not settled" in reasons
     assert "torn is not used: it reads several pages" in reasons
+
+
+def test_a_job_that_reads_and_writes_is_named_and_changes_the_drive(tmp_path: Path) -> None:
+    area = {"size": str(64 << 20)}
+    both = entry("both", "randrw", options=area, write={"total_ios": 4096, "io_bytes": 16 << 20})
+    fill = entry("fill", "write", "1m", options=area, figures={"io_bytes": 64 << 20})
+    reads = [entry("small", options=area), entry("large", size="64k", options=area)]
+    points, left_out = jobs_of([fill, both, *reads], tmp_path)
+    assert [point.job for point in points] == ["fill", "small"]
+    reasons = " ".join(left_out)
+    assert "both is not used: it does several things at once (rw=randrw). Give reads, writes and trims" in reasons
+    assert "large is not used: it reads several pages at once where random writes" in reasons
+
+
+def test_a_measurement_of_no_requests_a_second_is_named(tmp_path: Path) -> None:
+    fill = entry("fill", "write", "1m", options={"size": str(64 << 20)}, figures={"io_bytes": 64 << 20})
+    prepares = entry("settle", "randwrite", figures={"iops": 0})
+    deep = entry("deep", options={"iodepth": "2", "size": str(64 << 20)}, figures={"iops": 0})
+    with pytest.raises(fk.UserError, match="job deep: iops is 0, and must be above 0"):
+        jobs_of([fill, prepares, deep], tmp_path)
 
 
 def latency(kind: str, size: int, measured: float) -> Point:

@@ -7,6 +7,7 @@ states latencies in nanoseconds (`lat_ns`, `clat_ns`), fio 2 in microseconds (`l
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,7 +29,16 @@ DIRECTIONS = {
 }
 """What fio calls the kinds of jobs that are understood, and which part of a report has them."""
 
+MIXED = "mixed"
+"""The direction of jobs that do several things at once, such as `randrw`: they say nothing alone."""
+
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+
+_LONG = 40
+"""Longer values are cut in errors."""
+
+AS_WRITTEN = "Take the report as fio wrote it, or take this job's entry out of it."
+"""The next step where a figure cannot be."""
 
 _AGAIN = "Run the job file of `ftlkit calibrate --print-jobs` with `fio --output-format=json --output=FILE.json`."
 
@@ -39,8 +49,10 @@ class Job:
 
     file: str
     name: str
+    kind: str
+    """What fio calls it, such as `randread`."""
     direction: str
-    """`read`, `write` or `trim`."""
+    """`read`, `write`, `trim` or `mixed`."""
     is_random: bool
     is_uniform: bool
     """Whether random places are drawn with replacement (`norandommap`)."""
@@ -53,6 +65,7 @@ class Job:
     """How long the area is, in the same way; None: to the device's end."""
     requests: int
     moved_bytes: int
+    """Of a mixed job, what it wrote."""
     iops: float
     mean_ns: float
     median_ns: float | None
@@ -63,22 +76,21 @@ class Job:
 def read(path: Path) -> list[Job]:
     """The jobs of a report, in their order."""
     document = _document(path)
-    shared = document.get("global options", {})
-    jobs = [_job(path, entry, shared) for entry in document["jobs"]]
-    return _together([job for job in jobs if job is not None])
+    shared = _table(document, "global options", str(path))
+    return _together([_job(path, place, entry, shared) for place, entry in enumerate(document["jobs"], 1)])
 
 
 def capacity(path: Path) -> int | None:
     """The capacity that the job file of `--print-jobs` states in its description."""
     document = _document(path)
-    text = str(document.get("global options", {}).get("description", ""))
+    text = str(_table(document, "global options", str(path)).get("description", ""))
     stated = re.search(r"capacity=(\d+)", text)
     return int(stated[1]) if stated else None
 
 
 def _document(path: Path) -> Json:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"cannot read {path}: {reason}. Give the JSON that fio wrote.") from None
@@ -109,64 +121,115 @@ def _what_it_is(text: str) -> str:
     return "there is no JSON in it."
 
 
-def _job(path: Path, entry: Json, shared: Json) -> Job | None:
+def _table(table: Json, key: str, where: str) -> Json:
+    """An object of a report; empty where there is none."""
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise UserError(f"{where}: `{key}` is {_short(value)}, and must be an object. {AS_WRITTEN}")
+    made: Json = value
+    return made
+
+
+def _number(table: Json, key: str, where: str, *, may_be_0: bool = True) -> float:
+    """A figure of a report; 0 where there is none and it may be."""
+    value = table.get(key.rpartition(".")[2], 0)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_number or value < 0 or (value == 0 and not may_be_0):
+        wanted = "a number, 0 or more" if may_be_0 else "a number above 0"
+        raise UserError(f"{where}: {key} is {_short(value)}, and must be {wanted}. {AS_WRITTEN}")
+    return float(value)
+
+
+def _short(value: object) -> str:
+    """A value as JSON, cut where it is long."""
+    text = json.dumps(value)
+    return text if len(text) <= _LONG else f"{text[:_LONG]}…"
+
+
+def _job(path: Path, place: int, entry: Json, shared: Json) -> Job:
+    if not isinstance(entry, dict):
+        raise UserError(f"{path}, job {place} of `jobs`: it is {_short(entry)}, and must be an object. {AS_WRITTEN}")
     name = str(entry.get("jobname", ""))
     where = f"{path}, job {name}"
-    options: Json = shared | entry.get("job options", {})
+    options: Json = shared | _table(entry, "job options", where)
     kind = str(options.get("rw", options.get("readwrite", "read"))).partition(":")[0]
-    if kind not in DIRECTIONS:
-        return None
     if entry.get("error"):
-        raise UserError(f"{where}: it failed with error {entry['error']}. Make it run, or leave it out with --jobs.")
-    done = entry.get(DIRECTIONS[kind], {})
-    requests = int(done.get("total_ios", 0))
-    if not requests:
-        raise UserError(f"{where}: it did no {DIRECTIONS[kind]}. Let it run longer, or leave it out with --jobs.")
-    mean, median, deviation = (
-        _latency(done, where) if kind in ("read", "randread", "write", "randwrite") else (0, None, 0)
-    )
+        raise UserError(f"{where}: it failed with error {entry['error']}. Make it run, or take its entry out.")
+    direction = DIRECTIONS.get(kind, MIXED)
+    part = "write" if direction == MIXED else direction
+    done = _table(entry, part, where)
+    requests = int(_number(done, f"{part}.total_ios", where))
+    if not requests and direction != MIXED:
+        raise UserError(f"{where}: it did no {direction}. Let it run longer, or take its entry out.")
+    mean, median, deviation = _latency(done, part, where) if direction in ("read", "write") else (0, None, 0)
+    size = 0 if direction == MIXED else _block(options, where)
     return Job(
         file=str(path),
         name=name,
-        direction=DIRECTIONS[kind],
+        kind=kind,
+        direction=direction,
         is_random=kind.startswith("rand"),
         is_uniform=str(options.get("norandommap", "0")) != "0",
-        size=_size(str(options.get("bs", options.get("blocksize", "4k"))), "bs", where),
-        depth=int(options.get("iodepth", 1)) * _jobs_at_once(options),
+        size=size,
+        depth=_count(options, "iodepth", where) * _jobs_at_once(options, where),
         begin=_place(options.get("offset", "0"), "offset", where),
         area=_place(options["size"], "size", where) if "size" in options else None,
         requests=requests,
-        moved_bytes=int(done.get("io_bytes", 0)) or requests * _size(str(options.get("bs", "4k")), "bs", where),
-        iops=float(done.get("iops", 0.0)),
+        moved_bytes=int(_number(done, f"{part}.io_bytes", where)) or requests * size,
+        iops=_number(done, f"{part}.iops", where),
         mean_ns=mean,
         median_ns=median,
         deviation_ns=deviation,
     )
 
 
-def _jobs_at_once(options: Json) -> int:
+def _block(options: Json, where: str) -> int:
+    """Bytes of a request."""
+    key = next((key for key in ("bsrange", "bssplit", "bs", "blocksize") if key in options), "bs")
+    size = _size(str(options.get(key, "4k")), key, where)
+    if not size:
+        raise UserError(f"{where}: {key}={options[key]} is no size of a request. Give each job one, such as bs=4k.")
+    return size
+
+
+def _count(options: Json, key: str, where: str) -> int:
+    """An option that counts from 1; 1 where it is not stated."""
+    text = str(options.get(key, 1))
+    if not re.fullmatch(r"0*[1-9]\d{0,8}", text):
+        raise UserError(f"{where}: {key}={text} is no count from 1. {AS_WRITTEN}")
+    return int(text)
+
+
+def _jobs_at_once(options: Json, where: str) -> int:
     """How many jobs an entry is about: those of a group are told together."""
-    return int(options.get("numjobs", 1)) if "group_reporting" in options else 1
+    return _count(options, "numjobs", where) if "group_reporting" in options else 1
 
 
-def _latency(done: Json, where: str) -> tuple[float, float | None, float]:
+def _latency(done: Json, part: str, where: str) -> tuple[float, float | None, float]:
     """Mean, median and standard deviation of a request's time, in nanoseconds."""
     for total, completion, factor in (("lat_ns", "clat_ns", 1.0), ("lat", "clat", 1e3)):
-        told: Json = done.get(total) or done.get(completion) or {}
-        if not told:
+        key = next((key for key in (total, completion) if done.get(key)), None)
+        if key is None:
             continue
-        mean, median = float(told["mean"]), _median(told)
-        if median is None:
-            completed: Json = done.get(completion) or told
-            median = _median(completed)
+        told = _table(done, key, where)
+        mean = _number(told, f"{part}.{key}.mean", where, may_be_0=False)
+        median = _median(told, f"{part}.{key}", where)
+        if median is None and done.get(completion) and key != completion:
+            completed = _table(done, completion, where)
+            median = _median(completed, f"{part}.{completion}", where)
             # That leaves out submission, of which there is the mean alone.
-            median = None if median is None else median + max(0.0, mean - float(completed["mean"]))
-        return mean * factor, median and median * factor, float(told.get("stddev", 0.0)) * factor
+            if median is not None:
+                median += max(0.0, mean - _number(completed, f"{part}.{completion}.mean", where))
+        return mean * factor, median and median * factor, _number(told, f"{part}.{key}.stddev", where) * factor
     raise UserError(f"{where}: it has no latencies (lat_ns). Leave out disable_lat and gtod_reduce. {_AGAIN}")
 
 
-def _median(told: Json) -> float | None:
-    return next((float(value) for key, value in told.get("percentile", {}).items() if float(key) == 50.0), None)
+def _median(told: Json, key: str, where: str) -> float | None:
+    shares = _table(told, "percentile", where)
+    middle = next((share for share in shares if re.fullmatch(r"50(\.0*)?", share)), None)
+    if middle is None:
+        return None
+    return _number({"median": shares[middle]}, f"{key}.percentile.median", where, may_be_0=False)
 
 
 def _size(text: str, key: str, where: str) -> int:
@@ -198,7 +261,7 @@ def _together(jobs: list[Job]) -> list[Job]:
                 "requests": requests,
                 "moved_bytes": last.moved_bytes + job.moved_bytes,
                 "iops": last.iops + job.iops,
-                "mean_ns": (last.mean_ns * last.requests + job.mean_ns * job.requests) / requests,
+                "mean_ns": (last.mean_ns * last.requests + job.mean_ns * job.requests) / max(1, requests),
             }
         )
     return made

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import hint
+from ftlkit.calibration.fio import AS_WRITTEN, MIXED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -98,11 +99,11 @@ class _Drive:
         begin, end = self.area(job)
         if job.direction == "trim" and end - begin > 0.99 * self.capacity:
             self.written, self.filled, self.trimmed_from, self.random_over = 0.0, 0.0, 0.0, {}
-        if job.direction != "write":
+        if job.direction not in ("write", MIXED):
             return
         self.written += job.moved_bytes
         self.trimmed_from = max(self.trimmed_from, end)
-        if job.is_random:
+        if job.is_random or job.direction == MIXED:
             self.random_over[end] = self.random_over.get(end, 0.0) + job.moved_bytes
         elif begin <= 1.01 * self.filled:
             self.filled = max(self.filled, min(end, begin + job.moved_bytes))
@@ -119,6 +120,9 @@ def of_jobs(jobs: Sequence[Job], capacity: int) -> tuple[list[Point], list[str]]
     for job in jobs:
         made = _point(job, drive, smallest)
         if isinstance(made, Point):
+            if not made.measured:
+                # What only prepares the drive may have none.
+                raise UserError(f"{job.file}, job {job.name}: iops is 0, and must be above 0. {AS_WRITTEN}")
             points.append(made)
         elif made:
             left_out.append(f"{job.name} is not used: {made}")
@@ -155,6 +159,8 @@ def _point(job: Job, drive: _Drive, smallest: int) -> Point | str:
     """A job's point, or why there is none; empty where none is meant."""
     if job.direction == "trim" or job.name.startswith(PREPARES):
         return ""
+    if job.direction == MIXED:
+        return f"it does several things at once (rw={job.kind}). Give reads, writes and trims jobs of their own."
     begin, end = drive.area(job)
     if job.direction == "read" and begin >= drive.trimmed_from:
         found = _latency_or_iops(job, TRIMMED, 0.0)
