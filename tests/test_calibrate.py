@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from ftlkit.calibration.certainty import Parameter
 from ftlkit.calibration.jobs import job_file
 from ftlkit.calibration.model import Engine, Shape, depends_on
 from ftlkit.calibration.points import LATENCY, READ, STEADY, TRIMMED, WRITE, Point, held_out, of_jobs, with_counters
+from ftlkit.calibration.shapes import _finalists
 from ftlkit.models.uniform import greedy
 
 if TYPE_CHECKING:
@@ -253,6 +255,42 @@ def test_what_the_drive_counted_is_a_point_of_its_own() -> None:
     assert iops == point
     assert (counted.job, counted.figure, counted.measured) == ("steady-85", "write_amplification", 2.1)
     assert depends_on(counted) == ("spare",)
+
+
+BOUND = Shape(channels=4, dies_per_channel=4, page_size=4096, pages_per_block=64, capacity=96 << 20)
+"""With `SLOW_BUS`, channels and not dies limit its reads."""
+
+SLOW_BUS = {
+    "read_latency": 102_500.0,
+    "transfer_latency": 45_300.0,
+    "link_latency": 6_500.0,
+    "program_latency": 5e5,
+} | dict.fromkeys(("erase_latency", "controller_latency", "link_ns_per_byte"), 0.0)
+
+
+def reads_of(shape: Shape, values: dict[str, float]) -> list[Point]:
+    """What a device would have measured of its reads."""
+    alone = [latency(READ, size, 1.0) for size in (4096, 16384, 32768, 65536)]
+    deep = [replace(alone[0], job=f"d{depth}", depth=depth, figure="iops") for depth in (2, 16, 256)]
+    engine = Engine({})
+    asked = [*alone, *deep, latency(TRIMMED, 4096, 1.0)]
+    return [replace(point, measured=engine.figure(point, shape, values)) for point in asked]
+
+
+@pytest.mark.parametrize(("kinds", "within"), [((READ, TRIMMED), 0.01), ((READ,), 0.15)], ids=["link", "no-link"])
+def test_the_start_knows_that_channels_limit_reads(kinds: tuple[str, ...], within: float) -> None:
+    points = [point for point in reads_of(BOUND, SLOW_BUS) if point.kind in kinds]
+    start = starts.values(points, BOUND, SLOW_BUS | {"read_latency": 58e3, "transfer_latency": 1e4, "link_latency": 0})
+    for name in ("read_latency", "transfer_latency"):
+        assert start[name] == pytest.approx(SLOW_BUS[name], rel=within), name
+
+
+def test_the_true_shape_is_among_those_that_are_fitted() -> None:
+    points = reads_of(BOUND, SLOW_BUS)
+    assumed = SLOW_BUS | {"read_latency": 58e3, "transfer_latency": 1e4, "link_latency": 0.0}
+    begins = {shape: starts.values(points, shape, assumed) for shape in starts.shapes(points, BOUND, ())}
+    assert len(begins) > 10
+    assert _finalists(points, begins, Engine({}), lambda: None)[0] == BOUND
 
 
 def test_a_value_that_moved_with_what_is_assumed_is_rough() -> None:

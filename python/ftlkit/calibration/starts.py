@@ -3,8 +3,9 @@
 Reads of one page at depth 1 take link + tR + transfer, and without data the link alone. Of n pages,
 one on each of as many dies, the last comes after n ÷ channels transfers. With q requests
 outstanding, D dies serve D ÷ (tR + transfer) × q ÷ (q + D − 1) a second, as a closed network of D
-alike stations does, or channels ÷ transfer if that is less. First writes in order keep all dies
-busy in the same way.
+alike stations does, or channels ÷ transfer if that is less. Such a queue waits for channels and
+says nothing of dies, so that a shallower one is asked. First writes in order keep all dies busy in
+the same way.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ LARGEST = 64
 
 FASTER = 0.8
 """Requests that end this far below reads asked no flash: no flash programs faster than it reads."""
+
+_FREE = 0.7
+"""The share of what channels can move, up to which reads wait for dies rather than for channels."""
 
 
 def page_size(points: Iterable[Point]) -> int | None:
@@ -65,8 +69,9 @@ def values(points: Sequence[Point], shape: Shape, assumed: Values) -> Values:
     one = reads[0].measured - (link or 0.0)
     transfer = _transfer_ns(reads, shape)
     made["transfer_latency"] = min(transfer or assumed["transfer_latency"], 0.7 * one)
-    sense = (_held_ns(points, shape) or 0.8 * one) - made["transfer_latency"]
-    made["read_latency"] = min(max(sense, 0.05 * one), one)
+    # A read that finds nothing takes the link's time, and one of data no more than flash beside it.
+    held = one if link is not None else _held_ns(points, shape, transfer) or 0.8 * one
+    made["read_latency"] = min(max(held - made["transfer_latency"], 0.05 * one), one)
     rest = max(0.0, one - made["read_latency"] - made["transfer_latency"])
     made["link_latency"] = rest if link is None else link
     write = _least(points, WRITE)
@@ -78,9 +83,11 @@ def values(points: Sequence[Point], shape: Shape, assumed: Values) -> Values:
     return made
 
 
-def _held_ns(points: Iterable[Point], shape: Shape) -> float | None:
-    """How long a read of one page holds its die."""
+def _held_ns(points: Iterable[Point], shape: Shape, transfer_ns: float | None) -> float | None:
+    """How long a read of one page holds its die, from the deepest queue that waits for dies."""
+    most = _FREE * 1e9 * shape.channels / transfer_ns if transfer_ns else math.inf
     deep = [p for p in points if p.kind == READ and p.figure == IOPS and p.is_random and p.size <= shape.page_size]
+    deep = [point for point in deep if point.measured < most]
     if not deep:
         return None
     top = max(deep, key=lambda point: point.depth)
