@@ -11,13 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import ftlkit as fk
 from fio_reports import drawn, report
-from ftlkit.calibration import fio, starts
-from ftlkit.calibration.calibration import _at, _usable
-from ftlkit.calibration.certainty import Parameter
+from ftlkit.calibration import fio, starts, wording
+from ftlkit.calibration.calibration import Calibration, _at, _usable
+from ftlkit.calibration.certainty import Parameter, believed, beside, doubt
+from ftlkit.calibration.fit import Fit
 from ftlkit.calibration.jobs import job_file
 from ftlkit.calibration.model import Engine, Shape, depends_on
 from ftlkit.calibration.points import LATENCY, READ, STEADY, TRIMMED, WRITE, Point, held_out, of_jobs, with_counters
@@ -296,8 +298,79 @@ def test_the_true_shape_is_among_those_that_are_fitted() -> None:
 def test_a_value_that_moved_with_what_is_assumed_is_rough() -> None:
     sure = Parameter("spare", 0.30, "determined", 0.29, 0.31)
     assert _at(sure, 0.305).state == "determined"
+    assumed = _at(replace(sure, state="assumed"), 0.07)
+    assert (assumed.value, assumed.low, assumed.high) == (0.07, None, None)
     moved = _at(sure, 0.20)
     assert (moved.state, moved.low, moved.high) == ("roughly", 0.20, 0.31)
+
+
+@pytest.mark.parametrize(
+    ("fitted_off", "held_off", "words"),
+    [
+        (0.01, 0.01, ""),
+        (0.01, 0.30, "h was held out of the fit, and the model misses it by 30.0 %, so nothing is called determined"),
+        (-0.20, 0.01, "The model does not explain these measurements, so nothing is called determined"),
+    ],
+    ids=["explained", "held-out", "fitted"],
+)
+def test_points_that_refute_the_fit_leave_nothing_determined(fitted_off: float, held_off: float, words: str) -> None:
+    points = [latency(READ, 4096 << power, 100.0) for power in range(4)]
+    out = replace(latency(READ, 4096, 100.0), job="h")
+    checked = [*((point, 100 * (1 + fitted_off), False) for point in points), (out, 100 * (1 + held_off), True)]
+    assert doubt(checked).startswith(words)
+    assert bool(doubt(checked)) == bool(words)
+
+
+def test_a_doubt_is_said_once_and_no_word_denies_it(fitted: tuple[dict[str, Any], Path]) -> None:
+    assert fitted[0]["doubt"] == ""
+    sure = [Parameter("spare", 0.3, "determined", 0.29, 0.31), Parameter("channels", 8.0, "given")]
+    far = [(latency(READ, 4096, 100.0), 120.0, False)]
+    assert [one.state for one in believed(sure, far)] == ["roughly", "given"]
+    made = Calibration(
+        files=("drive.json",),
+        preset="nvme-tlc-1t",
+        shape=BOUND,
+        values=SLOW_BUS | {"spare": 0.3},
+        parameters=believed(sure, far),
+        checked=far,
+        notes=[],
+        runs=1,
+        given={"channels": 4},
+        doubt="The model does not explain these measurements.",
+        endurance=1000,
+    )
+    assert wording.sentences(made).count(made.doubt) == 1
+    assert wording.toml(made).count(made.doubt) == 1
+    assert "determined" not in wording.toml(made)
+    assert wording.document(made)["doubt"] == made.doubt
+
+
+def test_what_rests_on_a_job_that_is_missed_is_rough() -> None:
+    near = [(latency(READ, 4096 << power, 100.0), 101.0, False) for power in range(3)]
+    missed = (replace(latency(WRITE, 4096, 100.0), job="steady-100"), 112.0, False)
+    spare = Parameter("spare", 0.3, "determined", 0.29, 0.31, ("steady-50", "steady-100"))
+    other = replace(spare, key="read_latency", jobs=("read-4096",))
+    first, second = believed([spare, other], [*near, missed])
+    assert (first.state, first.note) == ("roughly", "the model misses steady-100 by 12.0 %")
+    assert second == other
+
+
+def test_what_is_assumed_has_no_interval(fitted: tuple[dict[str, Any], Path]) -> None:
+    for parameter in fitted[0]["parameters"]:
+        if parameter["state"] == "assumed":
+            assert parameter["low"] is parameter["high"] is None, parameter
+        elif parameter["low"] is not None:
+            assert parameter["low"] <= parameter["value"] <= parameter["high"], parameter
+
+
+def test_an_interval_holds_the_values_of_shapes_that_fit_alike() -> None:
+    sure = Parameter("program_latency", 600e3, "determined", 590e3, 610e3)
+    values = {"program_latency": 560e3}
+    rival = Fit(BOUND, values, tuple(values), 1.0, 1, np.zeros((1, 1)), {})
+    wide = beside(sure, [rival])
+    assert (wide.state, wide.low, wide.high) == ("roughly", 560e3, 610e3)
+    assert beside(sure, []) == sure
+    assert beside(sure, [replace(rival, values={"program_latency": 595e3})]) == sure
 
 
 def test_a_large_drive_is_scaled_to_its_write_amplification() -> None:

@@ -66,6 +66,8 @@ class Calibration:
     runs: int
     given: Json
     """Keys that were stated, and so not fitted."""
+    doubt: str
+    """Why the points refute the fit, so that nothing is determined; empty if they do not."""
     endurance: int
     """The preset's: nothing tells it."""
 
@@ -143,6 +145,7 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
     one = min((p for p in task.used if p.kind == READ and p.figure == LATENCY), key=lambda p: p.size, default=None)
     sure = certainty.judged(fit, asked, one.measured if one is not None else 1e5)
     settled, values = _settled(task, fit, sure, asked, progress)
+    settled = {name: certainty.beside(parameter, choice.rivals) for name, parameter in settled.items()}
     parameters = [*_counts(task, choice), *_times(task, settled, values, question.preset)]
     checked = [(p, task.engine.figure(p, fit.shape, values), p.job in task.apart) for p in task.usable]
     return Calibration(
@@ -150,11 +153,12 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
         preset=question.preset,
         shape=fit.shape,
         values=values,
-        parameters=parameters,
+        parameters=certainty.believed(parameters, checked),
         checked=checked,
         notes=task.notes,
         runs=task.engine.runs,
         given=task.given,
+        doubt=certainty.doubt(checked),
         endurance=task.endurance,
     )
 
@@ -186,10 +190,13 @@ def _settled(
 def _at(parameter: Parameter, value: float) -> Parameter:
     """A parameter at the value that was taken in the end.
 
-    Its interval is that of the fit in which nothing was assumed, and holds the value.
+    Its interval is that of the fit in which nothing was assumed, and holds the value. What is
+    assumed has none.
     """
-    if not parameter.is_fitted or parameter.low is None or parameter.high is None:
-        return replace(parameter, value=value)
+    if parameter.state == ASSUMED or parameter.low is None or parameter.high is None:
+        return replace(parameter, value=value, low=None, high=None)
+    if parameter.state == ABSENT:
+        return replace(parameter, value=value, low=min(parameter.low, value), high=max(parameter.high, value))
     old = float(parameter.value)
     has_moved = parameter.key in LOGARITHMIC and abs(value / old - 1) > certainty.SURE
     state = ROUGHLY if has_moved else parameter.state

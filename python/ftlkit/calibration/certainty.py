@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ftlkit.calibration.fit import Fit, Prior, Vector
+    from ftlkit.calibration.points import Point
 
 DETERMINED, ROUGHLY, ABSENT, ASSUMED, GIVEN = "determined", "roughly", "not noticed", "assumed", "given"
 
@@ -24,6 +25,9 @@ VAGUE = 0.50
 
 NOTICED = 0.02
 """What lies below this share of a read's time at depth 1 is too little to be missed."""
+
+FAR_OFF = 0.05
+"""Where half of the points, or one that was held out, are farther off than this, the fit is refuted."""
 
 _SHOWN = 0.85
 """The jobs that a parameter rests on are named until they have this share of its information."""
@@ -42,7 +46,7 @@ class Parameter:
     state: str
     low: float | None = None
     high: float | None = None
-    """The interval at 95 %; None where no point was asked."""
+    """The interval at 95 %; None where the value is assumed."""
     jobs: tuple[str, ...] = field(default=())
     """The jobs that say most of it."""
     note: str = ""
@@ -51,6 +55,70 @@ class Parameter:
     def is_fitted(self) -> bool:
         """Whether the points determine it, well or roughly."""
         return self.state in (DETERMINED, ROUGHLY)
+
+
+def doubt(checked: Sequence[tuple[Point, float, bool]]) -> str:
+    """Why the points refute the fit; empty if they do not.
+
+    Each comes with the model's figure, and whether it was held out.
+    """
+    errors = [(abs(modelled / point.measured - 1), point, is_out) for point, modelled, is_out in checked]
+    fitted = [error for error, _, is_out in errors if not is_out]
+    if middle(fitted) > FAR_OFF:
+        return (
+            "The model does not explain these measurements, so nothing is called determined: look at the errors. The "
+            "drive may do what no device of the simulator does, or the machine that measured it was busy."
+        )
+    out = [(error, point.job) for error, point, is_out in errors if is_out and _is_far(error, point)]
+    if out:
+        error, job = max(out)
+        return (
+            f"{job} was held out of the fit, and the model misses it by {100 * error:.1f} %, so nothing is called "
+            "determined: look at the errors. Either that job met something else, or the model is not the drive."
+        )
+    return ""
+
+
+def _is_far(error: float, point: Point) -> bool:
+    return error > max(FAR_OFF, 2 * point.noise)
+
+
+def middle(errors: Sequence[float]) -> float:
+    """The error that half of the points stay below."""
+    return sorted(errors)[len(errors) // 2]
+
+
+def believed(parameters: Sequence[Parameter], checked: Sequence[tuple[Point, float, bool]]) -> list[Parameter]:
+    """The parameters, none of them determined where the points refute the fit, or its own jobs do."""
+    is_refuted, far = bool(doubt(checked)), dict[str, float]()
+    for point, modelled, _ in checked:
+        error = abs(modelled / point.measured - 1)
+        if _is_far(error, point):
+            far[point.job] = max(error, far.get(point.job, 0.0))
+    made = []
+    for one in parameters:
+        missed = [job for job in one.jobs if job in far]
+        if one.state != DETERMINED or not (is_refuted or missed):
+            made.append(one)
+        elif is_refuted:
+            made.append(replace(one, state=ROUGHLY))
+        else:
+            why = f"the model misses {missed[0]} by {100 * far[missed[0]]:.1f} %"
+            made.append(replace(one, state=ROUGHLY, note="; ".join(text for text in (one.note, why) if text)))
+    return made
+
+
+def beside(parameter: Parameter, rivals: Sequence[Fit]) -> Parameter:
+    """A parameter whose interval holds what it is in shapes that fit alike."""
+    others = [fit.values[parameter.key] for fit in rivals if parameter.key in fit.names]
+    if parameter.key not in LOGARITHMIC or not parameter.is_fitted or not others:
+        return parameter
+    if parameter.low is None or parameter.high is None:
+        return parameter
+    low, high = min(parameter.low, *others), max(parameter.high, *others)
+    value = float(parameter.value)
+    is_sure = max(value / low, high / value) <= math.exp(SURE) and parameter.state == DETERMINED
+    return replace(parameter, low=low, high=high, state=DETERMINED if is_sure else ROUGHLY)
 
 
 def judged(fit: Fit, priors: Mapping[str, Prior], one_ns: float) -> dict[str, Parameter]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ftlkit._native import __version__
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN
+from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, middle
 from ftlkit.calibration.model import table
 from ftlkit.calibration.points import AMPLIFICATION, LATENCY
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from ftlkit.calibration.certainty import Parameter
     from ftlkit.calibration.points import Point
     from ftlkit.results.document import Json
-
-FAR_OFF = 0.05
-"""Where half of the points are farther off than this, the fit is said to explain nothing."""
 
 _KEYS = {"link_ns_per_byte": "link_bandwidth"}
 """What parameters are called in a `[device]` table, if not by their own names."""
@@ -91,6 +88,7 @@ def toml(made: Calibration) -> str:
     lines = [
         f"# Fitted by ftlkit {__version__} to {', '.join(made.files)}.",
         f"# Use it as a preset's name: ftlkit compare TRACE --device THIS_FILE. Assumed values are from {made.preset}.",
+        *([f"# {made.doubt}"] if made.doubt else []),
         "[device]",
     ]
     for name, value in device(made).items():
@@ -129,11 +127,8 @@ def sentences(made: Calibration) -> list[str]:
         told.append(f"Of {several(len(out), 'point')} held out of the fit, {_worst(out)}.")
     else:
         told.append("No point was held out of the fit, so nothing tests it.")
-    if _middle(fitted) > FAR_OFF:
-        told.append(
-            "The model does not explain these measurements: look at the errors. The drive may do what no device of the "
-            "simulator does, or the machine that measured it was busy."
-        )
+    if made.doubt:
+        told.append(made.doubt)
     assumed = [key(parameter) for parameter in made.parameters if parameter.state == ASSUMED]
     if assumed:
         told.append(
@@ -143,16 +138,12 @@ def sentences(made: Calibration) -> list[str]:
     return told
 
 
-def _middle(checked: Sequence[tuple[Point, float]]) -> float:
-    """The error that half of the points stay below."""
-    return sorted(abs(modelled / point.measured - 1) for point, modelled in checked)[len(checked) // 2]
-
-
 def _worst(checked: Sequence[tuple[Point, float]]) -> str:
     """How far off the model is: typically, and at most."""
     errors = sorted((abs(modelled / point.measured - 1), point.job) for point, modelled in checked)
     farthest, job = errors[-1]
-    return f"half are within {100 * _middle(checked):.1f} %, and the farthest is {job} with {100 * farthest:.1f} %"
+    half = middle([error for error, _ in errors])
+    return f"half are within {100 * half:.1f} %, and the farthest is {job} with {100 * farthest:.1f} %"
 
 
 def document(made: Calibration) -> Json:
@@ -186,6 +177,7 @@ def document(made: Calibration) -> Json:
             }
             for point, modelled, is_out in made.checked
         ],
+        "doubt": units.typed(made.doubt),
         "notes": [units.typed(note) for note in made.notes],
         "runs": made.runs,
     }
