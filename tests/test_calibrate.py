@@ -18,8 +18,8 @@ import ftlkit as fk
 from fio_reports import drawn, report
 from ftlkit.calibration import fio, starts, wording
 from ftlkit.calibration.calibration import Calibration, _at, _usable
-from ftlkit.calibration.certainty import Parameter, believed, beside, doubt
-from ftlkit.calibration.fit import Fit
+from ftlkit.calibration.certainty import Parameter, believed, beside, doubt, judged
+from ftlkit.calibration.fit import Fit, Prior
 from ftlkit.calibration.jobs import job_file
 from ftlkit.calibration.model import Engine, Shape, depends_on
 from ftlkit.calibration.points import LATENCY, READ, STEADY, TRIMMED, WRITE, Point, held_out, of_jobs, with_counters
@@ -293,6 +293,19 @@ def test_the_true_shape_is_among_those_that_are_fitted() -> None:
     begins = {shape: starts.values(points, shape, assumed) for shape in starts.shapes(points, BOUND, ())}
     assert len(begins) > 10
     assert _finalists(points, begins, Engine({}), lambda: None)[0] == BOUND
+
+
+@pytest.mark.parametrize("link_ns", [500.0, 2_500.0, 4_700.0])
+def test_the_sum_of_link_and_controller_is_kept_however_a_fit_splits_it(link_ns: float) -> None:
+    """Only their sum shows: 5 of the 80 us of a read."""
+    names = ("link_latency", "controller_latency")
+    priors = {"link_latency": Prior(0.0, 80e3), "controller_latency": Prior(0.0, 10e3)}
+    values = dict(zip(names, (link_ns, 5_200.0 - link_ns), strict=True))
+    apart, both = np.array([1 / 8, -1.0]), np.array([1.0, 1 / 8]) / 160
+    covariance = 0.4 * np.outer(apart, apart) + np.outer(both, both)
+    made = judged(Fit(BOUND, values, names, 1.0, 20, covariance, {name: {} for name in names}), priors, 80e3)
+    assert made["controller_latency"].state == "assumed"
+    assert made["link_latency"].state == "roughly"
 
 
 def test_a_value_that_moved_with_what_is_assumed_is_rough() -> None:

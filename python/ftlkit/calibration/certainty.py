@@ -27,7 +27,7 @@ NOTICED = 0.02
 """What lies below this share of a read's time at depth 1 is too little to be missed."""
 
 FAR_OFF = 0.05
-"""Where half of the points, or one that was held out, are farther off than this, the fit is refuted."""
+"""Half of the points, or one that was held out, farther off than this refute the fit."""
 
 _SHOWN = 0.85
 """The jobs that a parameter rests on are named until they have this share of its information."""
@@ -89,7 +89,7 @@ def middle(errors: Sequence[float]) -> float:
 
 
 def believed(parameters: Sequence[Parameter], checked: Sequence[tuple[Point, float, bool]]) -> list[Parameter]:
-    """The parameters, none of them determined where the points refute the fit, or its own jobs do."""
+    """The parameters; where the points refute the fit, or its own jobs do, none is determined."""
     is_refuted, far = bool(doubt(checked)), dict[str, float]()
     for point, modelled, _ in checked:
         error = abs(modelled / point.measured - 1)
@@ -133,6 +133,7 @@ def judged(fit: Fit, priors: Mapping[str, Prior], one_ns: float) -> dict[str, Pa
     while vague := [name for name in fit.names if made[name].state == ASSUMED and name not in assumed]:
         worst = max(vague, key=lambda name: judge.vagueness(name, covariance))
         assumed.append(worst)
+        judge = judge.without(worst, covariance)
         covariance = known(covariance, fit.names.index(worst))
         for name in fit.names:
             is_open = made[name].state in (ASSUMED, ABSENT) and name not in assumed
@@ -161,6 +162,21 @@ class _Judge:
         """The variance of a parameter as a share of what was assumed of it before."""
         place = self.fit.names.index(name)
         return float(covariance[place, place]) / (self.priors[name].deviation ** 2 if name in LOGARITHMIC else 1.0)
+
+    def without(self, name: str, covariance: Vector) -> _Judge:
+        """The judge when a parameter that may be 0 is as assumed, and those like it make up for it.
+
+        Of link and controller, for example, the other is their sum.
+        """
+        if name in LOGARITHMIC:
+            return self
+        place, values, prior = self.fit.names.index(name), dict(self.fit.values), self.priors[name]
+        far = (prior.value - values[name]) / prior.deviation / covariance[place, place]
+        for other in self.fit.names:
+            if other not in LOGARITHMIC:
+                moved = far * covariance[self.fit.names.index(other), place] * self.priors[other].deviation
+                values[other] = max(0.0, values[other] + float(moved))
+        return replace(self, fit=replace(self.fit, values=values))
 
     def parameter(self, name: str, covariance: Vector) -> Parameter:
         """A parameter's interval, and how sure that makes it."""

@@ -30,7 +30,7 @@ DIRECTIONS = {
 """What fio calls the kinds of jobs that are understood, and which part of a report has them."""
 
 MIXED = "mixed"
-"""The direction of jobs that do several things at once, such as `randrw`: they say nothing alone."""
+"""The direction of jobs that do several things at once, such as `randrw`."""
 
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
