@@ -490,12 +490,15 @@ def test_the_file_is_a_device_of_other_commands(fitted: tuple[dict[str, Any], Pa
     assert (device["channels"], device["dies_per_channel"], device["capacity"]) == (2, 4, 96 << 20)
 
 
-def test_a_fit_is_stopped_and_leaves_nothing(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
-    process = start("calibrate", str(STORED), "--out", "device.toml")
-    assert process.stderr is not None
-    assert "channels and dies" in process.stderr.readline()
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
+def test_a_fit_is_stopped_and_leaves_nothing(
+    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stops(*_: object) -> float:
+        signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    monkeypatch.setattr(Engine, "figure", stops)
+    assert call("calibrate", STORED, "--out", tmp_path / "device.toml").exit_code == 130
     assert list(tmp_path.iterdir()) == []
 
 
