@@ -159,8 +159,9 @@ mod tests {
             // A page is written where the last one has become safe.
             let ends =
                 std::iter::successors(Some(0), |&page| Some(exposure.safe_at(page))).take_while(|&end| end < 1400);
-            let ends: Vec<_> = ends.collect();
-            let mean = f64::from(ends[ends.len() - 1]) / (ends.len() - 1) as f64;
+            // The turns of page types begin behind the first pages of a block.
+            let ends: Vec<_> = ends.skip(2).collect();
+            let mean = f64::from(ends[ends.len() - 1] - ends[0]) / (ends.len() - 1) as f64;
             assert!((mean - f64::from(programs)).abs() < 0.1, "{cell:?}: {mean}");
         }
     }
