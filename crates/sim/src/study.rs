@@ -77,7 +77,7 @@ pub struct DeviceText {
     pub programming: Option<Programming>,
     /// Whether a capacitor keeps units that wait to be programmed with others.
     pub power_loss_protection: Option<bool>,
-    /// Program units of a block that are buffered, 1 to 64.
+    /// Program units of a die that are buffered, 1 to 64.
     pub program_buffers: Option<Count>,
     /// How many bits a cell holds, and so which types of page a block has.
     pub cell: Option<CellType>,

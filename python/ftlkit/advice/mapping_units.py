@@ -65,8 +65,8 @@ def in_use(device: Json) -> str:
     dies = device["channels"] * device["dies_per_channel"]
     where = "the die" if dies == 1 else f"each of {dies:,} dies"
     size, buffers = units.typed(units.size(at_once)), device.get("program_buffers") or 1
-    what = "a program unit" if buffers == 1 else f"{buffers} program units"
-    return f" In use each stream of a stack keeps {what} of {size} on {where}, which comes to that."
+    more = "" if buffers == 1 else f", beside {buffers - 1} that is programmed"
+    return f" In use each stream of a stack keeps a program unit of {size} on {where}{more}, which comes to that."
 
 
 def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: float | None) -> str:

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use flash::{Exposure, Pbn, Ppn, Role};
 
 use crate::port::label::Label;
+use crate::port::timing::Moment;
 
 /// What an exposed page replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,9 @@ pub(super) struct ExposedPages {
     newest: Vec<Newest>,
     unlisted: Newest,
     blocks: BTreeMap<Pbn, Vec<ExposedPage>>,
+    /// By block, the end of the last program since a flush that made pages safe, which may be under
+    /// way.
+    completed: BTreeMap<Pbn, Moment>,
 }
 
 /// A physical page, or [`NOTHING`](Newest::NOTHING), or [`UNKNOWN`](Newest::UNKNOWN).
@@ -58,7 +62,13 @@ impl Newest {
 impl ExposedPages {
     /// None yet, of a device that is erased.
     pub(super) fn new(exposure: Exposure) -> Self {
-        Self { exposure, newest: Vec::new(), unlisted: Newest::NOTHING, blocks: BTreeMap::new() }
+        Self {
+            exposure,
+            newest: Vec::new(),
+            unlisted: Newest::NOTHING,
+            blocks: BTreeMap::new(),
+            completed: BTreeMap::new(),
+        }
     }
 
     /// The device holds something from an earlier life.
@@ -69,15 +79,15 @@ impl ExposedPages {
         }
     }
 
-    /// The page at an offset of a block was programmed.
+    /// The page at an offset of a block was programmed; its program ends at a moment.
     pub(super) fn on_programmed(
         &mut self,
         (ppn, pbn, offset): (Ppn, Pbn, u32),
         label: Label,
-        copies: bool,
+        (copies, end): (bool, Moment),
         block_of: impl Fn(Ppn) -> Pbn,
     ) {
-        self.on_filled(pbn, offset);
+        self.on_filled(pbn, offset, end);
         let programmed = offset + 1;
         if label.role.is_of_host() {
             let replaced = self.replace(ppn, label, copies, block_of);
@@ -88,10 +98,15 @@ impl ExposedPages {
         }
     }
 
-    /// The page at an offset of a block takes nothing more: it was programmed, or has failed.
-    pub(super) fn on_filled(&mut self, pbn: Pbn, offset: u32) {
+    /// The page at an offset of a block takes nothing more: it was programmed, or has failed, which
+    /// ends at a moment.
+    pub(super) fn on_filled(&mut self, pbn: Pbn, offset: u32, end: Moment) {
         if let Some(pages) = self.blocks.get_mut(&pbn) {
+            let before = pages.len();
             pages.retain(|page| page.safe_at > offset + 1);
+            if pages.len() < before {
+                self.completed.insert(pbn, end);
+            }
             if pages.is_empty() {
                 self.blocks.remove(&pbn);
             }
@@ -127,6 +142,11 @@ impl ExposedPages {
         })
     }
 
+    /// When the programs end that have made pages safe since this was asked last.
+    pub(super) fn take_completed(&mut self) -> Vec<Moment> {
+        std::mem::take(&mut self.completed).into_values().collect()
+    }
+
     /// What has to be programmed until no page is exposed.
     pub(super) fn all(&self) -> Vec<FillUp> {
         self.fill_ups(|_, _| true)
@@ -156,7 +176,7 @@ mod tests {
         fn program(&mut self, page: u32, label: Label, copies: bool) {
             let block_of = |ppn: Ppn| Pbn::new(ppn.get() / 8);
             let ppn = Ppn::new(page);
-            self.0.on_programmed((ppn, block_of(ppn), page % 8), label, copies, block_of);
+            self.0.on_programmed((ppn, block_of(ppn), page % 8), label, (copies, Moment::ZERO), block_of);
         }
 
         fn write(&mut self, page: u32, lpn: u32) {
@@ -182,6 +202,11 @@ mod tests {
         model.write(11, 8);
         assert!(model.before_erase(0).is_empty(), "the fourth page makes all safe");
         assert_eq!(model.0.all(), [(Pbn::new(2), 4)]);
+        assert_eq!(
+            [model.0.take_completed().len(), model.0.take_completed().len()],
+            [2, 0],
+            "a flush waits for two blocks"
+        );
     }
 
     #[test]

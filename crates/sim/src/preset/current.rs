@@ -10,7 +10,7 @@
 //! The presets whose names end in `-like` map units. All of them but `970-pro-like` program whole
 //! word lines. Where a die has several planes they stand for one, with pages as large as theirs
 //! together, since such drives write to all planes at once. They buffer two program units of a
-//! block, as the 970 PRO of `NVMeVirt` does: who completes one waits for the program before it.
+//! die, as the 970 PRO of `NVMeVirt` does: who completes one waits for the program before it.
 //!
 //! What no preset has: a write buffer that pages are read and rewritten in, and the size of a pSLC
 //! cache, which is a matter of the translation layer. Those of drives that have one say what pages
@@ -175,7 +175,7 @@ pub(super) const ZN540: Preset = Preset {
     description: "The flash of nvme-tlc-1t as it is programmed: an NVMe drive of 1 TB with 96-layer TLC, under a map of 4 KiB instead of zones. From \
                   NVMeVirt: 8 channels of 4 dies, flash pages of 32 KiB, word lines of 96 KiB programmed in 561 µs, 4 KiB read in 50 µs, channels \
                   of 450 MB/s (72.8 µs a page), a link of 3050 MB/s, 20 µs of firmware for a read of 4 KiB, here for every command. From gczns: \
-                  1077 pages on each die. Assumed: that those are one block, 972 of them a die, two word lines of a block buffered, erase 3.5 ms (NVMeVirt has 0), 3000 cycles, 7 % spare.",
+                  1077 pages on each die. Assumed: that those are one block, 972 of them a die, two word lines of a die buffered, erase 3.5 ms (NVMeVirt has 0), 3000 cycles, 7 % spare.",
     keys: like(
         (3_050_000_000, 20_000),
         4096,
@@ -190,7 +190,7 @@ pub(super) const MICRON_7450: Preset = Preset {
     description: "An NVMe drive of the 960 GB class with 176-layer TLC. Fitted to the write amplification that SSD-iq measured over seven utilisations: \
                   1080 GiB of flash, so 17.2 % spare at 960 GB. From ISSCC 2021: tR 40 µs, and 184 MB/s a die, so 1069 µs for a word line of 192 KiB. \
                   Assumed: that 176 layers do as well, 8 channels of 2 dies, whose four planes are one with pages of 64 KiB, blocks of 2112 pages, channels of 1600 MB/s (41 µs a \
-                  page), a link of 6800 MB/s, 5 µs of controller a command, two word lines of a block buffered, erase 3.5 ms, 3000 cycles. Its random reads are bounded by 16 dies; \
+                  page), a link of 6800 MB/s, 5 µs of controller a command, two word lines of a die buffered, erase 3.5 ms, 3000 cycles. Its random reads are bounded by 16 dies; \
                   the planes of such parts can read by themselves.",
     keys: like(
         (6_800_000_000, 5_000),
@@ -206,7 +206,7 @@ pub(super) const P5520: Preset = Preset {
     description: "An NVMe drive of the 1.92 TB class with 144-layer TLC. From the counters of a P5520: write amplification 3.52 under uniform writes, \
                   which greedy collection has with 15 % spare. From ISSCC 2021: tR 50 µs. Assumed: 8 channels of 4 dies, whose four planes are one \
                   with pages of 64 KiB, blocks of 2304 pages, 100 MB/s a die, so 1966 µs for a word line of 192 KiB, channels of 1200 MB/s (54.6 µs a page), a \
-                  link of 6800 MB/s, 5 µs of controller a command, two word lines of a block buffered, erase 3.5 ms, 3000 cycles.",
+                  link of 6800 MB/s, 5 µs of controller a command, two word lines of a die buffered, erase 3.5 ms, 3000 cycles.",
     keys: like(
         (6_800_000_000, 5_000),
         4096,
@@ -221,7 +221,7 @@ pub(super) const QLC_16K: Preset = Preset {
     description: "An NVMe drive of 2 TB with QLC that maps 16 KiB at a time, so its map takes a quarter of the RAM and smaller writes are \
                   read-modify-write. From FEMU: the four pages of a word line are read in 47.9, 76.2, 134.6 and 228.1 µs. From ISSCC 2020: 30 MB/s a die, so \
                   8738 µs for a word line of 256 KiB. Assumed: 8 channels of 2 dies, whose four planes are one with pages of 64 KiB, blocks of 2304 \
-                  pages, channels of 1200 MB/s (54.6 µs a page), a link of 3500 MB/s, 10 µs of controller a command, two word lines of a block buffered, erase 5 ms, 1000 cycles, 7 % spare. In pSLC mode, \
+                  pages, channels of 1200 MB/s (54.6 µs a page), a link of 3500 MB/s, 10 µs of controller a command, two word lines of a die buffered, erase 5 ms, 1000 cycles, 7 % spare. In pSLC mode, \
                   from MQSim-Next: pages read in 20 µs and programmed in 150 µs; assumed: 30 000 cycles.",
     keys: with_pslc(&like(
         (3_500_000_000, 10_000),
@@ -236,7 +236,7 @@ pub(super) const CLIENT: Preset = Preset {
     source: "assumed as a whole; flash as in zn540-like, link of PCIe 3.0 x4",
     description: "A client drive of 512 GB without DRAM, with TLC: give it a mapping that keeps a part of its map in RAM, such as dftl with a small cmt. Assumed: \
                   4 channels of 2 dies, flash pages of 32 KiB, word lines of 96 KiB programmed in 561 µs and 4 KiB read in 50 µs as in zn540-like, blocks of \
-                  1077 pages, channels of 1200 MB/s (27.3 µs a page), a link of 3500 MB/s, 10 µs of controller a command, two word lines of a block buffered, erase 3.5 ms, 1500 cycles, 7 % spare. In pSLC mode, \
+                  1077 pages, channels of 1200 MB/s (27.3 µs a page), a link of 3500 MB/s, 10 µs of controller a command, two word lines of a die buffered, erase 3.5 ms, 1500 cycles, 7 % spare. In pSLC mode, \
                   from MQSim-Next: pages read in 20 µs and programmed in 150 µs; assumed: 30 000 cycles.",
     keys: with_pslc(&like(
         (3_500_000_000, 10_000),
@@ -251,7 +251,7 @@ pub(super) const UFS: Preset = Preset {
     source: "JESD220E (the link of UFS 3.1, two lanes of HS-G4); flash as in zn540-like; the structure is assumed",
     description: "A UFS 3.1 device of 128 GB with TLC. Assumed: two channels of one die, flash pages of 32 KiB, word lines of 96 KiB programmed in 561 µs and \
                   4 KiB read in 50 µs as in zn540-like, blocks of 1077 pages, channels of 1200 MB/s (27.3 µs a page), a link of 2900 MB/s before its \
-                  protocol, 20 µs of controller a command, two word lines of a block buffered, erase 3.5 ms, 3000 cycles, 7 % spare. In pSLC mode, \
+                  protocol, 20 µs of controller a command, two word lines of a die buffered, erase 3.5 ms, 3000 cycles, 7 % spare. In pSLC mode, \
                   from MQSim-Next: pages read in 20 µs and programmed in 150 µs; assumed: 30 000 cycles.",
     keys: with_pslc(&like(
         (2_900_000_000, 20_000),

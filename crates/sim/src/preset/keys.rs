@@ -28,7 +28,7 @@ pub(crate) struct Keys {
     /// What is mapped; none for flash pages.
     pub(crate) mapping_unit_bytes: Option<u32>,
     pub(crate) programming: Programming,
-    /// Program units of a block that are buffered.
+    /// Program units of a die that are buffered.
     pub(crate) program_buffers: u32,
     pub(crate) spare: f64,
     pub(crate) latencies: Latencies,

@@ -42,7 +42,7 @@ pub struct Device {
     pub geometry: Geometry,
     /// What such a unit is of a flash page, and what is programmed at once.
     pub units: Units,
-    /// Program units of a block that are buffered.
+    /// Program units of a die that are buffered.
     pub program_buffers: u32,
     /// Pages that the host sees.
     pub logical_pages: u32,
@@ -134,7 +134,7 @@ impl Device {
     }
 }
 
-/// Program units of a block that a study may have buffered.
+/// Program units of a die that a study may have buffered.
 const MOST_BUFFERS: u32 = 64;
 
 /// A device of which all but the capacity is known.
@@ -154,6 +154,9 @@ impl Draft {
     pub(crate) fn of(asked: &DeviceText) -> Result<Self, SimError> {
         let mut keys = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?.keys.under(asked)?;
         geometry(keys.shape)?;
+        if asked.power_loss_protection == Some(false) && asked.program_buffers.is_none() {
+            keys.program_buffers = 1;
+        }
         let units = Units::checked(keys.shape, keys.unit_bytes(), keys.programming, &keys.latencies)?;
         let is_gathered = units.programmed_at_once(keys.latencies.cell, CellMode::Native) > 1;
         if (is_gathered || asked.power_loss_protection == Some(false)) && asked.program_order.is_none() {
@@ -433,7 +436,7 @@ impl Draft {
                  leave program_buffers out"
                     .into()
             } else {
-                format!("must be from 1 to {MOST_BUFFERS}; drives of today have about 2 for each open block")
+                format!("must be from 1 to {MOST_BUFFERS}; drives of today have about 2 for each die")
             };
             return refuse(format!("device.program_buffers = {buffers}: {why}"));
         }

@@ -5,15 +5,15 @@
 //! one carries the program of all. In a block in pSLC mode they may be smaller, down to one unit
 //! that waits for no other.
 //!
-//! The buffer holds several program units of a block ([`ProgramUnits::buffering`]). Who completes
-//! one waits for the program of the one that has to leave the buffer for the next, and with one
-//! buffer for the program of its own.
+//! The buffer holds several program units of a die ([`ProgramUnits::buffering`]), beside those that
+//! are open. Who completes one waits for the program of the one that has to leave the buffer for
+//! the next, and with one buffer for the program of its own.
 //!
 //! It knows only how full blocks are and when data come, no data: a unit that waits is programmed
 //! for the chip and for every scheme. A capacitor keeps the buffer when the power is cut, so that
 //! it is. Counting goes on when the clock is started anew.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use flash::{CellMode, Geometry};
 use ftl::{Moment, Task};
@@ -48,10 +48,10 @@ pub(super) struct ProgramUnits {
     /// Units of the program units that are open, and the most that were at the same time.
     open: u32,
     most_open: u32,
-    /// Program units of a block that the buffer holds.
+    /// Program units of a die that the buffer holds.
     buffers: usize,
-    /// The ends of the last programs of a block, of those that the buffer may still hold.
-    ends: BTreeMap<usize, VecDeque<Moment>>,
+    /// By die, the ends of the last programs, of those that the buffer may still hold.
+    ends: Box<[VecDeque<Moment>]>,
     units_per_page: u32,
     /// By die: the page that it senses and the unit that is taken out of it, if that is the last
     /// thing that it was to do.
@@ -75,7 +75,7 @@ impl ProgramUnits {
             open: 0,
             most_open: 0,
             buffers: 1,
-            ends: BTreeMap::new(),
+            ends: vec![VecDeque::new(); geometry.dies() as usize].into(),
             units_per_page,
             registers: vec![None; geometry.dies() as usize].into(),
             commands: 0,
@@ -83,18 +83,18 @@ impl ProgramUnits {
         })
     }
 
-    /// The same with a buffer for so many program units of a block, 1 or more.
+    /// The same with a buffer for so many program units of a die, 1 or more.
     pub(super) fn buffering(self, buffers: u32) -> Self {
         Self { buffers: buffers.max(1) as usize, ..self }
     }
 
-    /// A program unit of a block leaves the buffer at a moment. Which program has to end before the
-    /// block's next one finds a place in the buffer, if any does.
-    pub(super) fn leaves(&mut self, block: usize, end: Moment) -> Option<Moment> {
+    /// A program unit leaves the buffer of a die at a moment. Which program has to end before the
+    /// die's next one finds a place in the buffer, if any does.
+    pub(super) fn leaves(&mut self, die: u32, end: Moment) -> Option<Moment> {
         if self.buffers == 1 {
             return Some(end);
         }
-        let ends = self.ends.entry(block).or_default();
+        let ends = &mut self.ends[die as usize];
         ends.push_back(end);
         if ends.len() < self.buffers { None } else { ends.pop_front() }
     }
@@ -184,7 +184,6 @@ impl ProgramUnits {
     #[inline]
     pub(super) fn erase(&mut self, block: usize) {
         self.close(block);
-        self.ends.remove(&block);
         self.blocks[block] = self.erased;
     }
 
@@ -198,15 +197,16 @@ impl ProgramUnits {
     /// The clock starts anew: all data have come. The most is counted from here on.
     pub(super) fn restart(&mut self) {
         self.blocks.iter_mut().for_each(|block| block.arrives = Moment::ZERO);
-        self.ends.clear();
+        self.ends.iter_mut().for_each(VecDeque::clear);
         self.registers.fill(None);
         self.most_open = self.open;
     }
 
     /// Units that the buffer must hold: those of all program units that were open at the same time,
-    /// and of as many more of their blocks as it holds.
+    /// and of each die as many more as it holds beside them.
     pub(super) fn most_units(&self) -> u64 {
-        u64::from(self.most_open) * self.buffers as u64
+        let more = self.ends.len() as u64 * (self.buffers as u64 - 1) * u64::from(self.erased.size);
+        u64::from(self.most_open) + more
     }
 }
 
@@ -256,15 +256,14 @@ mod tests {
     fn who_completes_a_program_unit_waits_for_the_one_that_makes_room() {
         let end = |number| Moment::end_of(number, 0, Nanos(0));
         let mut one = with([4, 4], 3).expect("units wait");
-        assert_eq!(one.leaves(1, end(5)), Some(end(5)), "its own");
+        assert_eq!(one.leaves(0, end(5)), Some(end(5)), "its own");
         let mut three = one.buffering(3);
-        let waits: Vec<_> = (6..10).map(|number| three.leaves(1, end(number))).collect();
-        assert_eq!(waits, [None, None, Some(end(6)), Some(end(7))]);
-        assert_eq!(three.leaves(2, end(10)), None, "each block has its own");
+        let mut waits: Vec<_> = (6..9).map(|number| three.leaves(0, end(number))).collect();
         three.erase(1);
-        assert_eq!(three.leaves(1, end(11)), None);
+        waits.push(three.leaves(0, end(9)));
+        assert_eq!(waits, [None, None, Some(end(6)), Some(end(7))], "whatever becomes of blocks");
         three.put(2, 0, Moment::ZERO);
-        assert_eq!(three.most_units(), 12);
+        assert_eq!(three.most_units(), 4 + 2 * 4);
     }
 
     #[test]

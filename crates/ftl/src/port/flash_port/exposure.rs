@@ -27,6 +27,15 @@ impl<D: Device> FlashPort<D> {
         self.exposed.as_ref().map_or_else(Vec::new, |exposed| exposed.all())
     }
 
+    /// Waits for the programs that have made pages safe, whichever request they were of: until they
+    /// end, a power cut takes those pages still.
+    pub fn await_completed(&mut self) {
+        let ends = self.exposed.as_mut().map_or_else(Vec::new, |exposed| exposed.take_completed());
+        for end in ends {
+            self.cursor = self.device.wait_beside(self.cursor, end);
+        }
+    }
+
     /// Programs a page without content, so that a power cut takes none before it.
     pub fn program_padding(&mut self, ppn: Ppn) -> Result<(), FtlError> {
         let label = Label::new(self.device.geometry().block_of(ppn).get(), Role::Padding);
@@ -38,16 +47,18 @@ impl<D: Device> FlashPort<D> {
     pub(super) fn on_programmed(&mut self, ppn: Ppn, label: Label, copies: bool) {
         let geometry = *self.device.geometry();
         let (pbn, offset) = geometry.split(ppn);
+        let end = self.cursor;
         if let Some(exposed) = &mut self.exposed {
-            exposed.on_programmed((ppn, pbn, offset), label, copies, |ppn| geometry.block_of(ppn));
+            exposed.on_programmed((ppn, pbn, offset), label, (copies, end), |ppn| geometry.block_of(ppn));
         }
     }
 
     /// A page failed, which completes what it is programmed with as any other does.
     pub(super) fn on_program_failed(&mut self, ppn: Ppn) {
         let (pbn, offset) = self.device.geometry().split(ppn);
+        let end = self.cursor;
         if let Some(exposed) = &mut self.exposed {
-            exposed.on_filled(pbn, offset);
+            exposed.on_filled(pbn, offset, end);
         }
     }
 

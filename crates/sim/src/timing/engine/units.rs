@@ -30,7 +30,7 @@ impl EventTiming {
                     units.write(block, task.page);
                     let after = self.with_data(after, arrives);
                     let end = self.perform_on_flash(task, self.prices.of(&task), after);
-                    return self.buffered(block, after, end);
+                    return self.buffered(task.die, after, end);
                 }
                 let arrives = match arrives {
                     Some(arrives) if !is_before(arrives, after) => self.join(arrives, after),
@@ -55,15 +55,15 @@ impl EventTiming {
 
     /// When a program unit is in the buffer whose data come at a moment and whose program ends at
     /// another: not before there is room for it.
-    fn buffered(&mut self, block: usize, comes: Moment, end: Moment) -> Moment {
-        match self.program_units.as_mut().map(|units| units.leaves(block, end)) {
+    fn buffered(&mut self, die: u32, comes: Moment, end: Moment) -> Moment {
+        match self.program_units.as_mut().map(|units| units.leaves(die, end)) {
             Some(None) => comes,
             Some(Some(first)) if first != end => self.wait_beside(comes, first),
             _ => end,
         }
     }
 
-    /// The same with a buffer for so many program units of a block.
+    /// The same with a buffer for so many program units of a die.
     #[must_use]
     pub fn buffering(mut self, program_units: u32) -> Self {
         self.program_units = self.program_units.map(|units| units.buffering(program_units));

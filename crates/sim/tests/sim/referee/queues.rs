@@ -135,7 +135,7 @@ pub(crate) struct Queues {
     open: Vec<u32>,
     /// Units of each block that wait for others, and when the data of each come.
     buffered: HashMap<u32, Vec<(u32, Moment)>>,
-    /// The programs of each block since its last erase, in the order of issue.
+    /// The programs of each die, in the order of issue.
     programs: HashMap<u32, Vec<Moment>>,
     /// By die, the unit that is to be read last, by its place on the flash, and for whom.
     registers: HashMap<u32, (Pbn, u32, (usize, u32))>,
@@ -239,7 +239,6 @@ impl Queues {
                 true
             }
             FlashOp::Erase => {
-                self.programs.remove(&task.pbn.get());
                 buffered.clear();
                 false
             }
@@ -255,7 +254,7 @@ impl Queues {
     /// When the data of a program unit have come and there is room for them in the buffer: the
     /// program as many before as it holds has ended.
     fn accepted(&mut self, task: &Task, buffers: usize, comes: &[Moment], end: Moment) -> Moment {
-        let programs = self.programs.entry(task.pbn.get()).or_default();
+        let programs = self.programs.entry(task.die).or_default();
         programs.push(end);
         let makes_room = programs.len().checked_sub(buffers).map(|place| programs[place]);
         let awaited: Vec<_> = comes.iter().copied().chain(makes_room).collect();

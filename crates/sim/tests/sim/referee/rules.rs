@@ -49,7 +49,7 @@ pub(crate) struct Units {
     pub(crate) pages: u32,
     /// Whether all pages of a word line are programmed at once.
     pub(crate) one_shot: bool,
-    /// Program units of a block that the buffer holds.
+    /// Program units of a die that the buffer holds.
     pub(crate) buffers: u32,
 }
 

@@ -81,7 +81,9 @@ impl PageSpace {
         flash: &mut FlashPort<D>,
         blocks: &mut BlockManager,
     ) -> Result<(), FtlError> {
-        self.fill_up_all(flash, blocks, flash.to_fill())
+        self.fill_up_all(flash, blocks, flash.to_fill())?;
+        flash.await_completed();
+        Ok(())
     }
 
     fn fill_up_all<D: Device>(
