@@ -266,8 +266,8 @@ fn unguarded(entry: &Entry) -> ConfigError {
     let able = mappings().into_iter().filter(|entry| entry.capabilities.fills_blocks_up);
     let able: Vec<_> = able.map(|entry| entry.name).collect();
     ConfigError(format!(
-        "{}: it does not fill up what a power cut would take (device.power_loss_protection = false), so data that were flushed could be lost; \
-         choose from {}, or leave power_loss_protection out",
+        "{}: it does not fill up what a power cut would take (device.power_loss_protection = false), so data that \
+         were flushed could be lost; choose from {}, or leave power_loss_protection out",
         entry.name,
         able.join(", ")
     ))

@@ -62,13 +62,15 @@ impl Description {
         let stack = registry::resolve(stack)?.filled();
         if device.abilities != Abilities::default() {
             return Err(LiveError::user(
-                "device: copy_back, multi_plane, aligned_planes, cache_read, cache_program, reads_first, suspend, gc_channels and \
-                 gc_yields are for simulations; an image's modelled latency does not know them. Leave them out",
+                "device: copy_back, multi_plane, aligned_planes, cache_read, cache_program, reads_first, suspend, \
+                 gc_channels and gc_yields are for simulations; an image's modelled latency does not know them. \
+                 Leave them out",
             ));
         }
         if device.chip.exposure.is_some() {
             return Err(LiveError::user(
-                "device.power_loss_protection = false is for simulations; a page of an image is safe when its program has ended. Leave it out",
+                "device.power_loss_protection = false is for simulations; a page of an image is safe when its \
+                 program has ended. Leave it out",
             ));
         }
         if device.units != Units::PAGES {

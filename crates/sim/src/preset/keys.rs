@@ -104,7 +104,8 @@ impl Keys {
 
     /// Whether units wait for others that are programmed with them.
     fn gathers(&self) -> bool {
-        self.unit_bytes() < self.shape.page_size_bytes || self.programming == Programming::OneShot
+        let pages = if self.programming == Programming::OneShot { self.latencies.cell.bits() as u64 } else { 1 };
+        u64::from(self.unit_bytes()) < pages * u64::from(self.shape.page_size_bytes)
     }
 
     /// Erases in pSLC mode that a block survives.

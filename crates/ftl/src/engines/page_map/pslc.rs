@@ -87,8 +87,8 @@ pub fn require_guarded(layout: &Layout, values: &Values, scheme: &str) -> Result
         return Ok(());
     }
     Err(ConfigError(format!(
-        "{scheme}: blocks in pSLC mode are not filled up, so a power cut would take what waits for its flash page there \
-         (device.power_loss_protection = false); leave pslc_static and pslc_dynamic out, or power_loss_protection"
+        "{scheme}: blocks in pSLC mode are not filled up, so a power cut would take what waits for its flash page \
+         there (device.power_loss_protection = false); leave pslc_static and pslc_dynamic out, or power_loss_protection"
     )))
 }
 

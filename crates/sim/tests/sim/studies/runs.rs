@@ -289,7 +289,9 @@ fn the_resolved_study_gives_the_same_results() {
 /// Units and programming that a study takes back from its preset are filled in, too.
 #[test]
 fn a_resolved_study_stays_what_it_is_over_a_preset_with_units() {
-    for keys in ["", "programming = \"shadow\"", "programming = \"shadow\"\nmapping_unit = \"32KiB\""] {
+    // A unit of a word line waits for no others, so nothing is buffered.
+    let word_line = "mapping_unit = \"96KiB\"";
+    for keys in ["", word_line, "programming = \"shadow\"", "programming = \"shadow\"\nmapping_unit = \"32KiB\""] {
         let text = format!(
             "[device]\npreset = \"zn540-like\"\nchannels = 1\ndies_per_channel = 1\ncapacity = \"2GiB\"\n{keys}\n[workload]\n\
              preset = \"fin1\"\nrequests = 10\naddresses = \"dense\"\n[[ftl]]\nname = \"page\""

@@ -51,7 +51,8 @@ impl PageSpace {
         };
         Err(ConfigError(format!(
             "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
-             {statics}each of {} dies keeps {open} open and {threshold} free blocks{levelling}{filling}; raise device.spare, use more blocks per plane or fewer dies",
+             {statics}each of {} dies keeps {open} open and {threshold} free blocks{levelling}{filling}; \
+             raise device.spare, use more blocks per plane or fewer dies",
             layout.geometry.dies(),
         )))
     }
