@@ -317,7 +317,8 @@ pub struct Timed<C, T> {
 }
 
 impl<C, T: Timing> Timing for Timed<C, T> {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "its task stays in registers")]
+    #[inline(always)]
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
         self.timing.perform(task, after)
     }

@@ -110,6 +110,9 @@ impl Ledger {
     /// Somebody holds it from now on.
     #[inline]
     fn hold(&mut self, cause: Cause, now: u64) {
+        if self.holder == cause && !self.is_free {
+            return;
+        }
         self.close(now);
         (self.holder, self.is_free) = (cause, false);
     }

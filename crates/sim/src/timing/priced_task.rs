@@ -31,22 +31,66 @@ impl Price {
     }
 }
 
+/// Class and price of an operation in one byte, by which its course is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CourseId(u8);
+
+impl CourseId {
+    /// So many there may be.
+    pub(super) const COUNT: usize = 1 << u8::BITS;
+
+    #[inline]
+    pub(super) const fn new(class: usize, price: Price) -> Self {
+        Self(class as u8 | price.0 << 2)
+    }
+
+    /// All of them, in index order.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        (0..=u8::MAX).map(Self)
+    }
+
+    #[inline]
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// Reads, programs, erases and copy-backs, from 0 to 3.
+    #[inline]
+    pub(super) fn class(self) -> usize {
+        usize::from(self.0 & 3)
+    }
+
+    #[inline]
+    pub(super) fn price(self) -> Price {
+        Price(self.0 >> 2)
+    }
+
+    /// What it is to the flash; a copy-back is a program.
+    #[inline]
+    pub(super) fn op(self) -> FlashOp {
+        match self.class() {
+            READ => FlashOp::Read,
+            ERASE => FlashOp::Erase,
+            _ => FlashOp::Program,
+        }
+    }
+}
+
 /// A task that was issued, with its price instead of its page.
 #[derive(Clone, Copy)]
 pub(super) struct PricedTask {
-    pub(super) op: FlashOp,
-    pub(super) cause: Cause,
-    pub(super) price: Price,
     pub(super) pbn: Pbn,
     pub(super) die: u32,
     pub(super) chain: u32,
+    pub(super) cause: Cause,
+    pub(super) course: CourseId,
 }
 
 impl PricedTask {
     #[inline]
     pub(super) fn new(task: &Task, price: Price) -> Self {
         let &Task { op, cause, pbn, die, chain, .. } = task;
-        Self { op, cause, price, pbn, die, chain }
+        Self { pbn, die, chain, cause, course: CourseId::new(op as usize, price) }
     }
 
     /// No operation: of what stays at a station, its number stands where a die's would.

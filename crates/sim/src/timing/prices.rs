@@ -10,8 +10,9 @@ use ftl::{FlashOp, Task};
 
 use crate::timing::abilities::Abilities;
 use crate::timing::latencies::Latencies;
-use crate::timing::priced_task::{COPY_BACK, ERASE, IN_REGISTER, PROGRAM, PSLC, Price, READ, TYPES};
-use crate::timing::tasks::Entry;
+use crate::timing::priced_task::{
+    COPY_BACK, CourseId, ERASE, IN_REGISTER, PROGRAM, PSLC, Price, PricedTask, READ, TYPES,
+};
 use crate::timing::units::Units;
 
 /// How operations of a class and a price go. Of copy-backs, a course says only what they take.
@@ -38,8 +39,8 @@ pub(super) struct Prices {
     by_unit: Box<[Price]>,
     /// The unit of a block that takes longest to read, and the one that takes longest to program.
     slowest: [u32; 2],
-    /// By class and price.
-    courses: [Course; (COPY_BACK + TYPES) * TYPES],
+    /// By id.
+    courses: Box<[Course; CourseId::COUNT]>,
 }
 
 impl Prices {
@@ -65,8 +66,9 @@ impl Prices {
         let transfer_ns = transfer_ns - inside_ns;
         let is_suspendable = abilities.suspend.covers(FlashOp::Program);
         let moves = |units: u32| if transfer_ns > 0 { units } else { 0 };
-        let course = |place: usize| {
-            let (class, price) = ((place / TYPES).min(COPY_BACK), place % TYPES);
+        let course = |id: CourseId| {
+            let (class, types) = (id.class(), usize::from(id.price().0));
+            let price = types % TYPES;
             let (read, program) = times[price];
             let at_once = at_once[usize::from(price == PSLC)];
             let then_ns = if is_suspendable { 0 } else { program };
@@ -74,12 +76,14 @@ impl Prices {
                 READ => (read + transfer_ns, moves(1), read, 0),
                 PROGRAM => (transfer_ns * u64::from(at_once) + program, moves(at_once), 0, then_ns),
                 ERASE => (latencies.erase_ns, 0, 0, 0),
-                _ => (times[place / TYPES - class].0 + program, 0, 0, 0),
+                _ => (times[types / TYPES % TYPES].0 + program, 0, 0, 0),
             };
             Course { alone_ns, moves, asks_after_ns, then_ns }
         };
         let slowest = [read_ns, program_ns].map(|times| slowest(&times, &by_unit));
-        Self { read_ns, program_ns, transfer_ns, by_unit, slowest, courses: std::array::from_fn(course) }
+        let mut ids = CourseId::all();
+        let courses = Box::new(std::array::from_fn(|_| course(ids.next().expect("as many as there are"))));
+        Self { read_ns, program_ns, transfer_ns, by_unit, slowest, courses }
     }
 
     /// The price of an operation, by its page's offset in the block and the block's mode; of an
@@ -99,27 +103,27 @@ impl Prices {
 
     /// How an operation goes.
     #[inline]
-    pub(super) fn course(&self, entry: &Entry) -> &Course {
-        &self.courses[entry.class() * TYPES + usize::from(entry.task.price.0)]
+    pub(super) fn course(&self, id: CourseId) -> &Course {
+        &self.courses[id.index()]
     }
 
     /// How an operation that is no copy-back goes.
     #[inline]
     pub(super) fn course_of(&self, op: FlashOp, price: Price) -> &Course {
-        &self.courses[op as usize * TYPES + usize::from(price.0)]
+        self.course(CourseId::new(op as usize, price))
     }
 
     /// How long a read or a copy-back senses.
     #[inline]
-    pub(super) fn sense_ns(&self, entry: &Entry) -> u64 {
-        let price = usize::from(entry.task.price.0);
-        self.read_ns[if entry.class() == COPY_BACK { price / TYPES } else { price }]
+    pub(super) fn sense_ns(&self, task: &PricedTask) -> u64 {
+        let price = usize::from(task.course.price().0);
+        self.read_ns[if task.course.class() == COPY_BACK { price / TYPES } else { price }]
     }
 
     /// How long a program or a copy-back programs.
     #[inline]
-    pub(super) fn program_ns(&self, entry: &Entry) -> u64 {
-        self.program_ns[usize::from(entry.task.price.0) % TYPES]
+    pub(super) fn program_ns(&self, task: &PricedTask) -> u64 {
+        self.program_ns[usize::from(task.course.price().0) % TYPES]
     }
 
     /// What moving so many units takes.

@@ -7,9 +7,9 @@
 //! handed out, so the array is as long as what waits, and its memory is near.
 
 use flash::Pbn;
-use ftl::{Cause, FlashOp};
+use ftl::Cause;
 
-use crate::timing::priced_task::{Price, PricedTask};
+use crate::timing::priced_task::{CourseId, PricedTask};
 
 /// Stands where a number could, and means that there is none.
 pub(super) const NONE: u32 = u32::MAX;
@@ -30,8 +30,7 @@ pub(super) struct Pending {
     rare: u32,
     die: u16,
     pub(super) cause: Cause,
-    /// The operation in the low two bits, and above them its price.
-    what: u8,
+    pub(super) course: CourseId,
 }
 
 /// What few operations of a tail have.
@@ -52,25 +51,20 @@ impl Pending {
     /// An operation by its place in the order of issue, on one of the first [`MOST_DIES`] dies.
     #[inline]
     pub(super) fn new(task: &PricedTask, issue: u64) -> Self {
-        let &PricedTask { op, cause, price, pbn, die, .. } = task;
+        let &PricedTask { pbn, die, cause, course, .. } = task;
         debug_assert!(die < MOST_DIES, "die {die} is named by an operation in a tail");
-        let what = op as u8 | price.0 << 2;
-        Self { pbn, issue: issue as u32, rare: NONE, die: die as u16, cause, what }
-    }
-
-    #[inline]
-    pub(super) fn op(&self) -> FlashOp {
-        FlashOp::ALL[usize::from(self.what & 3)]
-    }
-
-    #[inline]
-    pub(super) fn price(&self) -> Price {
-        Price(self.what >> 2)
+        Self { pbn, issue: issue as u32, rare: NONE, die: die as u16, cause, course }
     }
 
     #[inline]
     pub(super) fn die(&self) -> u32 {
         u32::from(self.die)
+    }
+
+    /// Whether it has what few have.
+    #[inline]
+    pub(super) fn is_rare(&self) -> bool {
+        self.rare != NONE
     }
 
     /// Its place in the order of issue, by that of one that was issued before it and is under way.
@@ -80,13 +74,13 @@ impl Pending {
     }
 }
 
-/// One tail: its first and last stretch, and what it holds of them.
+/// One tail: where its operations begin and end in the long array, and how many there are.
 #[derive(Clone, Copy)]
 struct Tail {
+    /// The place of the first.
     first: u32,
-    last: u32,
-    /// Operations of the first stretch that have been taken out.
-    taken: u32,
+    /// The place behind the last; a new stretch is needed there if it is the end of one.
+    end: u32,
     len: u32,
     /// Which erase the last operation waits for that waits for one, by its place in the order of
     /// issue. Those behind it need not wait for the same.
@@ -94,7 +88,7 @@ struct Tail {
 }
 
 impl Tail {
-    const EMPTY: Self = Self { first: NONE, last: NONE, taken: 0, len: 0, waits_for: u64::MAX };
+    const EMPTY: Self = Self { first: 0, end: 0, len: 0, waits_for: u64::MAX };
 }
 
 /// All tails, by number.
@@ -134,17 +128,22 @@ impl Tails {
         self.each.get(number as usize).map_or(0, |tail| tail.len)
     }
 
-    /// Adds an operation at the end.
-    #[inline]
-    pub(super) fn push(&mut self, number: u32, pending: Pending) {
-        let tail = &mut self.each[number as usize];
-        let offset = (tail.taken + tail.len) % STRETCH;
-        tail.len += 1;
-        if offset == 0 {
-            self.add_stretch(number);
+    /// Adds an operation at a place, if that is the end; whether it is.
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
+    pub(super) fn push(&mut self, number: u32, place: u32, pending: Pending) -> bool {
+        let mut tail = &mut self.each[number as usize];
+        if tail.len != place {
+            return false;
         }
-        let last = self.each[number as usize].last;
-        self.operations[(last * STRETCH + offset) as usize] = pending;
+        if tail.end.is_multiple_of(STRETCH) {
+            self.add_stretch(number);
+            tail = &mut self.each[number as usize];
+        }
+        self.operations[tail.end as usize] = pending;
+        tail.end += 1;
+        tail.len += 1;
+        true
     }
 
     #[inline(never)]
@@ -159,12 +158,12 @@ impl Tails {
         }
         self.next[stretch as usize] = NONE;
         let tail = &mut self.each[number as usize];
-        let last = std::mem::replace(&mut tail.last, stretch);
-        if last == NONE {
-            tail.first = stretch;
+        if tail.len == 0 {
+            tail.first = stretch * STRETCH;
         } else {
-            self.next[last as usize] = stretch;
+            self.next[(tail.end / STRETCH - 1) as usize] = stretch;
         }
+        tail.end = stretch * STRETCH;
     }
 
     /// The operation that was added last waits for an erase, which has this place in the order of
@@ -180,41 +179,44 @@ impl Tails {
     }
 
     /// Takes the first operation out; a tail that is empty then is no more. Tells whether it is.
-    #[inline]
-    pub(super) fn take(&mut self, number: u32) -> (Pending, Rare, bool) {
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
+    pub(super) fn take(&mut self, number: u32) -> (Pending, bool) {
         let tail = &mut self.each[number as usize];
-        let pending = self.operations[(tail.first * STRETCH + tail.taken) as usize];
-        tail.taken += 1;
+        let pending = self.operations[tail.first as usize];
+        tail.first += 1;
         tail.len -= 1;
         let is_over = tail.len == 0;
-        if is_over || tail.taken == STRETCH {
+        if is_over || tail.first.is_multiple_of(STRETCH) {
             self.free_stretch(number, is_over);
         }
-        let mut rare = Rare::NONE;
-        if pending.rare != NONE {
-            rare = self.rare[pending.rare as usize];
-            self.free_rare.push(pending.rare);
-        }
-        (pending, rare, is_over)
+        (pending, is_over)
     }
 
     #[inline(never)]
     fn free_stretch(&mut self, number: u32, is_over: bool) {
         let tail = &mut self.each[number as usize];
-        let stretch = tail.first;
-        tail.first = std::mem::replace(&mut self.next[stretch as usize], self.free.unwrap_or(NONE));
-        tail.taken = 0;
+        let stretch = (tail.first - 1) / STRETCH;
+        let behind = std::mem::replace(&mut self.next[stretch as usize], self.free.unwrap_or(NONE));
         self.free = Some(stretch);
         if is_over {
             self.unused.push(number);
+        } else {
+            tail.first = behind * STRETCH;
         }
+    }
+
+    /// What few have, of an operation that was taken out and has it.
+    pub(super) fn take_rare(&mut self, pending: &Pending) -> Rare {
+        self.free_rare.push(pending.rare);
+        self.rare[pending.rare as usize]
     }
 
     /// Asks for the first operation.
     #[inline]
     pub(super) fn prefetch_first(&self, number: u32) {
         if let Some(tail) = self.each.get(number as usize) {
-            flash::prefetch(&self.operations, (tail.first * STRETCH + tail.taken) as usize);
+            flash::prefetch(&self.operations, tail.first as usize);
         }
     }
 
@@ -222,11 +224,12 @@ impl Tails {
     pub(super) fn rare_mut(&mut self, number: u32, place: u32) -> &mut Rare {
         let Self { each, operations, next, rare, free_rare, .. } = self;
         let tail = &each[number as usize];
-        let place = tail.taken + place;
-        let stretch = if place / STRETCH == (tail.taken + tail.len - 1) / STRETCH {
-            tail.last
+        let (first, taken) = (tail.first / STRETCH, tail.first % STRETCH);
+        let place = taken + place;
+        let stretch = if place / STRETCH == (taken + tail.len - 1) / STRETCH {
+            (tail.end - 1) / STRETCH
         } else {
-            (0..place / STRETCH).fold(tail.first, |stretch, _| next[stretch as usize])
+            (0..place / STRETCH).fold(first, |stretch, _| next[stretch as usize])
         };
         let pending = &mut operations[(stretch * STRETCH + place % STRETCH) as usize];
         if pending.rare == NONE {
@@ -244,9 +247,10 @@ impl Tails {
 mod tests {
     use std::collections::VecDeque;
 
-    use ftl::Task;
+    use ftl::{FlashOp, Task};
 
     use super::*;
+    use crate::timing::priced_task::Price;
 
     fn pending(issue: u64) -> Pending {
         let (op, pbn) = (FlashOp::ALL[issue as usize % 3], Pbn::new(issue as u32 / 2));
@@ -260,7 +264,7 @@ mod tests {
         let first = u64::from(u32::MAX) - 3;
         for issue in first..first + 9 {
             let pending = pending(issue);
-            let said = (pending.op(), pending.price(), pending.die(), pending.pbn.get());
+            let said = (pending.course.op(), pending.course.price(), pending.die(), pending.pbn.get());
             let op = FlashOp::ALL[issue as usize % 3];
             assert_eq!(said, (op, Price(issue as u8 % 4), issue as u32 % 9, issue as u32 / 2));
             assert_eq!(pending.issue_after(first), issue);
@@ -285,14 +289,15 @@ mod tests {
             let (number, list) = &mut lists[place];
             // Now they grow, and now they shrink.
             if list.is_empty() || draw(100) < if issue / 1000 % 2 == 0 { 70 } else { 30 } {
-                tails.push(*number, pending(issue));
+                assert!(tails.push(*number, list.len() as u32, pending(issue)));
                 list.push_back((issue, NONE));
             } else if draw(4) == 0 {
                 let asked = draw(list.len() as u64) as usize;
                 list[asked].1 = issue as u32;
                 tails.rare_mut(*number, asked as u32).ticket = issue as u32;
             } else {
-                let (pending, rare, is_over) = tails.take(*number);
+                let (pending, is_over) = tails.take(*number);
+                let rare = if pending.is_rare() { tails.take_rare(&pending) } else { Rare::NONE };
                 let expected = list.pop_front().expect("it is not empty");
                 assert_eq!((pending.issue_after(0), rare.ticket), expected);
                 assert_eq!(is_over, list.is_empty());
@@ -311,10 +316,13 @@ mod tests {
         let mut tails = Tails::default();
         let number = tails.begin();
         for (issue, (erase, erase_issue)) in (10..).zip([(3, 7), (3, 7), (3, 9), (3, 9)]) {
-            tails.push(number, pending(issue));
+            assert!(tails.push(number, issue as u32 - 10, pending(issue)));
             tails.wait_for_erase(number, erase, erase_issue);
         }
-        let erases = [(); 4].map(|()| tails.take(number).1.erase);
+        let erases = [(); 4].map(|()| {
+            let pending = tails.take(number).0;
+            if pending.is_rare() { tails.take_rare(&pending).erase } else { NONE }
+        });
         assert_eq!(erases, [3, NONE, 3, NONE], "another erase under the same number is another one");
     }
 }

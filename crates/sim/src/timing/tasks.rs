@@ -10,10 +10,10 @@
 //! the operation of an entry ends, the first of its tail becomes the entry's operation, under the
 //! next generation.
 
-use ftl::{Cause, FlashOp, Moment, Nanos};
+use ftl::{Cause, Moment, Nanos};
 
-use crate::timing::priced_task::{COPY_BACK, PricedTask};
-use crate::timing::tails::{NONE, Pending, Tails};
+use crate::timing::priced_task::{ERASE, PricedTask};
+use crate::timing::tails::{NONE, Pending, Rare, Tails};
 
 /// What ends when an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,13 +98,19 @@ impl Entry {
     /// Reads, programs, erases and copy-backs, from 0 to 3.
     #[inline]
     pub(super) fn class(&self) -> usize {
-        if self.kind == Kind::CopyBack { COPY_BACK } else { self.task.op as usize }
+        self.task.course.class()
     }
 
     /// Whether the host waits for it.
     #[inline]
     pub(super) fn is_awaited(&self) -> bool {
         self.task.chain == 0
+    }
+
+    /// Whether the end of its operation means something to the next of its tail alone.
+    #[inline]
+    pub(super) fn goes_on(&self) -> bool {
+        self.tail != NONE && !self.is_asked_for && self.first_follower == NONE && self.class() != ERASE
     }
 }
 
@@ -187,9 +193,9 @@ impl Tasks {
         let entry = &mut self.entries[number as usize];
         // Field by field: as a whole it is read back while its parts are still being written, which
         // the processor waits for.
-        let PricedTask { op, cause, price, pbn, die, chain } = task;
-        (entry.task.op, entry.task.cause, entry.task.price) = (op, cause, price);
+        let PricedTask { pbn, die, chain, cause, course } = task;
         (entry.task.pbn, entry.task.die, entry.task.chain) = (pbn, die, chain);
+        (entry.task.cause, entry.task.course) = (cause, course);
         (entry.kind, entry.issue) = (kind, issue);
         (entry.missing, entry.is_asked_for, entry.account) = (0, false, NONE);
         number
@@ -219,10 +225,11 @@ impl Tasks {
     /// A new operation that follows another one, if that is the last of its entry and of the same
     /// stretch of work: it stands in the entry's tail. It also follows the erase of its block, if
     /// `erase` is one.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
     pub(super) fn issue_behind(&mut self, task: &PricedTask, after: Moment, erase: u32) -> Option<(u32, u32)> {
         let (number, generation) = after.event();
-        let Self { entries, tails, .. } = self;
+        let Self { entries, tails, issued, under_way, .. } = self;
         let entry = entries.get_mut(number as usize)?;
         if entry.kind != Kind::Operation || entry.task.chain != task.chain {
             return None;
@@ -235,16 +242,14 @@ impl Tasks {
             entry.tail = tails.begin();
         }
         let tail = entry.tail;
-        if place != tails.len(tail) {
+        if !tails.push(tail, place, Pending::new(task, *issued)) {
             return None;
         }
-        tails.push(tail, Pending::new(task, self.issued));
         if erase != NONE {
-            let issue = self.get(erase).issue;
-            self.tails.wait_for_erase(tail, erase, issue);
+            tails.wait_for_erase(tail, erase, entries[erase as usize].issue);
         }
-        self.issued += 1;
-        self.under_way += 1;
+        *issued += 1;
+        *under_way += 1;
         Some((number, generation.wrapping_add(1)))
     }
 
@@ -343,39 +348,60 @@ impl Tasks {
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
     pub(super) fn end(&mut self, number: u32) -> bool {
-        self.under_way -= 1;
-        let Self { entries, tails, tickets, free, .. } = self;
+        let Self { entries, free, under_way, .. } = self;
         let entry = &mut entries[number as usize];
-        entry.generation = entry.generation.wrapping_add(1);
-        if entry.tail == NONE {
-            (entry.first_follower, entry.issue) = (NONE, u64::MAX);
-            entry.next = *free;
-            *free = number;
-            return false;
+        if entry.tail != NONE {
+            self.go_on(number);
+            return true;
         }
-        let (pending, rare, is_over) = tails.take(entry.tail);
+        *under_way -= 1;
+        entry.generation = entry.generation.wrapping_add(1);
+        (entry.first_follower, entry.issue) = (NONE, u64::MAX);
+        entry.next = *free;
+        *free = number;
+        false
+    }
+
+    /// Ends the operation of an entry that has a tail: the next of that takes its place.
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, number: u32) -> &Entry {
+        self.under_way -= 1;
+        let entry = &mut self.entries[number as usize];
+        entry.generation = entry.generation.wrapping_add(1);
+        let (pending, is_over) = self.tails.take(entry.tail);
         if is_over {
             entry.tail = NONE;
         }
-        (entry.task.op, entry.task.cause, entry.task.price) = (pending.op(), pending.cause, pending.price());
+        (entry.task.cause, entry.task.course) = (pending.cause, pending.course);
         (entry.task.pbn, entry.task.die) = (pending.pbn, pending.die());
         entry.issue = pending.issue_after(entry.issue);
-        entry.first_follower = rare.first_follower;
-        entry.is_asked_for = rare.ticket != NONE;
-        if entry.is_asked_for {
-            tickets[number as usize] = rare.ticket;
+        (entry.first_follower, entry.is_asked_for) = (NONE, false);
+        if pending.is_rare() {
+            self.take_rare(number, &pending);
         }
-        if rare.erase != NONE {
-            self.wait_for_erase(number, rare.erase);
+        &self.entries[number as usize]
+    }
+
+    /// What few operations have goes over to an entry with one that has it.
+    #[cold]
+    fn take_rare(&mut self, number: u32, pending: &Pending) {
+        let Rare { first_follower, ticket, erase } = self.tails.take_rare(pending);
+        let entry = self.get_mut(number);
+        (entry.first_follower, entry.is_asked_for) = (first_follower, ticket != NONE);
+        if ticket != NONE {
+            self.tickets[number as usize] = ticket;
         }
-        true
+        if erase != NONE {
+            self.wait_for_erase(number, erase);
+        }
     }
 
     /// Lets an entry follow the erase of its block, unless that has ended: its number may be
     /// another entry's by now, of a later issue, or another operation's of the same entry.
     fn wait_for_erase(&mut self, number: u32, erase: u32) {
         let (own, other) = (self.get(number), self.get(erase));
-        let is_under_way = other.task.op == FlashOp::Erase && other.task.pbn == own.task.pbn && other.issue < own.issue;
+        let is_under_way = other.class() == ERASE && other.task.pbn == own.task.pbn && other.issue < own.issue;
         if is_under_way {
             self.follow_entry(number, 1, erase);
         }
@@ -464,7 +490,7 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use flash::Pbn;
-    use ftl::Task;
+    use ftl::{FlashOp, Task};
 
     use super::*;
     use crate::timing::priced_task::Price;
@@ -496,7 +522,7 @@ mod tests {
         for ended in 0..4_u32 {
             let entry = tasks.get(number);
             assert_eq!((entry.task.pbn.get(), entry.issue), (ended, u64::from(ended)));
-            assert_eq!(entry.task.price, Price(ended as u8 % 4));
+            assert_eq!(entry.task.course.price(), Price(ended as u8 % 4));
             let awaited: Vec<bool> = ends.iter().map(|&end| tasks.awaited(end).is_some()).collect();
             assert_eq!(awaited, (0..4).map(|place| place >= ended).collect::<Vec<_>>());
             assert_eq!(tasks.end(number), ended < 3);

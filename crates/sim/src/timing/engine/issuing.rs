@@ -10,7 +10,7 @@ use crate::observe::probe::Probe;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
 use crate::timing::front_end::{Place, Stations};
-use crate::timing::priced_task::Price;
+use crate::timing::priced_task::{COPY_BACK, CourseId, Price, READ};
 use crate::timing::program_units::ProgramUnits;
 use crate::timing::tails::NONE;
 use crate::timing::tasks::Kind;
@@ -63,15 +63,16 @@ impl EventTiming {
         let number = self.tasks.awaited(after)?.number;
         let read = self.tasks.get(number);
         let plane = |task: &PricedTask| (task.die, task.pbn.get() / self.blocks_per_plane % self.planes_per_die);
-        let is_it = read.kind == Kind::Operation && read.task.op == FlashOp::Read && read.task.chain == task.chain;
+        let is_it = read.kind == Kind::Operation && read.class() == READ && read.task.chain == task.chain;
         if !is_it || plane(&read.task) != plane(task) || self.tasks.has_followers(number) {
             return None;
         }
         let is_ready = read.missing == 0;
         self.tasks.details_mut(number).read_cause = self.tasks.get(number).task.cause;
         let entry = self.tasks.get_mut(number);
-        let (read_price, price) = (entry.task.price, Price::of_copy_back(entry.task.price, task.price));
-        (entry.task, entry.kind) = (PricedTask { price, ..*task }, Kind::CopyBack);
+        let read = entry.task.course;
+        let course = CourseId::new(COPY_BACK, Price::of_copy_back(read.price(), task.course.price()));
+        (entry.task, entry.kind) = (PricedTask { course, ..*task }, Kind::CopyBack);
         let issue = entry.issue;
         if let Some(flash_trace) = self.probe.as_deref_mut().and_then(Probe::flash_trace_mut) {
             flash_trace.is_copied_back(issue);
@@ -83,16 +84,17 @@ impl EventTiming {
         if is_ready && erasing != NONE {
             self.ready_now.retain(|&ready| ready != number);
         }
-        let read_alone_ns = self.prices.course_of(FlashOp::Read, read_price).alone_ns;
-        let earliest = after.earliest.0 - read_alone_ns + self.prices.course(self.tasks.get(number)).alone_ns;
+        let read_alone_ns = self.prices.course(read).alone_ns;
+        let earliest = after.earliest.0 - read_alone_ns + self.prices.course(course).alone_ns;
         Some(self.tasks.end_of(number, earliest))
     }
 
     /// Issues an operation on flash.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "its task stays in registers")]
+    #[inline(always)]
     pub(super) fn perform_on_flash(&mut self, task: Task, price: Price, after: Moment) -> Moment {
         let (Task { op, pbn, .. }, priced) = (task, PricedTask::new(&task, price));
-        let earliest = after.earliest.0.max(self.now) + self.prices.course_of(op, priced.price).alone_ns;
+        let earliest = after.earliest.0.max(self.now) + self.prices.course(priced.course).alone_ns;
         let erase = if op == FlashOp::Program { self.erasing[pbn.get() as usize] } else { NONE };
         if self.rules.has_tails
             && op != FlashOp::Erase
@@ -104,6 +106,7 @@ impl EventTiming {
     }
 
     /// Issues an operation that stands in no tail.
+    #[inline(never)]
     fn perform_alone(
         &mut self,
         task: &Task,
@@ -162,13 +165,14 @@ impl EventTiming {
         let die = &self.dies[index];
         let ready = self.ready_now.iter().map(|&number| self.tasks.get(number));
         let ready = ready.filter(|entry| entry.task.die as usize == index);
-        let ready_ns = ready.map(|entry| self.prices.course(entry).alone_ns).sum::<u64>();
+        let ready_ns = ready.map(|entry| self.prices.course(entry.task.course).alone_ns).sum::<u64>();
         (die.alone_until.max(self.now) + die.queued_ns + ready_ns).saturating_sub(at)
     }
 }
 
 impl Timing for EventTiming {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "its task stays in registers")]
+    #[inline(always)]
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
         if self.program_units.is_some() {
             self.perform_in_units(task, after)
@@ -271,7 +275,7 @@ impl Timing for EventTiming {
         let queued: u32 = self.dies_of(bus).map(|die| self.dies[die].queued_units).sum();
         let ready = self.ready_now.iter().map(|&number| self.tasks.get(number));
         let ready = ready.filter(|entry| self.dies[entry.task.die as usize].bus == bus);
-        let ready: u64 = ready.map(|entry| u64::from(self.prices.course(entry).moves)).sum();
+        let ready: u64 = ready.map(|entry| u64::from(self.prices.course(entry.task.course).moves)).sum();
         let to_move = booked + u64::from(queued) + ready;
         let bus_ns = (busy_until.max(self.now) + to_move * transfer_ns).saturating_sub(until);
         Nanos(match task.op {
@@ -342,7 +346,7 @@ impl Timing for EventTiming {
         self.ended.clear();
         (self.now, self.rounds, self.turns, self.is_unsettled, self.idle_at) = (0, 0, 0, false, 0);
         (self.is_stopped, self.rules.has_tails) = (false, has_tails(self.die_mask, self.dies.len(), self.abilities));
-        self.times_ns = [[0; 3]; Cause::COUNT];
+        self.times_ns = [[0; 4]; Cause::COUNT];
         if let Some(collections) = &mut self.collections {
             collections.clear();
         }

@@ -30,7 +30,7 @@ use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
 use crate::timing::front_end::{FrontEnd, Stations};
 use crate::timing::latencies::Latencies;
-use crate::timing::priced_task::{COPY_BACK, PROGRAM, PricedTask, READ};
+use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};
 use crate::timing::program_units::ProgramUnits;
 use crate::timing::tails::{MOST_DIES, NONE};
@@ -40,6 +40,7 @@ use crate::timing::units::Units;
 mod issuing;
 mod overlapping;
 mod passing;
+mod plain;
 mod serving;
 mod units;
 
@@ -241,6 +242,8 @@ pub struct EventTiming {
     /// What became ready at this moment, or is free.
     ready_now: Vec<u32>,
     free_dies: Vec<u32>,
+    /// Operations that follow, on the same die, one that has ended at this moment.
+    going_on: Vec<u32>,
     /// Programs that asked for a bus in this round, where somebody watches.
     asked_now: Vec<u32>,
     /// How many rounds of this moment are over.
@@ -256,7 +259,8 @@ pub struct EventTiming {
     collections: Option<Collections>,
     /// What requests pass on their way, if that takes time.
     stations: Option<Box<Stations>>,
-    times_ns: [[u64; 3]; Cause::COUNT],
+    /// Time of dies by cause and class; copy-backs count as their reads and programs.
+    times_ns: [[u64; 4]; Cause::COUNT],
     /// When the last operation ended.
     idle_at: u64,
     probe: Option<Box<Probe>>,
@@ -327,6 +331,7 @@ impl EventTiming {
             erasing: vec![NONE; geometry.blocks() as usize].into(),
             ready_now: Vec::new(),
             free_dies: Vec::new(),
+            going_on: Vec::new(),
             asked_now: Vec::new(),
             rounds: 0,
             turns: 0,
@@ -335,7 +340,7 @@ impl EventTiming {
             ended: Vec::new(),
             collections: abilities.gc_channels.map(Collections::new),
             stations: None,
-            times_ns: [[0; 3]; Cause::COUNT],
+            times_ns: [[0; 4]; Cause::COUNT],
             idle_at: 0,
             probe: None,
             breakdown: None,

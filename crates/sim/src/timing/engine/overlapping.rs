@@ -26,7 +26,7 @@ impl EventTiming {
     #[inline]
     pub(super) fn take_up_behind(&mut self, index: usize) {
         let Some(op) = self.may_take_up_behind(index) else { return };
-        let taken = self.first(index, |entry| entry.task.op == op && entry.kind == Kind::Operation);
+        let taken = self.first(index, |entry| entry.task.course.op() == op && entry.kind == Kind::Operation);
         if let Some((number, standing)) = taken {
             self.take_up_with_others(index, number, standing);
         }
@@ -36,7 +36,8 @@ impl EventTiming {
     pub(super) fn begin_overlapping(&mut self, index: usize, number: u32, is_first: bool) {
         let Self { now, dies, more, tasks, prices, .. } = self;
         let (entry, die, more) = (tasks.get(number), &mut dies[index], &mut more[index]);
-        let (Course { alone_ns, moves: units, .. }, sense_ns) = (*prices.course(entry), prices.sense_ns(entry));
+        let (Course { alone_ns, moves: units, .. }, sense_ns) =
+            (*prices.course(entry.task.course), prices.sense_ns(&entry.task));
         let (class, cause, issue) = (entry.class(), entry.task.cause, entry.issue);
         die.alone_until = die.alone_until.max(*now + alone_ns);
         die.held_since = die.held_since.min(*now);
@@ -102,7 +103,7 @@ impl EventTiming {
             let entry = self.tasks.get(number);
             let (cause, turn) = (entry.task.cause, Turn { asks: self.now, round: self.rounds, issue: entry.issue });
             self.more[index].ahead += 1;
-            let units = self.prices.course(entry).moves;
+            let units = self.prices.course(entry.task.course).moves;
             self.dies[index].queued_units -= units;
             let die = index as u32;
             self.book_overlapping(Transfer { turn, units, starts: 0, then_ns: 0, entry: number, die, cause });
@@ -127,7 +128,7 @@ impl EventTiming {
 
     /// A die programs a page that has come, of those taken up first.
     fn program(&mut self, index: usize, number: u32) {
-        let (more, program_ns) = (&mut self.more[index], self.prices.program_ns(self.tasks.get(number)));
+        let (more, program_ns) = (&mut self.more[index], self.prices.program_ns(&self.tasks.get(number).task));
         more.coming -= 1;
         if !more.is_group {
             more.left_ns = program_ns;

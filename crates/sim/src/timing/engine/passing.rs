@@ -4,8 +4,8 @@
 use ftl::{FlashOp, Nanos};
 
 use super::{
-    DELAY_ENDS, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER, PLAIN, PROGRAM, Phase, PricedTask, READ, TOLD,
-    event,
+    DELAY_ENDS, ERASE, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER, PLAIN, PROGRAM, Phase, PricedTask,
+    READ, TOLD, event,
 };
 use crate::timing::calendar::NEVER;
 use crate::timing::collections::Collections;
@@ -17,10 +17,8 @@ impl EventTiming {
     /// Lets time pass until a request has ended, or nothing is under way.
     #[inline]
     pub(crate) fn pass_until_end(&mut self) {
-        match self.mode() {
-            PLAIN => while self.ended.is_empty() && self.step_as::<PLAIN>(NEVER - 1) {},
-            TOLD => while self.ended.is_empty() && self.step_as::<TOLD>(NEVER - 1) {},
-            _ => while self.ended.is_empty() && self.step_as::<GENERAL>(NEVER - 1) {},
+        if self.ended.is_empty() {
+            self.steps(NEVER - 1, false);
         }
     }
 
@@ -49,24 +47,31 @@ impl EventTiming {
     /// there was one.
     #[inline]
     pub(super) fn step(&mut self, limit: u64) -> bool {
-        match self.mode() {
-            PLAIN => self.step_as::<PLAIN>(limit),
-            TOLD => self.step_as::<TOLD>(limit),
-            _ => self.step_as::<GENERAL>(limit),
-        }
+        self.steps(limit, true)
     }
 
-    /// Which of the three ways of going on this device takes.
+    /// Goes on to one such moment, or until a request has ended, in the way that this device takes.
     #[inline]
-    fn mode(&self) -> u8 {
+    fn steps(&mut self, limit: u64, is_one: bool) -> bool {
         match (self.rules.is_plain, self.breakdown.is_some()) {
-            (true, false) => PLAIN,
-            (true, true) => TOLD,
-            (false, _) => GENERAL,
+            (true, false) => self.steps_as::<PLAIN>(limit, is_one),
+            (true, true) => self.steps_as::<TOLD>(limit, is_one),
+            (false, _) => self.steps_as::<GENERAL>(limit, is_one),
         }
     }
 
     /// The same, in one of the three ways.
+    fn steps_as<const MODE: u8>(&mut self, limit: u64, is_one: bool) -> bool {
+        while self.step_as::<MODE>(limit) {
+            if is_one || !self.ended.is_empty() {
+                return true;
+            }
+        }
+        false
+    }
+
+    #[expect(clippy::inline_always, reason = "it is called in one place")]
+    #[inline(always)]
     fn step_as<const MODE: u8>(&mut self, limit: u64) -> bool {
         if self.is_unsettled {
             self.take_up_what_waits::<MODE>();
@@ -84,6 +89,9 @@ impl EventTiming {
                 DELAY_ENDS => self.end(number),
                 _ => self.operation_event(number),
             }
+        }
+        if MODE != GENERAL {
+            self.go_on::<MODE>();
         }
         self.is_unsettled = true;
         true
@@ -145,35 +153,6 @@ impl EventTiming {
         }
     }
 
-    /// The operation of a die that serves in order is done.
-    #[inline]
-    fn finish_on_plain_die<const MODE: u8>(&mut self, index: usize) {
-        let now = self.now;
-        let die = &mut self.dies[index];
-        let number = std::mem::replace(&mut die.current, NONE);
-        die.phase = Phase::Idle;
-        die.busy_ns += now - die.held_since;
-        die.held_since = NEVER;
-        if !die.queue.is_empty() {
-            self.free_dies.push(index as u32);
-        }
-        let account = self.count(number);
-        if MODE == TOLD {
-            if let Some(breakdown) = &mut self.breakdown {
-                breakdown.die_released(index, now);
-            }
-            if account != NONE {
-                self.tell_end(number);
-            }
-        }
-        let is_told = MODE == TOLD && account != NONE;
-        if is_told || self.tasks.is_awaited(number) {
-            self.end(number);
-        } else if self.tasks.end(number) && self.tasks.get(number).missing == 0 {
-            self.ready_now.push(number);
-        }
-    }
-
     /// An operation is done; its die may be free.
     pub(super) fn finish(&mut self, index: usize, number: u32) {
         let more = &mut self.more[index];
@@ -202,16 +181,16 @@ impl EventTiming {
 
     /// Counts the time of an operation that is done; tells where the time of its request is split.
     #[inline]
-    fn count(&mut self, number: u32) -> u32 {
+    pub(super) fn count(&mut self, number: u32) -> u32 {
         let entry = self.tasks.get(number);
-        let (PricedTask { op, cause, pbn, .. }, held_ns) = (entry.task, self.now - entry.start);
+        let (PricedTask { cause, pbn, course, .. }, held_ns) = (entry.task, self.now - entry.start);
         let account = entry.account;
         if entry.kind == Kind::CopyBack {
             self.count_copy_back(number, held_ns);
         } else {
-            self.times_ns[cause as usize][op as usize] += held_ns;
+            self.times_ns[cause as usize][course.class()] += held_ns;
         }
-        if op == FlashOp::Erase {
+        if course.class() == ERASE {
             let erasing = &mut self.erasing[pbn.get() as usize];
             if *erasing == number {
                 *erasing = NONE;
@@ -224,7 +203,7 @@ impl EventTiming {
     #[cold]
     fn count_copy_back(&mut self, number: u32, held_ns: u64) {
         let (entry, read_cause) = (self.tasks.get(number), self.tasks.details(number).read_cause);
-        let (cause, read_ns) = (entry.task.cause, self.prices.sense_ns(entry));
+        let (cause, read_ns) = (entry.task.cause, self.prices.sense_ns(&entry.task));
         self.times_ns[read_cause as usize][FlashOp::Read as usize] += read_ns;
         self.times_ns[cause as usize][FlashOp::Program as usize] += held_ns - read_ns;
     }
@@ -271,7 +250,7 @@ impl EventTiming {
     fn hand_on(&mut self, number: u32, first_link: u32) {
         let Self { breakdown: Some(breakdown), tasks, now, program_units, .. } = self else { return };
         let &Entry { account, kind, task, .. } = tasks.get(number);
-        if account == NONE && task.op != FlashOp::Erase && program_units.is_none() {
+        if account == NONE && task.course.class() != ERASE && program_units.is_none() {
             return;
         }
         if account != NONE {

@@ -4,8 +4,8 @@
 use ftl::FlashOp;
 
 use super::{
-    COPY_BACK, Course, DELAY_ENDS, EventTiming, GENERAL, More, OF_DIE, OF_OPERATION, PLAIN, PROGRAM, Phase, READ,
-    Standing, TOLD, event,
+    COPY_BACK, Course, DELAY_ENDS, EventTiming, GENERAL, More, OF_OPERATION, PLAIN, PROGRAM, Phase, READ, Standing,
+    TOLD, event,
 };
 use crate::observe::timeline::Placed;
 use crate::timing::bus::{Transfer, Turn};
@@ -18,6 +18,11 @@ impl EventTiming {
     #[inline]
     pub(super) fn take_up_what_waits<const MODE: u8>(&mut self) {
         self.is_unsettled = false;
+        let is_quiet = self.ready_now.is_empty() && self.free_dies.is_empty() && self.asked_now.is_empty();
+        if is_quiet && self.stations.is_none() {
+            self.rounds += 1;
+            return;
+        }
         self.sort_ready();
         for place in 0..self.ready_now.len() {
             let number = self.ready_now[place];
@@ -74,35 +79,54 @@ impl EventTiming {
     fn queue<const MODE: u8>(&mut self, number: u32) {
         let entry = self.tasks.get(number);
         let index = entry.task.die as usize;
-        let course = self.prices.course(entry);
-        let (account, die) = (entry.account, &mut self.dies[index]);
+        let die = &mut self.dies[index];
         let is_idle = die.phase == Phase::Idle;
         if MODE == GENERAL {
             return self.queue_by_standing(number, is_idle);
         }
         if is_idle && die.queue.is_empty() {
+            self.tasks.prefetch_follower(number);
             return self.begin_on_plain_die::<MODE>(index, number);
         }
-        if MODE == TOLD
-            && account != NONE
-            && let Some(breakdown) = &mut self.breakdown
-        {
-            breakdown.waits_for_die(account, index, self.now, !is_idle && die.queue.is_empty());
+        if MODE == TOLD {
+            let is_next = !is_idle && die.queue.is_empty();
+            self.tell_wait_for_die(index, number, is_next);
         }
-        die.queued_ns += course.alone_ns;
-        die.queued_units += course.moves;
-        if self.die_mask != 0 {
-            die.queue.push(&mut self.tasks, number);
-        }
+        self.wait_in_queue(index, number);
         if is_idle {
             self.free_dies.push(index as u32);
+        }
+    }
+
+    /// Tells the account of an operation, if it has one, that it waits for its die; whether it is
+    /// next.
+    #[inline]
+    pub(super) fn tell_wait_for_die(&mut self, index: usize, number: u32, is_next: bool) {
+        let account = self.tasks.get(number).account;
+        if account != NONE
+            && let Some(breakdown) = &mut self.breakdown
+        {
+            breakdown.waits_for_die(account, index, self.now, is_next);
+        }
+    }
+
+    /// An operation that is ready waits for its die behind all others. On a serial device it stood
+    /// there before.
+    #[inline]
+    pub(super) fn wait_in_queue(&mut self, index: usize, number: u32) {
+        let Self { dies, tasks, prices, die_mask, .. } = self;
+        let (course, die) = (prices.course(tasks.get(number).task.course), &mut dies[index]);
+        die.queued_ns += course.alone_ns;
+        die.queued_units += course.moves;
+        if *die_mask != 0 {
+            die.queue.push(tasks, number);
         }
     }
 
     /// The same where the device can do more than the plain model, or somebody watches.
     fn queue_by_standing(&mut self, number: u32, is_idle: bool) {
         let entry = self.tasks.get(number);
-        let (op, index, is_awaited) = (entry.task.op, entry.task.die as usize, entry.is_awaited());
+        let (op, index, is_awaited) = (entry.task.course.op(), entry.task.die as usize, entry.is_awaited());
         if self.probe.is_some() {
             self.tasks.details_mut(number).ready = self.now;
         }
@@ -130,7 +154,7 @@ impl EventTiming {
             let is_next = !is_idle && serves_in_order && die.queue.is_empty();
             breakdown.waits_for_die(entry.account, index, *now, is_next);
         }
-        let course = prices.course(entry);
+        let course = prices.course(entry.task.course);
         die.queued_ns += course.alone_ns;
         die.queued_units += course.moves;
         if *die_mask != 0 {
@@ -154,7 +178,7 @@ impl EventTiming {
 
     /// Whether the work in hand with so much left can be suspended.
     fn lets_itself_suspend(&self, index: usize, left_ns: u64) -> bool {
-        let op = self.tasks.get(self.dies[index].current).task.op;
+        let op = self.tasks.get(self.dies[index].current).task.course.op();
         self.abilities.suspend.covers(op) && left_ns > self.abilities.suspend_ns
     }
 
@@ -191,15 +215,16 @@ impl EventTiming {
 
     /// A die that is free takes up what is first.
     #[inline]
-    fn take_up<const MODE: u8>(&mut self, index: usize) {
+    pub(super) fn take_up<const MODE: u8>(&mut self, index: usize) {
         if MODE == GENERAL {
             return self.take_up_by_standing(index);
         }
         let Self { breakdown, dies, tasks, prices, now, .. } = self;
         let die = &mut dies[index];
         let Some(number) = die.queue.pop_ready(tasks) else { return };
+        tasks.prefetch_follower(number);
         let entry = tasks.get(number);
-        let course = prices.course(entry);
+        let course = prices.course(entry.task.course);
         die.queued_ns -= course.alone_ns;
         die.queued_units -= course.moves;
         if MODE == TOLD
@@ -272,7 +297,7 @@ impl EventTiming {
     fn leaves_queue(&mut self, index: usize, number: u32) {
         let Self { breakdown, dies, tasks, prices, now, .. } = self;
         let (entry, die) = (tasks.get(number), &mut dies[index]);
-        let course = prices.course(entry);
+        let course = prices.course(entry.task.course);
         die.queued_ns -= course.alone_ns;
         die.queued_units -= course.moves;
         if let Some(breakdown) = breakdown
@@ -287,13 +312,13 @@ impl EventTiming {
     fn take_up_beside(&mut self, index: usize, first: u32, standing: Standing) {
         let (blocks_per_plane, planes_per_die) = (self.blocks_per_plane, self.planes_per_die);
         let plane = |entry: &Entry| entry.task.pbn.get() / blocks_per_plane % planes_per_die;
-        let (op, page) = (self.tasks.get(first).task.op, self.tasks.details(first).page);
+        let (op, page) = (self.tasks.get(first).task.course.op(), self.tasks.details(first).page);
         let mut planes = vec![plane(self.tasks.get(first))];
         let mut beside = Vec::new();
         let Self { dies, more, tasks, .. } = self;
         let queue = queue_of(&mut dies[index].queue, &mut more[index], standing);
         while let Some(number) = queue.take(tasks, |entry, details| {
-            let is_alike = entry.task.op == op && entry.kind == Kind::Operation && details.page == page;
+            let is_alike = entry.task.course.op() == op && entry.kind == Kind::Operation && details.page == page;
             is_alike && !planes.contains(&plane(entry))
         }) {
             planes.push(plane(tasks.get(number)));
@@ -303,46 +328,6 @@ impl EventTiming {
             self.leaves_queue(index, number);
             self.begin(index, number, false);
         }
-    }
-
-    /// A die that serves in order begins an operation.
-    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
-    #[inline(always)]
-    fn begin_on_plain_die<const MODE: u8>(&mut self, index: usize, number: u32) {
-        let Self { now, dies, buses, tasks, prices, breakdown, asked_now, .. } = self;
-        let now = *now;
-        tasks.prefetch_follower(number);
-        let entry = tasks.get_mut(number);
-        entry.start = now;
-        let (class, issue, cause) = (entry.class(), entry.issue, entry.task.cause);
-        let &Course { alone_ns, moves, asks_after_ns, then_ns } = prices.course(entry);
-        let die = &mut dies[index];
-        (die.current, die.phase) = (number, Phase::Working);
-        (die.alone_until, die.held_since) = (now + alone_ns, now);
-        if MODE == TOLD {
-            if let Some(breakdown) = breakdown {
-                breakdown.die_held(index, cause, now);
-            }
-            if entry.account != NONE && class == PROGRAM && moves > 0 {
-                asked_now.push(number);
-            }
-        }
-        let mut ends = now + alone_ns;
-        if moves > 0 {
-            let asks = now + asks_after_ns;
-            let round = if asks_after_ns > 0 { 0 } else { self.rounds + u32::from(class == READ) };
-            let turn = Turn { asks, round, issue };
-            let transfer = Transfer { turn, units: moves, starts: 0, then_ns, entry: number, die: index as u32, cause };
-            let starts = buses[die.bus as usize].book_last(transfer, now);
-            let starts = starts.unwrap_or_else(|| self.book(transfer));
-            ends = starts + self.prices.moves_ns(moves) + then_ns;
-        } else if class == COPY_BACK {
-            die.phase = Phase::Leading;
-            self.more[index].left_ns = prices.program_ns(entry);
-            ends = now + prices.sense_ns(entry);
-        }
-        self.dies[index].ends = ends;
-        self.calendar.add(class, ends, event(OF_DIE, index as u32));
     }
 
     /// A die begins an operation, the first or one on a plane beside it.
@@ -355,7 +340,7 @@ impl EventTiming {
         if self.overlaps[class] {
             return self.begin_overlapping(index, number, is_first);
         }
-        let Course { alone_ns, moves, asks_after_ns, mut then_ns } = *self.prices.course(entry);
+        let Course { alone_ns, moves, asks_after_ns, mut then_ns } = *self.prices.course(entry.task.course);
         let die = &mut self.dies[index];
         die.alone_until = die.alone_until.max(now + alone_ns);
         die.held_since = die.held_since.min(now);
@@ -371,7 +356,7 @@ impl EventTiming {
         let mut ends = now + alone_ns;
         if moves > 0 {
             if class == PROGRAM && self.abilities.suspend.covers(FlashOp::Program) {
-                let program_ns = self.prices.program_ns(self.tasks.get(number));
+                let program_ns = self.prices.program_ns(&self.tasks.get(number).task);
                 if is_first {
                     self.dies[index].phase = Phase::Leading;
                     self.more[index].left_ns = program_ns;
@@ -387,8 +372,8 @@ impl EventTiming {
         } else if class == COPY_BACK {
             let entry = self.tasks.get(number);
             self.dies[index].phase = Phase::Leading;
-            self.more[index].left_ns = self.prices.program_ns(entry);
-            ends = now + self.prices.sense_ns(entry);
+            self.more[index].left_ns = self.prices.program_ns(&entry.task);
+            ends = now + self.prices.sense_ns(&entry.task);
         } else if is_first && self.rules.has_precedence && class != READ {
             self.more[index].left_ns = alone_ns;
             return self.begin_work(index);
@@ -464,7 +449,7 @@ impl EventTiming {
             breakdown.die_held(index, entry.task.cause, self.now);
         }
         let (class, is_seen) = (entry.class(), entry.account != NONE || self.probe.is_some());
-        if is_seen && class == PROGRAM && self.prices.course(entry).moves > 0 {
+        if is_seen && class == PROGRAM && self.prices.course(entry.task.course).moves > 0 {
             self.asked_now.push(number);
         }
         if self.probe.is_some() {
@@ -484,14 +469,14 @@ impl EventTiming {
     }
 
     #[inline]
-    fn tell_bus_wait(&mut self, number: u32) {
+    pub(super) fn tell_bus_wait(&mut self, number: u32) {
         let Self { buses, dies, tasks, prices, breakdown, probe, .. } = self;
         let entry = tasks.get(number);
         let (account, bus) = (entry.account, &buses[dies[entry.task.die as usize].bus as usize]);
         if let Some(breakdown) = breakdown
             && account != NONE
         {
-            let since = entry.start + prices.course(entry).asks_after_ns;
+            let since = entry.start + prices.course(entry.task.course).asks_after_ns;
             bus.waited(number, since, |cause, ns| breakdown.waited_for_bus(account, cause, ns));
         }
         if probe.is_some() {
@@ -510,10 +495,10 @@ impl EventTiming {
             && entry.account != NONE
         {
             if entry.kind == Kind::CopyBack {
-                breakdown.served(entry.account, tasks.details(number).read_cause, prices.sense_ns(entry));
-                breakdown.served(entry.account, entry.task.cause, prices.program_ns(entry));
+                breakdown.served(entry.account, tasks.details(number).read_cause, prices.sense_ns(&entry.task));
+                breakdown.served(entry.account, entry.task.cause, prices.program_ns(&entry.task));
             } else {
-                breakdown.served(entry.account, entry.task.cause, prices.course(entry).alone_ns);
+                breakdown.served(entry.account, entry.task.cause, prices.course(entry.task.course).alone_ns);
             }
         }
         if self.probe.is_some() {
@@ -529,11 +514,15 @@ impl EventTiming {
         let Some(probe) = probe.as_deref_mut() else { return };
         let entry @ &Entry { task, kind, start, issue, .. } = tasks.get(number);
         let &Details { taken, ready, transfer, read_cause, .. } = tasks.details(number);
-        let service_ns = if kind == Kind::CopyBack { prices.program_ns(entry) } else { prices.course(entry).alone_ns };
+        let service_ns = if kind == Kind::CopyBack {
+            prices.program_ns(&entry.task)
+        } else {
+            prices.course(entry.task.course).alone_ns
+        };
         // What was suspended is told from when it was taken up again.
         let transfer_ns = (transfer != NEVER && taken == start).then_some(transfer);
         let placed = Placed {
-            op: task.op,
+            op: task.course.op(),
             cause: task.cause,
             issue,
             die: task.die,
@@ -544,7 +533,7 @@ impl EventTiming {
             service_ns: Some(service_ns),
         };
         if kind == Kind::CopyBack && taken == start {
-            let sense_ns = prices.sense_ns(entry);
+            let sense_ns = prices.sense_ns(&entry.task);
             let sensed = taken + sense_ns;
             let (op, cause) = (FlashOp::Read, read_cause);
             probe.see(Placed { op, cause, end_ns: sensed, service_ns: Some(sense_ns), ..placed });
@@ -576,11 +565,11 @@ impl EventTiming {
         };
         let mut from = taken;
         if kind == Kind::CopyBack && taken == start {
-            let sense_ns = prices.sense_ns(entry);
+            let sense_ns = prices.sense_ns(&entry.task);
             from += sense_ns;
             probe.see(part((read_cause, FlashOp::Read), taken, from, Some(sense_ns)));
         }
-        probe.see(part((task.cause, task.op), from, *now, None));
+        probe.see(part((task.cause, task.course.op()), from, *now, None));
     }
 }
 
