@@ -27,9 +27,6 @@ const SAME_SOURCE: u8 = 0b1000;
 /// eight bytes wherever it ends.
 const NUMBER: usize = 8;
 
-/// What the first record is compared with.
-const BEFORE_FIRST: Record = Record { time_ns: 0, op: HostOp::Read, offset: 0, length: 0, device: 0, hint: Hint::NONE };
-
 /// Takes records in, as long as they take no more than so many bytes.
 pub struct RecordPacker {
     bytes: Vec<u8>,
@@ -41,7 +38,7 @@ pub struct RecordPacker {
 impl RecordPacker {
     /// Nothing yet.
     pub fn new(most_bytes: usize) -> Self {
-        Self { bytes: Vec::new(), most_bytes, last: BEFORE_FIRST, is_over: false }
+        Self { bytes: Vec::new(), most_bytes, last: Record::BLANK, is_over: false }
     }
 
     /// Takes in the next record.
@@ -84,7 +81,7 @@ impl RecordPacker {
         let length = self.bytes.len();
         self.bytes.extend([0; NUMBER]);
         self.bytes.shrink_to_fit();
-        Some(PackedRecords { bytes: Arc::new(self.bytes), at: 0, length, last: BEFORE_FIRST })
+        Some(PackedRecords { bytes: Arc::new(self.bytes), at: 0, length, last: Record::BLANK })
     }
 }
 
@@ -99,6 +96,30 @@ pub struct PackedRecords {
 }
 
 impl PackedRecords {
+    /// The next record, where it is unpacked.
+    #[inline]
+    pub fn next_in_place(&mut self) -> Option<&Record> {
+        if self.at == self.length {
+            return None;
+        }
+        let (head, widths) = (self.number(1) as u8, self.number(1) as usize);
+        let gap = self.number(widths & 0xf);
+        let distance = self.number(widths >> 4);
+        let last = &mut self.last;
+        last.time_ns = last.time_ns.wrapping_add(gap);
+        last.op = HostOp::ALL[usize::from(head & OP)];
+        last.offset = end(last).wrapping_add(unzigzag(distance));
+        if head & SAME_LENGTH == 0 {
+            self.last.length = self.number(4) as u32;
+        }
+        if head & SAME_SOURCE == 0 {
+            self.last.device = self.number(4) as u32;
+            let [stream, temperature, file_type, _] = (self.number(4) as u32).to_le_bytes();
+            self.last.hint = Hint::new(stream, temperature, file_type);
+        }
+        Some(&self.last)
+    }
+
     /// The number of so many bytes that comes next.
     #[inline]
     fn number(&mut self, width: usize) -> u64 {
@@ -114,28 +135,7 @@ impl Iterator for PackedRecords {
 
     #[inline]
     fn next(&mut self) -> Option<Record> {
-        if self.at == self.length {
-            return None;
-        }
-        let (head, widths) = (self.number(1) as u8, self.number(1) as usize);
-        let gap = self.number(widths & 0xf);
-        let distance = self.number(widths >> 4);
-        let mut record = Record {
-            time_ns: self.last.time_ns.wrapping_add(gap),
-            op: HostOp::ALL[usize::from(head & OP)],
-            offset: end(&self.last).wrapping_add(unzigzag(distance)),
-            ..self.last
-        };
-        if head & SAME_LENGTH == 0 {
-            record.length = self.number(4) as u32;
-        }
-        if head & SAME_SOURCE == 0 {
-            record.device = self.number(4) as u32;
-            let [stream, temperature, file_type, _] = (self.number(4) as u32).to_le_bytes();
-            record.hint = Hint::new(stream, temperature, file_type);
-        }
-        self.last = record;
-        Some(record)
+        self.next_in_place().copied()
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
     /// Records of which each field keeps its value, moves a little, or is anything.
     fn drawn(count: usize) -> Vec<Record> {
         let mut rng = SeededRng::new(7);
-        let mut last = BEFORE_FIRST;
+        let mut last = Record::BLANK;
         let mut any = move |last: u64| match rng.bits() >> 62 {
             0 => last,
             1 => last.wrapping_add(rng.bits() >> 48),
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_sequential_request_takes_two_bytes() {
-        let record = |offset| Record { offset, length: 4096, ..BEFORE_FIRST };
+        let record = |offset| Record { offset, length: 4096, ..Record::BLANK };
         let packed = packed(&[record(0), record(4096), record(8192)], usize::MAX).expect("there is no limit");
         assert_eq!(packed.length, 6 + 2 + 2);
     }

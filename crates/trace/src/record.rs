@@ -26,6 +26,9 @@ pub struct Record {
 }
 
 impl Record {
+    /// A read of nothing, before the first request.
+    pub const BLANK: Self = Self { time_ns: 0, op: HostOp::Read, offset: 0, length: 0, device: 0, hint: Hint::NONE };
+
     /// One past the last byte. Readers refuse records for which this overflows.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.length)

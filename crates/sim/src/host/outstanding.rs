@@ -11,6 +11,7 @@ use trace::HostOp;
 
 use crate::observe::log::Operations;
 use crate::observe::metrics::Snapshot;
+use crate::observe::wait_breakdown::NO_ACCOUNT;
 use crate::timing::engine::Ended;
 use crate::workload::paging::{Extent, HostRequest};
 
@@ -21,15 +22,24 @@ pub(crate) struct Pending {
     pub(crate) number: u64,
     pub(crate) arrival_ns: u64,
     pub(crate) begin: Nanos,
-    pub(crate) pages: u64,
+    pub(crate) pages: u32,
     pub(crate) is_measured: bool,
-    /// Its flash operations, where requests are logged.
-    pub(crate) operations: Option<Box<Operations>>,
-    /// How the device stood when it had been issued, if it ends an interval of the time series.
-    pub(crate) snapshot: Option<Box<Snapshot>>,
+    /// What few requests have.
+    pub(crate) rare: Option<Box<Rare>>,
     first: Lpn,
-    /// When it ended, and where its time is split.
-    ended: Option<(Nanos, u32)>,
+    /// Whether it has ended; if so, when, and where its time is split.
+    has_ended: bool,
+    pub(crate) done: Nanos,
+    pub(crate) account: u32,
+}
+
+/// What is kept of few requests.
+#[derive(Default)]
+pub(crate) struct Rare {
+    /// Its flash operations, where requests are logged.
+    pub(crate) operations: Option<Operations>,
+    /// How the device stood when it had been issued, if it ends an interval of the time series.
+    pub(crate) snapshot: Option<Snapshot>,
 }
 
 impl Pending {
@@ -38,18 +48,25 @@ impl Pending {
         number: u64,
         begin: Nanos,
         is_measured: bool,
-        operations: Option<Box<Operations>>,
+        operations: Option<Operations>,
     ) -> Self {
         let &HostRequest { op, arrival_ns, .. } = request;
         let first = request.extents.first().map_or(Lpn::new(0), |extent| extent.lpn);
-        let pages = request.pages();
-        Self { op, number, arrival_ns, begin, pages, is_measured, operations, snapshot: None, first, ended: None }
+        let pages = request.pages() as u32;
+        let rare = operations.map(|operations| Box::new(Rare { operations: Some(operations), snapshot: None }));
+        let (has_ended, done, account) = (false, Nanos::ZERO, NO_ACCOUNT);
+        Self { op, number, arrival_ns, begin, pages, is_measured, rare, first, has_ended, done, account }
+    }
+
+    /// It ends an interval of the time series.
+    pub(crate) fn keep_snapshot(&mut self, snapshot: Snapshot) {
+        self.rare.get_or_insert_default().snapshot = Some(snapshot);
     }
 
     /// The pages of a read or write, as many as it has behind its first.
     pub(crate) fn pages_of_read_or_write(&self) -> Option<Extent> {
         let is_one = matches!(self.op, HostOp::Read | HostOp::Write);
-        is_one.then_some(Extent { lpn: self.first, pages: self.pages as u32 })
+        is_one.then_some(Extent { lpn: self.first, pages: self.pages })
     }
 }
 
@@ -87,23 +104,27 @@ impl Outstanding {
     pub(crate) fn end(&mut self, Ended { ticket, at, account }: Ended) -> &Pending {
         self.under_way -= 1;
         let pending = &mut self.queue[ticket.wrapping_sub(self.first_ticket) as usize];
-        pending.ended = Some((at, account));
+        (pending.has_ended, pending.done, pending.account) = (true, at, account);
         pending
     }
 
-    /// Takes the first out, if it has ended: with when, and where its time is split.
+    /// The first, if it has ended.
     #[inline]
-    pub(crate) fn pop_ended(&mut self) -> Option<(Pending, Nanos, u32)> {
-        let (done, account) = self.queue.front()?.ended?;
+    pub(crate) fn first_ended(&mut self) -> Option<&mut Pending> {
+        self.queue.front_mut().filter(|pending| pending.has_ended)
+    }
+
+    /// Forgets the first.
+    #[inline]
+    pub(crate) fn drop_first(&mut self) {
         self.first_ticket = self.first_ticket.wrapping_add(1);
-        self.queue.pop_front().map(|pending| (pending, done, account))
+        self.queue.pop_front();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::wait_breakdown::NO_ACCOUNT;
 
     #[test]
     fn requests_end_in_any_order_and_are_measured_in_theirs() {
@@ -113,7 +134,12 @@ mod tests {
         let mut end = |place: usize, at| {
             let ended = Ended { ticket: tickets[place], at: Nanos(at), account: NO_ACCOUNT };
             assert_eq!(outstanding.end(ended).number, place as u64 + 1);
-            std::iter::from_fn(|| outstanding.pop_ended()).map(|(pending, at, _)| (pending.number, at.0)).collect()
+            let mut measured = Vec::new();
+            while let Some(pending) = outstanding.first_ended() {
+                measured.push((pending.number, pending.done.0));
+                outstanding.drop_first();
+            }
+            measured
         };
         let measured: [Vec<_>; 3] = [end(1, 20), end(0, 30), end(2, 40)];
         assert_eq!(measured, [vec![], vec![(1, 30), (2, 20)], vec![(3, 40)]]);

@@ -230,7 +230,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
                 && self.sampler.is_due(measured)
             {
                 let snapshot = self.snapshot(measured, &before);
-                self.outstanding.last_mut().snapshot = Some(Box::new(snapshot));
+                self.outstanding.last_mut().keep_snapshot(snapshot);
             }
             if measured == Some(before.life.due()) {
                 let (bytes, spares) = (self.metrics.totals.bytes_written, self.host.ftl().spares());
@@ -263,10 +263,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         if let Some(held) = &mut self.held {
             held.see(request);
         }
-        let operations = match &mut self.log {
-            Some(log) => Some(Box::new(log.operations(self.host.flash().tally()))),
-            None => None,
-        };
+        let operations = self.log.as_mut().map(|log| log.operations(self.host.flash().tally()));
         let ticket = self.outstanding.push(Pending::new(request, number, begin, is_measured, operations));
         self.host.device_mut().timing.tell_when_over(end, ticket);
         Ok(())
@@ -340,8 +337,10 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Measures the requests that have ended, up to the first that has not.
     #[inline]
     fn measure_ended(&mut self) -> Result<(), SimError> {
-        while let Some((pending, done, account)) = self.outstanding.pop_ended() {
-            let Pending { op, arrival_ns, number, begin, is_measured, .. } = pending;
+        while let Some(pending) = self.outstanding.first_ended() {
+            let &mut Pending { op, arrival_ns, number, begin, is_measured, done, account, pages, .. } = pending;
+            let rare = pending.rare.take();
+            self.outstanding.drop_first();
             let is_timed = matches!(op, HostOp::Read | HostOp::Write);
             self.load.add(arrival_ns, done.0, is_timed);
             if let Some(flash_trace) = self.flash_trace_mut() {
@@ -359,12 +358,13 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
                 parts = self.log.is_some().then(|| breakdown.parts(account));
                 breakdown.close(account);
             }
-            if let (Some(log), Some(operations)) = (&mut self.log, pending.operations) {
-                let (begin_ns, end_ns, pages) = (begin.0, done.0, pending.pages);
-                log.push(&Row { number, op, arrival_ns, begin_ns, end_ns, pages, operations: *operations, parts })?;
+            let Some(rare) = rare else { continue };
+            if let (Some(log), Some(operations)) = (&mut self.log, rare.operations) {
+                let (begin_ns, end_ns, pages) = (begin.0, done.0, u64::from(pages));
+                log.push(&Row { number, op, arrival_ns, begin_ns, end_ns, pages, operations, parts })?;
             }
-            if let Some(snapshot) = pending.snapshot {
-                self.sampler.take(&self.metrics, *snapshot);
+            if let Some(snapshot) = rare.snapshot {
+                self.sampler.take(&self.metrics, snapshot);
             }
         }
         Ok(())

@@ -27,6 +27,8 @@ pub(crate) struct Load {
     seen: u64,
     /// The quarter of the requests that the next one belongs to.
     quarter: usize,
+    /// After how many requests the next quarter begins.
+    quarter_ends: u64,
     sums_ns: [u128; QUARTERS],
     counts: [u64; QUARTERS],
     last_arrival_ns: u64,
@@ -38,10 +40,12 @@ pub(crate) struct Load {
 impl Load {
     /// Of a run of so many requests.
     pub(crate) fn new(requests: u64) -> Self {
+        let requests = requests.max(1);
         Self {
-            requests: requests.max(1),
+            requests,
             seen: 0,
             quarter: 0,
+            quarter_ends: Self::quarter_ends(0, requests),
             sums_ns: [0; QUARTERS],
             counts: [0; QUARTERS],
             last_arrival_ns: 0,
@@ -50,11 +54,18 @@ impl Load {
         }
     }
 
+    /// After how many of the requests a quarter ends; the last one never does.
+    fn quarter_ends(quarter: usize, requests: u64) -> u64 {
+        let ends = requests as u128 * (quarter as u128 + 1);
+        if quarter + 1 < QUARTERS { ends.div_ceil(QUARTERS as u128) as u64 } else { u64::MAX }
+    }
+
     /// A request that arrived at `arrival` is done at `done`.
     #[inline]
     pub(crate) fn add(&mut self, arrival_ns: u64, done_ns: u64, is_timed: bool) {
-        while self.quarter + 1 < QUARTERS && QUARTERS as u64 * self.seen >= (self.quarter as u64 + 1) * self.requests {
+        while self.seen >= self.quarter_ends {
             self.quarter += 1;
+            self.quarter_ends = Self::quarter_ends(self.quarter, self.requests);
         }
         let quarter = self.quarter;
         self.seen += 1;

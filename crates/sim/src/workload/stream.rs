@@ -164,8 +164,8 @@ impl Workload {
         };
         let mut packer = RecordPacker::new(most_kept_bytes);
         while let Some(record) = stream.next()? {
-            surveyor.add(&record)?;
-            packer.push(&record);
+            surveyor.add(record)?;
+            packer.push(record);
             if surveyor.requests().is_multiple_of(REPORT_EVERY) {
                 reporter.report(surveyor.requests())?;
             }
@@ -230,9 +230,8 @@ impl Workload {
                 return Ok(Stream {
                     records: Records::Kept(packed.clone()),
                     left: u64::MAX,
-                    speedup: 1.0,
-                    shift_bytes: 0,
-                    is_adjusted: false,
+                    adjustment: Adjustment::NONE,
+                    current: Record::BLANK,
                 });
             }
             Source::Generated { spec, shift_bytes, seed, .. } => {
@@ -242,9 +241,12 @@ impl Workload {
         Ok(Stream {
             records,
             left: self.limit.unwrap_or(u64::MAX),
-            speedup: self.speedup,
-            shift_bytes,
-            is_adjusted: shift_bytes != 0 || self.changes_times(),
+            adjustment: Adjustment {
+                speedup: self.speedup,
+                shift_bytes,
+                is_any: shift_bytes != 0 || self.changes_times(),
+            },
+            current: Record::BLANK,
         })
     }
 }
@@ -365,7 +367,7 @@ impl Requests {
     /// Fills in the next request; false when there is none.
     #[inline]
     pub(crate) fn next(&mut self, into: &mut HostRequest) -> Result<bool, SimError> {
-        let Some(record) = &self.stream.next()? else { return Ok(false) };
+        let Some(record) = self.stream.next()? else { return Ok(false) };
         into.arrival_ns = record.time_ns;
         self.pager.split(record, into)?;
         Ok(true)
@@ -376,10 +378,9 @@ impl Requests {
 struct Stream {
     records: Records,
     left: u64,
-    speedup: f64,
-    shift_bytes: u64,
-    /// Whether the speed-up or the shift changes anything.
-    is_adjusted: bool,
+    adjustment: Adjustment,
+    /// The record handed out last, unless it is one that is kept as it is.
+    current: Record,
 }
 
 enum Records {
@@ -417,29 +418,41 @@ impl Repeated {
 
 impl Stream {
     #[inline]
-    fn next(&mut self) -> Result<Option<Record>, SimError> {
+    fn next(&mut self) -> Result<Option<&Record>, SimError> {
         if self.left == 0 {
             return Ok(None);
         }
         self.left -= 1;
-        let next = match &mut self.records {
+        let Self { records, adjustment, current, .. } = self;
+        let next = match records {
+            Records::Kept(packed) => return Ok(packed.next_in_place()),
             Records::Trace(trace) => trace.next().transpose()?,
             Records::Repeated(repeated) => repeated.next()?,
             Records::Generated(generator) => generator.next(),
-            Records::Kept(packed) => packed.next(),
         };
-        match next {
-            Some(record) if self.is_adjusted || record.time_ns >= LATEST_NS => self.adjust(record).map(Some),
-            // Taken apart: a record built of small fields and then moved as a whole makes the
-            // processor wait for them to arrive.
-            Some(Record { time_ns, op, offset, length, device, hint }) => {
-                Ok(Some(Record { time_ns, op, offset, length, device, hint }))
-            }
-            None => Ok(None),
-        }
+        let Some(record) = next else { return Ok(None) };
+        *current = adjustment.of(record)?;
+        Ok(Some(current))
+    }
+}
+
+/// How a workload is changed on its way.
+struct Adjustment {
+    speedup: f64,
+    shift_bytes: u64,
+    /// Whether the speed-up or the shift changes anything.
+    is_any: bool,
+}
+
+impl Adjustment {
+    const NONE: Self = Self { speedup: 1.0, shift_bytes: 0, is_any: false };
+
+    #[inline]
+    fn of(&self, record: Record) -> Result<Record, SimError> {
+        if self.is_any || record.time_ns >= LATEST_NS { self.adjusted(record) } else { Ok(record) }
     }
 
-    fn adjust(&self, record: Record) -> Result<Record, SimError> {
+    fn adjusted(&self, record: Record) -> Result<Record, SimError> {
         let arrival = record.time_ns as f64 / self.speedup;
         if arrival >= LATEST_NS as f64 {
             return Err(SimError::study(format!(
