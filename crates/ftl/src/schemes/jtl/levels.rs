@@ -12,7 +12,7 @@
 //! ([`Levels::draw`]), and when a request is near, what they point to
 //! ([`Levels::prefetch_push`]). The numbers are those that would have been drawn later.
 
-use flash::Lpn;
+use flash::{Lpn, long_array_of};
 use random::SeededRng;
 
 use crate::engines::demand::entry_cache::{EntryCache, EntrySlot};
@@ -46,8 +46,8 @@ impl Levels {
         let mut rng = SeededRng::new(seed);
         let numbers = (0..levels).map(|_| rng.bits()).collect();
         Self {
-            members: vec![Vec::new(); levels],
-            position_of: Vec::new(),
+            members: (0..levels).map(|level| long_array_of(1 << level)).collect(),
+            position_of: long_array_of((1 << levels) - 1),
             pushed_from: Vec::new(),
             numbers,
             begin: 0,
