@@ -223,13 +223,15 @@ impl<S: Store> Chip<S> {
         self.blocks.get(pbn.index()).is_some_and(|block| block.next_page != BAD && is_worn(block))
     }
 
-    #[inline]
-    fn may_program(&self, next_page: u32, offset: u32, ppn: Ppn) -> bool {
-        match self.order {
-            ProgramOrder::Ascending => offset >= next_page,
-            ProgramOrder::Strict => offset == next_page,
-            ProgramOrder::Any => next_page != BAD && self.store.is_clean(ppn.index()),
-        }
+}
+
+/// Whether the order of programs allows a page at an offset of a block.
+#[inline]
+fn may_program<S: Store>(order: ProgramOrder, store: &S, next_page: u32, offset: u32, ppn: Ppn) -> bool {
+    match order {
+        ProgramOrder::Ascending => offset >= next_page,
+        ProgramOrder::Strict => offset == next_page,
+        ProgramOrder::Any => next_page != BAD && store.is_clean(ppn.index()),
     }
 }
 
@@ -257,14 +259,18 @@ impl<S: Store> Flash for Chip<S> {
     #[inline]
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: S::Data) -> Result<(), FlashError> {
         let (pbn, offset) = self.geometry.split(ppn);
-        let next_page = self.blocks.get(pbn.index()).map_or(BAD, |block| block.next_page);
-        if !self.may_program(next_page, offset, ppn) || self.pslc.lacks(pbn, offset) {
-            return Err(self.refuse("program", pbn, Some(ppn)));
+        match self.blocks.get_mut(pbn.index()) {
+            Some(block)
+                if may_program(self.order, &self.store, block.next_page, offset, ppn)
+                    && !self.pslc.lacks(pbn, offset) =>
+            {
+                block.next_page = block.next_page.max(offset + 1);
+                self.store.program(ppn.index(), tag, data);
+                self.done.programs += 1;
+                self.unless_store_failed()
+            }
+            _ => Err(self.refuse("program", pbn, Some(ppn))),
         }
-        self.blocks[pbn.index()].next_page = next_page.max(offset + 1);
-        self.store.program(ppn.index(), tag, data);
-        self.done.programs += 1;
-        self.unless_store_failed()
     }
 
     #[inline]

@@ -15,12 +15,26 @@ use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
+use crate::port::flash_port::copying::{Interrupted, PageCopy};
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::Device;
 
 /// Tells which logical page's newest copy an offset of a block holds, if any.
 pub type Needed<'a> = &'a dyn Fn(&DataBlocks, u32) -> Option<Lpn>;
+
+/// A logical block on its way into a free block.
+#[derive(Clone, Copy, Debug)]
+pub struct Rebuilding {
+    /// The logical block.
+    pub lbn: Lbn,
+    /// The block that takes its pages; none before the first one.
+    pub to: Option<Pbn>,
+    /// What copies are programmed for, if not for what they are read for.
+    pub cause: Option<Cause>,
+    /// What takes a free block for it.
+    pub wanted: &'static str,
+}
 
 /// The block map, and the current pages in the mapped blocks.
 #[derive(Clone, Debug)]
@@ -196,7 +210,7 @@ impl DataBlocks {
         debug_assert!(offset < self.geometry.pages_per_block(), "{pbn} has no page {offset}");
         debug_assert!(matches!(blocks.use_of(pbn), Use::InUse(_)), "{pbn} is programmed and not in use");
         self.unreplaced.clear();
-        self.program_or_replace(flash, blocks, (pbn, offset), label, content, needed)
+        self.program_or_replace(flash, blocks, (pbn, offset, false), label, content, needed)
     }
 
     /// Marks the blocks bad that failed in the last program and could not be replaced: for blocks
@@ -209,25 +223,83 @@ impl DataBlocks {
         }
     }
 
+    /// Copies pages of a logical block to their offsets in the block in which it is put together. A
+    /// page that cannot be read becomes a lost page. If a page cannot be programmed, the block is
+    /// replaced as by [`program`](Self::program).
+    pub fn copy_pages<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
+        rebuilding: &mut Rebuilding,
+        mut pages: &[PageCopy],
+        needed: Needed<'_>,
+    ) -> Result<(), FtlError> {
+        let Rebuilding { lbn, cause, .. } = *rebuilding;
+        let first = self.geometry.logical_page(lbn, 0).get();
+        let label = |offset| Label::of(first + offset, Role::Data, lbn);
+        while let Some(&PageCopy { from, .. }) = pages.first() {
+            let (done, copied) = match rebuilding.to {
+                Some(to) => flash.copy_pages(pages, (to, cause), label),
+                // The first page says which block is taken.
+                None => (0, Err(Interrupted::Read(flash.read_for_copy(from, Role::Data)?))),
+            };
+            let (page, has_failed) = match copied {
+                Ok(()) => return Ok(()),
+                Err(Interrupted::Read(page)) => (page, false),
+                Err(Interrupted::NotProgrammed(page)) => ((Role::Data, Content::Copy(page)), true),
+                Err(Interrupted::Error(error)) => return Err(error),
+            };
+            let page = (pages[done].offset, page);
+            let put = |flash: &mut FlashPort<D>| self.put_copy(flash, blocks, rebuilding, page, has_failed, needed);
+            match cause {
+                Some(cause) => flash.with_cause(cause, put)?,
+                None => put(flash)?,
+            }
+            pages = &pages[done + 1..];
+        }
+        Ok(())
+    }
+
+    /// Puts a page in its place in the block in which a logical block is put together, unless that
+    /// has failed already.
+    pub fn put_copy<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
+        rebuilding: &mut Rebuilding,
+        (offset, (role, content)): (u32, (Role, Content<D::Data>)),
+        has_failed: bool,
+        needed: Needed<'_>,
+    ) -> Result<(), FtlError> {
+        let &mut Rebuilding { lbn, to, wanted, .. } = rebuilding;
+        let to = blocks.merge_into(to, lbn, &content, wanted)?;
+        debug_assert!(matches!(blocks.use_of(to), Use::InUse(_)), "{lbn} is copied to {to}, which is not in use");
+        let label = Label::of(self.geometry.logical_page(lbn, offset).get(), role, lbn);
+        self.unreplaced.clear();
+        let at = (to, offset, has_failed);
+        rebuilding.to = Some(self.program_or_replace(flash, blocks, at, label, &content, needed)?);
+        Ok(())
+    }
+
     fn program_or_replace<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
         blocks: &mut BlockManager,
-        (mut pbn, offset): (Pbn, u32),
+        (mut pbn, offset, mut has_failed): (Pbn, u32, bool),
         label: Label,
         content: &Content<D::Data>,
         needed: Needed<'_>,
     ) -> Result<Pbn, FtlError> {
         loop {
-            match flash.put(self.geometry.page(pbn, offset), label, content.clone()) {
-                Ok(()) => return Ok(pbn),
-                Err(error) if error.is_program_failure() => {
-                    pbn = flash.with_cause(Cause::Relocation, |flash| {
-                        self.replace(flash, blocks, (pbn, offset), (label, needed))
-                    })?;
+            if !std::mem::take(&mut has_failed) {
+                match flash.put(self.geometry.page(pbn, offset), label, content.clone()) {
+                    Ok(()) => return Ok(pbn),
+                    Err(error) if error.is_program_failure() => {}
+                    Err(error) => return Err(error),
                 }
-                Err(error) => return Err(error),
             }
+            pbn = flash
+                .with_cause(Cause::Relocation, |flash| self.replace(flash, blocks, (pbn, offset), (label, needed)))?;
         }
     }
 
@@ -271,7 +343,7 @@ impl DataBlocks {
             if label.role == Role::Lost {
                 flash.note(Note::LostPage);
             }
-            to = self.program_or_replace(flash, blocks, (to, offset), label, &content, needed)?;
+            to = self.program_or_replace(flash, blocks, (to, offset, false), label, &content, needed)?;
         }
         self.unreplaced.retain(|&pbn| pbn != failing);
         blocks.mark_bad(flash, failing);

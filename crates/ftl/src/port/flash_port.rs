@@ -13,7 +13,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use flash::{CellMode, FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag};
+use flash::{CellMode, FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan};
 
 use crate::port::bit_errors::BitErrors;
 use crate::port::cause::Cause;
@@ -24,6 +24,7 @@ use crate::port::ram_pages::RamPages;
 use crate::port::tally::{Note, Tally};
 use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task, TracedTask};
 
+pub mod copying;
 mod decay;
 mod exposure;
 
@@ -181,8 +182,13 @@ impl<D: Device> FlashPort<D> {
         if let Some(page) = self.read_to_move(ppn)? {
             return Ok((role, Content::Copy(page)));
         }
+        Ok(self.lost_page())
+    }
+
+    /// What takes the place of a page that cannot be read.
+    fn lost_page(&mut self) -> (Role, Content<D::Data>) {
         self.note(Note::LostPage);
-        Ok((Role::Lost, Content::New(D::Data::default())))
+        (Role::Lost, Content::New(D::Data::default()))
     }
 
     /// Programs a page: new content under a new version, a copy under the version that it has.
@@ -228,8 +234,7 @@ impl<D: Device> FlashPort<D> {
                 .with_cause(Cause::Padding, |flash| flash.program_version(ppn, label, version, hint, copies, data));
         }
         self.seq += 1;
-        let Label { logical, extent, role, owner } = label;
-        let tag = Tag { logical, extent, role, owner, seq: self.seq, version, hint };
+        let tag = label.tag(self.seq, version, hint);
         match self.device.program(ppn, &tag, data) {
             Ok(()) => {
                 self.account(FlashOp::Program, self.device.geometry().block_of(ppn), ppn.get(), copies);
@@ -530,13 +535,20 @@ impl<D: Device> FlashPort<D> {
     #[inline(always)]
     fn account(&mut self, op: FlashOp, pbn: Pbn, address: u32, copies: bool) {
         let page = if op == FlashOp::Erase { 0 } else { address - self.device.geometry().page(pbn, 0).get() };
-        let task = self.task(op, (pbn, page), copies);
+        self.account_task(self.task(op, (pbn, page), copies), address);
+    }
+
+    /// Accounts for an operation on the page, or the block of an erase, with this number.
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
+    fn account_task(&mut self, task: Task, address: u32) {
+        let op = task.op;
         self.cursor = self.device.perform(task, self.cursor);
         if self.device.is_traced() {
             self.trace(task, address);
         }
-        self.tally.add(self.cause, op);
-        let event = u64::from(address) | (op as u64) << 32 | (self.cause as u64) << 34;
+        self.tally.add(task.cause, op);
+        let event = u64::from(address) | (op as u64) << 32 | (task.cause as u64) << 34;
         self.hash = (self.hash.rotate_left(5) ^ event).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         if self.bit_errors.is_some() {
             self.decay(task, address);

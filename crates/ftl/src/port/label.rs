@@ -27,6 +27,13 @@ impl Label {
     pub fn of(logical: u32, role: Role, owner: Lbn) -> Self {
         Self { owner: Some(owner), ..Self::new(logical, role) }
     }
+
+    /// The tag of a page with this label.
+    #[inline]
+    pub(crate) fn tag(self, seq: u64, version: u64, hint: u8) -> Tag {
+        let Self { logical, extent, role, owner } = self;
+        Tag { logical, extent, role, owner, seq, version, hint }
+    }
 }
 
 impl From<Tag> for Label {

@@ -48,6 +48,7 @@
 //! Rewriting one page of a full block: b programs, b − 1 reads, 1 erase, so A = b.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use flash::{Lbn, Lpn, Pbn, Role};
 use host::Hint;
@@ -59,12 +60,12 @@ use crate::api::parameter::Values;
 use crate::api::report::{Footprint, Spares};
 use crate::api::request::Request;
 use crate::api::wear::RelocateOutcome;
-use crate::blocks::data_blocks::{DataBlocks, data_label};
+use crate::blocks::data_blocks::{DataBlocks, Rebuilding, data_label};
 use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
-use crate::port::label::Label;
+use crate::port::flash_port::copying::PageCopy;
 use crate::port::tally::Note;
 use crate::port::timing::Device;
 use crate::recovery::block_recovery::{Claims, Twin, finished};
@@ -146,7 +147,7 @@ impl<D: Device> Mapping<D> for Block {
                     self.append(flash, (pbn, lbn), run)
                 }
                 Some(old) => {
-                    flash.with_cause(Cause::Merge, |flash| self.rewrite(flash, old, lbn, Some(run), Cause::Merge))
+                    flash.with_cause(Cause::Merge, |flash| self.rewrite(flash, old, lbn, Some(run), None))
                 }
             }
         })
@@ -178,7 +179,7 @@ impl<D: Device> Mapping<D> for Block {
             for run in Request::new(Lpn::new(first), extent).block_runs(self.data.geometry()) {
                 // Only a block without the trimmed pages makes recovery forget them.
                 if let Some(old) = self.data.block(run.lbn) {
-                    flash.with_cause(Cause::Merge, |flash| self.rewrite(flash, old, run.lbn, None, Cause::Merge))?;
+                    flash.with_cause(Cause::Merge, |flash| self.rewrite(flash, old, run.lbn, None, None))?;
                 }
             }
             self.trims.on_settled(first, extent);
@@ -192,7 +193,7 @@ impl<D: Device> Mapping<D> for Block {
         }
         let lbn = self.data.owner_of(pbn).unwrap_or_else(|| unreachable!("I3: {pbn} is in use, so it is mapped"));
         flash.note(Note::RelocatedBlock);
-        flash.with_cause(Cause::WearLevelling, |flash| self.rewrite(flash, pbn, lbn, None, Cause::WearLevelling))?;
+        flash.with_cause(Cause::WearLevelling, |flash| self.rewrite(flash, pbn, lbn, None, None))?;
         Ok(self.blocks.fate_of(pbn))
     }
 
@@ -235,7 +236,7 @@ impl Block {
             let (Some(page), Some(home)) = (page, self.data.block(lbn)) else { continue };
             let offset = self.data.geometry().split_logical(twin.lpn).1;
             let page = Some((offset, Hint::NONE, &[page.data][..]));
-            FtlError::unless_read_only(self.rewrite(flash, home, lbn, page, Cause::Merge))?;
+            FtlError::unless_read_only(self.rewrite(flash, home, lbn, page, Some(Cause::Merge)))?;
         }
         others.into_iter().try_for_each(|pbn| self.retire(flash, pbn))
     }
@@ -262,44 +263,49 @@ impl Block {
     }
 
     /// Copies what is current in a block into a free one, with these new pages, if any, and gives
-    /// the old one back. Copies stand under the cause `copying`.
+    /// the old one back. Copies may be programmed for another cause than the one at hand.
     fn rewrite<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
         old: Pbn,
         lbn: Lbn,
         run: Option<Run<'_, D>>,
-        copying: Cause,
+        cause: Option<Cause>,
     ) -> Result<(), FtlError> {
         flash.note(Note::FullMerge);
         let (first, hint, data) = run.unwrap_or((0, Hint::NONE, &[]));
-        let (mut new, mut written) = (None, Vec::new());
-        for (offset, lpn) in self.data.pages_of(lbn) {
-            let datum = offset.checked_sub(first).and_then(|i| data.get(i as usize));
-            let (cause, (role, content)) = match (datum, self.data.newest(lpn)) {
-                (Some(datum), _) => (Cause::Host, (Role::Data, self.blocks.content(hint, datum.clone()))),
-                (None, Some(from)) => (copying, flash.read_for_copy(from, Role::Data)?),
-                (None, None) => continue,
-            };
-            let block = self.blocks.merge_into(new, lbn, &content, "rewriting a block")?;
-            let label = Label::of(lpn.get(), role, lbn);
-            let filled = |data: &DataBlocks, offset| data.page_at(lbn, offset);
-            let put = flash.with_cause(cause, |flash| {
-                self.data.program(flash, &mut self.blocks, (block, offset), label, &content, &filled)
-            });
-            if matches!(put, Err(FtlError::ReadOnly { .. })) {
-                self.data.give_up_unreplaced(flash, &mut self.blocks);
+        let written = first..first + data.len() as u32;
+        let (before, after) = self.list_current(lbn, &written);
+        let mut rebuilding = Rebuilding { lbn, to: None, cause, wanted: "rewriting a block" };
+        let filled = |data: &DataBlocks, offset| data.page_at(lbn, offset);
+        let put = self.data.copy_pages(flash, &mut self.blocks, &mut rebuilding, &before, &filled).and_then(|()| {
+            for (offset, datum) in written.clone().zip(data) {
+                let page = (offset, (Role::Data, self.blocks.content(hint, datum.clone())));
+                flash.with_cause(Cause::Host, |flash| {
+                    self.data.put_copy(flash, &mut self.blocks, &mut rebuilding, page, false, &filled)
+                })?;
             }
-            new = Some(put?);
-            written.push(lpn);
+            self.data.copy_pages(flash, &mut self.blocks, &mut rebuilding, &after, &filled)
+        });
+        if matches!(put, Err(FtlError::ReadOnly { .. })) {
+            self.data.give_up_unreplaced(flash, &mut self.blocks);
         }
+        put?;
         // Only now, so that a rewrite that fails half way changes nothing.
-        for lpn in written {
+        for offset in written {
+            let lpn = self.data.geometry().logical_page(lbn, offset);
             self.data.set_current(lpn, true);
             self.trims.on_overwritten(lpn);
         }
-        self.data.remap(lbn, new);
+        self.data.remap(lbn, rebuilding.to);
         self.retire(flash, old)
+    }
+
+    /// Where the current pages of a logical block lie that are before some offsets, and after them.
+    fn list_current(&self, lbn: Lbn, around: &Range<u32>) -> (Vec<PageCopy>, Vec<PageCopy>) {
+        let current = self.data.pages_of(lbn).filter(|(offset, _)| !around.contains(offset));
+        let copies = current.filter_map(|(offset, lpn)| Some(PageCopy { from: self.data.newest(lpn)?, offset }));
+        copies.partition(|copy| copy.offset < around.start)
     }
 }
 

@@ -452,8 +452,8 @@ impl<S: LogScheme> LogBuffer<S> {
     }
 
     fn tell_of_merge(&mut self, lbn: Lbn) {
-        for (_, lpn) in self.data.pages_of(lbn) {
-            if self.log.newest(lpn).is_none() {
+        for ((_, lpn), in_log) in self.data.pages_of(lbn).zip(self.log.newest_of(lbn)) {
+            if in_log.is_none() {
                 self.policy.on_settled(lpn);
             }
         }

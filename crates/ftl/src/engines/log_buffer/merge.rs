@@ -11,16 +11,16 @@
 //!
 //! The counts say how many full merges log blocks cost, and where.
 
-use flash::{Lbn, Lpn, Pbn, Ppn, Role};
+use flash::{Lbn, Lpn, Pbn, Ppn};
 
 use crate::api::report::Gauge;
 use crate::api::wear::{AllocRequest, Homes, Purpose};
-use crate::blocks::data_blocks::DataBlocks;
+use crate::blocks::data_blocks::{DataBlocks, Rebuilding};
 use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::space::LogSpace;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::label::{Content, Label};
+use crate::port::flash_port::copying::PageCopy;
 use crate::port::tally::Note;
 use crate::port::timing::Device;
 
@@ -64,19 +64,41 @@ pub fn full<D: Device>(
 ) -> Result<(), FtlError> {
     flash.note(Note::FullMerge);
     prefetch_merge(flash, data, log, lbn);
-    let mut to = None;
-    let mut copied = Vec::new();
-    for (offset, lpn) in data.pages_of(lbn) {
-        let Some(from) = newest(data, log, lpn) else { continue };
-        let held = flash.device().peek(from);
-        debug_assert!(held.is_none_or(|held| held == lpn.get()), "{lpn} is newest at {from}, which carries {held:?}");
-        let page = flash.read_for_copy(from, Role::Data)?;
-        let block = blocks.merge_into(to, lbn, &page.1, "a full merge")?;
-        to = Some(put_page(flash, blocks, data, (lpn, lbn), page, (block, offset), &[])?);
-        copied.push(lpn);
+    let pages = list_newest(flash, data, log, lbn, 0);
+    let mut rebuilding = Rebuilding { lbn, to: None, cause: None, wanted: "a full merge" };
+    data.copy_pages(flash, blocks, &mut rebuilding, &pages, &|data, offset| data.page_at(lbn, offset))?;
+    settle(data, log, lbn, |_, _| true);
+    replace(flash, blocks, data, lbn, rebuilding.to)
+}
+
+/// The newest pages of a logical block from an offset on.
+fn list_newest<D: Device>(
+    flash: &FlashPort<D>,
+    data: &DataBlocks,
+    log: &LogSpace,
+    lbn: Lbn,
+    from: u32,
+) -> Vec<PageCopy> {
+    let home = data.block(lbn);
+    let mut pages = Vec::with_capacity(data.geometry().pages_per_block() as usize);
+    for ((offset, lpn), &in_log) in data.pages_of(lbn).zip(log.newest_of(lbn)).skip(from as usize) {
+        let newest = match (in_log, home) {
+            (Some(ppn), _) => {
+                flash.device().prefetch(ppn);
+                ppn
+            }
+            (None, Some(home)) if data.is_current(lpn) => data.geometry().page(home, offset),
+            (None, _) => continue,
+        };
+        let held = || flash.device().peek(newest);
+        debug_assert!(
+            held().is_none_or(|held| held == lpn.get()),
+            "{lpn} is newest at {newest}, which carries {:?}",
+            held()
+        );
+        pages.push(PageCopy { from: newest, offset });
     }
-    settle(data, log, &copied);
-    replace(flash, blocks, data, lbn, to)
+    pages
 }
 
 /// Entries of 4 bytes in a line of memory: of the map of the log, and of a lean store's tags.
@@ -105,51 +127,31 @@ pub fn in_place<D: Device>(
     lbn: Lbn,
 ) -> Result<(), FtlError> {
     debug_assert_ne!(data.block(lbn), Some(block), "{block} is the data block of {lbn} already");
-    let (mut to, mut moved, mut superseded) = (block, Vec::new(), Vec::new());
-    for (offset, lpn) in data.pages_of(lbn) {
-        if offset < filled {
-            let here = log.newest(lpn) == Some(data.geometry().page(block, offset));
-            if here { moved.push(lpn) } else { superseded.push(lpn) }
-        } else if let Some(from) = newest(data, log, lpn) {
-            let page = flash.read_for_copy(from, Role::Data)?;
-            to = put_page(flash, blocks, data, (lpn, lbn), page, (to, offset), &superseded)?;
-            moved.push(lpn);
-        }
-    }
-    let copied = moved.last().is_some_and(|&last| data.geometry().split_logical(last).1 >= filled);
-    flash.note(if copied { Note::PartialMerge } else { Note::SwitchMerge });
-    settle(data, log, &moved);
+    let is_here = |&(offset, lpn): &(u32, Lpn)| log.newest(lpn) == Some(data.geometry().page(block, offset));
+    let in_log_block = data.pages_of(lbn).take(filled as usize);
+    let superseded: Vec<Lpn> = in_log_block.filter(|page| !is_here(page)).map(|(_, lpn)| lpn).collect();
+    let pages = list_newest(flash, data, log, lbn, filled);
+    let mut rebuilding = Rebuilding { lbn, to: Some(block), cause: None, wanted: "a partial merge" };
+    data.copy_pages(flash, blocks, &mut rebuilding, &pages, &|data, offset| {
+        data.page_at(lbn, offset).filter(|lpn| !superseded.contains(lpn))
+    })?;
+    flash.note(if pages.is_empty() { Note::SwitchMerge } else { Note::PartialMerge });
+    let first = data.geometry().page(block, 0).get();
+    settle(data, log, lbn, |offset, newest| offset >= filled || newest.get() == first + offset);
     for lpn in superseded {
         data.set_current(lpn, false);
     }
-    replace(flash, blocks, data, lbn, Some(to))
+    replace(flash, blocks, data, lbn, rebuilding.to)
 }
 
-/// Puts a page that was lifted in its place in a block that is being filled, and returns the block:
-/// another one, if this one failed. Whatever lies in the block was put there because it is the
-/// newest, but for the superseded pages.
-fn put_page<D: Device>(
-    flash: &mut FlashPort<D>,
-    blocks: &mut BlockManager,
-    data: &mut DataBlocks,
-    (lpn, lbn): (Lpn, Lbn),
-    (role, content): (Role, Content<D::Data>),
-    (to, offset): (Pbn, u32),
-    superseded: &[Lpn],
-) -> Result<Pbn, FtlError> {
-    debug_assert_eq!(data.page_at(lbn, offset), Some(lpn), "{lpn} is put out of its place in {lbn}");
-    let label = Label::of(lpn.get(), role, lbn);
-    data.program(flash, blocks, (to, offset), label, &content, &|data, offset| {
-        data.page_at(lbn, offset).filter(|lpn| !superseded.contains(lpn))
-    })
-}
-
-/// These pages' newest copies are in the data block now.
-fn settle(data: &mut DataBlocks, log: &mut LogSpace, pages: &[Lpn]) {
-    for &lpn in pages {
-        debug_assert!(newest(data, log, lpn).is_some(), "{lpn} was merged, and had no newest copy");
-        log.set_newest(lpn, None);
-        data.set_current(lpn, true);
+/// Newest copies of a logical block that were in the log are in its data block now: those that
+/// moved, by their offset and where they were.
+fn settle(data: &mut DataBlocks, log: &mut LogSpace, lbn: Lbn, has_moved: impl Fn(u32, Ppn) -> bool) {
+    for (offset, lpn) in data.pages_of(lbn) {
+        if log.newest(lpn).is_some_and(|newest| has_moved(offset, newest)) {
+            log.set_newest(lpn, None);
+            data.set_current(lpn, true);
+        }
     }
 }
 

@@ -100,6 +100,14 @@ impl LogSpace {
         self.map[lpn.index()]
     }
 
+    /// The same for each page of a logical block.
+    #[inline]
+    pub fn newest_of(&self, lbn: Lbn) -> &[Option<Ppn>] {
+        let pages = self.geometry.pages_per_block() as usize;
+        let map = self.map.get(lbn.index() * pages..).unwrap_or_default();
+        &map[..pages.min(map.len())]
+    }
+
     /// Asks for the memory that tells where a logical page is newest.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
@@ -331,8 +339,10 @@ impl LogSpace {
     /// table of the log in RAM.
     pub fn newest_in<D: Device>(&self, flash: &FlashPort<D>, slot: Slot) -> Vec<Lpn> {
         debug_assert!(self.block(slot).is_some(), "slot {slot} is free, and its newest pages are listed");
+        let mut newest = Vec::with_capacity(self.geometry.pages_per_block() as usize);
         let tags = self.tags(flash, slot);
-        tags.filter(|&(ppn, lpn)| self.map.get(lpn.index()) == Some(&Some(ppn))).map(|(_, lpn)| lpn).collect()
+        newest.extend(tags.filter(|&(ppn, lpn)| self.map.get(lpn.index()) == Some(&Some(ppn))).map(|(_, lpn)| lpn));
+        newest
     }
 
     /// The log blocks in which there is any copy of certain logical pages, however old.
