@@ -222,7 +222,6 @@ impl<S: Store> Chip<S> {
         let is_worn = |block: &BlockState| self.pslc.is_worn(pbn, block.erases, self.endurance);
         self.blocks.get(pbn.index()).is_some_and(|block| block.next_page != BAD && is_worn(block))
     }
-
 }
 
 /// Whether the order of programs allows a page at an offset of a block.
@@ -256,7 +255,8 @@ impl<S: Store> Flash for Chip<S> {
         Err(self.refuse_read(ppn))
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call, with the whole tag, for every page that is programmed")]
+    #[inline(always)]
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: S::Data) -> Result<(), FlashError> {
         let (pbn, offset) = self.geometry.split(ppn);
         match self.blocks.get_mut(pbn.index()) {

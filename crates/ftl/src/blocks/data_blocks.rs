@@ -236,16 +236,18 @@ impl DataBlocks {
     ) -> Result<(), FtlError> {
         let Rebuilding { lbn, cause, .. } = *rebuilding;
         let first = self.geometry.logical_page(lbn, 0).get();
-        let label = |offset| Label::of(first + offset, Role::Data, lbn);
         while let Some(&PageCopy { from, .. }) = pages.first() {
             let (done, copied) = match rebuilding.to {
-                Some(to) => flash.copy_pages(pages, (to, cause), label),
-                // The first page says which block is taken.
-                None => (0, Err(Interrupted::Read(flash.read_for_copy(from, Role::Data)?))),
+                Some(to) => flash.copy_pages(pages.iter().copied(), (to, cause), |copy, _| {
+                    Label::of(first + copy.offset, Role::Data, lbn)
+                }),
+                None => (0, Ok(())),
             };
             let (page, has_failed) = match copied {
-                Ok(()) => return Ok(()),
-                Err(Interrupted::Read(page)) => (page, false),
+                Ok(()) if rebuilding.to.is_some() => return Ok(()),
+                // The first page says which block is taken.
+                Ok(()) => (flash.read_for_copy(from, Role::Data)?, false),
+                Err(Interrupted::Unreadable) => (flash.lost_page(), false),
                 Err(Interrupted::NotProgrammed(page)) => ((Role::Data, Content::Copy(page)), true),
                 Err(Interrupted::Error(error)) => return Err(error),
             };

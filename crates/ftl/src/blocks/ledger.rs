@@ -57,6 +57,16 @@ impl Ledger {
         debug_assert!(valid <= pages, "{pbn} counts {valid} valid pages of {pages}");
     }
 
+    /// Marks neighbouring pages of a known block valid.
+    pub fn validate_run(&mut self, first: Ppn, pages: u32, pbn: Pbn) {
+        for page in first.index()..first.index() + pages as usize {
+            debug_assert!(!self.is_valid(Ppn::at(page)), "{} is valid already", Ppn::at(page));
+            debug_assert_eq!(self.geometry.block_of(Ppn::at(page)), pbn, "a run goes beyond its block");
+            self.bits[page / 64] |= 1 << (page % 64);
+        }
+        self.counts[pbn.index()] += pages;
+    }
+
     /// Marks a valid page invalid and returns its block.
     #[inline]
     pub fn invalidate(&mut self, ppn: Ppn) -> Pbn {

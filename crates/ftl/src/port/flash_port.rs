@@ -185,8 +185,8 @@ impl<D: Device> FlashPort<D> {
         Ok(self.lost_page())
     }
 
-    /// What takes the place of a page that cannot be read.
-    fn lost_page(&mut self) -> (Role, Content<D::Data>) {
+    /// Notes a page that cannot be read, and returns what takes its place.
+    pub fn lost_page(&mut self) -> (Role, Content<D::Data>) {
         self.note(Note::LostPage);
         (Role::Lost, Content::New(D::Data::default()))
     }

@@ -414,7 +414,8 @@ impl<C: Flash, T> Flash for Timed<C, T> {
     fn read(&mut self, ppn: Ppn) -> Result<Page<C::Data>, FlashError> {
         self.chip.read(ppn)
     }
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every page that is programmed")]
+    #[inline(always)]
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: C::Data) -> Result<(), FlashError> {
         self.chip.program(ppn, tag, data)
     }

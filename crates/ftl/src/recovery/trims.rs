@@ -185,6 +185,12 @@ impl Trims {
         if self.by_page.is_empty() { None } else { self.find(page) }
     }
 
+    /// Whether any page says what was trimmed.
+    #[inline]
+    pub fn has_pages(&self) -> bool {
+        !self.by_page.is_empty()
+    }
+
     #[inline(never)]
     fn find(&self, page: Ppn) -> Option<(Label, u64)> {
         let written = self.written.get(self.by_page.get(&page)?)?;

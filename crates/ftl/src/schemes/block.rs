@@ -146,9 +146,7 @@ impl<D: Device> Mapping<D> for Block {
                 Some(pbn) if (run.0..).zip(run.2).all(|(offset, _)| self.data.fits_in_place(flash, pbn, offset)) => {
                     self.append(flash, (pbn, lbn), run)
                 }
-                Some(old) => {
-                    flash.with_cause(Cause::Merge, |flash| self.rewrite(flash, old, lbn, Some(run), None))
-                }
+                Some(old) => flash.with_cause(Cause::Merge, |flash| self.rewrite(flash, old, lbn, Some(run), None)),
             }
         })
     }

@@ -379,7 +379,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         debug_assert!(!self.space.is_collectable(victim), "{victim} is collected, but was not taken as a victim");
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        let (moved, result) = up_to_error(&moving, |_, from| self.move_translation(flash, to(&self.space), from));
+        let (moved, result) = up_to_error(&moving, |from| self.move_translation(flash, to(&self.space), from));
         self.space.finish(flash, &mut self.blocks, victim, moved.iter().copied(), result)?;
         self.moving = moving;
         Ok(())

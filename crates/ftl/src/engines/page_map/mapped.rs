@@ -15,7 +15,7 @@
 //! counted as if each moved page had one of its own, so demand-paged schemes use less of the time
 //! than they could.
 
-use flash::{Lpn, Pbn, Ppn, Role, Tag};
+use flash::{Lpn, Page, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
 use crate::api::layout::Layout;
@@ -28,14 +28,19 @@ use crate::port::cause::Cause;
 use crate::port::error::{FtlError, RecoverError};
 use crate::port::exposed_pages::FillUp;
 use crate::port::flash_port::FlashPort;
+use crate::port::flash_port::copying::{Interrupted, PageCopy};
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::{Device, FlashOp, Nanos};
-use crate::prefetch::{PrefetchStage, announce};
+use crate::prefetch::PrefetchStage;
 use crate::recovery::trims::Trims;
 
 /// The stream of what the host writes.
 pub const HOST: Stream = 0;
+
+/// Pages that are moved in one run at most: as many requests for memory as a processor's first
+/// cache takes without dropping what it will need soon.
+const RUN: usize = 64;
 
 /// A scheme whose pages lie in a [`PageSpace`].
 pub trait PageMapped {
@@ -319,25 +324,91 @@ pub trait PageMapped {
         pages: &'a [Ppn],
     ) -> (&'a [Ppn], Result<(), FtlError>) {
         debug_assert!(die < self.space().dies(), "pages are moved off die {die} of {}", self.space().dies());
-        up_to_error(pages, |at, from| {
-            announce(pages, at, |&from, stage| {
-                if let Some(lpn) = flash.device().peek(from) {
-                    self.prefetch_move(Lpn::new(lpn), stage);
-                }
-            });
-            self.move_page(flash, die, from)
-        })
+        let mut moved = 0;
+        while let Some(&next) = pages.get(moved) {
+            let (more, result) = match self.move_run(flash, die, &pages[moved..]) {
+                (0, Ok(())) => self.move_page(flash, die, next).map_or_else(|error| (0, Err(error)), |()| (1, Ok(()))),
+                run => run,
+            };
+            moved += more;
+            if result.is_err() {
+                return (&pages[..moved], result);
+            }
+        }
+        (pages, Ok(()))
+    }
+
+    /// Moves data pages off a die run by run: each step over an array, while flash sees the same
+    /// operations in the same order as when they are moved one by one. A run ends with the open
+    /// block, or where a page fails. Returns how many pages were moved, none where they might be
+    /// trim pages or there is no room, and how it ended.
+    fn move_run<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        pages: &[Ppn],
+    ) -> (usize, Result<(), FtlError>) {
+        let (stream, role) = (self.collected_stream(), self.moved_role());
+        let (space, _, trims) = self.parts();
+        let room = if trims.has_pages() { 0 } else { space.open_pages(die, stream) as usize };
+        let pages = &pages[..pages.len().min(RUN).min(room)];
+        if pages.is_empty() {
+            return (0, Ok(()));
+        }
+        let target = space.next_page(die, stream);
+        for lpn in pages.iter().filter_map(|&from| flash.device().peek(from)) {
+            self.prefetch_move(Lpn::new(lpn), PrefetchStage::Far);
+        }
+        let geometry = *flash.device().geometry();
+        let (to, first) = geometry.split(target);
+        let copies = (first..).zip(pages).map(|(offset, &from)| PageCopy { from, offset });
+        let mut lpns = [Lpn::new(0); RUN];
+        let (done, copied) = flash.copy_pages(copies, (to, None), |copy, page| {
+            lpns[(copy.offset - first) as usize] = Lpn::new(page.logical);
+            Label::new(page.logical, role)
+        });
+        let lpns = &lpns[..done];
+        for stage in [PrefetchStage::Near, PrefetchStage::Next] {
+            lpns.iter().for_each(|&lpn| self.prefetch_move(lpn, stage));
+        }
+        self.space().take_run(die, stream, done as u32);
+        for ((&lpn, &from), offset) in lpns.iter().zip(pages).zip(first..) {
+            self.on_moved(lpn, from, geometry.page(to, offset));
+        }
+        let (space, blocks, _) = self.parts();
+        let result = match copied {
+            Ok(()) => return (done, space.close_if_full(flash, blocks, (die, stream), to)),
+            Err(Interrupted::Error(error)) => Err(error),
+            Err(Interrupted::Unreadable) => self.put_moved(flash, die, pages[done], None),
+            Err(Interrupted::NotProgrammed(page)) => {
+                space.take_run(die, stream, 1);
+                space.on_program_failed(blocks, geometry.page(to, first + done as u32), stream);
+                self.put_moved(flash, die, pages[done], Some(page))
+            }
+        };
+        (done + usize::from(result.is_ok()), result)
     }
 
     /// Moves a data page or a trim page off a die. One that cannot be read becomes a lost page.
-    #[expect(clippy::inline_always, reason = "one more call for every page that is moved")]
-    #[inline(always)]
     fn move_page<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, from: Ppn) -> Result<(), FtlError> {
         debug_assert!(self.space().is_valid(from), "{from} is moved, but is not valid");
         if self.move_trim_page(flash, die, from)? {
             return Ok(());
         }
-        let (lpn, role, hint, content) = match flash.read_to_move(from)? {
+        let page = flash.read_to_move(from)?;
+        self.put_moved(flash, die, from, page)
+    }
+
+    /// Programs what a data page held that has been read, none if it could not be, in order to move
+    /// it off a die.
+    fn put_moved<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        from: Ppn,
+        page: Option<Page<D::Data>>,
+    ) -> Result<(), FtlError> {
+        let (lpn, role, hint, content) = match page {
             Some(page) => (Lpn::new(page.logical), self.moved_role(), self.hint_of(page.hint), Content::Copy(page)),
             None if self.drop_duplicate(from) => return Ok(()),
             None => (self.lose(flash, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
@@ -451,15 +522,11 @@ pub trait PageMapped {
     }
 }
 
-/// Does something for each page, given its position too, up to the first error; returns the pages
-/// done, and how it ended.
+/// Does something for each page up to the first error; returns the pages done, and how it ended.
 #[inline]
-pub fn up_to_error(
-    pages: &[Ppn],
-    mut each: impl FnMut(usize, Ppn) -> Result<(), FtlError>,
-) -> (&[Ppn], Result<(), FtlError>) {
+pub fn up_to_error(pages: &[Ppn], mut each: impl FnMut(Ppn) -> Result<(), FtlError>) -> (&[Ppn], Result<(), FtlError>) {
     for (done, &ppn) in pages.iter().enumerate() {
-        if let Err(error) = each(done, ppn) {
+        if let Err(error) = each(ppn) {
             return (&pages[..done], Err(error));
         }
     }

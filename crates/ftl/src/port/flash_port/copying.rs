@@ -1,21 +1,21 @@
-//! Copies of many pages, one after the other, as a merge makes them.
+//! Copies of many pages, one after the other, as merges and collections make them.
 //!
 //! Where the pages go is known before the first of them is read. So what is the same for all of
 //! them is found out once: block, die and mode of the target, and those of a source as long as the
 //! pages come from one block.
 
-use flash::{Page, Pbn, Ppn, Role};
+use flash::{Page, Pbn, Ppn};
 
 use super::FlashPort;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
-use crate::port::label::{Content, Label};
+use crate::port::label::Label;
 use crate::port::timing::{Device, FlashOp, Task};
 
 /// Why copies ended before the last one.
 pub enum Interrupted<D> {
-    /// The next page was read, and is not a copy: it cannot be corrected.
-    Read((Role, Content<D>)),
+    /// The next page was read, and cannot be corrected.
+    Unreadable,
     /// The next page was read, and its program failed.
     NotProgrammed(Page<D>),
     /// Anything else.
@@ -44,16 +44,18 @@ impl<D: Device> FlashPort<D> {
     /// request in hand, so none of them is padding.
     pub fn copy_pages(
         &mut self,
-        pages: &[PageCopy],
+        pages: impl IntoIterator<Item = PageCopy>,
         (to, cause): (Pbn, Option<Cause>),
-        label: impl Fn(u32) -> Label,
+        mut label: impl FnMut(&PageCopy, &Page<D::Data>) -> Label,
     ) -> (usize, Result<(), Interrupted<D::Data>>) {
         debug_assert!(self.padding.is_empty() || self.cause != Cause::Host, "pages are copied as padding");
         let pages_per_block = self.device.geometry().pages_per_block();
         let mut target = self.spot(FlashOp::Program, to);
         target.task.cause = cause.unwrap_or(self.cause);
         let mut source = self.spot(FlashOp::Read, to);
-        for (done, &PageCopy { from, offset }) in pages.iter().enumerate() {
+        let mut done = 0;
+        for copy in pages {
+            let from = copy.from;
             if from.get().wrapping_sub(source.first) >= pages_per_block {
                 source = self.spot(FlashOp::Read, self.device.geometry().block_of(from));
             }
@@ -61,18 +63,20 @@ impl<D: Device> FlashPort<D> {
                 Ok(page) => page,
                 Err(error) => {
                     let error = self.failed(FlashOp::Read, source.task.pbn, from.get(), error);
-                    let lost = if error.is_uncorrectable() { Ok(self.lost_page()) } else { Err(error) };
-                    return (done, Err(lost.map_or_else(Interrupted::Error, Interrupted::Read)));
+                    let is_lost = error.is_uncorrectable();
+                    return (done, Err(if is_lost { Interrupted::Unreadable } else { Interrupted::Error(error) }));
                 }
             };
             self.account_task(Task { page: from.get() - source.first, ..source.task }, from.get());
-            if let Err((page, error)) = self.program_copied(&target, offset, label(offset), page) {
+            let label = label(&copy, &page);
+            if let Err((page, error)) = self.program_copied(&target, copy.offset, label, page) {
                 let has_failed = error.is_program_failure();
                 let why = if has_failed { Interrupted::NotProgrammed(page) } else { Interrupted::Error(error) };
                 return (done, Err(why));
             }
+            done += 1;
         }
-        (pages.len(), Ok(()))
+        (done, Ok(()))
     }
 
     #[expect(clippy::inline_always, reason = "one more call for every page that is copied")]

@@ -164,13 +164,25 @@ impl PageSpace {
         if !error.is_program_failure() {
             return Err(error);
         }
+        self.on_program_failed(blocks, ppn, stream);
+        Ok(())
+    }
+
+    /// A page that was placed could not be programmed: its block takes no more pages and waits to
+    /// be emptied.
+    #[cold]
+    pub(in crate::engines::page_map) fn on_program_failed(
+        &mut self,
+        blocks: &mut BlockManager,
+        ppn: Ppn,
+        stream: Stream,
+    ) {
         let pbn = self.ledger.invalidate(ppn);
         debug_assert!(!blocks.is_failed(pbn), "{pbn} took a page after it had failed");
         let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
         debug_assert!(open.next == ppn.get() + 1, "{ppn} failed, and its stream goes on at page {}", open.next);
         self.failing.push((pbn, std::mem::take(open)));
         blocks.has_failed(pbn);
-        Ok(())
     }
 
     /// Whether blocks wait to be emptied because a page of theirs failed.

@@ -236,6 +236,32 @@ impl PageSpace {
         open.end - open.next
     }
 
+    /// The page that comes next in a die's open block of a stream, which has room.
+    pub(super) fn next_page(&self, die: u32, stream: Stream) -> Ppn {
+        debug_assert!(self.has_room(die, stream), "stream {stream} on die {die} has no next page");
+        Ppn::new(self.open[stream * self.order.len() + die as usize].next)
+    }
+
+    /// The next pages of a die's open block of a stream are taken: they are valid.
+    pub(super) fn take_run(&mut self, die: u32, stream: Stream, pages: u32) {
+        debug_assert!(pages <= self.open_pages(die, stream), "stream {stream} on die {die} has no {pages} pages");
+        let open = &mut self.open[stream * self.order.len() + die as usize];
+        let first = Ppn::new(open.next);
+        open.next += pages;
+        self.ledger.validate_run(first, pages, self.geometry.block_of(first));
+    }
+
+    /// Closes the block of pages that were taken so and programmed, if they filled it.
+    pub(super) fn close_if_full<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        blocks: &mut BlockManager,
+        (die, stream): (u32, Stream),
+        pbn: Pbn,
+    ) -> Result<(), FtlError> {
+        if self.has_room(die, stream) { Ok(()) } else { self.close(flash, blocks, pbn) }
+    }
+
     /// Whether so many pages of a stream, moved out of a block, open a free block of its die. The
     /// block itself takes none, should it be open.
     pub fn opens_a_block(&self, out_of: Pbn, stream: Stream, pages: u32) -> bool {
