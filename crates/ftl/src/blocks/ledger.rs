@@ -59,11 +59,17 @@ impl Ledger {
 
     /// Marks neighbouring pages of a known block valid.
     pub fn validate_run(&mut self, first: Ppn, pages: u32, pbn: Pbn) {
-        for page in first.index()..first.index() + pages as usize {
-            debug_assert!(!self.is_valid(Ppn::at(page)), "{} is valid already", Ppn::at(page));
-            debug_assert_eq!(self.geometry.block_of(Ppn::at(page)), pbn, "a run goes beyond its block");
-            self.bits[page / 64] |= 1 << (page % 64);
+        let (mut page, end) = (first.index(), first.index() + pages as usize);
+        while page < end {
+            let here = (64 - page % 64).min(end - page);
+            let mask = (u64::MAX >> (64 - here)) << (page % 64);
+            let word = &mut self.bits[page / 64];
+            debug_assert_eq!(*word & mask, 0, "a page of {here} from {page} on is valid already");
+            *word |= mask;
+            page += here;
         }
+        let last = || self.geometry.block_of(Ppn::at(end - 1));
+        debug_assert!(pages == 0 || last() == pbn, "{pages} pages from {first} on are not all of {pbn}");
         self.counts[pbn.index()] += pages;
     }
 
@@ -134,6 +140,19 @@ mod tests {
     use testkit::TestFlash;
 
     use super::*;
+
+    #[test]
+    fn a_run_of_pages_is_validated_as_each_of_them_is() {
+        let geometry = TestFlash::new(3, 100).geometry();
+        for (first, pages) in [(0, 1), (0, 64), (63, 2), (64, 64), (100, 100), (101, 0), (130, 62), (299, 1)] {
+            let (mut run, mut single) = (Ledger::new(geometry), Ledger::new(geometry));
+            let pbn = geometry.block_of(Ppn::new(first));
+            let pages = pages.min(100 * (pbn.get() + 1) - first);
+            run.validate_run(Ppn::new(first), pages, pbn);
+            (first..first + pages).for_each(|page| single.validate(Ppn::new(page), pbn));
+            assert_eq!((&run.bits, &run.counts), (&single.bits, &single.counts), "{pages} from {first} on");
+        }
+    }
 
     #[test]
     fn bits_of_blocks_that_share_a_word_stay_apart() {

@@ -79,15 +79,18 @@ fn list_newest<D: Device>(
     lbn: Lbn,
     from: u32,
 ) -> Vec<PageCopy> {
-    let home = data.block(lbn);
-    let mut pages = Vec::with_capacity(data.geometry().pages_per_block() as usize);
-    for ((offset, lpn), &in_log) in data.pages_of(lbn).zip(log.newest_of(lbn)).skip(from as usize) {
+    let geometry = data.geometry();
+    let home = data.block(lbn).map(|home| geometry.page(home, 0).get());
+    let first = geometry.logical_page(lbn, 0).get();
+    let mut pages = Vec::with_capacity(geometry.pages_per_block() as usize);
+    for (offset, &in_log) in (from..).zip(log.newest_of(lbn).iter().skip(from as usize)) {
+        let lpn = Lpn::new(first + offset);
         let newest = match (in_log, home) {
             (Some(ppn), _) => {
                 flash.device().prefetch(ppn);
                 ppn
             }
-            (None, Some(home)) if data.is_current(lpn) => data.geometry().page(home, offset),
+            (None, Some(home)) if data.is_current(lpn) => Ppn::new(home + offset),
             (None, _) => continue,
         };
         let held = || flash.device().peek(newest);

@@ -112,3 +112,81 @@ impl<D: Device> FlashPort<D> {
         Spot { first: self.device.geometry().page(pbn, 0).get(), task }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flash::{Chip, Fault, FaultPlan, Faulty, Flash, Full, Lbn, Role, Tear};
+    use testkit::TestFlash;
+
+    use super::*;
+    use crate::port::label::Content;
+    use crate::port::timing::{Timed, Untimed};
+
+    type Port = FlashPort<Timed<Faulty<u64>, Untimed>>;
+
+    /// Pages of two blocks, which are copied to a third with a gap.
+    const COPIES: [(u32, u32); 5] = [(0, 0), (6, 1), (2, 3), (4, 4), (3, 5)];
+
+    fn copies() -> impl Iterator<Item = PageCopy> {
+        COPIES.into_iter().map(|(from, offset)| PageCopy { from: Ppn::new(from), offset })
+    }
+
+    fn label(offset: u32) -> Label {
+        Label::of(90 + offset, Role::Collected, Lbn::new(7))
+    }
+
+    /// Twelve pages are programmed; then something fails.
+    fn port(at: u64, fault: Fault) -> Port {
+        let chip: Chip<Full<u64>> = TestFlash::new(3, 6).chip();
+        let plan = FaultPlan { at: [(12 + at, fault)].into() };
+        let mut flash = FlashPort::new(Timed { chip: Faulty::new(chip, plan), timing: Untimed });
+        for ppn in 0..12 {
+            flash.put(Ppn::new(ppn), Label::new(ppn, Role::Data), Content::Hinted(50, 3)).expect("programmed");
+        }
+        flash
+    }
+
+    /// What flash and port say afterwards.
+    fn state(flash: &Port) -> impl PartialEq + std::fmt::Debug {
+        let tags: Vec<_> = (0..18).map(|ppn| flash.device().tag(Ppn::new(ppn))).collect();
+        (flash.event_hash(), *flash.tally(), flash.last_version(), tags)
+    }
+
+    #[test]
+    fn copies_in_one_go_are_those_made_one_by_one_whatever_fails() {
+        let faults = [Fault::ReadFails, Fault::ProgramFails, Fault::Cut(Tear::After), Fault::ReadCorrected];
+        for (at, fault) in (0..11).flat_map(|at| faults.map(|fault| (at, fault))) {
+            let (mut one_go, mut one_by_one) = (port(at, fault), port(at, fault));
+            let to = Pbn::new(2);
+            let by_offset = |copy: &PageCopy, _: &Page<u64>| label(copy.offset);
+            let (done, copied) =
+                one_go.with_cause(Cause::Merge, |flash| flash.copy_pages(copies(), (to, None), by_offset));
+            let singles = |flash: &mut Port| {
+                copies().try_for_each(|PageCopy { from, offset }| {
+                    let page = flash.read(from)?;
+                    flash.put(Ppn::new(12 + offset), label(offset), Content::Copy(page))
+                })
+            };
+            let result = one_by_one.with_cause(Cause::Merge, singles);
+            assert_eq!(state(&one_go), state(&one_by_one), "{fault:?} at {at}");
+            assert_eq!(done, if result.is_ok() { 5 } else { at as usize / 2 }, "{fault:?} at {at}");
+            let is_alike = match (copied, result) {
+                (Ok(()), Ok(())) => true,
+                (Err(Interrupted::Unreadable), Err(error)) => error.is_uncorrectable(),
+                (Err(Interrupted::NotProgrammed(page)), Err(error)) => error.is_program_failure() && page.data == 50,
+                (Err(Interrupted::Error(error)), Err(other)) => error.is_power_cut() && other.is_power_cut(),
+                _ => false,
+            };
+            assert!(is_alike, "{fault:?} at {at}");
+        }
+    }
+
+    #[test]
+    fn programs_may_have_another_cause_than_their_reads() {
+        let mut flash = port(100, Fault::ReadFails);
+        let by_offset = |copy: &PageCopy, _: &Page<u64>| label(copy.offset);
+        let (done, _) = flash.copy_pages(copies(), (Pbn::new(2), Some(Cause::Merge)), by_offset);
+        let count = |cause, op| flash.tally().count(cause, op);
+        assert_eq!((done, count(Cause::Host, FlashOp::Read), count(Cause::Merge, FlashOp::Program)), (5, 5, 5));
+    }
+}

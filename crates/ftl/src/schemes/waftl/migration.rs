@@ -5,7 +5,7 @@
 //! counts only when it is whole; until then all that it holds is elsewhere too. So one that fails,
 //! or that a power cut interrupts, is given up, and nothing has to be undone.
 
-use flash::{Flash, Lbn, Lpn, Page, Pbn, Ppn, Role};
+use flash::{Flash, Lbn, Lpn, Page, Pbn, Ppn};
 use host::Hint;
 
 use super::Waftl;
@@ -14,9 +14,11 @@ use crate::api::wear::{AllocRequest, Purpose};
 use crate::engines::demand::machine::{COLLECTED, DemandPaged};
 use crate::engines::demand::policy::DemandScheme;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::page_map::space::PageSpace;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
+use crate::port::flash_port::copying::PageCopy;
 use crate::port::label::{Content, Label};
 use crate::port::timing::Device;
 use crate::schemes::waftl::hybrid_map::{Home, HybridMap, ZONE, ZONE_ROLE};
@@ -182,9 +184,6 @@ impl Waftl {
     }
 }
 
-/// What a page becomes where it is copied to.
-type Lifted<D> = (Role, Content<<D as Flash>::Data>);
-
 /// A page, and whether it was in the zone.
 type Found<D> = (Page<<D as Flash>::Data>, bool);
 
@@ -276,36 +275,24 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
         }
     }
 
-    /// Copies the newest pages of a logical block to their offsets; none if the block failed.
+    /// Copies the newest pages of a logical block to their offsets; none if the block failed. A
+    /// clean page of the zone that cannot be read is copied from the block.
     fn fill_block<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
         lbn: Lbn,
         pbn: Pbn,
     ) -> Result<Option<Vec<Ppn>>, FtlError> {
-        let mut pages = Vec::new();
-        for (offset, lpn) in self.foreign_pages.pages_of(lbn) {
-            let Some((role, content)) = self.lift_newest(flash, lpn)? else { continue };
-            let (to, label) = (self.foreign_pages.geometry().page(pbn, offset), Label::of(lpn.get(), role, lbn));
-            if !self.space.program_at(flash, &mut self.blocks, to, label, content)? {
-                return Ok(None);
-            }
-            pages.push(to);
-        }
-        Ok(Some(pages))
-    }
-
-    /// Reads the newest copy of a page in order to copy it to a block: the zone's, or, if that is
-    /// clean and cannot be read, the block's.
-    fn lift_newest<D: Device>(&self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Lifted<D>>, FtlError> {
-        let (inside, outside) = (self.foreign_pages.zone.at(lpn), self.foreign_pages.in_block(&self.space, lpn));
-        if let Some(clean) = inside.filter(|_| outside.is_some() && !self.foreign_pages.zone.is_dirty(lpn))
-            && let Some(page) = flash.read_to_move(clean)?
-        {
-            return Ok(Some((Role::Data, Content::Copy(page))));
-        }
-        let from = inside.filter(|_| self.foreign_pages.zone.is_dirty(lpn)).or(outside).or(inside);
-        from.map(|from| flash.read_for_copy(from, Role::Data)).transpose()
+        let map = &self.foreign_pages;
+        let newest = |lpn| map.zone.at(lpn).or_else(|| map.in_block(&self.space, lpn));
+        let pages = map.pages_of(lbn).filter_map(|(offset, lpn)| Some(PageCopy { from: newest(lpn)?, offset }));
+        let copies: Vec<_> = pages.collect();
+        let twin = |space: &PageSpace, lpn: Lpn| {
+            let is_clean = map.zone.at(lpn).is_some() && !map.zone.is_dirty(lpn);
+            map.in_block(space, lpn).filter(|_| is_clean)
+        };
+        let is_filled = self.space.copy_block(flash, &mut self.blocks, (lbn, pbn), &copies, twin)?;
+        Ok(is_filled.then(|| copies.iter().map(|copy| map.geometry().page(pbn, copy.offset)).collect()))
     }
 
     /// Reads the newest copy of a page for the host; tells whether it was in the zone. A clean one

@@ -5,14 +5,15 @@
 //! counts as needed, however many of its pages are valid, and its owner has to be counted so in
 //! [`Needs::valid`](super::Needs::valid).
 
-use flash::{Pbn, Ppn};
+use flash::{Lbn, Lpn, Pbn, Ppn, Role};
 
 use super::{PageSpace, Stream};
 use crate::api::wear::AllocRequest;
 use crate::blocks::manager::BlockManager;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::label::{Content, Label};
+use crate::port::flash_port::copying::{Interrupted, PageCopy};
+use crate::port::label::Label;
 use crate::port::timing::Device;
 
 impl PageSpace {
@@ -69,31 +70,47 @@ impl PageSpace {
         Some(pbn)
     }
 
-    /// Programs a page at its offset of a block that was taken so. Nothing is valid there before
-    /// [`validate`](Self::validate) says so. Tells whether that went well; if the page failed, the
-    /// block is marked bad, since what it holds is elsewhere, too.
-    pub fn program_at<D: Device>(
+    /// Copies pages of a logical block to their offsets of a block that was taken so. Nothing is
+    /// valid there before [`validate`](Self::validate) says so. A page that cannot be read is
+    /// copied from where the same lies, by `twin`, or else becomes a lost page. Tells whether that
+    /// went well; if a page failed, the block is marked bad, since what it holds is elsewhere, too.
+    pub fn copy_block<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
         blocks: &mut BlockManager,
-        at: Ppn,
-        label: Label,
-        content: Content<D::Data>,
+        (lbn, pbn): (Lbn, Pbn),
+        mut pages: &[PageCopy],
+        twin: impl Fn(&Self, Lpn) -> Option<Ppn>,
     ) -> Result<bool, FtlError> {
-        debug_assert!(self.is_pinned(self.geometry.block_of(at)), "{at} is in a block that was not taken for this");
-        debug_assert!(!self.ledger.is_valid(at), "{at} is programmed while it is valid");
-        match flash.put(at, label, content) {
-            Ok(()) => Ok(true),
-            Err(error) if error.is_program_failure() => {
-                let pbn = self.geometry.block_of(at);
-                self.pinned.remove(&pbn);
-                blocks.has_failed(pbn);
-                self.fill_before_erase(flash, blocks, pbn)?;
-                blocks.give_back(flash, pbn)?;
-                Ok(false)
+        debug_assert!(self.is_pinned(pbn), "{pbn} was not taken for this");
+        debug_assert_eq!(self.ledger.valid_pages(pbn), 0, "{pbn} is programmed while it holds something");
+        let geometry = self.geometry;
+        let label = |offset, role| Label::of(geometry.logical_page(lbn, offset).get(), role, lbn);
+        loop {
+            let copies = pages.iter().copied();
+            let (done, copied) = flash.copy_pages(copies, (pbn, None), |copy, _| label(copy.offset, Role::Data));
+            match copied {
+                Ok(()) => return Ok(true),
+                Err(Interrupted::Error(error)) => return Err(error),
+                Err(Interrupted::NotProgrammed(_)) => break,
+                Err(Interrupted::Unreadable) => {}
             }
-            Err(error) => Err(error),
+            let offset = pages[done].offset;
+            let (role, content) = match twin(self, geometry.logical_page(lbn, offset)) {
+                Some(from) => flash.read_for_copy(from, Role::Data)?,
+                None => flash.lost_page(),
+            };
+            match flash.put(geometry.page(pbn, offset), label(offset, role), content) {
+                Ok(()) => pages = &pages[done + 1..],
+                Err(error) if error.is_program_failure() => break,
+                Err(error) => return Err(error),
+            }
         }
+        self.pinned.remove(&pbn);
+        blocks.has_failed(pbn);
+        self.fill_before_erase(flash, blocks, pbn)?;
+        blocks.give_back(flash, pbn)?;
+        Ok(false)
     }
 
     /// These pages of a pinned block are the newest copies from now on.
