@@ -369,7 +369,9 @@ pub trait PageMapped {
         });
         let lpns = &lpns[..done];
         for stage in [PrefetchStage::Near, PrefetchStage::Next] {
-            lpns.iter().for_each(|&lpn| self.prefetch_move(lpn, stage));
+            for &lpn in lpns {
+                self.prefetch_move(lpn, stage);
+            }
         }
         self.space().take_run(die, stream, done as u32);
         for ((&lpn, &from), offset) in lpns.iter().zip(pages).zip(first..) {

@@ -488,11 +488,15 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         self.paged.prefetch_use(self.held.at(next).lpn);
         let Some(second) = after(&next) else { return };
         let lpn = self.held.at(second).lpn;
-        self.held.prefetch(lpn);
         self.paged.prefetch_lookup(lpn);
-        if let Some(third) = after(&second) {
-            self.held.prefetch_at(third);
-            self.policy.prefetch(third, PrefetchStage::Near);
+        self.policy.prefetch_page(self.paged.cache(), lpn);
+        let Some(third) = after(&second) else { return };
+        let lpn = self.held.at(third).lpn;
+        self.held.prefetch(lpn);
+        self.paged.cache().prefetch_slot(lpn);
+        if let Some(fourth) = after(&third) {
+            self.held.prefetch_at(fourth);
+            self.policy.prefetch(fourth, PrefetchStage::Near);
         }
     }
 }
