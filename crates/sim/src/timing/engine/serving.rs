@@ -100,7 +100,8 @@ impl EventTiming {
 
     /// Tells the account of an operation, if it has one, that it waits for its die; whether it is
     /// next.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "most operations have no account")]
+    #[inline(always)]
     pub(super) fn tell_wait_for_die(&mut self, index: usize, number: u32, is_next: bool) {
         let account = self.tasks.get(number).account;
         if account != NONE
@@ -214,7 +215,8 @@ impl EventTiming {
     }
 
     /// A die that is free takes up what is first.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
     pub(super) fn take_up<const MODE: u8>(&mut self, index: usize) {
         if MODE == GENERAL {
             return self.take_up_by_standing(index);
