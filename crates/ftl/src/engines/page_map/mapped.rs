@@ -41,6 +41,8 @@ pub const HOST: Stream = 0;
 /// Pages that are moved in one run at most: as many requests for memory as a processor's first
 /// cache takes without dropping what it will need soon.
 const RUN: usize = 64;
+/// Pages of a run after which what was asked for near has arrived.
+const NEXT: usize = 8;
 
 /// A scheme whose pages lie in a [`PageSpace`].
 pub trait PageMapped {
@@ -364,14 +366,17 @@ pub trait PageMapped {
         let copies = (first..).zip(pages).map(|(offset, &from)| PageCopy { from, offset });
         let mut lpns = [Lpn::new(0); RUN];
         let (done, copied) = flash.copy_pages(copies, (to, None), |copy, page| {
-            lpns[(copy.offset - first) as usize] = Lpn::new(page.logical);
+            let at = (copy.offset - first) as usize;
+            lpns[at] = Lpn::new(page.logical);
+            self.prefetch_move(lpns[at], PrefetchStage::Near);
+            if let Some(earlier) = at.checked_sub(NEXT) {
+                self.prefetch_move(lpns[earlier], PrefetchStage::Next);
+            }
             Label::new(page.logical, role)
         });
         let lpns = &lpns[..done];
-        for stage in [PrefetchStage::Near, PrefetchStage::Next] {
-            for &lpn in lpns {
-                self.prefetch_move(lpn, stage);
-            }
+        for &lpn in &lpns[done.saturating_sub(NEXT)..] {
+            self.prefetch_move(lpn, PrefetchStage::Next);
         }
         self.space().take_run(die, stream, done as u32);
         for ((&lpn, &from), offset) in lpns.iter().zip(pages).zip(first..) {

@@ -22,9 +22,9 @@ use crate::prefetch::prefetch;
 /// An entry, and its place in the cache.
 pub(super) type Member = (Lpn, EntrySlot);
 
-/// The first level that is worth asking for. All above it have a quarter of a mebibyte of members,
-/// which a processor keeps near anyway.
-const FIRST_FAR: usize = 15;
+/// The first level that is worth asking for. All above it have 32 KiB of members, which a processor
+/// keeps near anyway.
+const FIRST_FAR: usize = 12;
 
 /// The levels.
 pub(super) struct Levels {
@@ -107,9 +107,12 @@ impl Levels {
         if let Some(place) = cache.find(lpn) {
             prefetch(&self.position_of, place.0 as usize);
         }
-        for (lpn, place) in (FIRST_FAR..self.count()).map_while(|level| self.drawn(level)) {
+        for (_, place) in (FIRST_FAR..self.count()).map_while(|level| self.drawn(level)) {
             prefetch(&self.position_of, place.0 as usize);
-            cache.prefetch_slot(lpn);
+        }
+        // Of the one that leaves the last level it is asked whether it is cached.
+        if let Some((last, _)) = self.count().checked_sub(1).and_then(|last| self.drawn(last)) {
+            cache.prefetch_slot(last);
         }
     }
 
