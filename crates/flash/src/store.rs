@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Role, Tag, long_array, prefetch};
+use crate::{PackedNumbers, Role, Tag, long_array};
 
 /// Memory of a chip's pages, indexed by page number.
 pub trait Store {
@@ -102,10 +102,10 @@ pub trait FaultableStore: Store {
     fn spoil_page(&mut self, page: usize, how: Spoilt);
 }
 
-/// Four bytes a page: the logical number plus one, 0 for an erased page; one more for hints from
-/// the first that is not 0 on. For simulation.
+/// The logical number of each page, in as many bits as the device has pages for; one byte more for
+/// hints from the first that is not 0 on. For simulation.
 pub struct Lean {
-    words: Vec<u32>,
+    logical: PackedNumbers,
     /// Empty as long as no page has a hint.
     hints: Vec<u8>,
 }
@@ -114,7 +114,7 @@ impl Lean {
     #[cold]
     fn keep_hint(&mut self, page: usize, hint: u8) {
         if self.hints.is_empty() {
-            self.hints = long_array(0, self.words.len());
+            self.hints = long_array(0, self.logical.len());
         }
         self.hints[page] = hint;
     }
@@ -122,7 +122,7 @@ impl Lean {
 
 impl Blank for Lean {
     fn erased(pages: usize) -> Self {
-        Self { words: long_array(0, pages), hints: Vec::new() }
+        Self { logical: PackedNumbers::none(pages, (pages as u32).saturating_sub(1)), hints: Vec::new() }
     }
 }
 
@@ -131,12 +131,12 @@ impl Store for Lean {
 
     #[inline]
     fn logical(&self, page: usize) -> Option<u32> {
-        self.words[page].checked_sub(1)
+        self.logical.get(page)
     }
 
     #[inline]
     fn prefetch(&self, page: usize) {
-        prefetch(&self.words, page);
+        self.logical.prefetch(page);
     }
 
     fn tag(&self, page: usize) -> Option<Tag> {
@@ -157,7 +157,7 @@ impl Store for Lean {
 
     #[inline]
     fn program(&mut self, page: usize, tag: &Tag, (): ()) {
-        self.words[page] = tag.logical + 1;
+        self.logical.set(page, Some(tag.logical));
         if tag.hint != 0 {
             self.keep_hint(page, tag.hint);
         }
@@ -168,7 +168,7 @@ impl Store for Lean {
         if !self.hints.is_empty() {
             self.hints[pages.clone()].fill(0);
         }
-        self.words[pages].fill(0);
+        self.logical.clear(pages.start, pages.len());
     }
 }
 

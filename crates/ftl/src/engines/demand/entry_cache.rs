@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn entries_are_cached_one_by_one_and_written_with_all_newer_ones_of_their_page() {
-        let table = TranslationTable::new(300, 128, 1);
+        let table = TranslationTable::new([300, 400], 128, 1);
         let mut cache = EntryCache::new(300, 128);
         let places = [5, 7, 200].map(|lpn| cache.insert(Lpn::new(lpn), &table));
         assert_eq!((cache.entries(), cache.find(Lpn::new(6)), cache.find(Lpn::new(7))), (3, None, Some(places[1])));

@@ -133,7 +133,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             let roomiest = (0..space.dies()).max_by_key(|&die| blocks.free_on(die));
             aside.extend(roomiest.and_then(|die| blocks.take_on(die, AllocRequest::new(Purpose::Reserve))));
         }
-        let table = TranslationTable::new(layout.logical_pages, entries_per_page, copies);
+        let table = TranslationTable::new([layout.logical_pages, layout.geometry.pages()], entries_per_page, copies);
         let (cache, structures) = S::cache(layout, values)?;
         let cached = structures
             .into_iter()

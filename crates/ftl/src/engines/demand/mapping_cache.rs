@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn dirty_entries_are_cleaned_page_by_page() {
         // Pages of 512 bytes hold 128 entries.
-        let table = TranslationTable::new(300, 128, 1);
+        let table = TranslationTable::new([300, 400], 128, 1);
         let mut cache = MappingCache::new(4, |capacity| Recency::segmented(capacity, 2), 300, 128, true);
         for lpn in [2, 129, 1] {
             let slot = cache.insert(Lpn::new(lpn), &table);
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn without_batches_only_what_leaves_becomes_clean() {
-        let table = TranslationTable::new(300, 128, 1);
+        let table = TranslationTable::new([300, 400], 128, 1);
         let mut cache = MappingCache::new(4, |capacity| Recency::segmented(capacity, 0), 300, 128, false);
         for lpn in [2, 129, 1] {
             let slot = cache.insert(Lpn::new(lpn), &table);
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_victim_that_is_newer_than_flash_names_its_translation_page() {
-        let table = TranslationTable::new(300, 128, 1);
+        let table = TranslationTable::new([300, 400], 128, 1);
         let mut cache = MappingCache::new(2, |capacity| Recency::segmented(capacity, 0), 300, 128, true);
         let slots = [5, 200].map(|lpn| cache.insert(Lpn::new(lpn), &table));
         assert!(cache.is_full());

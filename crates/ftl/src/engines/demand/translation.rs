@@ -2,7 +2,7 @@
 //! in RAM.
 //!
 //! A translation page holds as many consecutive entries LPN → PPN as [`MAPPING_BYTES`] leaves room
-//! for. What the pages on flash say is mirrored here, four bytes an entry, because a simulated page
+//! for. What the pages on flash say is mirrored here, in as many bits an entry as a PPN has, because a simulated page
 //! has no bytes to keep it in; the mirror of a page changes only at the moment the page is
 //! programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its
 //! page.
@@ -17,7 +17,7 @@
 //! **Paging.** Every access to the map asks which translation page an entry is in, several times,
 //! so the division is strength-reduced once.
 
-use flash::{Lpn, Ppn, long_array};
+use flash::{Lpn, PackedNumbers, Ppn, long_array};
 use strength_reduce::StrengthReducedU32;
 
 use crate::api::layout::Layout;
@@ -44,7 +44,7 @@ pub struct TranslationTable {
     /// For each page the places of its copies.
     directory: Vec<Option<Ppn>>,
     copies: u32,
-    content: Vec<Option<Ppn>>,
+    content: PackedNumbers,
     paging: Paging,
 }
 
@@ -57,14 +57,14 @@ impl TranslationTable {
         layout.geometry.page_size_bytes() / mapping_bytes
     }
 
-    /// A table for so many logical pages of which no page has been written; each will have so many
-    /// copies, at least one.
-    pub fn new(logical_pages: u32, entries_per_page: u32, copies: u32) -> Self {
+    /// A table that maps so many logical pages to physical ones, of which no page has been written;
+    /// each will have so many copies, at least one.
+    pub fn new([logical_pages, physical_pages]: [u32; 2], entries_per_page: u32, copies: u32) -> Self {
         debug_assert!(copies > 0, "a page without copies lies nowhere");
         Self {
             directory: vec![None; (logical_pages.div_ceil(entries_per_page) * copies) as usize],
             copies,
-            content: long_array(None, logical_pages as usize),
+            content: PackedNumbers::none(logical_pages as usize, physical_pages),
             paging: Paging::new(entries_per_page),
         }
     }
@@ -115,27 +115,28 @@ impl TranslationTable {
     #[inline]
     pub fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         debug_assert!(lpn.get() < self.logical_pages(), "there is no {lpn} of {}", self.logical_pages());
-        self.content[lpn.index()]
+        self.content.get(lpn.index()).map(Ppn::new)
     }
 
     /// What a translation page on flash says, entry by entry.
-    pub fn entries_of(&self, page: u32) -> &[Option<Ppn>] {
+    pub fn entries_of(&self, page: u32) -> impl Iterator<Item = Option<Ppn>> + '_ {
         debug_assert!(page < self.pages_of_table(), "there is no translation page {page}");
         let first = self.paging.entry_at(page, 0).index();
-        &self.content[first..(first + self.paging.entries_per_page() as usize).min(self.content.len())]
+        let end = (first + self.paging.entries_per_page() as usize).min(self.content.len());
+        (first..end).map(|entry| self.entry(Lpn::at(entry)))
     }
 
     /// Asks for the memory of an entry.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.content, lpn.index());
+        self.content.prefetch(lpn.index());
     }
 
     /// An entry of a translation page that is being programmed.
     #[inline]
     pub fn write_entry(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         debug_assert!(lpn.get() < self.logical_pages(), "there is no {lpn} to map to {ppn:?}");
-        self.content[lpn.index()] = ppn;
+        self.content.set(lpn.index(), ppn.map(Ppn::get));
     }
 
     /// Translation pages of the table.
@@ -153,7 +154,7 @@ impl TranslationTable {
 
     /// Whether a translation page maps anything, so that it has to be written after a power cut.
     pub fn maps_something(&self, page: u32) -> bool {
-        self.entries_of(page).iter().any(Option::is_some)
+        self.entries_of(page).any(|entry| entry.is_some())
     }
 
     /// Logical pages that the table maps.

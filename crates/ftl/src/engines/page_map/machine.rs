@@ -8,7 +8,7 @@
 //!   mapped twice and none is lost).
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 
-use flash::{Lpn, Pbn, Ppn, Role, Tag, long_array};
+use flash::{Lpn, PackedNumbers, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
 use crate::api::entry::Entry;
@@ -31,13 +31,13 @@ use crate::port::flash_port::FlashPort;
 use crate::port::label::Label;
 use crate::port::tally::Note;
 use crate::port::timing::{Device, Nanos};
-use crate::prefetch::{PrefetchStage, prefetch};
+use crate::prefetch::PrefetchStage;
 use crate::recovery::summary::Summaries;
 use crate::recovery::trims::Trims;
 
 /// A scheme whose map lies in RAM.
 pub struct PageMap<S: PageMapScheme> {
-    map: Vec<Option<Ppn>>,
+    map: PackedNumbers,
     trims: Trims,
     space: PageSpace,
     blocks: BlockManager,
@@ -68,7 +68,7 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
         let (space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
         let cache = PslcCache::new(layout, values, &space, &mut blocks).map(Box::new);
         let gc_idle = values.integer("gc_idle") as usize;
-        let map = long_array(None, layout.logical_pages as usize);
+        let map = PackedNumbers::none(layout.logical_pages as usize, layout.geometry.pages());
         let moving_to = policy.collected_stream(HOST);
         let (trims, moving) = (Trims::default(), Vec::new());
         Ok(Self { map, trims, space, blocks, policy, gc_idle, moving, moving_to, cache })
@@ -77,7 +77,7 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
         let outdated = scheme.take_over(layout, flash, |scheme, tag, ppn| {
-            let before = scheme.map[tag.logical as usize].replace(ppn);
+            let before = scheme.map.replace(tag.logical as usize, Some(ppn.get()));
             if let Some(cache) = &mut scheme.cache {
                 cache.on_mapped(true);
                 if tag.role == Role::Cached {
@@ -99,7 +99,7 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
 impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
     fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
-            out[i] = match self.map[lpn.index()] {
+            out[i] = match self.at(lpn) {
                 Some(ppn) => flash.read(ppn)?.data,
                 None => D::Data::default(),
             };
@@ -150,9 +150,11 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 
     fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         match stage {
-            PrefetchStage::Far => prefetch(&self.map, request.lpn.index()),
+            PrefetchStage::Far => self.map.prefetch(request.lpn.index()),
             PrefetchStage::Near => {
-                if let Some(ppn) = self.map.get(request.lpn.index()).copied().flatten() {
+                if request.lpn.index() < self.map.len()
+                    && let Some(ppn) = self.at(request.lpn)
+                {
                     flash.device().prefetch(ppn);
                     self.space.prefetch(ppn);
                 }
@@ -175,7 +177,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 
     fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         let mut mapped = 0;
-        for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
+        for (lpn, ppn) in (0..self.map.len()).map(Lpn::at).filter_map(|lpn| Some((lpn, self.at(lpn)?))) {
             let tag = self.space.logical_at(flash, ppn);
             BrokenInvariant::unless(self.space.is_valid(ppn) && tag == Some(lpn.get()), "I1", || {
                 format!("{lpn} maps to {ppn}, which carries {tag:?} (valid: {})", self.space.is_valid(ppn))
@@ -211,11 +213,17 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 }
 
 impl<S: PageMapScheme> PageMap<S> {
+    /// Where a logical page lies.
+    #[inline]
+    fn at(&self, lpn: Lpn) -> Option<Ppn> {
+        self.map.get(lpn.index()).map(Ppn::new)
+    }
+
     #[inline]
     fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
         debug_assert!(to.is_none_or(|to| self.space.is_valid(to)), "{lpn} is mapped to {to:?}, which is not valid");
-        debug_assert!(to.is_none() || to != self.map[lpn.index()], "{lpn} is mapped to {to:?}, where it lies already");
-        match std::mem::replace(&mut self.map[lpn.index()], to) {
+        debug_assert!(to.is_none() || to != self.at(lpn), "{lpn} is mapped to {to:?}, where it lies already");
+        match self.map.replace(lpn.index(), to.map(Ppn::get)).map(Ppn::new) {
             Some(old) => {
                 self.space.release(old);
                 if to.is_none() {
@@ -364,21 +372,21 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     }
 
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
-        self.map.iter().position(|&entry| entry == Some(ppn)).map(Lpn::at)
+        self.map.iter().position(|entry| entry == Some(ppn.get())).map(Lpn::at)
     }
 
     #[inline]
     fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage) {
         if stage == PrefetchStage::Far {
-            prefetch(&self.map, lpn.index());
+            self.map.prefetch(lpn.index());
         }
     }
 
     #[inline]
     fn on_moved(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
-        debug_assert_eq!(self.map[lpn.index()], Some(from), "{lpn} was moved from where it does not lie");
+        debug_assert_eq!(self.at(lpn), Some(from), "{lpn} was moved from where it does not lie");
         debug_assert!(self.space.is_valid(to), "{lpn} was moved from {from} to {to}, which is not valid");
-        self.map[lpn.index()] = Some(to);
+        self.map.set(lpn.index(), Some(to.get()));
     }
 
     #[expect(clippy::inline_always, reason = "one more call for every page that the host writes")]

@@ -26,7 +26,7 @@ impl Bench {
         Self {
             aps: Aps::new(&layout, &values),
             cache: EntryCache::new(800, 128),
-            table: TranslationTable::new(800, 128, 1),
+            table: TranslationTable::new([800, 400], 128, 1),
             held: DataCache::none(800),
             pages: RamPages::default(),
             entries: Vec::new(),

@@ -130,7 +130,7 @@ impl TwoLevelCache {
 
     /// Brings a translation page into the second level, fresh from flash.
     fn bring_in(&mut self, number: u32, table: &TranslationTable) -> u32 {
-        let page = CachedPage { number, content: table.entries_of(number).to_vec() };
+        let page = CachedPage { number, content: table.entries_of(number).collect() };
         let slot = if let Some(left) = self.leaving_page() {
             debug_assert!(self.newer_of(left).all(|lpn| self.entry_slot(lpn).is_some()), "a newer entry would be lost");
             let slot = self.page_of.remove(&left).unwrap_or(0);
@@ -254,7 +254,7 @@ mod tests {
 
     /// A cache of two entries and one page over three translation pages of 128 entries.
     fn small() -> (TwoLevelCache, TranslationTable) {
-        (TwoLevelCache::new(2, 1, 300, 128), TranslationTable::new(300, 128, 1))
+        (TwoLevelCache::new(2, 1, 300, 128), TranslationTable::new([300, 400], 128, 1))
     }
 
     #[test]

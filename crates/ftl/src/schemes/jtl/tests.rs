@@ -22,7 +22,7 @@ impl Bench {
         Self {
             jtl: Jtl::new(&layout, &values),
             cache: EntryCache::new(400, 128),
-            table: TranslationTable::new(400, 128, 1),
+            table: TranslationTable::new([400, 400], 128, 1),
             held: DataCache::none(400),
             left: Vec::new(),
         }

@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_page_is_cached_whole_and_is_evicted_when_flash_says_the_same() {
-        let mut table = TranslationTable::new(300, 128, 1);
+        let mut table = TranslationTable::new([300, 400], 128, 1);
         table.write_entry(Lpn::new(130), Some(Ppn::new(9)));
         let mut cache = PageCache::new(300, 128);
         assert_eq!((cache.find(Lpn::new(130)), cache.pages()), (None, 0));
