@@ -67,7 +67,7 @@
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless
 //!   the device is read-only and so they cannot be written.
-//! - I5: a clean cached entry says what its translation page says.
+//! - I5: an entry that is newer than its translation page is in RAM.
 //!
 //! ## Costs
 //! An access costs 1 − h mapping reads for the miss, plus a read and a write of a translation page
@@ -119,6 +119,6 @@ impl DemandScheme for Dftl {
     }
 
     fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {
-        Ok(MappingCache::from_values(layout, values))
+        MappingCache::from_values(layout, values)
     }
 }

@@ -64,7 +64,7 @@
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless
 //!   the device is read-only and so they cannot be written.
-//! - I5: a clean cached entry says what its translation page says.
+//! - I5: an entry that is newer than its translation page is in RAM.
 //! - I6: each cached entry is in one level, no level has more than it has room for, and the entry
 //!   of each data page in RAM is in group 0.
 //!

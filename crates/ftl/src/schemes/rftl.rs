@@ -71,7 +71,7 @@
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //! - I4: each copy of a translation page lies where the RGTD says; unwritten ones map nothing,
 //!   unless the device is read-only and so they cannot be written.
-//! - I5: a clean cached entry says what its translation page says.
+//! - I5: an entry that is newer than its translation page is in RAM.
 //!
 //! ## Costs
 //! As dftl, but each write of a translation page costs n + 1 programs; they run on different
@@ -132,6 +132,6 @@ impl DemandScheme for Rftl {
     }
 
     fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {
-        Ok(MappingCache::from_values(layout, values))
+        MappingCache::from_values(layout, values)
     }
 }

@@ -93,7 +93,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
-        let mapped = || (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.entry(lpn) == Some(ppn));
+        let mapped = || (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.table.entry(lpn) == Some(ppn));
         self.foreign_pages.owner_of(ppn).or_else(mapped)
     }
 
@@ -128,9 +128,12 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         if self.foreign_pages.on_moved(lpn, from, to) {
             return;
         }
-        debug_assert_eq!(self.entry(lpn), Some(from), "{lpn} was moved from where it does not lie");
+        debug_assert_eq!(self.table.entry(lpn), Some(from), "{lpn} was moved from where it does not lie");
         match self.cache.find(lpn) {
-            Some(slot) => self.cache.set(slot, Some(to)),
+            Some(slot) => {
+                self.table.write_entry(lpn, Some(to));
+                self.cache.mark_newer(slot);
+            }
             None if self.rebuilding => self.table.write_entry(lpn, Some(to)),
             None => self.updates.push((self.table.page_of(lpn), lpn, to)),
         }
@@ -292,7 +295,11 @@ impl<S: DemandScheme> DemandPaged<S> {
         updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
         let groups: Vec<_> = updates.chunk_by(|a, b| a.0 == b.0).collect();
         let written = groups.iter().enumerate().try_for_each(|(at, group)| {
-            announce(&groups, at, |group, stage| self.prefetch_translation(group[0].0, stage));
+            announce(&groups, at, |group, stage| {
+                if stage == PrefetchStage::Far {
+                    self.prefetch_writing(group[0].0);
+                }
+            });
             self.write_translation(flash, group[0].0, group, Self::die_for_translation)
         });
         if written.is_ok() {

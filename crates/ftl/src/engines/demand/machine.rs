@@ -14,7 +14,7 @@
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //! - I4: each copy of a translation page lies where the directory says; unwritten ones map nothing,
 //!   unless the device is read-only and so they cannot be written.
-//! - I5: a clean cached entry says what its translation page says.
+//! - I5: an entry that is newer than its translation page is in RAM.
 //!
 //! Two groups of methods serve single schemes: those that change the table for data that the host
 //! did not write (WAFTL), and those for schemes that keep data pages in the same RAM and decide
@@ -241,7 +241,7 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
     fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
         // Data that was to enter the table when the device became read-only may be in it already.
         let is_read_only = self.blocks.spares().admit().is_err();
-        let is_in_both = |lpn: Lpn, ppn: Ppn| is_read_only && self.entry(lpn) == Some(ppn);
+        let is_in_both = |lpn: Lpn, ppn: Ppn| is_read_only && self.table.entry(lpn) == Some(ppn);
         let mapped = self.check_entries(flash)? + self.foreign_pages.check(flash, &self.space, &is_in_both)?;
         let (valid, written) = (self.space.valid_pages(), self.table.written_pages().count() as u64);
         let trims = self.trims.pages().count() as u64;
@@ -252,7 +252,7 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
             )
         })?;
         self.space.check(flash, &self.blocks, "I3")?;
-        self.table.check(flash, "I4", is_read_only)
+        self.table.check(flash, "I4", |lpn| is_read_only || self.cache.is_newer(lpn))
     }
 
     fn spares(&self) -> Spares {
@@ -313,9 +313,9 @@ impl<S: DemandScheme> DemandPaged<S> {
     fn check_entries<D: Device>(&self, flash: &FlashPort<D>) -> Result<u64, BrokenInvariant> {
         let mut mapped = 0;
         for lpn in (0..self.table.logical_pages()).map(Lpn::new) {
-            let (entry, on_flash) = (self.entry(lpn), self.table.entry(lpn));
-            BrokenInvariant::unless(self.cache.is_newer(lpn) || entry == on_flash, "I5", || {
-                format!("{lpn} is cached clean as {entry:?}, but flash says {on_flash:?}")
+            let entry = self.table.entry(lpn);
+            BrokenInvariant::unless(!self.cache.is_newer(lpn) || self.cache.find(lpn).is_some(), "I5", || {
+                format!("{lpn} is mapped to {entry:?}, which flash does not say, and its entry is not in RAM")
             })?;
             let Some(ppn) = entry else { continue };
             let tag = self.space.logical_at(flash, ppn);
@@ -327,16 +327,10 @@ impl<S: DemandScheme> DemandPaged<S> {
         Ok(mapped)
     }
 
-    /// What the map says of a logical page, wherever that stands.
-    pub(super) fn entry(&self, lpn: Lpn) -> Option<Ppn> {
-        debug_assert!(lpn.get() < self.table.logical_pages(), "there is no {lpn} of {}", self.table.logical_pages());
-        self.cache.find(lpn).map_or_else(|| self.table.entry(lpn), |slot| self.cache.ppn(slot, &self.table))
-    }
-
     /// Where a logical page lies, for reading it.
     pub fn find<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         match self.lookup(flash, lpn, false) {
-            Ok(slot) => Ok(self.cache.ppn(slot, &self.table)),
+            Ok(_) => Ok(self.table.entry(lpn)),
             // A changed entry cannot leave the cache any more, so this one is fetched each time it
             // is needed.
             Err(FtlError::ReadOnly { .. }) => self.find_on_flash(flash, lpn),
@@ -383,7 +377,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             return flash.with_cause(Cause::Mapping, |flash| {
                 self.make_room_in_cache(flash)?;
                 debug_assert!(self.cache.find(lpn).is_none(), "{lpn} came into RAM while room was made for it");
-                Ok(self.cache.insert(lpn, &self.table))
+                Ok(self.cache.insert(lpn))
             });
         }
         if self.cache.find(lpn).is_none() {
@@ -407,7 +401,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             let page = self.table.page_of(lpn);
             let (content, lost) = self.read_translation(flash, page)?;
             debug_assert!(!self.cache.is_newer(lpn), "{lpn} is fetched, and its entry in RAM was newer");
-            let slot = self.cache.insert(lpn, &self.table);
+            let slot = self.cache.insert(lpn);
             // Not before: that may collect, and so change what was about to leave the cache.
             self.repair(flash, page, content, &lost)?;
             Ok(slot)
@@ -430,7 +424,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     pub(super) fn remap<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
         debug_assert!(to.is_none_or(|to| self.space.is_valid(to)), "{lpn} is mapped to {to:?}, which is not valid");
         flash.spend(self.delays.write);
-        match self.cache.ppn(slot, &self.table) {
+        match self.table.replace_entry(lpn, to) {
             Some(old) => self.space.release(old),
             None => {
                 if let Some(page) = self.trims.on_overwritten(lpn) {
@@ -438,7 +432,7 @@ impl<S: DemandScheme> DemandPaged<S> {
                 }
             }
         }
-        self.cache.set(slot, to);
+        self.cache.mark_newer(slot);
         debug_assert!(
             self.cache.is_newer(lpn),
             "the entry of {lpn} was changed to {to:?}, and is not newer than flash"
@@ -450,7 +444,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Takes a logical page out of the table; returns where it lay.
     pub fn unmap<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         let slot = self.lookup(flash, lpn, false)?;
-        let old = self.cache.ppn(slot, &self.table);
+        let old = self.table.entry(lpn);
         if old.is_some() {
             self.remap(flash, lpn, slot, None);
         }
@@ -461,9 +455,9 @@ impl<S: DemandScheme> DemandPaged<S> {
     pub fn adopt<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
         debug_assert!(self.space.is_valid(at), "{lpn} is mapped to {at}, which is not valid");
         let slot = self.lookup(flash, lpn, false)?;
-        let before = self.cache.ppn(slot, &self.table);
+        let before = self.table.replace_entry(lpn, Some(at));
         debug_assert!(before.is_none(), "{lpn} is mapped to {before:?}, and is adopted at {at}");
-        self.cache.set(slot, Some(at));
+        self.cache.mark_newer(slot);
         Ok(())
     }
 
@@ -571,9 +565,9 @@ impl<S: DemandScheme> DemandPaged<S> {
         flash: &mut FlashPort<D>,
         lpn: Lpn,
     ) -> Result<Option<Ppn>, FtlError> {
-        if let Some(slot) = self.cache.find(lpn) {
+        if self.cache.find(lpn).is_some() {
             flash.note(Note::MappingHit);
-            return Ok(self.cache.ppn(slot, &self.table));
+            return Ok(self.table.entry(lpn));
         }
         flash.note(Note::MappingMiss);
         self.find_on_flash(flash, lpn)

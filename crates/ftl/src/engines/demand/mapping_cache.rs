@@ -1,14 +1,15 @@
 //! Mapping entries in RAM: which are cached, which of them are newer than flash, and which leaves
-//! next.
+//! next. What they say is in the table (`translation.rs`).
 
-use flash::{Lpn, Ppn, long_array, long_array_of};
+use flash::Lpn;
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values, joined};
 use crate::engines::demand::policy::{MapCache, Ram};
 use crate::engines::demand::recency::{self, Recency};
+use crate::engines::demand::stamped_lists::StampedLists;
 use crate::engines::demand::translation::{NewerEntries, Paging, TranslationTable};
-use crate::prefetch::prefetch;
+use crate::port::error::ConfigError;
 
 /// An entry of the CMT as a controller stores it: LPN and PPN.
 const CMT_ENTRY_BYTES: u64 = 8;
@@ -34,9 +35,18 @@ const BATCH_UPDATE: Parameter = Parameter {
 /// The parameters of the CMT: its size, whether it writes in batches, and which entry leaves.
 pub const PARAMETERS: [Parameter; 4] = joined(&[&[CMT, BATCH_UPDATE], &recency::PARAMETERS]);
 
-/// Entries of the cached mapping table that [`CMT`] asks for.
-pub fn entries(values: &Values) -> usize {
-    (values.integer("cmt") / CMT_ENTRY_BYTES) as usize
+/// Entries of the cached mapping table that [`CMT`] asks for. More than can be put in order are
+/// refused, if there are so many pages.
+pub fn entries(layout: &Layout, values: &Values) -> Result<usize, ConfigError> {
+    let (entries, most) = (values.integer("cmt") / CMT_ENTRY_BYTES, u64::from(StampedLists::MOST));
+    if entries.min(layout.logical_pages.into()) > most {
+        let most_gib = (most * CMT_ENTRY_BYTES) >> 30;
+        return Err(ConfigError(format!(
+            "cmt = {}: is more than {most_gib} GiB, {most} entries; give less, or use larger pages",
+            values.integer("cmt")
+        )));
+    }
+    Ok(entries as usize)
 }
 
 /// What a cached mapping table of so many entries takes in RAM.
@@ -44,22 +54,11 @@ pub fn ram(entries: usize) -> (&'static str, u64) {
     ("cached mapping table", CMT_ENTRY_BYTES * entries as u64)
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    lpn: Lpn,
-    ppn: Option<Ppn>,
-}
-
-/// A cached entry: its place in the cache, good until the entry leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot(u32);
-
 /// The cached mapping table (CMT).
 #[derive(Clone, Debug)]
 pub struct MappingCache {
-    entries: Vec<Entry>,
+    cached: usize,
     capacity: usize,
-    slot_of: Vec<Option<std::num::NonZeroU32>>,
     recency: Recency,
     newer: NewerEntries,
     paging: Paging,
@@ -81,9 +80,8 @@ impl MappingCache {
         let capacity = capacity.min(logical_pages as usize);
         debug_assert!(capacity > 0, "a cache without entries, for {logical_pages} logical pages");
         Self {
-            entries: long_array_of(capacity),
+            cached: 0,
             capacity,
-            slot_of: long_array(None, logical_pages as usize),
             recency: recency(capacity),
             newer: NewerEntries::none(logical_pages, entries_per_page),
             paging: Paging::new(entries_per_page),
@@ -92,39 +90,30 @@ impl MappingCache {
     }
 
     /// The cache that [`PARAMETERS`] ask for, and what it takes in RAM.
-    pub fn from_values(layout: &Layout, values: &Values) -> (Self, Ram) {
-        let entries = entries(values);
+    pub fn from_values(layout: &Layout, values: &Values) -> Result<(Self, Ram), ConfigError> {
+        let (entries, pages) = (entries(layout, values)?, layout.logical_pages);
         let per_page = TranslationTable::entries_per_page(layout, values);
-        let recency = |capacity| Recency::from_values(values, capacity);
+        let recency = |capacity| Recency::from_values(values, pages as usize, capacity);
         let batches = values.word("batch_update") == "true";
-        let cache = Self::new(entries, recency, layout.logical_pages, per_page, batches);
-        (cache, vec![ram(entries)])
+        Ok((Self::new(entries, recency, pages, per_page, batches), vec![ram(entries)]))
     }
 
-    /// Asks for the memory that reading or changing a cached entry touches.
+    /// The entry that leaves next.
     #[inline]
-    fn prefetch_entry(&self, slot: Slot) {
-        prefetch(&self.entries, slot.0 as usize);
+    fn victim(&mut self) -> Option<Lpn> {
+        self.recency.victim().map(Lpn::new)
     }
 
-    /// Asks for the memory that dismissing the entry which leaves next touches, and for the entry
-    /// that follows.
+    /// Asks for the memory that dismissing the entry which leaves next touches, and those after it.
     #[inline]
     fn prefetch_victim(&mut self) {
-        if let Some(slot) = self.recency.victim() {
-            self.prefetch_slot(self.entries[slot as usize].lpn);
-            if let Some(follower) = self.recency.after(slot) {
-                self.prefetch_entry(Slot(follower));
-                self.recency.prefetch_neighbours(follower);
+        if let Some(lpn) = self.victim() {
+            self.newer.prefetch(lpn);
+            if let Some(follower) = self.recency.follower() {
+                self.newer.prefetch(Lpn::new(follower));
             }
+            self.recency.prefetch_victim();
         }
-    }
-
-    /// Whose entry a slot holds.
-    #[inline]
-    fn lpn(&self, slot: Slot) -> Lpn {
-        debug_assert!((slot.0 as usize) < self.entries.len(), "there is no entry {} of {}", slot.0, self.entries.len());
-        self.entries[slot.0 as usize].lpn
     }
 
     /// The translation page of an entry.
@@ -134,66 +123,52 @@ impl MappingCache {
 }
 
 impl MapCache for MappingCache {
-    type Slot = Slot;
+    /// The entry itself, which is cached.
+    type Slot = Lpn;
 
     #[inline]
-    fn find(&self, lpn: Lpn) -> Option<Slot> {
-        self.slot_of[lpn.index()].map(|slot| Slot(slot.get() - 1))
+    fn find(&self, lpn: Lpn) -> Option<Lpn> {
+        self.recency.contains(lpn.get()).then_some(lpn)
     }
 
     #[inline]
-    fn touch(&mut self, slot: Slot) -> Slot {
-        debug_assert_eq!(self.find(self.lpn(slot)), Some(slot), "an entry is used that has left");
-        self.recency.touch(slot.0);
-        slot
+    fn touch(&mut self, lpn: Lpn) -> Lpn {
+        self.recency.touch(lpn.get());
+        lpn
     }
 
     #[inline]
     fn is_full(&self) -> bool {
-        debug_assert!(self.entries.len() <= self.capacity, "{} of {} are cached", self.entries.len(), self.capacity);
-        self.entries.len() == self.capacity
+        debug_assert!(self.cached <= self.capacity, "{} of {} are cached", self.cached, self.capacity);
+        self.cached == self.capacity
     }
 
     fn must_write(&mut self) -> Option<u32> {
-        let victim = self.recency.victim()?;
-        let lpn = self.lpn(Slot(victim));
-        debug_assert_eq!(self.find(lpn), Some(Slot(victim)), "the entry of {lpn} is to leave, and has left");
+        let lpn = self.victim()?;
+        debug_assert_eq!(self.find(lpn), Some(lpn), "the entry of {lpn} is to leave, and has left");
         self.newer.contains(lpn).then(|| self.page_of(lpn))
     }
 
-    fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Slot {
+    fn insert(&mut self, lpn: Lpn) -> Lpn {
         debug_assert!(self.find(lpn).is_none(), "{lpn} is cached already");
         debug_assert!(!self.newer.contains(lpn), "{lpn} was not cached, and is newer than flash");
-        let ppn = table.entry(lpn);
-        let slot = if self.entries.len() < self.capacity {
-            self.entries.push(Entry { lpn, ppn });
-            self.entries.len() as u32 - 1
+        if self.is_full()
+            && let Some(left) = self.victim()
+        {
+            debug_assert!(!self.newer.contains(left), "a dirty entry would be lost");
+            self.recency.leave(left.get());
         } else {
-            let slot = self.recency.victim().unwrap_or(0);
-            let left = std::mem::replace(&mut self.entries[slot as usize], Entry { lpn, ppn });
-            debug_assert!(!self.newer.contains(left.lpn), "a dirty entry would be lost");
-            self.slot_of[left.lpn.index()] = None;
-            self.recency.leave(slot);
-            slot
-        };
-        self.slot_of[lpn.index()] = std::num::NonZeroU32::new(slot + 1);
-        self.recency.enter(slot);
+            self.cached += 1;
+        }
+        self.recency.enter(lpn.get());
         self.prefetch_victim();
-        Slot(slot)
+        lpn
     }
 
     #[inline]
-    fn ppn(&self, slot: Slot, _table: &TranslationTable) -> Option<Ppn> {
-        debug_assert_eq!(self.find(self.lpn(slot)), Some(slot), "an entry is read that has left");
-        self.entries[slot.0 as usize].ppn
-    }
-
-    #[inline]
-    fn set(&mut self, slot: Slot, ppn: Option<Ppn>) {
-        debug_assert_eq!(self.find(self.lpn(slot)), Some(slot), "an entry is changed that has left");
-        let entry = &mut self.entries[slot.0 as usize];
-        entry.ppn = ppn;
-        self.newer.insert(entry.lpn);
+    fn mark_newer(&mut self, lpn: Lpn) {
+        debug_assert_eq!(self.find(lpn), Some(lpn), "an entry is changed that has left");
+        self.newer.insert(lpn);
     }
 
     fn is_newer(&self, lpn: Lpn) -> bool {
@@ -204,29 +179,20 @@ impl MapCache for MappingCache {
         self.newer.of_page(translation_page)
     }
 
-    fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
-        if !self.batches {
-            if let Some(victim) = self.recency.victim().map(Slot)
-                && self.page_of(self.lpn(victim)) == translation_page
-                && self.newer.contains(self.lpn(victim))
-            {
-                let lpn = self.lpn(victim);
-                write(lpn, self.entries[victim.0 as usize].ppn);
-                self.newer.remove(lpn);
-            }
-            return;
+    fn clean(&mut self, translation_page: u32) {
+        if self.batches {
+            let is_cached = |lpn: Lpn| self.find(lpn).is_some();
+            debug_assert!(
+                self.newer_of(translation_page).all(is_cached),
+                "page {translation_page} has newer entries that left"
+            );
+            self.newer.remove_page(translation_page);
+        } else if let Some(victim) = self.victim()
+            && self.page_of(victim) == translation_page
+            && self.newer.contains(victim)
+        {
+            self.newer.remove(victim);
         }
-        let is_cached = |lpn: Lpn| self.find(lpn).is_some();
-        debug_assert!(
-            self.newer_of(translation_page).all(is_cached),
-            "page {translation_page} has newer entries that left"
-        );
-        for lpn in self.newer.of_page(translation_page) {
-            if let Some(slot) = self.find(lpn) {
-                write(lpn, self.entries[slot.0 as usize].ppn);
-            }
-        }
-        self.newer.remove_page(translation_page);
     }
 
     #[inline]
@@ -236,24 +202,12 @@ impl MapCache for MappingCache {
 
     #[inline]
     fn prefetch_slot(&self, lpn: Lpn) {
-        prefetch(&self.slot_of, lpn.index());
+        self.recency.prefetch(lpn.get());
     }
 
     #[inline]
-    fn prefetch_change(&self, lpn: Lpn, slot: Slot) {
-        self.prefetch_entry(slot);
+    fn prefetch_change(&self, lpn: Lpn, _slot: Lpn) {
         self.newer.prefetch(lpn);
-    }
-
-    #[inline]
-    fn prefetch_use(&self, slot: Slot, _table: &TranslationTable) {
-        self.prefetch_entry(slot);
-        self.recency.prefetch(slot.0);
-    }
-
-    #[inline]
-    fn prefetch_neighbours(&self, slot: Slot) {
-        self.recency.prefetch_neighbours(slot.0);
     }
 }
 
@@ -261,53 +215,53 @@ impl MapCache for MappingCache {
 mod tests {
     use super::*;
 
+    /// A cache of plain or segmented LRU for 300 entries, 128 a translation page.
+    fn cache(capacity: usize, protected: usize, batches: bool) -> MappingCache {
+        let recency = |capacity| Recency::segmented(300, capacity, protected);
+        MappingCache::new(capacity, recency, 300, 128, batches)
+    }
+
+    fn newer_of(cache: &MappingCache, page: u32) -> Vec<u32> {
+        cache.newer_of(page).map(Lpn::get).collect()
+    }
+
     #[test]
     fn dirty_entries_are_cleaned_page_by_page() {
-        // Pages of 512 bytes hold 128 entries.
-        let table = TranslationTable::new([300, 400], 128, 1);
-        let mut cache = MappingCache::new(4, |capacity| Recency::segmented(capacity, 2), 300, 128, true);
-        for lpn in [2, 129, 1] {
-            let slot = cache.insert(Lpn::new(lpn), &table);
-            cache.set(slot, Some(Ppn::new(lpn + 100)));
+        let mut cache = cache(4, 2, true);
+        for lpn in [2, 129, 1].map(Lpn::new) {
+            cache.insert(lpn);
+            cache.mark_newer(lpn);
         }
-        let slot = cache.find(Lpn::new(1)).expect("cached");
-        cache.set(slot, Some(Ppn::new(7)));
         assert!(!cache.is_full());
-        let mut cleaned = Vec::new();
-        cache.clean(0, |lpn, ppn| cleaned.push((lpn.get(), ppn.map(Ppn::get))));
-        assert_eq!(cleaned, [(1, Some(7)), (2, Some(102))]);
-        cache.clean(0, |lpn, _| panic!("{lpn} is clean"));
-        assert!(!cache.is_newer(Lpn::new(1)) && cache.is_newer(Lpn::new(129)));
-        cache.clean(2, |lpn, _| panic!("{lpn} is not cached"));
+        assert_eq!([0, 1, 2].map(|page| newer_of(&cache, page)), [vec![1, 2], vec![129], vec![]]);
+        cache.clean(0);
+        assert_eq!([0, 1, 2].map(|page| newer_of(&cache, page)), [vec![], vec![129], vec![]]);
     }
 
     #[test]
     fn without_batches_only_what_leaves_becomes_clean() {
-        let table = TranslationTable::new([300, 400], 128, 1);
-        let mut cache = MappingCache::new(4, |capacity| Recency::segmented(capacity, 0), 300, 128, false);
-        for lpn in [2, 129, 1] {
-            let slot = cache.insert(Lpn::new(lpn), &table);
-            cache.set(slot, Some(Ppn::new(lpn + 100)));
+        let mut cache = cache(4, 0, false);
+        for lpn in [2, 129, 1].map(Lpn::new) {
+            cache.insert(lpn);
+            cache.mark_newer(lpn);
         }
-        let mut cleaned = Vec::new();
-        cache.clean(1, |lpn, _| panic!("{lpn} does not leave"));
-        cache.clean(0, |lpn, ppn| cleaned.push((lpn.get(), ppn.map(Ppn::get))));
-        assert_eq!(cleaned, [(2, Some(102))]);
-        assert!(!cache.is_newer(Lpn::new(2)) && cache.is_newer(Lpn::new(1)) && cache.is_newer(Lpn::new(129)));
+        cache.clean(1);
+        assert_eq!([0, 1].map(|page| newer_of(&cache, page)), [vec![1, 2], vec![129]]);
+        cache.clean(0);
+        assert_eq!([0, 1].map(|page| newer_of(&cache, page)), [vec![1], vec![129]]);
     }
 
     #[test]
     fn a_victim_that_is_newer_than_flash_names_its_translation_page() {
-        let table = TranslationTable::new([300, 400], 128, 1);
-        let mut cache = MappingCache::new(2, |capacity| Recency::segmented(capacity, 0), 300, 128, true);
-        let slots = [5, 200].map(|lpn| cache.insert(Lpn::new(lpn), &table));
+        let mut cache = cache(2, 0, true);
+        let slots = [5, 200].map(|lpn| cache.insert(Lpn::new(lpn)));
         assert!(cache.is_full());
         assert_eq!(cache.must_write(), None);
-        cache.set(slots[1], Some(Ppn::new(9)));
+        cache.mark_newer(slots[1]);
         cache.touch(slots[0]);
         assert_eq!(cache.must_write(), Some(1));
-        cache.clean(1, |_, _| ());
-        cache.insert(Lpn::new(7), &table);
+        cache.clean(1);
+        cache.insert(Lpn::new(7));
         assert_eq!((cache.find(Lpn::new(200)), cache.find(Lpn::new(5))), (None, Some(slots[0])));
     }
 }

@@ -8,5 +8,6 @@ pub mod mapping_cache;
 pub mod policy;
 mod prefetch;
 pub mod recency;
+pub mod stamped_lists;
 pub mod translation;
 mod translation_io;

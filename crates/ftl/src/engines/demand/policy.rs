@@ -5,14 +5,14 @@
 //! the translation page that [`MapCache::must_write`] names, if any, reads the one that is needed,
 //! and lets the cache take the entry over.
 
-use flash::{Lpn, Ppn};
+use flash::Lpn;
 
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::parameter::{AccessDelays, Kind, Parameter, Values};
 use crate::api::wear::Purpose;
 use crate::engines::demand::foreign_pages::ForeignPages;
-use crate::engines::demand::translation::{CopyChoice, TranslationTable};
+use crate::engines::demand::translation::CopyChoice;
 use crate::engines::page_map::placement::Placement;
 use crate::port::error::ConfigError;
 use crate::recovery::summary::Summaries;
@@ -67,7 +67,7 @@ pub const RAM_DELAYS: [Parameter; 2] = [
 ///     }
 ///
 ///     fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {
-///         Ok(MappingCache::from_values(layout, values))
+///         MappingCache::from_values(layout, values)
 ///     }
 /// }
 ///
@@ -124,7 +124,7 @@ pub trait DemandScheme {
     fn cache(layout: &Layout, values: &Values) -> Result<(Self::Cache, Ram), ConfigError>;
 }
 
-/// Map entries in RAM. The shortest one is that of `dftl`,
+/// Which map entries are in RAM. What they say is in the table. The shortest one is that of `dftl`,
 /// [`MappingCache`](crate::engines::demand::mapping_cache::MappingCache).
 pub trait MapCache {
     /// The place of a cached entry, good until another one is brought in.
@@ -145,14 +145,10 @@ pub trait MapCache {
 
     /// Brings in an entry that was not cached, fresh from its translation page, in place of what
     /// leaves next.
-    fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Self::Slot;
+    fn insert(&mut self, lpn: Lpn) -> Self::Slot;
 
-    /// Where an entry's page lies. A cache need not repeat what the translation page on flash says
-    /// of a clean entry.
-    fn ppn(&self, slot: Self::Slot, table: &TranslationTable) -> Option<Ppn>;
-
-    /// Changes an entry, which is then newer than flash.
-    fn set(&mut self, slot: Self::Slot, ppn: Option<Ppn>);
+    /// An entry has been changed in RAM, and is newer than flash from now on.
+    fn mark_newer(&mut self, slot: Self::Slot);
 
     /// Whether a page's entry is cached and newer than flash.
     fn is_newer(&self, lpn: Lpn) -> bool;
@@ -165,9 +161,8 @@ pub trait MapCache {
         false
     }
 
-    /// Hands out the entries of a translation page that are newer than flash, in order, which
-    /// thereby become clean.
-    fn clean(&mut self, translation_page: u32, write: impl FnMut(Lpn, Option<Ppn>));
+    /// A translation page has been written, so flash knows what its newer entries say.
+    fn clean(&mut self, translation_page: u32);
 
     /// Asks for the memory that tells which entries of a translation page are newer than flash.
     fn prefetch_newer_of(&self, _translation_page: u32) {}
@@ -179,8 +174,5 @@ pub trait MapCache {
     fn prefetch_change(&self, _lpn: Lpn, _slot: Self::Slot) {}
 
     /// Asks for the memory that using an entry touches.
-    fn prefetch_use(&self, _slot: Self::Slot, _table: &TranslationTable) {}
-
-    /// Asks for the memory that using an entry touches beyond its own place, which has arrived.
-    fn prefetch_neighbours(&self, _slot: Self::Slot) {}
+    fn prefetch_use(&self, _slot: Self::Slot) {}
 }

@@ -7,11 +7,14 @@
 //! over set bits, clearing them, and stops at the first that is not set. A clock that sees no hits
 //! is first in, first out.
 
-use crate::api::parameter::{Kind, Parameter, Values};
-use crate::linked_lists::LinkedLists;
+use flash::long_array;
 
-const PROBATIONARY: u32 = 0;
-const PROTECTED: u32 = 1;
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::engines::demand::stamped_lists::StampedLists;
+use crate::prefetch::prefetch;
+
+const PROBATIONARY: usize = 0;
+const PROTECTED: usize = 1;
 
 /// The parameters by which schemes choose how entries leave their cache.
 pub const PARAMETERS: [Parameter; 2] = [
@@ -31,95 +34,108 @@ pub const PARAMETERS: [Parameter; 2] = [
     },
 ];
 
-/// The order in which items `0..capacity` leave.
+/// The order in which items leave.
 #[derive(Clone, Debug)]
 pub enum Recency {
     /// Segmented LRU: items that are hit move to a protected list.
     Lists {
-        /// Items used once, then items used more often; each list is oldest first.
-        lists: LinkedLists,
-        /// Items in the protected one.
-        protected: usize,
+        /// Items used once, then items used more often.
+        lists: StampedLists,
         /// The most items that may be protected: one less than all, so that one can leave.
         limit: usize,
     },
     /// The clock: a hand passes over items that were hit.
-    Clock {
-        /// Items that were hit since the hand passed; empty if hits do not count.
-        hit: Vec<bool>,
-        /// Items that entered.
-        items: u32,
-        /// Where the hand stands.
-        hand: u32,
-    },
+    Clock(Clock),
+}
+
+/// Items in a circle.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    states: Vec<State>,
+    circle: Vec<u32>,
+    /// Where the hand stands.
+    hand: usize,
+    /// The place of an item that has left, for the one that enters next.
+    vacant: Option<usize>,
+    counts_hits: bool,
+}
+
+/// What a clock knows of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Absent,
+    Here,
+    Hit,
 }
 
 impl Recency {
-    /// Segmented LRU of up to `capacity` items, of which up to `protected` are protected.
-    pub fn segmented(capacity: usize, protected: usize) -> Self {
+    /// Segmented LRU of up to `capacity` of the items `0..items`, of which up to `protected` are
+    /// protected.
+    pub fn segmented(items: usize, capacity: usize, protected: usize) -> Self {
         let limit = protected.min(capacity.saturating_sub(1));
         debug_assert!(limit < capacity.max(1), "{limit} of {capacity} items are protected, and none can leave");
-        Self::Lists { lists: LinkedLists::new(capacity, 2), protected: 0, limit }
+        Self::Lists { lists: StampedLists::new(items, capacity), limit }
     }
 
-    /// A clock of up to `capacity` items.
-    pub fn clock(capacity: usize) -> Self {
-        Self::Clock { hit: vec![false; capacity], items: 0, hand: 0 }
+    /// A clock of some of the items `0..items`.
+    pub fn clock(items: usize) -> Self {
+        Self::Clock(Clock::new(items, true))
     }
 
-    /// First in, first out.
-    pub fn fifo() -> Self {
-        Self::clock(0)
+    /// First in, first out, of the items `0..items`.
+    pub fn fifo(items: usize) -> Self {
+        Self::Clock(Clock::new(items, false))
     }
 
-    /// What [`PARAMETERS`] ask for.
-    pub fn from_values(values: &Values, capacity: usize) -> Self {
+    /// What [`PARAMETERS`] ask for, for up to `capacity` of the items `0..items`.
+    pub fn from_values(values: &Values, items: usize, capacity: usize) -> Self {
         match values.word("cmt_policy") {
-            "clock" => Self::clock(capacity),
-            "fifo" => Self::fifo(),
-            "lru" => Self::segmented(capacity, 0),
-            _ => Self::segmented(capacity, (capacity as f64 * values.ratio("protected")) as usize),
+            "clock" => Self::clock(items),
+            "fifo" => Self::fifo(items),
+            "lru" => Self::segmented(items, capacity, 0),
+            _ => Self::segmented(items, capacity, (capacity as f64 * values.ratio("protected")) as usize),
         }
     }
 
-    /// An item enters; of a clock, the items enter in order of their numbers before any leaves.
+    /// Whether an item has entered and not left.
+    #[inline]
+    pub fn contains(&self, item: u32) -> bool {
+        match self {
+            Self::Lists { lists, .. } => lists.list_of(item).is_some(),
+            Self::Clock(clock) => clock.states[item as usize] != State::Absent,
+        }
+    }
+
+    /// An item enters.
     #[inline]
     pub fn enter(&mut self, item: u32) {
         match self {
             Self::Lists { lists, .. } => lists.push_back(PROBATIONARY, item),
-            Self::Clock { hit, items, .. } => {
-                debug_assert!(item <= *items, "item {item} enters before item {items}");
-                *items = (*items).max(item + 1);
-                if let Some(hit) = hit.get_mut(item as usize) {
-                    *hit = false;
-                }
-            }
+            Self::Clock(clock) => clock.enter(item),
         }
     }
 
     /// An item was used.
     #[inline]
     pub fn touch(&mut self, item: u32) {
+        debug_assert!(self.contains(item), "item {item} is used, but not here");
         match self {
-            Self::Clock { hit, .. } => {
-                if let Some(hit) = hit.get_mut(item as usize) {
-                    *hit = true;
+            Self::Clock(clock) => {
+                if clock.counts_hits {
+                    clock.states[item as usize] = State::Hit;
                 }
             }
-            Self::Lists { lists, limit: 0, .. } => lists.move_back(PROBATIONARY, item),
-            Self::Lists { lists, protected, limit } => {
-                debug_assert!(lists.chain_of(item).is_some(), "item {item} is used, but not here");
-                if lists.chain_of(item) == Some(PROBATIONARY) {
-                    debug_assert!(*protected <= *limit, "{protected} items are protected, of at most {limit}");
-                    if protected == limit {
-                        if let Some(demoted) = lists.front(PROTECTED) {
-                            lists.move_back(PROBATIONARY, demoted);
-                        }
-                    } else {
-                        *protected += 1;
+            Self::Lists { lists, limit: 0 } => lists.move_back(PROBATIONARY, item),
+            Self::Lists { lists, limit } => {
+                let is_promoted = lists.list_of(item) == Some(PROBATIONARY);
+                if is_promoted && lists.length(PROTECTED) == *limit {
+                    if let Some(demoted) = lists.front(PROTECTED) {
+                        lists.move_back(PROBATIONARY, demoted);
                     }
+                    lists.prefetch_front(PROTECTED);
                 }
                 lists.move_back(PROTECTED, item);
+                debug_assert!(lists.length(PROTECTED) <= *limit, "more than {limit} items are protected");
             }
         }
     }
@@ -129,57 +145,81 @@ impl Recency {
     pub fn victim(&mut self) -> Option<u32> {
         match self {
             Self::Lists { lists, .. } => lists.front(PROBATIONARY).or_else(|| lists.front(PROTECTED)),
-            Self::Clock { items: 0, .. } => None,
-            Self::Clock { hit, items, hand } => {
-                while hit.get_mut(*hand as usize).is_some_and(std::mem::take) {
-                    *hand = (*hand + 1) % *items;
-                }
-                Some(*hand)
-            }
+            Self::Clock(clock) => clock.victim(),
         }
     }
 
-    /// The victim leaves; another item with its number may enter.
+    /// The victim leaves.
     #[inline]
     pub fn leave(&mut self, item: u32) {
+        debug_assert!(self.contains(item), "item {item} leaves, and is not here");
         match self {
-            Self::Lists { lists, protected, .. } => {
-                let is_protected = lists.chain_of(item) == Some(PROTECTED);
-                debug_assert!(lists.chain_of(item).is_some(), "item {item} leaves, and is in no list");
-                debug_assert!(!is_protected || *protected > 0, "item {item} is protected, and none is counted");
-                *protected -= usize::from(is_protected);
-                lists.remove(item);
-            }
-            Self::Clock { items, hand, .. } => {
-                debug_assert!(item < *items, "item {item} leaves a clock of {items} items");
-                *hand = (item + 1) % *items;
-            }
+            Self::Lists { lists, .. } => lists.remove(item),
+            Self::Clock(clock) => clock.leave(item),
         }
     }
 
-    /// The victim after this one, as far as that is known.
+    /// The victim after the next one, as far as that is known.
     #[inline]
-    pub fn after(&self, item: u32) -> Option<u32> {
+    pub fn follower(&self) -> Option<u32> {
         match self {
-            Self::Lists { lists, .. } => lists.after(item),
-            Self::Clock { items, .. } => Some((item + 1) % items),
+            Self::Lists { lists, .. } => lists.queued_next(PROBATIONARY),
+            Self::Clock(clock) => clock.circle.get(clock.after_hand()).copied(),
         }
     }
 
     /// Asks for the memory that using an item touches.
     #[inline]
     pub fn prefetch(&self, item: u32) {
-        if let Self::Lists { lists, .. } = self {
-            lists.prefetch(item);
+        match self {
+            Self::Lists { lists, .. } => lists.prefetch(item),
+            Self::Clock(clock) => prefetch(&clock.states, item as usize),
         }
     }
 
-    /// Asks for the neighbours of an item whose own place has arrived.
+    /// Asks for the memory that tells who leaves next but some.
     #[inline]
-    pub fn prefetch_neighbours(&self, item: u32) {
+    pub fn prefetch_victim(&self) {
         if let Self::Lists { lists, .. } = self {
-            lists.prefetch_neighbours(item);
+            lists.prefetch_front(PROBATIONARY);
         }
+    }
+}
+
+impl Clock {
+    fn new(items: usize, counts_hits: bool) -> Self {
+        Self { states: long_array(State::Absent, items), circle: Vec::new(), hand: 0, vacant: None, counts_hits }
+    }
+
+    fn after_hand(&self) -> usize {
+        if self.hand + 1 == self.circle.len() { 0 } else { self.hand + 1 }
+    }
+
+    fn enter(&mut self, item: u32) {
+        match self.vacant.take() {
+            Some(place) => self.circle[place] = item,
+            None => self.circle.push(item),
+        }
+        self.states[item as usize] = State::Here;
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        loop {
+            let item = *self.circle.get(self.hand)?;
+            if self.states[item as usize] != State::Hit {
+                return Some(item);
+            }
+            self.states[item as usize] = State::Here;
+            self.hand = self.after_hand();
+        }
+    }
+
+    fn leave(&mut self, item: u32) {
+        debug_assert_eq!(self.circle.get(self.hand), Some(&item), "the hand does not point to the item that leaves");
+        debug_assert!(self.vacant.is_none(), "item {item} leaves before another one has entered");
+        self.states[item as usize] = State::Absent;
+        self.vacant = Some(self.hand);
+        self.hand = self.after_hand();
     }
 }
 
@@ -222,7 +262,7 @@ mod tests {
     #[test]
     fn segmented_and_plain_lru_agree_with_the_obvious_model() {
         for (capacity, limit) in [(4, 2), (5, 0), (8, 7), (1, 0), (8, 3)] {
-            let (mut recency, mut model) = (Recency::segmented(40, limit), Model::default());
+            let (mut recency, mut model) = (Recency::segmented(40, capacity, limit), Model::default());
             let (mut inside, mut rng) = (Vec::new(), SeededRng::new(12_345));
             for _ in 0..20_000 {
                 let drawn = rng.bits();
@@ -246,7 +286,7 @@ mod tests {
 
     #[test]
     fn first_in_first_out_sees_no_hits() {
-        let mut fifo = Recency::fifo();
+        let mut fifo = Recency::fifo(4);
         (0..3).for_each(|item| fifo.enter(item));
         let mut left = Vec::new();
         for _ in 0..5 {

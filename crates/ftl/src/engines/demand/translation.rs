@@ -2,10 +2,11 @@
 //! in RAM.
 //!
 //! A translation page holds as many consecutive entries LPN → PPN as [`MAPPING_BYTES`] leaves room
-//! for. What the pages on flash say is mirrored here, in as many bits an entry as a PPN has, because a simulated page
-//! has no bytes to keep it in; the mirror of a page changes only at the moment the page is
-//! programmed, so it is never newer than flash. A scheme that wants an entry pays for reading its
-//! page.
+//! for. A simulated page has no bytes to keep them in, so they are kept here, in as many bits an
+//! entry as a PPN has. There is one entry for each logical page, and it says where the newest copy
+//! lies: what flash would say of an entry that was changed in RAM, nobody asks for, since such an
+//! entry is in RAM until its page has been written. A scheme that wants an entry that is not in RAM
+//! pays for reading its page.
 //!
 //! A page may be kept in several copies (RFTL 3.2); the directory then has a place for each, and
 //! [`CopyChoice`] says which one a miss reads.
@@ -38,13 +39,13 @@ pub const MAPPING_BYTES: Parameter = Parameter {
     source: "Gupta 2009 (4); RFTL 3.1 (8: 512 mappings in 4 KiB)",
 };
 
-/// GTD and the content of the translation pages.
+/// GTD and the entries of the whole table.
 #[derive(Clone, Debug)]
 pub struct TranslationTable {
     /// For each page the places of its copies.
     directory: Vec<Option<Ppn>>,
     copies: u32,
-    content: PackedNumbers,
+    entries: PackedNumbers,
     paging: Paging,
 }
 
@@ -64,7 +65,7 @@ impl TranslationTable {
         Self {
             directory: vec![None; (logical_pages.div_ceil(entries_per_page) * copies) as usize],
             copies,
-            content: PackedNumbers::none(logical_pages as usize, physical_pages),
+            entries: PackedNumbers::none(logical_pages as usize, physical_pages),
             paging: Paging::new(entries_per_page),
         }
     }
@@ -111,32 +112,31 @@ impl TranslationTable {
         copy.map_or_else(|| unreachable!("{ppn} is valid, so the directory knows it"), |copy| copy as u32)
     }
 
-    /// What the translation page on flash says of a logical page.
+    /// Where a logical page lies.
     #[inline]
     pub fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         debug_assert!(lpn.get() < self.logical_pages(), "there is no {lpn} of {}", self.logical_pages());
-        self.content.get(lpn.index()).map(Ppn::new)
-    }
-
-    /// What a translation page on flash says, entry by entry.
-    pub fn entries_of(&self, page: u32) -> impl Iterator<Item = Option<Ppn>> + '_ {
-        debug_assert!(page < self.pages_of_table(), "there is no translation page {page}");
-        let first = self.paging.entry_at(page, 0).index();
-        let end = (first + self.paging.entries_per_page() as usize).min(self.content.len());
-        (first..end).map(|entry| self.entry(Lpn::at(entry)))
+        self.entries.get(lpn.index()).map(Ppn::new)
     }
 
     /// Asks for the memory of an entry.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        self.content.prefetch(lpn.index());
+        self.entries.prefetch(lpn.index());
     }
 
-    /// An entry of a translation page that is being programmed.
+    /// Changes an entry: one in RAM, or one of a translation page that is being programmed. Returns
+    /// what it said before.
+    #[inline]
+    pub fn replace_entry(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Option<Ppn> {
+        debug_assert!(lpn.get() < self.logical_pages(), "there is no {lpn} to map to {ppn:?}");
+        self.entries.replace(lpn.index(), ppn.map(Ppn::get)).map(Ppn::new)
+    }
+
+    /// The same, whatever it said.
     #[inline]
     pub fn write_entry(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
-        debug_assert!(lpn.get() < self.logical_pages(), "there is no {lpn} to map to {ppn:?}");
-        self.content.set(lpn.index(), ppn.map(Ppn::get));
+        self.replace_entry(lpn, ppn);
     }
 
     /// Translation pages of the table.
@@ -154,12 +154,14 @@ impl TranslationTable {
 
     /// Whether a translation page maps anything, so that it has to be written after a power cut.
     pub fn maps_something(&self, page: u32) -> bool {
-        self.entries_of(page).any(|entry| entry.is_some())
+        let first = self.paging.entry_at(page, 0).index();
+        let end = (first + self.paging.entries_per_page() as usize).min(self.entries.len());
+        (first..end).any(|entry| self.entries.get(entry).is_some())
     }
 
     /// Logical pages that the table maps.
     pub fn logical_pages(&self) -> u32 {
-        self.content.len() as u32
+        self.entries.len() as u32
     }
 
     /// Copies of translation pages written so far: page and place.
@@ -173,12 +175,12 @@ impl TranslationTable {
     }
 
     /// Checks that each written translation page lies where the GTD says, and that unwritten ones
-    /// map nothing, unless nothing can be written.
+    /// map nothing but what `may_be_unwritten` allows.
     pub fn check<D: Device>(
         &self,
         flash: &FlashPort<D>,
         name: &'static str,
-        is_read_only: bool,
+        may_be_unwritten: impl Fn(Lpn) -> bool,
     ) -> Result<(), BrokenInvariant> {
         for (page, ppn) in self.written_pages() {
             let tag = flash.device().peek(ppn);
@@ -186,10 +188,9 @@ impl TranslationTable {
                 format!("translation page {page} should lie at {ppn}, which carries {tag:?}")
             })?;
         }
-        for (lpn, _) in self.content.iter().enumerate().filter(|(_, entry)| entry.is_some()) {
-            let page = self.page_of(Lpn::at(lpn));
-            BrokenInvariant::unless(is_read_only || self.is_written(page), name, || {
-                format!("LPN {lpn} is mapped by an unwritten page")
+        for lpn in (0..self.logical_pages()).map(Lpn::new).filter(|&lpn| self.entry(lpn).is_some()) {
+            BrokenInvariant::unless(may_be_unwritten(lpn) || self.is_written(self.page_of(lpn)), name, || {
+                format!("{lpn} is mapped by an unwritten page")
             })?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! A translation page may have copies on several channels (RFTL 3.2). They are written together;
 //! which one is read, [`CopyChoice`](crate::engines::demand::translation::CopyChoice) says, and
 //! among equals it is the first. A copy that cannot be read is written anew from another. When none
-//! can, the mirror replaces it, without the scan that a controller would need.
+//! can, what the table says replaces it, without the scan that a controller would need.
 
 use flash::{Lpn, Ppn, Role};
 use host::Hint;
@@ -94,7 +94,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         for &(_, lpn, ppn) in updates {
             debug_assert!(!self.cache.is_newer(lpn), "{lpn} was moved to {ppn} on flash, and is newer in RAM");
         }
-        self.cache.clean(page, |lpn, ppn| self.table.write_entry(lpn, ppn));
+        self.cache.clean(page);
         Ok(())
     }
 

@@ -10,7 +10,6 @@ use crate::testing::layout;
 struct Bench {
     aps: Aps,
     cache: EntryCache,
-    table: TranslationTable,
     held: DataCache,
     pages: RamPages<()>,
     /// Entries and data pages, those used longest ago first.
@@ -26,7 +25,6 @@ impl Bench {
         Self {
             aps: Aps::new(&layout, &values),
             cache: EntryCache::new(800, 128),
-            table: TranslationTable::new([800, 400], 128, 1),
             held: DataCache::none(800),
             pages: RamPages::default(),
             entries: Vec::new(),
@@ -57,7 +55,7 @@ impl Bench {
     fn look_up(&mut self, lpn: Lpn) {
         self.make_room(EvictionReason::Entry(lpn));
         if self.cache.find(lpn).is_none() {
-            self.cache.insert(lpn, &self.table);
+            self.cache.insert(lpn);
         }
         let Self { aps, cache, held, .. } = self;
         aps.on_lookup(&mut RamView { cache, held }, lpn);

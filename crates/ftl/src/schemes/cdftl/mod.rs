@@ -55,7 +55,7 @@
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 //! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless
 //!   the device is read-only and so they cannot be written.
-//! - I5: a clean cached entry says what its translation page says.
+//! - I5: an entry that is newer than its translation page is in RAM.
 //!
 //! ## Costs
 //! An access costs a mapping read for a miss on both levels, and a write for each changed
@@ -102,7 +102,7 @@ impl DemandScheme for Cdftl {
 
     fn cache(layout: &Layout, values: &Values) -> Result<(TwoLevelCache, Ram), ConfigError> {
         let page_bytes = u64::from(layout.geometry.page_size_bytes());
-        let (entries, pages) = (mapping_cache::entries(values), values.integer("ctp") / page_bytes);
+        let (entries, pages) = (mapping_cache::entries(layout, values)?, values.integer("ctp") / page_bytes);
         if pages == 0 {
             return Err(ConfigError(format!(
                 "cdftl.ctp = {}: does not hold one translation page of {page_bytes} bytes; give at least that",

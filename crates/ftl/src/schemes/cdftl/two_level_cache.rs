@@ -1,27 +1,19 @@
 //! Mapping entries in RAM on two levels: single entries, and whole translation pages behind them.
 //!
 //! A miss brings the whole translation page into the second level (CTP) and its entry into the
-//! first (CMT). An entry that leaves the CMT falls into its translation page if that is cached. So
-//! what an entry says stands, in this order, in the CMT, in its cached translation page, on flash.
-//! Both levels are plain LRU.
+//! first (CMT). An entry that leaves the CMT falls into its translation page if that is cached. What
+//! entries say is in the table (`translation.rs`). Both levels are plain LRU.
 //!
 //! Which entries are newer than flash is known for both levels together.
 
 use std::collections::BTreeMap;
 
-use flash::{Lpn, Ppn, long_array};
+use flash::{Lpn, PackedNumbers};
 
 use crate::engines::demand::policy::MapCache;
 use crate::engines::demand::recency::Recency;
 use crate::engines::demand::translation::NewerEntries;
 use crate::engines::demand::translation::Paging;
-use crate::engines::demand::translation::TranslationTable;
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    lpn: Lpn,
-    ppn: Option<Ppn>,
-}
 
 /// Where an entry is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,21 +24,15 @@ pub enum Slot {
     Page(u32, u32),
 }
 
-/// A translation page in RAM.
-#[derive(Clone, Debug)]
-struct CachedPage {
-    number: u32,
-    content: Vec<Option<Ppn>>,
-}
-
 /// Map entries in the first level, whole translation pages in the second.
 #[derive(Clone, Debug)]
 pub struct TwoLevelCache {
-    entries: Vec<Entry>,
+    entries: Vec<Lpn>,
     entry_capacity: usize,
     entry_recency: Recency,
-    entry_of: Vec<Option<std::num::NonZeroU32>>,
-    pages: Vec<CachedPage>,
+    entry_of: PackedNumbers,
+    /// The translation pages of the second level.
+    pages: Vec<u32>,
     page_capacity: usize,
     page_recency: Recency,
     page_of: BTreeMap<u32, u32>,
@@ -64,11 +50,11 @@ impl TwoLevelCache {
         Self {
             entries: Vec::with_capacity(entry_capacity),
             entry_capacity,
-            entry_recency: Recency::segmented(entry_capacity, 0),
-            entry_of: long_array(None, logical_pages as usize),
+            entry_recency: Recency::segmented(entry_capacity, entry_capacity, 0),
+            entry_of: PackedNumbers::none(logical_pages as usize, entry_capacity as u32),
             pages: Vec::with_capacity(page_capacity),
             page_capacity,
-            page_recency: Recency::segmented(page_capacity, 0),
+            page_recency: Recency::segmented(page_capacity, page_capacity, 0),
             page_of: BTreeMap::new(),
             newer: NewerEntries::none(logical_pages, entries_per_page),
             paging: Paging::new(entries_per_page),
@@ -76,14 +62,7 @@ impl TwoLevelCache {
     }
 
     fn entry_slot(&self, lpn: Lpn) -> Option<u32> {
-        self.entry_of[lpn.index()].map(|slot| slot.get() - 1)
-    }
-
-    fn at(&self, slot: Slot) -> Option<Ppn> {
-        match slot {
-            Slot::Entry(entry) => self.entries[entry as usize].ppn,
-            Slot::Page(cached, offset) => self.pages[cached as usize].content[offset as usize],
-        }
+        self.entry_of.get(lpn.index())
     }
 
     fn place(&self, lpn: Lpn) -> (u32, u32) {
@@ -93,7 +72,7 @@ impl TwoLevelCache {
     /// The cached translation page that leaves when another one comes, if one has to.
     fn leaving_page(&mut self) -> Option<u32> {
         let is_full = self.pages.len() == self.page_capacity;
-        if is_full { self.page_recency.victim().map(|slot| self.pages[slot as usize].number) } else { None }
+        if is_full { self.page_recency.victim().map(|slot| self.pages[slot as usize]) } else { None }
     }
 
     /// The entry that leaves the first level when another one comes, if one has to.
@@ -108,29 +87,24 @@ impl TwoLevelCache {
     }
 
     /// Brings an entry into the first level, from which another one falls.
-    fn promote(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Slot {
+    fn promote(&mut self, lpn: Lpn) -> Slot {
         let slot = if let Some(slot) = self.leaving_entry() {
-            let left = std::mem::replace(&mut self.entries[slot as usize], Entry { lpn, ppn });
-            debug_assert!(self.may_fall(left.lpn), "a newer entry would be lost");
-            self.entry_of[left.lpn.index()] = None;
+            let left = std::mem::replace(&mut self.entries[slot as usize], lpn);
+            debug_assert!(self.may_fall(left), "a newer entry would be lost");
+            self.entry_of.set(left.index(), None);
             self.entry_recency.leave(slot);
-            let (page, offset) = self.place(left.lpn);
-            if let Some(&cached) = self.page_of.get(&page) {
-                self.pages[cached as usize].content[offset as usize] = left.ppn;
-            }
             slot
         } else {
-            self.entries.push(Entry { lpn, ppn });
+            self.entries.push(lpn);
             self.entries.len() as u32 - 1
         };
-        self.entry_of[lpn.index()] = std::num::NonZeroU32::new(slot + 1);
+        self.entry_of.set(lpn.index(), Some(slot));
         self.entry_recency.enter(slot);
         Slot::Entry(slot)
     }
 
     /// Brings a translation page into the second level, fresh from flash.
-    fn bring_in(&mut self, number: u32, table: &TranslationTable) -> u32 {
-        let page = CachedPage { number, content: table.entries_of(number).collect() };
+    fn bring_in(&mut self, page: u32) {
         let slot = if let Some(left) = self.leaving_page() {
             debug_assert!(self.newer_of(left).all(|lpn| self.entry_slot(lpn).is_some()), "a newer entry would be lost");
             let slot = self.page_of.remove(&left).unwrap_or(0);
@@ -141,9 +115,8 @@ impl TwoLevelCache {
             self.pages.push(page);
             self.pages.len() as u32 - 1
         };
-        self.page_of.insert(number, slot);
+        self.page_of.insert(page, slot);
         self.page_recency.enter(slot);
-        slot
     }
 }
 
@@ -167,11 +140,10 @@ impl MapCache for TwoLevelCache {
             Slot::Page(cached, offset) => (cached, offset),
         };
         self.page_recency.touch(cached);
-        let CachedPage { number, content } = &self.pages[cached as usize];
-        let (lpn, ppn) = (self.paging.entry_at(*number, offset), content[offset as usize]);
-        let leaving = self.leaving_entry().map(|entry| self.entries[entry as usize].lpn);
+        let lpn = self.paging.entry_at(self.pages[cached as usize], offset);
+        let leaving = self.leaving_entry().map(|entry| self.entries[entry as usize]);
         // A hit writes nothing: the entry stays where it is if none can make way without that.
-        if leaving.is_none_or(|leaving| self.may_fall(leaving)) { self.promote(lpn, ppn) } else { slot }
+        if leaving.is_none_or(|leaving| self.may_fall(leaving)) { self.promote(lpn) } else { slot }
     }
 
     fn is_full(&self) -> bool {
@@ -186,37 +158,22 @@ impl MapCache for TwoLevelCache {
             return Some(page);
         }
         let entry = self.leaving_entry()?;
-        let lpn = self.entries[entry as usize].lpn;
+        let lpn = self.entries[entry as usize];
         let of = self.place(lpn).0;
         let falls = self.page_of.contains_key(&of) && page != Some(of);
         (self.is_newer(lpn) && !falls).then_some(of)
     }
 
-    fn insert(&mut self, lpn: Lpn, table: &TranslationTable) -> Slot {
-        let (page, offset) = self.place(lpn);
-        let cached = self.bring_in(page, table);
-        let ppn = self.pages[cached as usize].content[offset as usize];
-        self.promote(lpn, ppn)
+    fn insert(&mut self, lpn: Lpn) -> Slot {
+        self.bring_in(self.place(lpn).0);
+        self.promote(lpn)
     }
 
-    fn ppn(&self, slot: Slot, _table: &TranslationTable) -> Option<Ppn> {
-        self.at(slot)
-    }
-
-    fn set(&mut self, slot: Slot, ppn: Option<Ppn>) {
-        let lpn = match slot {
-            Slot::Entry(entry) => {
-                let entry = &mut self.entries[entry as usize];
-                entry.ppn = ppn;
-                entry.lpn
-            }
-            Slot::Page(cached, offset) => {
-                let page = &mut self.pages[cached as usize];
-                page.content[offset as usize] = ppn;
-                self.paging.entry_at(page.number, offset)
-            }
-        };
-        self.newer.insert(lpn);
+    fn mark_newer(&mut self, slot: Slot) {
+        self.newer.insert(match slot {
+            Slot::Entry(entry) => self.entries[entry as usize],
+            Slot::Page(cached, offset) => self.paging.entry_at(self.pages[cached as usize], offset),
+        });
     }
 
     fn is_newer(&self, lpn: Lpn) -> bool {
@@ -231,19 +188,7 @@ impl MapCache for TwoLevelCache {
         self.page_of.contains_key(&translation_page)
     }
 
-    fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
-        for lpn in self.newer.of_page(translation_page) {
-            if let Some(slot) = self.find(lpn) {
-                let ppn = self.at(slot);
-                write(lpn, ppn);
-                // What flash now says, the cached translation page says too.
-                if let (page, offset) = self.place(lpn)
-                    && let Some(&cached) = self.page_of.get(&page)
-                {
-                    self.pages[cached as usize].content[offset as usize] = ppn;
-                }
-            }
-        }
+    fn clean(&mut self, translation_page: u32) {
         self.newer.remove_page(translation_page);
     }
 }
@@ -253,14 +198,14 @@ mod tests {
     use super::*;
 
     /// A cache of two entries and one page over three translation pages of 128 entries.
-    fn small() -> (TwoLevelCache, TranslationTable) {
-        (TwoLevelCache::new(2, 1, 300, 128), TranslationTable::new([300, 400], 128, 1))
+    fn small() -> TwoLevelCache {
+        TwoLevelCache::new(2, 1, 300, 128)
     }
 
     #[test]
     fn a_miss_brings_the_page_and_its_neighbours_are_hits() {
-        let (mut cache, table) = small();
-        cache.insert(Lpn::new(5), &table);
+        let mut cache = small();
+        cache.insert(Lpn::new(5));
         assert!(matches!(cache.find(Lpn::new(5)), Some(Slot::Entry(_))));
         assert!(matches!(cache.find(Lpn::new(6)), Some(Slot::Page(_, 6))));
         assert_eq!(cache.find(Lpn::new(128)), None);
@@ -269,34 +214,32 @@ mod tests {
 
     #[test]
     fn an_entry_that_leaves_the_first_level_falls_into_its_page() {
-        let (mut cache, table) = small();
-        let slot = cache.insert(Lpn::new(5), &table);
-        cache.set(slot, Some(Ppn::new(50)));
+        let mut cache = small();
+        let slot = cache.insert(Lpn::new(5));
+        cache.mark_newer(slot);
         for lpn in [6, 7] {
             let slot = cache.find(Lpn::new(lpn)).expect("in the page");
             assert!(matches!(cache.touch(slot), Slot::Entry(_)));
         }
         let fallen = cache.find(Lpn::new(5)).expect("still in the page");
         assert!(matches!(fallen, Slot::Page(_, 5)));
-        assert_eq!(cache.at(fallen), Some(Ppn::new(50)));
         assert_eq!(cache.must_write(), Some(0), "the page is newer than flash and leaves next");
-        let mut written = Vec::new();
-        cache.clean(0, |lpn, ppn| written.push((lpn.get(), ppn.map(Ppn::get))));
-        assert_eq!(written, [(5, Some(50))]);
+        assert_eq!(cache.newer_of(0).collect::<Vec<_>>(), [Lpn::new(5)]);
+        cache.clean(0);
         assert_eq!(cache.must_write(), None);
     }
 
     #[test]
     fn a_newer_entry_whose_page_has_left_names_that_page() {
-        let (mut cache, table) = small();
-        let first = cache.insert(Lpn::new(5), &table);
-        cache.insert(Lpn::new(130), &table);
-        cache.set(first, Some(Ppn::new(50)));
+        let mut cache = small();
+        let first = cache.insert(Lpn::new(5));
+        cache.insert(Lpn::new(130));
+        cache.mark_newer(first);
         assert_eq!(cache.must_write(), Some(0));
         // A hit in the cached page does not drive it out.
         let beside = cache.find(Lpn::new(131)).expect("in the page");
         assert_eq!(cache.touch(beside), beside);
-        cache.clean(0, |lpn, ppn| assert_eq!((lpn.get(), ppn), (5, Some(Ppn::new(50)))));
+        cache.clean(0);
         assert!(matches!(cache.touch(beside), Slot::Entry(_)));
     }
 }

@@ -9,7 +9,6 @@ use crate::testing::layout;
 struct Bench {
     jtl: Jtl,
     cache: EntryCache,
-    table: TranslationTable,
     held: DataCache,
     left: Vec<Lpn>,
 }
@@ -22,7 +21,6 @@ impl Bench {
         Self {
             jtl: Jtl::new(&layout, &values),
             cache: EntryCache::new(400, 128),
-            table: TranslationTable::new([400, 400], 128, 1),
             held: DataCache::none(400),
             left: Vec::new(),
         }
@@ -46,7 +44,7 @@ impl Bench {
             }
         }
         if self.cache.find(lpn).is_none() {
-            self.cache.insert(lpn, &self.table);
+            self.cache.insert(lpn);
         }
         let Self { jtl, cache, held, .. } = self;
         jtl.on_lookup(&mut RamView { cache, held }, lpn);

@@ -4,15 +4,13 @@
 //! said by whoever owns the RAM that such pages share with others: before a miss, room has been
 //! made ([`PageCache::evict`]).
 //!
-//! What a clean entry says is read from the mirror of the translation page on flash, which changes
-//! only when the page is written. Only what is newer is kept here: whole pages were copied once,
-//! which took time (docs/history/speed.md).
+//! What the entries say is in the table. Whole pages were copied once, which took time
+//! (docs/history/speed.md).
 
-use flash::{Lpn, Ppn, long_array};
+use flash::Lpn;
 
 use crate::engines::demand::policy::MapCache;
-use crate::engines::demand::translation::{NewerEntries, Paging, TranslationTable};
-use crate::prefetch::prefetch;
+use crate::engines::demand::translation::{NewerEntries, Paging};
 
 /// Cached translation pages (CTP).
 #[derive(Clone, Debug)]
@@ -20,8 +18,6 @@ pub struct PageCache {
     /// Whether each translation page is cached.
     is_cached: Vec<bool>,
     pages: usize,
-    /// What newer entries say.
-    changed: Vec<Option<Ppn>>,
     newer: NewerEntries,
     paging: Paging,
 }
@@ -32,7 +28,6 @@ impl PageCache {
         Self {
             is_cached: vec![false; logical_pages.div_ceil(entries_per_page) as usize],
             pages: 0,
-            changed: long_array(None, logical_pages as usize),
             newer: NewerEntries::none(logical_pages, entries_per_page),
             paging: Paging::new(entries_per_page),
         }
@@ -82,7 +77,7 @@ impl MapCache for PageCache {
         None
     }
 
-    fn insert(&mut self, lpn: Lpn, _table: &TranslationTable) -> Lpn {
+    fn insert(&mut self, lpn: Lpn) -> Lpn {
         let page = self.page_of(lpn);
         if !std::mem::replace(&mut self.is_cached[page as usize], true) {
             self.pages += 1;
@@ -91,13 +86,7 @@ impl MapCache for PageCache {
     }
 
     #[inline]
-    fn ppn(&self, slot: Lpn, table: &TranslationTable) -> Option<Ppn> {
-        if self.newer.contains(slot) { self.changed[slot.index()] } else { table.entry(slot) }
-    }
-
-    #[inline]
-    fn set(&mut self, slot: Lpn, ppn: Option<Ppn>) {
-        self.changed[slot.index()] = ppn;
+    fn mark_newer(&mut self, slot: Lpn) {
         self.newer.insert(slot);
     }
 
@@ -114,28 +103,13 @@ impl MapCache for PageCache {
         self.is_cached[translation_page as usize]
     }
 
-    fn clean(&mut self, translation_page: u32, mut write: impl FnMut(Lpn, Option<Ppn>)) {
-        self.newer.of_page(translation_page).for_each(|lpn| write(lpn, self.changed[lpn.index()]));
+    fn clean(&mut self, translation_page: u32) {
         self.newer.remove_page(translation_page);
     }
 
     #[inline]
     fn prefetch_slot(&self, lpn: Lpn) {
         self.newer.prefetch(lpn);
-    }
-
-    #[inline]
-    fn prefetch_change(&self, _lpn: Lpn, slot: Lpn) {
-        prefetch(&self.changed, slot.index());
-    }
-
-    #[inline]
-    fn prefetch_use(&self, slot: Lpn, table: &TranslationTable) {
-        if self.newer.contains(slot) {
-            prefetch(&self.changed, slot.index());
-        } else {
-            table.prefetch(slot);
-        }
     }
 }
 
@@ -145,30 +119,20 @@ mod tests {
 
     #[test]
     fn a_page_is_cached_whole_and_is_evicted_when_flash_says_the_same() {
-        let mut table = TranslationTable::new([300, 400], 128, 1);
-        table.write_entry(Lpn::new(130), Some(Ppn::new(9)));
         let mut cache = PageCache::new(300, 128);
         assert_eq!((cache.find(Lpn::new(130)), cache.pages()), (None, 0));
-        cache.insert(Lpn::new(128), &table);
+        cache.insert(Lpn::new(128));
         let slot = cache.find(Lpn::new(130)).expect("its page is cached");
-        assert_eq!(cache.ppn(slot, &table), Some(Ppn::new(9)));
-        cache.set(slot, Some(Ppn::new(10)));
-        // Flash is not told before the page is written.
-        assert_eq!((cache.ppn(slot, &table), table.entry(slot)), (Some(Ppn::new(10)), Some(Ppn::new(9))));
+        cache.mark_newer(slot);
         assert!(cache.is_newer(Lpn::new(130)) && !cache.is_newer(Lpn::new(128)));
-        cache.clean(1, |lpn, ppn| table.write_entry(lpn, ppn));
-        assert_eq!((table.entry(slot), cache.ppn(slot, &table)), (Some(Ppn::new(10)), Some(Ppn::new(10))));
+        cache.clean(1);
         assert!(!cache.is_newer(slot));
-        cache.insert(Lpn::new(299), &table);
+        cache.insert(Lpn::new(299));
         assert_eq!((cache.pages(), cache.holds_page(1), cache.holds_page(2)), (2, true, true));
         cache.evict(1);
         assert_eq!((cache.find(Lpn::new(130)), cache.pages()), (None, 1));
-        // What was newer once is not remembered.
-        cache.insert(Lpn::new(130), &table);
-        table.write_entry(Lpn::new(130), Some(Ppn::new(11)));
-        assert_eq!(cache.ppn(slot, &table), Some(Ppn::new(11)));
         let slot = cache.find(Lpn::new(256)).expect("its page is cached");
-        cache.set(slot, Some(Ppn::new(3)));
+        cache.mark_newer(slot);
         assert_eq!(cache.newer_of(2).collect::<Vec<_>>(), [Lpn::new(256)]);
     }
 }

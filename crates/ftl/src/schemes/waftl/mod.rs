@@ -77,7 +77,7 @@
 //! - I3: free blocks are erased and hold nothing valid.
 //! - I4: each written translation page lies where the directory says; unwritten ones map nothing,
 //!   unless the device is read-only.
-//! - I5: a clean cached entry says what its translation page says.
+//! - I5: an entry that is newer than its translation page is in RAM.
 //! - I6: a page in the zone is valid and carries its LPN; I7: so does one of a BMB, at its own
 //!   offset, and no collection takes the block.
 //! - I8: no trim is pending or written for a page of a block-mapped logical block.
@@ -137,7 +137,7 @@ impl DemandScheme for Map {
     type ForeignPages = HybridMap;
 
     fn cache(layout: &Layout, values: &Values) -> Result<(MappingCache, Ram), ConfigError> {
-        Ok(MappingCache::from_values(layout, values))
+        MappingCache::from_values(layout, values)
     }
 
     fn summaries(layout: &Layout, _values: &Values) -> Result<Summaries, ConfigError> {

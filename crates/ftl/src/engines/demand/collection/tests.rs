@@ -103,7 +103,7 @@ impl Model {
         self.scheme.check(&self.flash).expect("invariants");
         assert!(self.scheme.blocks.spares().admit().is_ok(), "{case}: read-only without a failed block");
         for lpn in 0..self.held.len() as u32 {
-            let ppn = self.scheme.entry(Lpn::new(lpn)).expect("mapped");
+            let ppn = self.scheme.table.entry(Lpn::new(lpn)).expect("mapped");
             let found = self.flash.device_mut().chip.read(ppn).expect("a page").data;
             if lpn == doubtful && found == self.stamp {
                 self.held[lpn as usize] = found;

@@ -110,7 +110,7 @@ impl Model {
         self.scheme.check(&self.flash).expect("invariants");
         for lpn in (0..LOGICAL_PAGES).map(Lpn::new) {
             assert_eq!(self.scheme.cache.find(lpn).is_some(), self.cached.contains(&lpn), "{lpn} in the cache");
-            let ppn = self.scheme.entry(lpn);
+            let ppn = self.scheme.table.entry(lpn);
             assert_eq!(ppn.is_some(), self.held.contains_key(&lpn), "{lpn}");
             if let Some(ppn) = ppn {
                 assert_eq!(self.flash.device_mut().chip.read(ppn).expect("a page").data, self.held[&lpn], "{lpn}");
