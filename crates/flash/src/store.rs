@@ -122,7 +122,7 @@ impl Lean {
 
 impl Blank for Lean {
     fn erased(pages: usize) -> Self {
-        Self { logical: PackedNumbers::none(pages, (pages as u32).saturating_sub(1)), hints: Vec::new() }
+        Self { logical: PackedNumbers::none(pages, pages as u32), hints: Vec::new() }
     }
 }
 
@@ -157,7 +157,7 @@ impl Store for Lean {
 
     #[inline]
     fn program(&mut self, page: usize, tag: &Tag, (): ()) {
-        self.logical.set(page, Some(tag.logical));
+        self.logical.put(page, tag.logical);
         if tag.hint != 0 {
             self.keep_hint(page, tag.hint);
         }

@@ -376,8 +376,10 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     }
 
     #[inline]
-    fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage) {
-        if stage == PrefetchStage::Far {
+    fn prefetch_move(&self, lpn: impl FnOnce() -> Option<Lpn>, stage: PrefetchStage) {
+        if stage == PrefetchStage::Far
+            && let Some(lpn) = lpn()
+        {
             self.map.prefetch(lpn.index());
         }
     }

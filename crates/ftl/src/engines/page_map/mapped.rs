@@ -134,9 +134,9 @@ pub trait PageMapped {
     /// tell.
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn>;
 
-    /// Tells of a data page that will be moved, so that the scheme can ask for the memory that it
-    /// will touch.
-    fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage);
+    /// Tells of a data page that will be moved, and of whose it is, so that the scheme can ask for
+    /// the memory that it will touch.
+    fn prefetch_move(&self, lpn: impl FnOnce() -> Option<Lpn>, stage: PrefetchStage);
 
     /// The role that a data page of the block in hand has where it is moved to.
     #[inline]
@@ -358,8 +358,8 @@ pub trait PageMapped {
             return (0, Ok(()));
         }
         let target = space.next_page(die, stream);
-        for lpn in pages.iter().filter_map(|&from| flash.device().peek(from)) {
-            self.prefetch_move(Lpn::new(lpn), PrefetchStage::Far);
+        for &from in pages {
+            self.prefetch_move(|| flash.device().peek(from).map(Lpn::new), PrefetchStage::Far);
         }
         let geometry = *flash.device().geometry();
         let (to, first) = geometry.split(target);
@@ -368,15 +368,15 @@ pub trait PageMapped {
         let (done, copied) = flash.copy_pages(copies, (to, None), |copy, page| {
             let at = (copy.offset - first) as usize;
             lpns[at] = Lpn::new(page.logical);
-            self.prefetch_move(lpns[at], PrefetchStage::Near);
+            self.prefetch_move(|| Some(lpns[at]), PrefetchStage::Near);
             if let Some(earlier) = at.checked_sub(NEXT) {
-                self.prefetch_move(lpns[earlier], PrefetchStage::Next);
+                self.prefetch_move(|| Some(lpns[earlier]), PrefetchStage::Next);
             }
             Label::new(page.logical, role)
         });
         let lpns = &lpns[..done];
         for &lpn in &lpns[done.saturating_sub(NEXT)..] {
-            self.prefetch_move(lpn, PrefetchStage::Next);
+            self.prefetch_move(|| Some(lpn), PrefetchStage::Next);
         }
         self.space().take_run(die, stream, done as u32);
         for ((&lpn, &from), offset) in lpns.iter().zip(pages).zip(first..) {
