@@ -24,7 +24,7 @@
 //!   are written with it.
 //! - Victims of garbage collection are chosen among data and translation blocks alike, by the same
 //!   policy.
-//! - A translation page that cannot be read is rebuilt from the mirror, without the scan that a
+//! - A translation page that cannot be read is rebuilt from what it said, without the scan that a
 //!   controller would need.
 //! - One block is set aside for translation pages that a collection has to write when no die can
 //!   lend one; it is replaced by collecting translation blocks, which never needs mapping updates
@@ -33,9 +33,9 @@
 //! ## State
 //! RAM: CMT, 8 B an entry (LPN and PPN); GTD, 4 B × translation pages. Flash: translation pages of
 //! `page_size / mapping_bytes` entries; data pages. Tags carry the LPN or the translation page
-//! number. (The simulation mirrors the translation pages' content.) Under a wear policy that moves
-//! blocks, what it moves of data blocks has open blocks of its own, one a die, paid out of the
-//! spare; and a block that is set aside is exchanged for another free one of its die when the
+//! number. (What the entries say, the simulation keeps beside the flash.) Under a wear policy that
+//! moves blocks, what it moves of data blocks has open blocks of its own, one a die, paid out of
+//! the spare; and a block that is set aside is exchanged for another free one of its die when the
 //! policy names it.
 //!
 //! ## Read

@@ -157,7 +157,9 @@ mod tests {
         let mut cache = EntryCache::new(300, 128);
         let places = [5, 7, 200].map(|lpn| cache.insert(Lpn::new(lpn)));
         assert_eq!((cache.entries(), cache.find(Lpn::new(6)), cache.find(Lpn::new(7))), (3, None, Some(places[1])));
-        places.into_iter().for_each(|place| cache.mark_newer(place));
+        for place in places {
+            cache.mark_newer(place);
+        }
         assert_eq!(cache.newer_of(0).map(Lpn::get).collect::<Vec<_>>(), [5, 7]);
         cache.clean(0);
         assert!(cache.is_newer(Lpn::new(200)) && !cache.is_newer(Lpn::new(5)));

@@ -219,12 +219,15 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
     fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {
         if request.lpn.get() < self.table.logical_pages() {
             match stage {
-                PrefetchStage::Far => self.cache.prefetch_slot(request.lpn),
-                PrefetchStage::Near => self.prefetch_lookup(request.lpn),
-                PrefetchStage::Next => {
+                PrefetchStage::Far => {
+                    self.cache.prefetch_slot(request.lpn);
+                    self.table.prefetch(request.lpn);
+                }
+                PrefetchStage::Near => {
                     self.prefetch_page(flash, request.lpn);
                     self.prefetch_use(request.lpn);
                 }
+                PrefetchStage::Next => {}
             }
         }
     }

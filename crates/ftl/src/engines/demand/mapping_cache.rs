@@ -104,7 +104,7 @@ impl MappingCache {
         self.recency.victim().map(Lpn::new)
     }
 
-    /// Asks for the memory that dismissing the entry which leaves next touches, and those after it.
+    /// Asks for the memory that dismissing the entry which leaves next touches, and the one after it.
     #[inline]
     fn prefetch_victim(&mut self) {
         if let Some(lpn) = self.victim() {
@@ -112,7 +112,6 @@ impl MappingCache {
             if let Some(follower) = self.recency.follower() {
                 self.newer.prefetch(Lpn::new(follower));
             }
-            self.recency.prefetch_victim();
         }
     }
 
@@ -214,11 +213,22 @@ impl MapCache for MappingCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::layout;
 
     /// A cache of plain or segmented LRU for 300 entries, 128 a translation page.
     fn cache(capacity: usize, protected: usize, batches: bool) -> MappingCache {
         let recency = |capacity| Recency::segmented(300, capacity, protected);
         MappingCache::new(capacity, recency, 300, 128, batches)
+    }
+
+    #[test]
+    fn more_entries_than_can_be_put_in_order_are_refused() {
+        let settings = [("cmt".to_owned(), "1TiB".to_owned())].into();
+        let values = Values::check("dftl", &PARAMETERS, &settings).expect("valid");
+        let small = layout(64, 16, 400);
+        assert_eq!(entries(&small, &values), Ok(1 << 37), "of which no more are used than there are pages");
+        let refused = entries(&Layout { logical_pages: u32::MAX - 1, ..small }, &values).expect_err("too many");
+        assert!(refused.0.contains("more than 8 GiB, 1073741824 entries"), "{refused:?}");
     }
 
     fn newer_of(cache: &MappingCache, page: u32) -> Vec<u32> {

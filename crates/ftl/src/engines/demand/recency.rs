@@ -74,7 +74,7 @@ impl Recency {
     pub fn segmented(items: usize, capacity: usize, protected: usize) -> Self {
         let limit = protected.min(capacity.saturating_sub(1));
         debug_assert!(limit < capacity.max(1), "{limit} of {capacity} items are protected, and none can leave");
-        Self::Lists { lists: StampedLists::new(items, capacity), limit }
+        Self::Lists { lists: StampedLists::new(items), limit }
     }
 
     /// A clock of some of the items `0..items`.
@@ -128,11 +128,11 @@ impl Recency {
             Self::Lists { lists, limit: 0 } => lists.move_back(PROBATIONARY, item),
             Self::Lists { lists, limit } => {
                 let is_promoted = lists.list_of(item) == Some(PROBATIONARY);
-                if is_promoted && lists.length(PROTECTED) == *limit {
-                    if let Some(demoted) = lists.front(PROTECTED) {
-                        lists.move_back(PROBATIONARY, demoted);
-                    }
-                    lists.prefetch_front(PROTECTED);
+                if is_promoted
+                    && lists.length(PROTECTED) == *limit
+                    && let Some(demoted) = lists.front(PROTECTED)
+                {
+                    lists.move_back(PROBATIONARY, demoted);
                 }
                 lists.move_back(PROTECTED, item);
                 debug_assert!(lists.length(PROTECTED) <= *limit, "more than {limit} items are protected");
@@ -174,14 +174,6 @@ impl Recency {
         match self {
             Self::Lists { lists, .. } => lists.prefetch(item),
             Self::Clock(clock) => prefetch(&clock.states, item as usize),
-        }
-    }
-
-    /// Asks for the memory that tells who leaves next but some.
-    #[inline]
-    pub fn prefetch_victim(&self) {
-        if let Self::Lists { lists, .. } = self {
-            lists.prefetch_front(PROBATIONARY);
         }
     }
 }
