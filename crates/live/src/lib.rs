@@ -2,14 +2,14 @@
 //! makes of it.
 //!
 //! ```text
-//! client ── NBD ── connection ──▶ queue ──▶ engine: one thread
+//! client ── NBD ── connection ──▶ queue ──▶ engine: one thread at a time
 //! client ── NBD ── connection ──▶   │         └─ LiveDrive (bytes) ── Drive (pages)
 //!        host in this process ──▶   │             └─ FlashPort ── Chip ── image
 //! control socket: stat, faults ──▶  ┘
 //! ```
 //!
-//! Translation layers run here as they do in a simulation, on a thread of their own, behind the
-//! same referee; what differs is the store under the chip.
+//! Translation layers run here as they do in a simulation, behind the same referee; what differs is
+//! the store under the chip.
 
 mod drive;
 mod error;

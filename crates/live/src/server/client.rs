@@ -33,9 +33,9 @@ const MOST_REQUESTS: usize = 1024;
 /// alone.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Bytes of replies that are sent by who has them. To copy more into a socket would keep other
-/// clients waiting.
-const SMALL_BYTES: usize = 16 << 10;
+/// Bytes of replies that are sent by who has them: as many as a piece of a request has. To copy
+/// more into a socket would keep other clients waiting.
+const SMALL_BYTES: usize = 256 << 10;
 
 /// Before a reply's moment the last stretch is waited out awake: as long as waking up has lately
 /// taken, within these bounds.
@@ -134,6 +134,18 @@ struct State {
     is_closed: bool,
 }
 
+impl State {
+    fn is_full_for(&self, bytes: usize) -> bool {
+        let fits = self.requests < MOST_REQUESTS && self.bytes + bytes <= MOST_BYTES;
+        self.requests > 0 && !fits
+    }
+
+    fn admit(&mut self, bytes: usize) {
+        self.requests += 1;
+        self.bytes += bytes;
+    }
+}
+
 /// Replies of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
@@ -150,15 +162,21 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Lets a request of so many bytes begin, if it need not wait for others.
+    pub(crate) fn admit_at_once(&self, bytes: usize) -> bool {
+        let mut state = self.lock();
+        let is_admitted = !state.is_closed && !state.is_full_for(bytes);
+        if is_admitted {
+            state.admit(bytes);
+        }
+        is_admitted
+    }
+
     /// Waits until a request of so many bytes may begin; false when the connection is closed.
     pub(crate) fn admit(&self, bytes: usize) -> bool {
-        let is_full = |state: &mut State| {
-            let fits = state.requests < MOST_REQUESTS && state.bytes + bytes <= MOST_BYTES;
-            !state.is_closed && state.requests > 0 && !fits
-        };
-        let mut state = self.freed.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
-        state.requests += 1;
-        state.bytes += bytes;
+        let must_wait = |state: &mut State| !state.is_closed && state.is_full_for(bytes);
+        let mut state = self.freed.wait_while(self.lock(), must_wait).unwrap_or_else(PoisonError::into_inner);
+        state.admit(bytes);
         !state.is_closed
     }
 

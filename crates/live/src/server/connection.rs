@@ -11,11 +11,12 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::client::Connection;
-use super::queue::{ClientRequest, Task};
+use super::engine_lock::EngineLock;
+use super::queue::{ClientRequest, Of, Task};
 use super::shared::{ClientReservation, Shared};
 use super::socket::{Socket, precise_timers};
 use super::stream::Line;
-use crate::nbd::{self, Agreed, Command, Ended, Errno, Header, MAX_PAYLOAD_BYTES, Outcome, Reply, Security};
+use crate::nbd::{self, Agreed, Command, Ended, Header, MAX_PAYLOAD_BYTES, Outcome, Reply, Security};
 
 /// Bytes read from a socket at once: several requests, or a few with their data.
 const READ_AHEAD_BYTES: usize = 256 << 10;
@@ -23,7 +24,8 @@ const READ_AHEAD_BYTES: usize = 256 << 10;
 const MOST_SLICES: usize = 1024;
 
 /// Serves a client to its end. Runs in a thread of its own.
-pub(crate) fn serve(socket: &Arc<Socket>, shared: &Arc<Shared>) {
+pub(crate) fn serve(socket: &Arc<Socket>, engine: &EngineLock) {
+    let shared = engine.shared();
     socket.read_within(Some(shared.limits.handshake));
     // A client that leaves while it negotiates, or says nonsense, costs nobody anything.
     let Ok((line, agreed, place)) = negotiate(socket, shared) else { return };
@@ -39,7 +41,7 @@ pub(crate) fn serve(socket: &Arc<Socket>, shared: &Arc<Shared>) {
     };
     if let Ok(writer) = writer {
         // Its end, good or bad, is the end of the client.
-        let _ = read_requests(&connection, agreed, shared);
+        let _ = read_requests(&connection, agreed, engine);
         connection.outbox.end();
         // A panic there has ended this connection, which is all that could be done about it.
         let _ = writer.join();
@@ -70,51 +72,85 @@ fn negotiate<'a>(socket: &Arc<Socket>, shared: &'a Shared) -> Result<(Line, Agre
     }
 }
 
-fn read_requests(connection: &Arc<Connection>, agreed: Agreed, shared: &Shared) -> io::Result<()> {
-    let mut reader = Requests { reader: BufReader::with_capacity(READ_AHEAD_BYTES, &connection.line), shared };
-    while let Some(header) = reader.header()? {
-        let arrived = shared.clock();
-        let checked = nbd::check(&header, &shared.export, agreed);
-        if checked == Ok(Command::Disconnect) {
-            return Ok(());
-        }
-        let weight = match checked {
-            Ok(Command::Read { .. } | Command::Write { .. }) => header.length as usize,
-            _ => 0,
-        };
-        if !connection.outbox.admit(weight) {
-            return Ok(());
-        }
-        let data = match checked {
-            Ok(_) => reader.payload(&header),
-            Err(_) => reader.skip_payload(&header).map(|()| Bytes::new()),
-        };
-        // Nobody will ever reply to half a request.
-        let data = data.inspect_err(|_| connection.outbox.withdraw(weight))?;
-        match checked {
-            Ok(command) => {
-                let connection = Arc::clone(connection);
-                let request = ClientRequest::new(connection, agreed, command, &header, data, arrived, weight);
-                shared.queue.push(Task::Serve(Box::new(request)));
-            }
-            Err(refused) => {
-                connection.answer(Reply::Error(refused.errno, refused.why.into()), &header, weight, agreed);
-            }
-        }
-    }
-    Ok(())
+fn read_requests(connection: &Arc<Connection>, agreed: Agreed, engine: &EngineLock) -> io::Result<()> {
+    let reader = BufReader::with_capacity(READ_AHEAD_BYTES, &connection.line);
+    let mut requests = Requests { reader, connection, engine, shared: engine.shared(), is_unserved: false };
+    let result = requests.take_all(agreed);
+    requests.serve();
+    result
 }
 
 /// What a client sends. Between two requests it may be silent for as long as it likes; once one has
 /// begun, it must come whole within its time.
+///
+/// Before it waits for the client, what has come is served.
 struct Requests<'a> {
     reader: BufReader<&'a Line>,
+    connection: &'a Arc<Connection>,
+    engine: &'a EngineLock,
     shared: &'a Shared,
+    /// Whether this thread has requests to serve.
+    is_unserved: bool,
 }
 
 impl Requests<'_> {
+    fn take_all(&mut self, agreed: Agreed) -> io::Result<()> {
+        while let Some(header) = self.header()? {
+            let arrived = self.shared.clock();
+            let checked = nbd::check(&header, &self.shared.export, agreed);
+            if checked == Ok(Command::Disconnect) {
+                return Ok(());
+            }
+            let weight = match checked {
+                Ok(Command::Read { .. } | Command::Write { .. }) => header.length as usize,
+                _ => 0,
+            };
+            if !self.admit(weight) {
+                return Ok(());
+            }
+            let data = match checked {
+                Ok(_) => self.payload(&header),
+                Err(_) => self.skip_payload(&header).map(|()| Bytes::new()),
+            };
+            // Nobody will ever reply to half a request.
+            let data = data.inspect_err(|_| self.connection.outbox.withdraw(weight))?;
+            match checked {
+                Ok(command) => {
+                    let connection = Arc::clone(self.connection);
+                    let request = ClientRequest::new(connection, agreed, command, &header, data, arrived, weight);
+                    self.is_unserved |= self.engine.hand_over(Task::Serve(Box::new(request)));
+                }
+                Err(refused) => {
+                    self.connection.answer(Reply::Error(refused.errno, refused.why.into()), &header, weight, agreed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves what has come.
+    fn serve(&mut self) {
+        if std::mem::take(&mut self.is_unserved) {
+            let client = Of(Arc::clone(self.connection));
+            self.engine.run_here(|turns| turns.has(&client));
+        }
+    }
+
+    /// Waits until a request of so many bytes may begin; false when the connection is closed.
+    fn admit(&mut self, bytes: usize) -> bool {
+        let outbox = &self.connection.outbox;
+        // Waiting for replies to what nobody serves would never end.
+        outbox.admit_at_once(bytes) || {
+            self.serve();
+            outbox.admit(bytes)
+        }
+    }
+
     /// The next request; none when the client has left between two.
     fn header(&mut self) -> io::Result<Option<Header>> {
+        if self.reader.buffer().len() < Header::BYTES {
+            self.serve();
+        }
         while self.reader.buffer().is_empty() {
             match self.reader.fill_buf() {
                 Ok([]) => return Ok(None),
@@ -128,6 +164,11 @@ impl Requests<'_> {
     fn payload(&mut self, header: &Header) -> io::Result<Bytes> {
         let length = header.payload_bytes();
         debug_assert!(length <= MAX_PAYLOAD_BYTES, "checked requests are bounded");
+        if let Some(here) = self.reader.buffer().get(..length as usize) {
+            let data = Bytes::copy_from_slice(here);
+            self.reader.consume(length as usize);
+            return Ok(data);
+        }
         let mut data = BytesMut::zeroed(length as usize);
         self.within(length.into(), |reader| reader.read_exact(&mut data))?;
         Ok(data.freeze())
@@ -144,6 +185,7 @@ impl Requests<'_> {
         if self.reader.buffer().len() as u64 >= bytes {
             return read(&mut self.reader);
         }
+        self.serve();
         let socket = self.reader.get_ref().socket();
         socket.read_within(Some(self.shared.limits.transfer_of(bytes)));
         let result = read(&mut self.reader);
@@ -182,9 +224,4 @@ fn write_all(mut line: &Line, buffers: &[Bytes]) -> io::Result<()> {
         }
     }
     line.flush()
-}
-
-/// What a client is told of a device that is shut down.
-pub(crate) fn shut_down() -> Reply {
-    Reply::Error(Errno::Shutdown, "the device has no power".into())
 }

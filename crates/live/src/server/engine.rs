@@ -1,5 +1,5 @@
-//! The one thread that owns the device: takes requests, serves one piece after the other, and hands
-//! the replies out.
+//! Owns the device: takes requests, serves one piece after the other, and hands the replies out. One
+//! thread at a time runs it (`engine_lock.rs`).
 //!
 //! Requests of one client are served in the order in which they came. Clients take turns, and long
 //! requests are served in pieces (`fair_queue.rs`), so a client waits for one piece of each other
@@ -21,12 +21,10 @@ use sim::EventTiming;
 
 use super::client::{Connection, Outgoing};
 use super::commands::{ControlRequest, FaultRequest};
-use super::connection::shut_down;
 use super::fair_queue::{Turns, perform_piece, piece_bytes};
 use super::queue::{Answer, ClientRequest, Of, Task};
 use super::record::Recorder;
 use super::shared::{Power, Shared};
-use super::socket::precise_timers;
 use super::stat::Stat;
 use crate::LiveError;
 use crate::drive::{DriveError, LiveDrive, Piece};
@@ -48,6 +46,9 @@ const MOST_RUNS: usize = 4096;
 /// Why the engine ended.
 pub(crate) type End = Result<LiveDrive, (Box<LiveDrive>, LiveError)>;
 
+/// Whose turn it is, and what with.
+pub(super) type ClientTurns = Turns<Of, Box<ClientRequest>>;
+
 /// A reply, and who waits for it.
 pub(super) enum Awaited {
     Client(Arc<Connection>, Outgoing),
@@ -68,12 +69,21 @@ struct AwaitedRequest {
 const AWAKE_BEFORE: Duration = Duration::from_micros(100);
 
 /// The engine of one server.
+#[expect(clippy::struct_excessive_bools, reason = "each says something else, and any of them may be so")]
 pub(crate) struct Engine {
     pub(super) drive: LiveDrive,
     pub(super) shared: Arc<Shared>,
     pub(super) modelled: bool,
     pub(super) recorder: Option<Recorder>,
-    turns: Turns<Of, Box<ClientRequest>>,
+    /// Empty between two runs.
+    batch: VecDeque<Task>,
+    turns: ClientTurns,
+    /// Why it has to end.
+    pub(super) end: Option<Result<(), LiveError>>,
+    /// When it last had nothing to do any more.
+    last_work: Nanos,
+    /// Whether its thread sleeps until it is called.
+    is_asleep: bool,
     /// Replies to be handed out.
     finished: Vec<(Arc<Connection>, Outgoing)>,
     /// Requests that the modelled device is not done with, by their tickets.
@@ -96,7 +106,11 @@ impl Engine {
             shared,
             modelled,
             recorder,
+            batch: VecDeque::new(),
             turns: Turns::new(),
+            end: None,
+            last_work: Nanos::ZERO,
+            is_asleep: false,
             finished: Vec::new(),
             awaited: BTreeMap::new(),
             next_ticket: 0,
@@ -107,49 +121,70 @@ impl Engine {
         }
     }
 
-    /// Serves until told to stop, or until it cannot go on.
-    pub(crate) fn run(mut self) -> End {
-        precise_timers();
-        let _closing = ClosesQueue(Arc::clone(&self.shared));
-        let mut batch = VecDeque::new();
-        loop {
+    /// Serves what has come, a piece after the other, as long as there is something and whoever
+    /// runs it wants to; then hands the replies out.
+    pub(super) fn serve_while(&mut self, wants_more: impl Fn(&ClientTurns) -> bool) {
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut did_something = false;
+        while self.end.is_none() {
             self.let_time_pass();
-            // Replies that are ready are handed out before anything is waited for.
-            if self.turns.is_empty() && self.finished.is_empty() {
-                self.await_work(&mut batch);
-            } else {
-                self.shared.queue.take_ready(&mut batch);
+            self.shared.queue.take_ready(&mut batch);
+            did_something |= !batch.is_empty() || !self.turns.is_empty();
+            batch.drain(..).for_each(|task| self.take(task));
+            let is_idle = self.turns.is_empty() || !wants_more(&self.turns);
+            let result = if is_idle { self.hand_out() } else { self.take_turn() };
+            self.end_if_failed(result);
+            if is_idle {
+                break;
             }
-            for task in batch.drain(..) {
-                let result = match task {
-                    Task::Serve(request) => {
-                        self.turns.push(&Of(Arc::clone(&request.connection)), request);
-                        Ok(())
-                    }
-                    Task::Control(request, answer) => self.control(request, &answer),
-                    Task::LocalRequest(request) => self.local_request(&request),
-                    Task::Stop => {
-                        self.let_all_end();
-                        return match self.hand_out() {
-                            Ok(()) => self.stop(),
-                            Err(error) => Err((Box::new(self.drive), error)),
-                        };
-                    }
-                };
-                if let Err(error) = result {
-                    return Err((Box::new(self.drive), error));
+        }
+        self.batch = batch;
+        if did_something {
+            self.last_work = self.shared.clock();
+        }
+    }
+
+    fn take(&mut self, task: Task) {
+        if self.end.is_some() {
+            return;
+        }
+        let result = match task {
+            Task::Serve(request) => {
+                self.turns.push(&Of(Arc::clone(&request.connection)), request);
+                Ok(())
+            }
+            Task::Control(request, answer) => self.control(request, &answer),
+            Task::LocalRequest(request) => self.local_request(&request),
+            Task::Stop => {
+                self.let_all_end();
+                let result = self.hand_out();
+                if result.is_ok() {
+                    self.end = Some(Ok(()));
                 }
+                result
             }
-            if let Err(error) = self.take_turn() {
-                return Err((Box::new(self.drive), error));
-            }
+        };
+        self.end_if_failed(result);
+    }
+
+    fn end_if_failed(&mut self, result: Result<(), LiveError>) {
+        if let Err(error) = result {
+            self.end = Some(Err(error));
+        }
+    }
+
+    /// What is left to do for an engine that has ended so.
+    pub(super) fn finish(self, end: Result<(), LiveError>) -> End {
+        match end {
+            Ok(()) => self.stop(),
+            Err(error) => Err((Box::new(self.drive), error)),
         }
     }
 
     /// Serves a piece of whoever is next; hands replies out when there are some, or when the next
     /// piece may take long.
     fn take_turn(&mut self) -> Result<(), LiveError> {
-        let Some(request) = self.turns.take() else { return self.hand_out() };
+        let Some(request) = self.turns.take() else { return Ok(()) };
         let is_long = request.length >= LONG_BYTES || request.command == Command::Flush;
         let result = self.serve(request);
         let is_time = is_long || self.finished.len() >= HAND_OUT_AFTER || self.turns.is_empty();
@@ -205,42 +240,34 @@ impl Engine {
         }
     }
 
-    /// Takes what there is to do, until the modelled device is done with something; false where
-    /// nothing is under way there.
-    fn await_event(&mut self, batch: &mut VecDeque<Task>) -> bool {
-        let Some(next) = self.drive.modelled().and_then(EventTiming::next_event) else { return false };
-        while batch.is_empty() {
-            let left = next.since(self.shared.clock());
-            if left == Nanos::ZERO {
-                break;
-            }
-            let asleep = Duration::from_nanos(left.0).saturating_sub(AWAKE_BEFORE);
-            self.shared.queue.take_all(batch, Some(asleep));
+    /// There is nothing to serve: how long the engine's thread may wait for something. When nothing
+    /// has been asked for a while, the translation layer is offered idle time.
+    pub(super) fn rest(&mut self) -> Option<Duration> {
+        self.is_asleep = false;
+        if self.end.is_some() {
+            return None;
         }
-        true
+        if let Some(next) = self.drive.modelled().and_then(EventTiming::next_event) {
+            let left = Duration::from_nanos(next.since(self.shared.clock()).0);
+            return Some(left.saturating_sub(AWAKE_BEFORE));
+        }
+        let clock = self.shared.clock();
+        let quiet = Duration::from_nanos(clock.since(self.last_work).0);
+        if let Some(left) = IDLE_AFTER.checked_sub(quiet) {
+            return Some(left);
+        }
+        self.drive.begin(clock.max(self.latest));
+        // What fails here fails again at the next request, which can be told of it.
+        let did_something = self.drive.is_powered() && self.drive.idle(IDLE_BUDGET) == Ok(true);
+        let has_more = did_something || self.drive.modelled().is_some_and(|modelled| modelled.next_event().is_some());
+        self.is_asleep = !has_more;
+        has_more.then_some(Duration::ZERO)
     }
 
-    /// Takes what there is to do; when there is nothing for a while, offers idle time.
-    fn await_work(&mut self, batch: &mut VecDeque<Task>) {
-        if self.await_event(batch) {
-            return;
-        }
-        self.shared.queue.take_all(batch, Some(IDLE_AFTER));
-        while batch.is_empty() {
-            let clock = self.shared.clock().max(self.latest);
-            self.drive.begin(clock);
-            self.answer_ended();
-            if !self.finished.is_empty() {
-                return;
-            }
-            // What fails here fails again at the next request, which can be told of it.
-            let did_something = self.drive.is_powered() && self.drive.idle(IDLE_BUDGET) == Ok(true);
-            if self.await_event(batch) {
-                return;
-            }
-            let limit = did_something.then_some(Duration::ZERO);
-            self.shared.queue.take_all(batch, limit);
-        }
+    /// Whether the engine's thread has to do what is left when somebody else has run it: to go on,
+    /// to end, or to offer idle time later, for which it was not going to wake up.
+    pub(super) fn needs_thread(&mut self) -> bool {
+        std::mem::take(&mut self.is_asleep) || self.end.is_some() || !self.turns.is_empty()
     }
 
     fn serve(&mut self, mut request: Box<ClientRequest>) -> Result<(), LiveError> {
@@ -453,14 +480,9 @@ impl Engine {
     }
 }
 
-/// Whoever waits for the engine, or comes later, is not kept waiting when it has ended, well or
-/// not.
-struct ClosesQueue(Arc<Shared>);
-
-impl Drop for ClosesQueue {
-    fn drop(&mut self) {
-        self.0.queue.close();
-    }
+/// What a client is told of a device that is shut down.
+fn shut_down() -> Reply {
+    Reply::Error(Errno::Shutdown, "the device has no power".into())
 }
 
 /// A reply on its way to its client.

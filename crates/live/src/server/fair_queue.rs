@@ -35,6 +35,11 @@ impl<K: PartialEq + Clone, W> Turns<K, W> {
         self.clients.is_empty()
     }
 
+    /// Whether a client has something to do.
+    pub(crate) fn has(&self, key: &K) -> bool {
+        self.clients.iter().any(|client| client.key == *key)
+    }
+
     /// Turns that have been taken.
     pub(crate) fn taken(&self) -> u64 {
         self.taken

@@ -13,9 +13,10 @@ use bytes::Bytes;
 use ftl::{Hint, Moment, Spares};
 
 use super::engine::{Awaited, Engine};
+use super::engine_lock::EngineLock;
 use super::fair_queue::{perform_piece, piece_bytes};
 use super::queue::{Answer, LocalClientError, LocalRequest, Task};
-use super::shared::{FilesStat, Shared};
+use super::shared::FilesStat;
 use crate::LiveError;
 use crate::drive::{DriveError, Piece};
 use crate::nbd::Command;
@@ -23,25 +24,25 @@ use crate::nbd::Command;
 /// A client in the server's own process.
 #[derive(Debug)]
 pub struct LocalClient {
-    shared: Arc<Shared>,
+    engine: Arc<EngineLock>,
     power_ons: u64,
     /// As they were after the last request.
     spares: Option<Spares>,
 }
 
 impl LocalClient {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, power_ons: 0, spares: None }
+    pub(crate) fn new(engine: Arc<EngineLock>) -> Self {
+        Self { engine, power_ons: 0, spares: None }
     }
 
     /// Bytes of the device.
     pub fn bytes(&self) -> u64 {
-        self.shared.export.bytes
+        self.engine.shared().export.bytes
     }
 
     /// Whether the device is served for reading alone.
     pub fn is_read_only(&self) -> bool {
-        self.shared.export.is_read_only
+        self.engine.shared().export.is_read_only
     }
 
     /// Blocks that may fail before the device takes no more writes, and that have, as they were
@@ -90,7 +91,7 @@ impl LocalClient {
 
     /// Says how the host's files are, to whoever asks how the device is.
     pub fn tell_files(&self, files: FilesStat) {
-        self.shared.set_files(files);
+        self.engine.shared().set_files(files);
     }
 
     fn ask(
@@ -101,14 +102,16 @@ impl LocalClient {
     ) -> Result<Vec<Piece>, LocalClientError> {
         let (answer, answered) = sync_channel(1);
         let request = LocalRequest { command, offset, length, data, hint, power_ons: self.power_ons, answer };
-        self.shared.queue.push(Task::LocalRequest(Box::new(request)));
+        if self.engine.hand_over(Task::LocalRequest(Box::new(request))) {
+            self.engine.run_here(|_| false);
+        }
         let Ok(Answer { result, power_ons, due, spares }) = answered.recv() else {
             return Err(LocalClientError::Ended);
         };
         self.power_ons = power_ons;
         self.spares = Some(spares);
         if let Some(due) = due {
-            let wait = self.shared.moment(due).saturating_duration_since(Instant::now());
+            let wait = self.engine.shared().moment(due).saturating_duration_since(Instant::now());
             if wait > Duration::ZERO {
                 std::thread::sleep(wait);
             }

@@ -1,9 +1,12 @@
 //! The server: listens, serves clients, and stops in good order.
 //!
 //! ```text
-//! listener threads ─▶ a reader and a writer thread a client ─▶ queue ─▶ engine thread ─▶ image
+//! listener threads ─▶ a reader and a writer thread a client ─▶ queue ─▶ engine ─▶ image
 //!                  └▶ a thread a caller of control and metrics ▶
 //! ```
+//!
+//! The engine has a thread of its own. Without modelled latency a reader mostly runs it instead, to
+//! serve its client (`engine_lock.rs`).
 //!
 //! The server waits for each peer only until a deadline ([`Limits`]), and no one's connections keep
 //! others out (`accept.rs`).
@@ -17,6 +20,7 @@ mod commands;
 mod connection;
 mod control;
 mod engine;
+mod engine_lock;
 mod fair_queue;
 mod listener;
 mod local_client;
@@ -45,6 +49,7 @@ use crate::nbd::Export;
 
 use accept::{Bell, Peers};
 use engine::{End, Engine};
+use engine_lock::{EngineLock, panic_text};
 use listener::Listener;
 use queue::Task;
 use record::Recorder;
@@ -132,6 +137,7 @@ pub struct Summary {
 /// A server that runs.
 pub struct Server {
     shared: Arc<Shared>,
+    engine_lock: Arc<EngineLock>,
     bell: Arc<Bell>,
     /// Those who are connected, by listener.
     peers: Vec<Arc<Peers>>,
@@ -179,10 +185,12 @@ impl Server {
             findings: drive.findings().sentences(),
             warnings: address.map(|address| warnings(&address, tls.as_ref())).unwrap_or_default(),
         };
-        let shared = Arc::new(Shared::new(export, tls, options.clients, options.limits));
+        let shared = Arc::new(Shared::new(export, tls, options.clients, options.limits, options.modelled));
         let bell = Bell::new().map_err(|error| LiveError::user(format!("cannot make a pair of sockets: {error}")))?;
         let is_blank = drive.valid_pages() == 0;
         let engine = Engine::new(drive, Arc::clone(&shared), options.modelled, recorder);
+        let engine_lock = Arc::new(EngineLock::new(engine));
+        let engine = Arc::clone(&engine_lock);
         let mut server = Self {
             shared,
             bell: Arc::new(bell),
@@ -190,17 +198,32 @@ impl Server {
             ready,
             is_blank,
             engine: Some(spawn("engine", move || engine.run())?),
+            engine_lock,
             listeners: Vec::new(),
         };
-        let Limits { handshakes, callers, .. } = options.limits;
-        if let Some(listener) = listener {
-            server.listen(listener, handshakes, "nbd reader", connection::serve)?;
-        }
-        server.listen(control, callers, "control", |socket, shared| control::answer(socket, shared))?;
-        if let Some(metrics) = metrics {
-            server.listen(metrics, callers, "metrics", |socket, shared| control::answer_metrics(socket, shared))?;
-        }
+        server.listen_for(listener, control, metrics)?;
         Ok(server)
+    }
+
+    /// Lets in clients, callers of the control socket and those who ask for metrics.
+    fn listen_for(
+        &mut self,
+        clients: Option<Listener>,
+        control: Listener,
+        metrics: Option<Listener>,
+    ) -> Result<(), LiveError> {
+        let Limits { handshakes, callers, .. } = self.shared.limits;
+        if let Some(clients) = clients {
+            let engine = Arc::clone(&self.engine_lock);
+            self.listen(clients, handshakes, "nbd reader", move |socket| connection::serve(socket, &engine))?;
+        }
+        let shared = Arc::clone(&self.shared);
+        self.listen(control, callers, "control", move |socket| control::answer(socket, &shared))?;
+        if let Some(metrics) = metrics {
+            let shared = Arc::clone(&self.shared);
+            self.listen(metrics, callers, "metrics", move |socket| control::answer_metrics(socket, &shared))?;
+        }
+        Ok(())
     }
 
     /// Serves those who come to a listener, each in a thread of that name.
@@ -209,14 +232,12 @@ impl Server {
         listener: Listener,
         most: usize,
         name: &'static str,
-        serve: fn(&Arc<Socket>, &Arc<Shared>),
+        serve: impl Fn(&Arc<Socket>) + Clone + Send + 'static,
     ) -> Result<(), LiveError> {
         let peers = Arc::new(Peers::new(most));
         self.peers.push(Arc::clone(&peers));
-        let (shared, bell) = (Arc::clone(&self.shared), Arc::clone(&self.bell));
-        self.listeners.push(spawn("listener", move || {
-            peers.receive(&listener, &bell, name, move |socket| serve(socket, &shared));
-        })?);
+        let bell = Arc::clone(&self.bell);
+        self.listeners.push(spawn("listener", move || peers.receive(&listener, &bell, name, serve))?);
         Ok(())
     }
 
@@ -227,7 +248,7 @@ impl Server {
 
     /// A client in this process, without a socket.
     pub fn local_client(&self) -> LocalClient {
-        LocalClient::new(Arc::clone(&self.shared))
+        LocalClient::new(Arc::clone(&self.engine_lock))
     }
 
     /// Whether the device held nothing when it was switched on, as one that is new.
@@ -272,7 +293,7 @@ impl Server {
                 Ok((summary, lost_pages))
             }
             Some(Ok(Err((_, error)))) => Err(error),
-            Some(Err(panic)) => Err(LiveError::Bug(format!("the server panicked: {}", words(&*panic)))),
+            Some(Err(panic)) => Err(LiveError::Bug(format!("the server panicked: {}", panic_text(&*panic)))),
             None => Err(LiveError::Bug("the server was stopped twice".into())),
         }
     }
@@ -328,10 +349,4 @@ fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'stati
         .name(name.into())
         .spawn(work)
         .map_err(|error| LiveError::user(format!("cannot start the {name} thread: {error}")))
-}
-
-/// The message of a panic.
-fn words(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without words".into())
 }

@@ -1,10 +1,12 @@
-//! What the engine has to do: filled by many threads, emptied by one, in batches.
+//! What the engine has to do: filled by many threads, emptied by whoever runs the engine, in
+//! batches.
 //!
 //! It needs no bound of its own: each connection holds back requests beyond its share
 //! (`client.rs`), and the number of connections is bounded.
 //!
-//! Whoever empties it stays awake for a moment when there is nothing: under load something comes
-//! sooner than a thread wakes up.
+//! Who fills it wakes the engine's thread, except a reader that runs the engine itself
+//! (`engine_lock.rs`). With modelled latency the engine's thread runs it alone, and stays awake for
+//! a moment when there is nothing: under load something comes sooner than a thread wakes up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,79 +31,102 @@ const LOOKS: u32 = 64;
 /// A queue of work.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    waiting: Mutex<VecDeque<T>>,
+    waiting: Mutex<Waiting<T>>,
     filled: Condvar,
     /// Whether nobody will empty it any more.
     is_closed: AtomicBool,
     /// Whether something waits, for who looks without the lock.
     is_filled: AtomicBool,
-    /// Whether there is a core to stay awake on while others work.
+    /// Whether to stay awake for a moment.
     stays_awake: bool,
 }
 
+#[derive(Debug)]
+struct Waiting<T> {
+    tasks: VecDeque<T>,
+    /// Whether the engine's thread is called, whether or not something has come.
+    is_called: bool,
+}
+
 impl<T> Queue<T> {
-    pub(crate) fn new() -> Self {
+    /// A queue whose engine stays awake for a moment, if there is a core for that while others
+    /// work.
+    pub(crate) fn new(stays_awake: bool) -> Self {
         Self {
-            waiting: Mutex::new(VecDeque::new()),
+            waiting: Mutex::new(Waiting { tasks: VecDeque::new(), is_called: false }),
             filled: Condvar::new(),
             is_closed: AtomicBool::new(false),
             is_filled: AtomicBool::new(false),
-            stays_awake: std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
+            stays_awake: stays_awake && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<T>> {
+    fn lock(&self) -> MutexGuard<'_, Waiting<T>> {
         // A thread that panicked while it held the lock left a queue: there is no state in between.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds work. It is dropped at once when nobody will do it.
+    /// Adds work and wakes the engine's thread. The work is dropped at once when nobody will do it.
     pub(crate) fn push(&self, work: T) {
-        let mut waiting = self.lock();
-        if self.is_closed.load(Ordering::Relaxed) {
-            return;
-        }
-        waiting.push_back(work);
-        if waiting.len() == 1 {
-            self.is_filled.store(true, Ordering::Release);
+        if self.add(work) == 1 {
             self.filled.notify_one();
         }
+    }
+
+    /// Adds work for the caller to do now, or for whoever runs the engine now. Returns how much
+    /// waits.
+    pub(crate) fn add(&self, work: T) -> usize {
+        let mut waiting = self.lock();
+        if self.is_closed.load(Ordering::Relaxed) {
+            return 0;
+        }
+        waiting.tasks.push_back(work);
+        self.is_filled.store(true, Ordering::Release);
+        waiting.tasks.len()
+    }
+
+    /// Wakes the engine's thread.
+    pub(crate) fn call(&self) {
+        self.lock().is_called = true;
+        self.filled.notify_one();
+    }
+
+    /// Whether something waits, asked with the lock: what was added before somebody found the
+    /// engine taken is seen by who has just given it back.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.lock().tasks.is_empty()
     }
 
     /// Drops what waits and what will come: nobody will do it.
     pub(crate) fn close(&self) {
         let mut waiting = self.lock();
         self.is_closed.store(true, Ordering::Relaxed);
-        waiting.clear();
+        waiting.tasks.clear();
     }
 
     /// Takes everything that is there; `batch` must be empty and may stay so.
     pub(crate) fn take_ready(&self, batch: &mut VecDeque<T>) {
         if self.is_filled.load(Ordering::Acquire) {
-            self.swap(self.lock(), batch);
+            let mut waiting = self.lock();
+            std::mem::swap(&mut waiting.tasks, batch);
+            self.is_filled.store(false, Ordering::Release);
         }
     }
 
-    fn swap(&self, mut waiting: MutexGuard<'_, VecDeque<T>>, batch: &mut VecDeque<T>) {
-        std::mem::swap(&mut *waiting, batch);
-        self.is_filled.store(false, Ordering::Release);
-    }
-
-    /// Takes everything, waiting for something at most so long; `batch` must be empty and may stay
-    /// so.
-    pub(crate) fn take_all(&self, batch: &mut VecDeque<T>, limit: Option<Duration>) {
+    /// Waits until something is there or the engine's thread is called, at most so long.
+    pub(crate) fn wait(&self, limit: Option<Duration>) {
         if self.stays_awake && limit != Some(Duration::ZERO) {
             self.look_out();
         }
+        let is_empty = |waiting: &mut Waiting<T>| waiting.tasks.is_empty() && !waiting.is_called;
         let waiting = self.lock();
-        let is_empty = |waiting: &mut VecDeque<T>| waiting.is_empty();
-        let waiting = match limit {
+        let mut waiting = match limit {
             None => self.filled.wait_while(waiting, is_empty).unwrap_or_else(PoisonError::into_inner),
             Some(limit) => {
                 self.filled.wait_timeout_while(waiting, limit, is_empty).unwrap_or_else(PoisonError::into_inner).0
             }
         };
-        self.swap(waiting, batch);
+        waiting.is_called = false;
     }
 
     /// Waits awake for something to come.

@@ -66,10 +66,16 @@ impl Drop for ClientReservation<'_> {
 }
 
 impl Shared {
-    pub(crate) fn new(export: Export, tls: Option<Certificates>, most_clients: usize, limits: Limits) -> Self {
+    pub(crate) fn new(
+        export: Export,
+        tls: Option<Certificates>,
+        most_clients: usize,
+        limits: Limits,
+        modelled: bool,
+    ) -> Self {
         Self {
             export,
-            queue: Queue::new(),
+            queue: Queue::new(modelled),
             tls,
             most_clients,
             served_clients: AtomicU64::new(0),
