@@ -9,12 +9,16 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
+use bytes::Bytes;
 use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::{Errno, pwritev};
 
+/// Buffers that the operating system takes at once.
+const MOST_SLICES: usize = 1024;
 /// Bytes that the overlay keeps together.
 const PIECE_BYTES: usize = 4096;
 /// What an overlay may hold at least.
@@ -85,6 +89,38 @@ impl ImageFile {
         #[cfg(test)]
         self.tape.push(Taped::Write(offset, bytes.to_vec()));
         self.write_all_at(bytes, offset)
+    }
+
+    /// Writes buffers that follow each other.
+    pub(super) fn write_all(&mut self, buffers: &[Bytes], mut offset: u64) -> io::Result<()> {
+        if self.is_read_only() || buffers.len() == 1 {
+            return buffers.iter().try_for_each(|buffer| {
+                let at = offset;
+                offset += buffer.len() as u64;
+                self.write(buffer, at)
+            });
+        }
+        #[cfg(test)]
+        buffers.iter().fold(offset, |at, buffer| {
+            self.tape.push(Taped::Write(at, buffer.to_vec()));
+            at + buffer.len() as u64
+        });
+        for some in buffers.chunks(MOST_SLICES) {
+            let mut slices: Vec<_> = some.iter().map(|buffer| IoSlice::new(buffer)).collect();
+            let mut slices = &mut slices[..];
+            while !slices.is_empty() {
+                match pwritev(&self.file, slices, offset) {
+                    Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                    Ok(written) => {
+                        offset += written as u64;
+                        IoSlice::advance_slices(&mut slices, written);
+                    }
+                    Err(Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What was written reaches the disk; nothing is to do where nothing was written.

@@ -6,6 +6,7 @@
 //! older content may come to light; such places are counted, and whoever serves the image must ask
 //! for it.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 
@@ -19,6 +20,7 @@ use super::image_layout::ImageLayout;
 use super::life::{FoundLife, Life, LifeSlots};
 use super::page_tags::{Body, SLOT_BYTES, Slot, Written, decode, encode};
 use super::store::{FileStore, PageState, Pages};
+use super::waiting::Waiting;
 
 /// Slots that are read at once, about: a mebibyte.
 const SLOTS_AT_ONCE: usize = 16_384;
@@ -81,7 +83,8 @@ pub(crate) fn load(file: ImageFile, geometry: &Geometry, logical_pages: u32, pur
         full_erased: VecDeque::new(),
         failure: None,
         loading: None,
-        waiting: Vec::new(),
+        waiting: Waiting::default(),
+        last_read: Cell::new(None),
         repairs: Vec::new(),
         file,
         places,

@@ -29,6 +29,7 @@ mod syncs;
 mod testing;
 mod upgrade;
 mod version_one;
+mod waiting;
 
 use std::fs::{OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;

@@ -2,13 +2,13 @@
 //!
 //! It knows where bytes lie and when they are on the disk, and nothing of rules or of translation
 //! layers. What a chip asks for again and again (state, logical number and version of each page) is
-//! kept in RAM, 17 bytes a page; data are not.
+//! kept in RAM, 17 bytes a page, and one more from the first hint on; data are not.
 //!
 //! **Killed at any moment.** What was handed to the operating system outlives the process. A
-//! program writes the data, and the two copies of the slot later: without a slot the page was never
-//! programmed. Slots wait, so that neighbours are written at once, until somebody must be able to
-//! rely on them ([`FileStore::settle`]): before anyone is told, and before a sync. An erase is a
-//! new entry in the block table, with the next epoch.
+//! program writes the data, and then the two copies of the slot: without a slot the page was never
+//! programmed. Both wait (`waiting.rs`), so that neighbours are written at once, until somebody must
+//! be able to rely on them ([`FileStore::settle`]): before anyone is told, and before a sync. An
+//! erase is a new entry in the block table, with the next epoch.
 //!
 //! **A host that loses power** keeps what was synced, and of the rest any sectors. Three things
 //! follow (`docs/format.md` has the argument). What destroys pages (an erase, a bad block, a failed
@@ -26,6 +26,7 @@
 //! without power. Recovery from there is what translation layers are for. A read that fails loses a
 //! page, as on flash.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::ops::Range;
@@ -40,6 +41,7 @@ use super::file::ImageFile;
 use super::image_layout::ImageLayout;
 use super::life::{Counters, Life, LifeSlots};
 use super::page_tags::{Body, SLOT_BYTES, Slot, Written, decode, encode};
+use super::waiting::{Run, Waiting};
 
 /// Pages in a file.
 pub struct FileStore {
@@ -69,15 +71,14 @@ pub struct FileStore {
     pub(super) failure: Option<String>,
     /// Bytes of the translation layer's own for the page that it programs next.
     pub(super) loading: Option<(usize, Vec<u8>)>,
-    /// Slots that wait to be written, in the order in which they were made.
-    pub(super) waiting: Vec<(usize, [u8; SLOT_BYTES])>,
+    /// What waits to be handed over.
+    pub(super) waiting: Waiting,
+    /// What was read last, and its CRC: a copy of it has the same.
+    pub(super) last_read: Cell<Option<(Bytes, u32)>>,
     /// Copies that were found damaged or behind, and what belongs there: written when the device is
     /// switched on.
     pub(super) repairs: Vec<(u64, Vec<u8>)>,
 }
-
-/// Slots that wait at most: a few requests of ordinary size.
-const MOST_WAITING: usize = 512;
 
 impl FileStore {
     /// Why nothing more can be kept, if that is so.
@@ -88,30 +89,14 @@ impl FileStore {
     /// Everything programmed so far is handed to the operating system, so that it outlives the
     /// process; false if that failed.
     pub fn settle(&mut self) -> bool {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        // Of two slots of one page the later one counts; sorting keeps their order.
-        waiting.sort_by_key(|(page, _)| *page);
-        let mut run: Vec<u8> = Vec::with_capacity(waiting.len() * SLOT_BYTES);
-        let mut first = 0;
-        for (i, (page, bytes)) in waiting.iter().enumerate() {
-            match waiting.get(i + 1) {
-                Some((next, _)) if next == page => {}
-                next => {
-                    if run.is_empty() {
-                        first = *page;
-                    }
-                    run.extend(bytes);
-                    if next.is_none_or(|(next, _)| *next != page + 1) {
-                        for offset in self.places.slot(first) {
-                            self.write(&run, offset);
-                        }
-                        run.clear();
-                    }
-                }
+        for Run { first, content } in self.waiting.take_data(self.page_bytes) {
+            self.unless_failed(|store| store.file.write_all(&content, store.places.data(first)));
+        }
+        for Run { first, content } in self.waiting.take_slots() {
+            for offset in self.places.slot(first) {
+                self.write(&content, offset);
             }
         }
-        waiting.clear();
-        self.waiting = waiting;
         self.failure.is_none()
     }
 
@@ -156,9 +141,13 @@ impl FileStore {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8], offset: u64) {
+        self.unless_failed(|store| store.file.write(bytes, offset));
+    }
+
+    fn unless_failed(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) {
         if self.failure.is_none() {
             self.is_dirty = true;
-            let result = self.file.write(bytes, offset);
+            let result = write(self);
             self.keep_failure(result);
         }
     }
@@ -178,8 +167,8 @@ impl FileStore {
     }
 
     fn queue_slot(&mut self, page: usize, slot: Slot) {
-        self.waiting.push((page, encode(page, self.epoch(page), slot)));
-        if self.waiting.len() >= MOST_WAITING {
+        self.waiting.add_slot(page, encode(page, self.epoch(page), slot));
+        if self.waiting.is_full() {
             self.settle();
         }
     }
@@ -202,7 +191,7 @@ impl FileStore {
             Written::Slot(epoch, slot) if epoch == self.epoch(page) => Some(slot),
             _ => None,
         };
-        if let Some((_, bytes)) = self.waiting.iter().rev().find(|(waiting, _)| *waiting == page) {
+        if let Some(bytes) = self.waiting.slot(page) {
             return current(bytes);
         }
         self.places.slot(page).into_iter().find_map(|offset| {
@@ -213,13 +202,28 @@ impl FileStore {
     }
 
     /// The first bytes of a page's data area, if they pass their CRC.
-    pub(super) fn bytes_of(&self, page: usize, length: usize) -> Option<Vec<u8>> {
+    pub(super) fn bytes_of(&self, page: usize, length: usize) -> Option<Bytes> {
         if length > self.page_bytes {
             return None;
         }
+        if let Some(waiting) = self.waiting.data(page) {
+            return Some(waiting.slice(..length));
+        }
         let mut bytes = vec![0; length];
         self.file.read_exact_at(&mut bytes, self.places.data(page)).ok()?;
-        (crc32c::crc32c(&bytes) == self.pages.data_crcs[page]).then_some(bytes)
+        self.passes_crc(page, &bytes).then(|| bytes.into())
+    }
+
+    fn passes_crc(&self, page: usize, bytes: &[u8]) -> bool {
+        crc32c::crc32c(bytes) == self.pages.data_crcs[page]
+    }
+
+    /// The CRC of a page's data, which may be what was read last.
+    fn crc_of(&self, data: &Bytes) -> u32 {
+        match self.last_read.take() {
+            Some((read, crc)) if read.as_ptr() == data.as_ptr() && read.len() == data.len() => crc,
+            _ => crc32c::crc32c(data),
+        }
     }
 }
 
@@ -256,11 +260,19 @@ impl Store for FileStore {
 
     fn content(&self, page: usize) -> Option<(u64, Bytes)> {
         let data = match self.pages.states[page] {
-            PageState::Data => self.bytes_of(page, self.page_bytes)?.into(),
+            PageState::Data => {
+                let data = self.bytes_of(page, self.page_bytes)?;
+                self.last_read.set(Some((data.clone(), self.pages.data_crcs[page])));
+                data
+            }
             PageState::Empty | PageState::Own => Bytes::new(),
             _ => return None,
         };
         Some((self.pages.versions[page], data))
+    }
+
+    fn hint(&self, page: usize) -> u8 {
+        self.pages.hints.get(page).copied().unwrap_or(0)
     }
 
     fn program(&mut self, page: usize, tag: &Tag, data: Bytes) {
@@ -273,16 +285,18 @@ impl Store for FileStore {
             None if data.is_empty() => Body::None,
             None => {
                 assert_eq!(data.len(), self.page_bytes, "a page is programmed whole");
-                self.write(&data, self.places.data(page));
-                Body::Data { crc: crc32c::crc32c(&data) }
+                let crc = self.crc_of(&data);
+                self.waiting.add_data(page, data);
+                Body::Data { crc }
             }
             Some(own) => {
                 assert!(
                     data.is_empty(),
                     "a page holds data of the host or bytes of the translation layer's own, not both"
                 );
-                self.write(&own, self.places.data(page));
-                Body::Own { crc: crc32c::crc32c(&own), length: own.len() as u32 }
+                let body = Body::Own { crc: crc32c::crc32c(&own), length: own.len() as u32 };
+                self.waiting.add_data(page, own.into());
+                body
             }
         };
         self.write_slot(page, Slot::Programmed(*tag, body));
@@ -310,7 +324,7 @@ impl Store for FileStore {
             return None;
         }
         let Some(Slot::Programmed(_, Body::Own { length, .. })) = self.slot(page) else { return None };
-        self.bytes_of(page, length as usize).map(Arc::from)
+        self.bytes_of(page, length as usize).map(|bytes| Arc::from(&*bytes))
     }
 
     fn spoil(&mut self, pages: Range<usize>) {
@@ -377,6 +391,8 @@ pub(super) struct Pages {
     pub(super) logicals: Vec<u32>,
     pub(super) versions: Vec<u64>,
     pub(super) data_crcs: Vec<u32>,
+    /// Empty as long as no page has had a hint.
+    pub(super) hints: Vec<u8>,
     /// How many are not erased.
     pub(super) touched: u64,
 }
@@ -388,6 +404,7 @@ impl Pages {
             logicals: vec![0; pages],
             versions: vec![0; pages],
             data_crcs: vec![0; pages],
+            hints: Vec::new(),
             touched: 0,
         }
     }
@@ -416,6 +433,12 @@ impl Pages {
             _ => {}
         }
         if let Slot::Programmed(tag, body) = slot {
+            if tag.hint != 0 && self.hints.is_empty() {
+                self.hints = vec![0; self.states.len()];
+            }
+            if let Some(hint) = self.hints.get_mut(page) {
+                *hint = tag.hint;
+            }
             self.logicals[page] = tag.logical;
             self.versions[page] = tag.version;
             self.data_crcs[page] = match body {
