@@ -318,6 +318,11 @@ impl<S: Store> Flash for Chip<S> {
         self.store.prefetch(ppn.index());
     }
 
+    #[inline]
+    fn expect_reads(&mut self, ppns: &[Ppn]) {
+        self.store.expect_reads(ppns.iter().map(|ppn| ppn.index()));
+    }
+
     fn tag(&self, ppn: Ppn) -> Option<Tag> {
         self.store.tag(ppn.index())
     }

@@ -72,6 +72,10 @@ pub trait Flash {
     /// nothing.
     fn prefetch(&self, _ppn: Ppn) {}
 
+    /// These pages will be read soon, in this order: for a device that keeps them in a file and
+    /// reads neighbours at once. Changes nothing.
+    fn expect_reads(&mut self, _ppns: &[Ppn]) {}
+
     /// The tag of a readable programmed page, without a flash operation: for checks, and for what a
     /// scheme remembers in RAM of the pages of a block that it is filling.
     fn tag(&self, ppn: Ppn) -> Option<Tag>;
@@ -137,6 +141,10 @@ macro_rules! pass_on_flash {
         #[inline]
         fn prefetch(&self, ppn: $crate::Ppn) {
             $crate::Flash::prefetch(&self.$inner, ppn);
+        }
+        #[inline]
+        fn expect_reads(&mut self, ppns: &[$crate::Ppn]) {
+            $crate::Flash::expect_reads(&mut self.$inner, ppns);
         }
         fn tag(&self, ppn: $crate::Ppn) -> Option<$crate::Tag> {
             $crate::Flash::tag(&self.$inner, ppn)

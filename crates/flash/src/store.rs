@@ -24,6 +24,10 @@ pub trait Store {
     #[inline]
     fn prefetch(&self, _page: usize) {}
 
+    /// These pages will be read soon, in this order: for a store that reads several at once.
+    #[inline]
+    fn expect_reads(&mut self, _pages: impl Iterator<Item = usize>) {}
+
     /// Whether a page reads as an error.
     #[inline]
     fn is_torn(&self, _page: usize) -> bool {

@@ -6,7 +6,7 @@
 //! older content may come to light; such places are counted, and whoever serves the image must ask
 //! for it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 
@@ -84,6 +84,7 @@ pub(crate) fn load(file: ImageFile, geometry: &Geometry, logical_pages: u32, pur
         failure: None,
         loading: None,
         waiting: Waiting::default(),
+        ahead: RefCell::default(),
         last_read: Cell::new(None),
         repairs: Vec::new(),
         file,

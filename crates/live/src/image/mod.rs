@@ -19,6 +19,7 @@ mod open;
 mod page_tags;
 #[cfg(test)]
 mod process_crash;
+mod read_ahead;
 mod report;
 #[cfg(test)]
 mod rolled_back;

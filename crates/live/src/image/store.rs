@@ -26,7 +26,7 @@
 //! without power. Recovery from there is what translation layers are for. A read that fails loses a
 //! page, as on flash.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::ops::Range;
@@ -41,6 +41,7 @@ use super::file::ImageFile;
 use super::image_layout::ImageLayout;
 use super::life::{Counters, Life, LifeSlots};
 use super::page_tags::{Body, SLOT_BYTES, Slot, Written, decode, encode};
+use super::read_ahead::ReadAhead;
 use super::waiting::{Run, Waiting};
 
 /// Pages in a file.
@@ -73,6 +74,8 @@ pub struct FileStore {
     pub(super) loading: Option<(usize, Vec<u8>)>,
     /// What waits to be handed over.
     pub(super) waiting: Waiting,
+    /// What will be read soon.
+    pub(super) ahead: RefCell<ReadAhead>,
     /// What was read last, and its CRC: a copy of it has the same.
     pub(super) last_read: Cell<Option<(Bytes, u32)>>,
     /// Copies that were found damaged or behind, and what belongs there: written when the device is
@@ -218,6 +221,27 @@ impl FileStore {
         crc32c::crc32c(bytes) == self.pages.data_crcs[page]
     }
 
+    /// A page's host data; those of pages that will be read next are read with them.
+    fn host_data(&self, page: usize) -> Option<Bytes> {
+        let mut ahead = self.ahead.borrow_mut();
+        if let Some(data) = ahead.take(page).filter(|data| self.passes_crc(page, data)) {
+            return Some(data);
+        }
+        let pages = ahead.take_run(page);
+        if pages > 1 && self.waiting.data(page).is_none() {
+            let mut run = vec![0; pages * self.page_bytes];
+            if self.file.read_exact_at(&mut run, self.places.data(page)).is_ok() {
+                let run = Bytes::from(run);
+                ahead.keep(page, &run, self.page_bytes);
+                let first = run.slice(..self.page_bytes);
+                if self.passes_crc(page, &first) {
+                    return Some(first);
+                }
+            }
+        }
+        self.bytes_of(page, self.page_bytes)
+    }
+
     /// The CRC of a page's data, which may be what was read last.
     fn crc_of(&self, data: &Bytes) -> u32 {
         match self.last_read.take() {
@@ -261,7 +285,7 @@ impl Store for FileStore {
     fn content(&self, page: usize) -> Option<(u64, Bytes)> {
         let data = match self.pages.states[page] {
             PageState::Data => {
-                let data = self.bytes_of(page, self.page_bytes)?;
+                let data = self.host_data(page)?;
                 self.last_read.set(Some((data.clone(), self.pages.data_crcs[page])));
                 data
             }
@@ -313,6 +337,11 @@ impl Store for FileStore {
         self.write_block(block, Block { erases, condition: Condition::Good, ..self.blocks[block] });
         self.unsynced_erases.insert(block);
         self.pages.erase(pages);
+        self.ahead.get_mut().forget();
+    }
+
+    fn expect_reads(&mut self, pages: impl Iterator<Item = usize>) {
+        self.ahead.get_mut().expect(pages);
     }
 
     fn load(&mut self, page: usize, bytes: &[u8]) {

@@ -326,6 +326,7 @@ pub trait PageMapped {
         pages: &'a [Ppn],
     ) -> (&'a [Ppn], Result<(), FtlError>) {
         debug_assert!(die < self.space().dies(), "pages are moved off die {die} of {}", self.space().dies());
+        flash.device_mut().expect_reads(pages);
         let mut moved = 0;
         while let Some(&next) = pages.get(moved) {
             let (more, result) = match self.move_run(flash, die, &pages[moved..]) {
