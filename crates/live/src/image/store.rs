@@ -6,9 +6,9 @@
 //!
 //! **Killed at any moment.** What was handed to the operating system outlives the process. A
 //! program writes the data, and then the two copies of the slot: without a slot the page was never
-//! programmed. Both wait (`waiting.rs`), so that neighbours are written at once, until somebody must
-//! be able to rely on them ([`FileStore::settle`]): before anyone is told, and before a sync. An
-//! erase is a new entry in the block table, with the next epoch.
+//! programmed. Both wait (`waiting.rs`), so that neighbours are written at once, until somebody
+//! must be able to rely on them ([`FileStore::settle`]): before anyone is told, and before a sync.
+//! An erase is a new entry in the block table, with the next epoch.
 //!
 //! **A host that loses power** keeps what was synced, and of the rest any sectors. Three things
 //! follow (`docs/format.md` has the argument). What destroys pages (an erase, a bad block, a failed

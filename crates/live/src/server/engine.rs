@@ -1,5 +1,5 @@
-//! Owns the device: takes requests, serves one piece after the other, and hands the replies out. One
-//! thread at a time runs it (`engine_lock.rs`).
+//! Owns the device: takes requests, serves one piece after the other, and hands the replies out.
+//! One thread at a time runs it (`engine_lock.rs`).
 //!
 //! Requests of one client are served in the order in which they came. Clients take turns, and long
 //! requests are served in pieces (`fair_queue.rs`), so a client waits for one piece of each other

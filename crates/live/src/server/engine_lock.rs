@@ -1,5 +1,5 @@
-//! Who runs the engine: its own thread, the reader of a client whose requests have just come, or the
-//! local client.
+//! Who runs the engine: its own thread, the reader of a client whose requests have just come, or
+//! the local client.
 //!
 //! Who has requests and finds the engine free serves them and sends the replies: waking another
 //! thread takes longer than serving a request. A reader goes on until its own requests are done,

@@ -104,7 +104,8 @@ impl MappingCache {
         self.recency.victim().map(Lpn::new)
     }
 
-    /// Asks for the memory that dismissing the entry which leaves next touches, and the one after it.
+    /// Asks for the memory that is touched when the entry that leaves next is dismissed, and for
+    /// the one after it.
     #[inline]
     fn prefetch_victim(&mut self) {
         if let Some(lpn) = self.victim() {

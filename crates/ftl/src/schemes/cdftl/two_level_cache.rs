@@ -1,8 +1,8 @@
 //! Mapping entries in RAM on two levels: single entries, and whole translation pages behind them.
 //!
 //! A miss brings the whole translation page into the second level (CTP) and its entry into the
-//! first (CMT). An entry that leaves the CMT falls into its translation page if that is cached. What
-//! entries say is in the table (`translation.rs`). Both levels are plain LRU.
+//! first (CMT). An entry that leaves the CMT falls into its translation page if that is cached.
+//! What entries say is in the table (`translation.rs`). Both levels are plain LRU.
 //!
 //! Which entries are newer than flash is known for both levels together.
 
