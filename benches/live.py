@@ -6,7 +6,8 @@ Both serve 256 MiB from memory over a Unix socket: nbdkit its memory plugin, ftl
 /dev/shm with the page scheme and every page written before; once with a spare at which collections
 copy more than a page for each page that is written, once with one at which they copy little. Random
 4 KiB reads and writes at queue depths 1 and 32. Each pair is measured back to back, so that a
-machine that drifts drifts for both. Then modelled latency: how much later than the modelled device
+machine that drifts drifts for both; the processor time that a request takes of each server depends
+least on what else runs. Then modelled latency: how much later than the modelled device
 would have answered replies leave, and fio has its reads, sockets and fio included. At last what one
 client's reads of 4 KiB wait while another client asks for as much as it can. Needs fio with its nbd
 engine, nbdkit and a release build of the module.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -23,7 +25,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ftlkit as fk
 
@@ -44,15 +46,27 @@ GREEDY = {
 """What the other client does, as options of fio."""
 
 
+class Server(NamedTuple):
+    """A server that runs: where, and as which process."""
+
+    uri: str
+    pid: int
+
+    def processor_s(self) -> float:
+        """Processor time of all its threads so far, those that have ended included."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextlib.contextmanager
-def nbdkit(folder: Path) -> Iterator[str]:
+def nbdkit(folder: Path) -> Iterator[Server]:
     """A server of memory."""
     socket = folder / "nbdkit.sock"
     server = subprocess.Popen(["nbdkit", "-f", "-U", str(socket), "memory", SIZE])
     while not socket.exists():
         time.sleep(0.01)
     try:
-        yield f"nbd+unix:///?socket={socket}"
+        yield Server(f"nbd+unix:///?socket={socket}", server.pid)
     finally:
         server.terminate()
         server.wait()
@@ -70,14 +84,14 @@ def made(folder: Path, device: dict[str, str | float], ftl: str = "page") -> Ite
 
 
 @contextlib.contextmanager
-def served(image: Path, latency: str) -> Iterator[str]:
+def served(image: Path, latency: str) -> Iterator[Server]:
     """A server of an image."""
     command = [sys.executable, "-m", "ftlkit", "serve", str(image), "--latency", latency]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     if server.stderr is None or not server.stderr.readline().startswith("serving"):
         sys.exit("the server did not start")
     try:
-        yield f"nbd+unix:///?socket={image}.sock"
+        yield Server(f"nbd+unix:///?socket={image}.sock", server.pid)
     finally:
         server.send_signal(signal.SIGINT)
         server.communicate()
@@ -102,14 +116,21 @@ def fill(uri: str) -> None:
     subprocess.run(command, capture_output=True, check=True)
 
 
-def compare(base: str, live: str, spare: float, seconds: float, rounds: int) -> None:
+def measure(server: Server, rw: str, depth: int, seconds: float) -> tuple[float, float]:
+    """Thousand requests a second, and microseconds of the server's processor time a request."""
+    before = server.processor_s()
+    side = fio(server.uri, rw, depth, seconds)
+    return side["iops"] / 1000, (server.processor_s() - before) * 1e6 / side["total_ios"]
+
+
+def compare(base: Server, live: Server, spare: float, seconds: float, rounds: int) -> None:
     """Measure all cases in turns and print a row for each."""
     for rw, depth in CASES:
-        pairs = [tuple(fio(uri, rw, depth, seconds)["iops"] for uri in (base, live)) for _ in range(rounds)]
-        ratios = sorted(ours / theirs for theirs, ours in pairs)
-        mean = [sum(side) / rounds / 1000 for side in zip(*pairs, strict=True)]
-        spread = f"{ratios[len(ratios) // 2]:.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
-        print(f"| {rw}, depth {depth}, spare {spare} | {mean[0]:.1f} | {mean[1]:.1f} | {spread} |", flush=True)
+        pairs = [[measure(server, rw, depth, seconds) for server in (base, live)] for _ in range(rounds)]
+        ratios = sorted(ours[0] / theirs[0] for theirs, ours in pairs)
+        theirs, ours = ([sum(kind) / rounds for kind in zip(*side, strict=True)] for side in zip(*pairs, strict=True))
+        rates = f"{theirs[0]:.1f} | {ours[0]:.1f} | {ratios[len(ratios) // 2]:.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
+        print(f"| {rw}, depth {depth}, spare {spare} | {rates} | {theirs[1]:.1f} | {ours[1]:.1f} |", flush=True)
 
 
 def lateness(folder: Path, seconds: float) -> None:
@@ -119,10 +140,10 @@ def lateness(folder: Path, seconds: float) -> None:
         device: dict[str, str | float] = {"read_latency": f"{modelled_us}us", "transfer_latency": "0us"}
         with made(folder, device, "page:checkpoint=summaries") as image:
             with served(image, "none") as live:
-                fill(live)
+                fill(live.uri)
             with served(image, "modelled") as live:
-                fio(live, "randread", 1, 1)  # which waits for the modelled recovery
-                of_fio = fio(live, "randread", 1, seconds)["lat_ns"]["percentile"]
+                fio(live.uri, "randread", 1, 1)  # which waits for the modelled recovery
+                of_fio = fio(live.uri, "randread", 1, seconds)["lat_ns"]["percentile"]
                 of_replies = fk.stat(image)["lateness_ns"]
         replies = ", ".join(f"{of_replies[percentile] / 1000:.0f}" for percentile in ("p50", "p90", "p99"))
         client = ", ".join(f"{of_fio[f'{percent}.000000'] / 1000 - modelled_us:.0f}" for percent in (50, 90, 99))
@@ -134,11 +155,11 @@ def fairness(folder: Path, seconds: float) -> None:
     print("\n| 4 KiB reads, depth 1, beside | ms: median, 99 %, most |\n|---|---|", flush=True)
     for name, load in GREEDY.items():
         with made(folder, {"spare": SPARES[1]}) as image, served(image, "none") as live:
-            fill(live)
-            other = ["fio", *JOB, f"--uri={live}", *load, "--time_based", f"--runtime={seconds + 2}"]
+            fill(live.uri)
+            other = ["fio", *JOB, f"--uri={live.uri}", *load, "--time_based", f"--runtime={seconds + 2}"]
             greedy = subprocess.Popen(other, stdout=subprocess.DEVNULL) if load else None
             time.sleep(1)
-            latency = fio(live, "randread", 1, seconds)["lat_ns"]
+            latency = fio(live.uri, "randread", 1, seconds)["lat_ns"]
             if greedy is not None and greedy.wait() != 0:
                 sys.exit(f"the other client failed: {' '.join(other)}")
         waited = (latency["percentile"]["50.000000"], latency["percentile"]["99.000000"], latency["max"])
@@ -157,11 +178,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         folder = Path(name)
         with nbdkit(folder) as base:
-            fill(base)
-            print("| case | nbdkit memory, k IOPS | ftlkit page, k IOPS | ratio |\n|---|---|---|---|")
+            fill(base.uri)
+            print("| case | nbdkit memory, k IOPS | ftlkit page, k IOPS | ratio | nbdkit, processor µs | ftlkit |")
+            print("|---|---|---|---|---|---|")
             for spare in SPARES:
                 with made(folder, {"spare": spare}) as image, served(image, "none") as live:
-                    fill(live)
+                    fill(live.uri)
                     compare(base, live, spare, seconds, rounds)
         lateness(folder, seconds)
         fairness(folder, seconds)
