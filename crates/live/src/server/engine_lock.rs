@@ -14,7 +14,7 @@
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use super::engine::{ClientTurns, End, Engine};
 use super::queue::Task;
@@ -61,7 +61,11 @@ impl EngineLock {
     /// Runs the engine in this thread as long as there is something to do and whoever calls wants
     /// more, unless somebody else runs it, who then does what was asked.
     pub(super) fn run_here(&self, wants_more: impl Fn(&ClientTurns) -> bool) {
-        let Ok(mut engine) = self.engine.try_lock() else { return };
+        let mut engine = match self.engine.try_lock() {
+            Ok(engine) => engine,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
         // It has ended.
         let Some(running) = engine.as_mut() else { return };
         run_guarded(running, |engine| engine.serve_while(wants_more));

@@ -68,7 +68,8 @@ impl<T> Queue<T> {
 
     /// Adds work and wakes the engine's thread. The work is dropped at once when nobody will do it.
     pub(crate) fn push(&self, work: T) {
-        if self.add(work) == 1 {
+        // Also behind other work: whoever added that may never come to do it.
+        if self.add(work) > 0 {
             self.filled.notify_one();
         }
     }
