@@ -19,14 +19,15 @@ pub(super) const LANES: usize = 4;
 /// How many events one may go past.
 const MOST_PASSED: usize = 12;
 
-/// Events that a lane has room for, a power of two.
-const ROOM: usize = 256;
+/// Room of a lane at first, a power of two.
+const ROOM: usize = 16;
 
 /// Events nearly in order, in a ring.
 #[derive(Clone)]
 struct Lane {
-    /// Time, and what is known by whoever set it; sorted from `first` on.
-    events: Box<[(u64, u64); ROOM]>,
+    /// Time, and what is known by whoever set it; sorted from `first` on. Their number is a power
+    /// of two.
+    events: Box<[(u64, u64)]>,
     /// Events taken out, and events set, ever.
     first: usize,
     end: usize,
@@ -34,62 +35,67 @@ struct Lane {
 
 impl Default for Lane {
     fn default() -> Self {
-        Self { events: Box::new([(NEVER, 0); ROOM]), first: 0, end: 0 }
+        Self { events: vec![(NEVER, 0); ROOM].into(), first: 0, end: 0 }
     }
 }
 
 impl Lane {
-    /// Adds an event; whether there was room, and a place near the end.
+    /// Adds an event; whether there was a place near the end.
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
     fn add(&mut self, time: u64, what: u64) -> bool {
-        let count = self.end.wrapping_sub(self.first);
-        if count != 0 && (count == ROOM || self.at(self.end.wrapping_sub(1)).0 > time) {
+        if self.end - self.first == self.events.len() {
+            self.grow();
+        }
+        let mask = self.events.len() - 1;
+        if self.end != self.first && self.events[(self.end - 1) & mask].0 > time {
             return self.pass(time, what);
         }
-        *self.at_mut(self.end) = (time, what);
-        self.end = self.end.wrapping_add(1);
+        self.events[self.end & mask] = (time, what);
+        self.end += 1;
         true
     }
 
     /// Adds an event that comes before others.
     #[inline(never)]
     fn pass(&mut self, time: u64, what: u64) -> bool {
-        let count = self.end - self.first;
-        if count == ROOM || count > MOST_PASSED && self.at(self.end - (MOST_PASSED + 1)).0 > time {
+        let mask = self.events.len() - 1;
+        let last = self.end.wrapping_sub(MOST_PASSED + 1);
+        if self.end - self.first > MOST_PASSED && self.events[last & mask].0 > time {
             return false;
         }
         let mut place = self.end;
-        while place != self.first && self.at(place - 1).0 > time {
-            *self.at_mut(place) = self.at(place - 1);
+        while place != self.first && self.events[(place - 1) & mask].0 > time {
+            self.events[place & mask] = self.events[(place - 1) & mask];
             place -= 1;
         }
-        *self.at_mut(place) = (time, what);
+        self.events[place & mask] = (time, what);
         self.end += 1;
         true
     }
 
-    #[inline]
-    fn at(&self, place: usize) -> (u64, u64) {
-        self.events[place % ROOM]
-    }
-
-    #[inline]
-    fn at_mut(&mut self, place: usize) -> &mut (u64, u64) {
-        &mut self.events[place % ROOM]
+    #[cold]
+    fn grow(&mut self) {
+        let (old, events) = (self.events.len() - 1, vec![(NEVER, 0); 2 * self.events.len()].into());
+        let old_events = std::mem::replace(&mut self.events, events);
+        let mask = self.events.len() - 1;
+        for place in self.first..self.end {
+            self.events[place & mask] = old_events[place & old];
+        }
     }
 
     /// When the first event is.
     #[inline]
     fn next(&self) -> u64 {
-        if self.first == self.end { NEVER } else { self.at(self.first).0 }
+        let first = self.events[self.first & (self.events.len() - 1)].0;
+        if self.first == self.end { NEVER } else { first }
     }
 
     /// Takes the first event out.
     #[inline]
     fn take(&mut self) -> u64 {
-        let what = self.at(self.first).1;
-        self.first = self.first.wrapping_add(1);
+        let what = self.events[self.first & (self.events.len() - 1)].1;
+        self.first += 1;
         what
     }
 }

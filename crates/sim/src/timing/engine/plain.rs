@@ -29,7 +29,11 @@ impl EventTiming {
         let Self { tasks, going_on, .. } = self;
         let next = tasks.go_on(number);
         if next.missing == 0 && next.task.die as usize == index {
-            return going_on.push(number);
+            going_on.push(number);
+            if !self.dies[index].queue.is_empty() {
+                self.free_dies.push(index as u32);
+            }
+            return;
         }
         let is_ready = next.missing == 0;
         self.release_plain_die::<MODE>(index);
@@ -75,13 +79,19 @@ impl EventTiming {
     /// A die that serves in order is free.
     #[inline]
     fn release_plain_die<const MODE: u8>(&mut self, index: usize) {
+        if !self.dies[index].queue.is_empty() {
+            self.free_dies.push(index as u32);
+        }
+        self.idle_plain_die::<MODE>(index);
+    }
+
+    /// A die that serves in order holds nothing.
+    #[inline]
+    fn idle_plain_die<const MODE: u8>(&mut self, index: usize) {
         let die = &mut self.dies[index];
         (die.current, die.phase) = (NONE, Phase::Idle);
         die.busy_ns += self.now - die.held_since;
         die.held_since = NEVER;
-        if !die.queue.is_empty() {
-            self.free_dies.push(index as u32);
-        }
         if MODE == TOLD
             && let Some(breakdown) = &mut self.breakdown
         {
@@ -89,26 +99,35 @@ impl EventTiming {
         }
     }
 
-    /// Dies go on with what follows what they have done. Whatever is issued later at this moment
-    /// comes behind it, and what became ready otherwise is sorted together with it.
+    /// Dies go on with what follows what they have done, in the order of issue, as in a round: of
+    /// operations that end at the same moment, the one that began first ends first. Whatever is
+    /// issued later at this moment comes behind it, and what became ready otherwise is sorted
+    /// together with it.
     #[inline]
     pub(super) fn go_on<const MODE: u8>(&mut self) {
+        if self.going_on.len() > 1 {
+            let tasks = &self.tasks;
+            self.going_on.sort_unstable_by_key(|&number| tasks.get(number).issue);
+        }
         let is_alone = self.ready_now.is_empty();
-        while let Some(number) = self.going_on.pop() {
+        for place in 0..self.going_on.len() {
+            let number = self.going_on[place];
             let index = self.tasks.get(number).task.die as usize;
-            if !is_alone {
-                self.release_plain_die::<MODE>(index);
-                self.ready_now.push(number);
-            } else if self.dies[index].queue.is_empty() {
+            if is_alone && self.dies[index].queue.is_empty() {
                 self.begin_on_plain_die::<MODE>(index, number);
-            } else {
+                continue;
+            }
+            self.idle_plain_die::<MODE>(index);
+            if is_alone {
                 if MODE == TOLD {
                     self.tell_wait_for_die(index, number, false);
                 }
                 self.wait_in_queue(index, number);
-                self.take_up::<MODE>(index);
+            } else {
+                self.ready_now.push(number);
             }
         }
+        self.going_on.clear();
     }
 
     /// A die that serves in order begins an operation.
