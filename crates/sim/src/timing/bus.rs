@@ -11,8 +11,8 @@ use std::cmp::Ordering;
 
 use ftl::Cause;
 
-/// How many pages a bus lists, beside those that its dies can hold, before it forgets some. With 64
-/// the lists of eight busses fill the processor's first cache.
+/// How many pages a bus lists, beside those that its dies can hold, before it forgets some. With
+/// 64, and four dies, the lists of eight buses would take 32 KiB, as much as many first caches.
 const FORGOTTEN: usize = 16;
 
 /// The order in which pages ask for a bus: by moment, by round of that moment, by issue.
@@ -85,15 +85,15 @@ impl Bus {
     #[expect(clippy::inline_always, reason = "a page is then written where it is listed, and nowhere before")]
     #[inline(always)]
     pub(super) fn book_last(&mut self, transfer: Transfer, now: u64) -> Option<u64> {
+        if self.booked.len() > self.most {
+            self.forget(now);
+        }
         let mut starts = transfer.turn.asks;
         if let Some(last) = self.booked.last() {
             if !last.turn.is_before(&transfer.turn) {
                 return None;
             }
             starts = starts.max(last.moved_at(self.transfer_ns));
-        }
-        if self.booked.len() > self.most {
-            self.forget(now);
         }
         self.transfers += u64::from(transfer.units);
         self.booked.push(Transfer { starts, ..transfer });
@@ -105,9 +105,6 @@ impl Bus {
     #[inline]
     pub(super) fn book(&mut self, transfer: Transfer, now: u64, delayed: impl FnMut(&Transfer)) -> u64 {
         self.book_last(transfer, now).unwrap_or_else(|| {
-            if self.booked.len() > self.most {
-                self.forget(now);
-            }
             self.transfers += u64::from(transfer.units);
             self.squeeze_in(transfer, delayed)
         })

@@ -3,8 +3,8 @@
 //!
 //! A collection or a merge is hundreds of operations in a row, many of them on one die. What ends
 //! then is followed by the next of its tail, at the same moment and on the same die, so that *goes
-//! on* ([`EventTiming::go_on`]): it is neither queued nor sorted in a round, unless something else
-//! became ready at that moment.
+//! on* ([`EventTiming::go_on`]): its die begins it at once, unless others wait for that die or
+//! something else became ready at that moment.
 
 use super::{COPY_BACK, Course, EventTiming, OF_DIE, PROGRAM, Phase, READ, TOLD, event};
 use crate::timing::bus::{Transfer, Turn};
@@ -79,19 +79,13 @@ impl EventTiming {
     /// A die that serves in order is free.
     #[inline]
     fn release_plain_die<const MODE: u8>(&mut self, index: usize) {
-        if !self.dies[index].queue.is_empty() {
-            self.free_dies.push(index as u32);
-        }
-        self.idle_plain_die::<MODE>(index);
-    }
-
-    /// A die that serves in order holds nothing.
-    #[inline]
-    fn idle_plain_die<const MODE: u8>(&mut self, index: usize) {
         let die = &mut self.dies[index];
         (die.current, die.phase) = (NONE, Phase::Idle);
         die.busy_ns += self.now - die.held_since;
         die.held_since = NEVER;
+        if !die.queue.is_empty() {
+            self.free_dies.push(index as u32);
+        }
         if MODE == TOLD
             && let Some(breakdown) = &mut self.breakdown
         {
@@ -117,7 +111,9 @@ impl EventTiming {
                 self.begin_on_plain_die::<MODE>(index, number);
                 continue;
             }
-            self.idle_plain_die::<MODE>(index);
+            // It takes something up at this very moment, so it stays held.
+            let die = &mut self.dies[index];
+            (die.current, die.phase) = (NONE, Phase::Idle);
             if is_alone {
                 if MODE == TOLD {
                     self.tell_wait_for_die(index, number, false);

@@ -215,9 +215,8 @@ impl EventTiming {
     }
 
     /// A die that is free takes up what is first.
-    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
-    #[inline(always)]
-    pub(super) fn take_up<const MODE: u8>(&mut self, index: usize) {
+    #[inline]
+    fn take_up<const MODE: u8>(&mut self, index: usize) {
         if MODE == GENERAL {
             return self.take_up_by_standing(index);
         }
