@@ -70,6 +70,11 @@ impl PackedNumbers {
         u64::from_le_bytes(window)
     }
 
+    #[inline]
+    fn set_window(&mut self, byte: usize, window: u64) {
+        self.bytes[byte..byte + WINDOW].copy_from_slice(&window.to_le_bytes());
+    }
+
     /// The number that an entry stands for.
     #[inline]
     fn number(&self, index: usize, stored: u64) -> Option<u32> {
@@ -99,8 +104,7 @@ impl PackedNumbers {
         if stored >= self.mask || old == self.mask {
             return self.replace_apart(index, number);
         }
-        let changed = window & !(self.mask << before) | stored << before;
-        self.bytes[byte..byte + WINDOW].copy_from_slice(&changed.to_le_bytes());
+        self.set_window(byte, window & !(self.mask << before) | stored << before);
         (old as u32).checked_sub(1)
     }
 
@@ -121,8 +125,7 @@ impl PackedNumbers {
             stored = self.mask;
         }
         let (byte, before) = self.place(index);
-        let changed = self.window(byte) & !(self.mask << before) | stored << before;
-        self.bytes[byte..byte + WINDOW].copy_from_slice(&changed.to_le_bytes());
+        self.set_window(byte, self.window(byte) & !(self.mask << before) | stored << before);
         old
     }
 
@@ -136,8 +139,7 @@ impl PackedNumbers {
             return;
         }
         let (byte, before) = self.place(index);
-        let changed = self.window(byte) | stored << before;
-        self.bytes[byte..byte + WINDOW].copy_from_slice(&changed.to_le_bytes());
+        self.set_window(byte, self.window(byte) | stored << before);
     }
 
     /// Changes the number at an index.

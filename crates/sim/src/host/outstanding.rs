@@ -11,7 +11,6 @@ use trace::HostOp;
 
 use crate::observe::log::Operations;
 use crate::observe::metrics::Snapshot;
-use crate::observe::wait_breakdown::NO_ACCOUNT;
 use crate::timing::engine::Ended;
 use crate::workload::paging::{Extent, HostRequest};
 
@@ -27,10 +26,8 @@ pub(crate) struct Pending {
     /// What few requests have.
     pub(crate) rare: Option<Box<Rare>>,
     first: Lpn,
-    /// Whether it has ended; if so, when, and where its time is split.
-    has_ended: bool,
-    pub(crate) done: Nanos,
-    pub(crate) account: u32,
+    /// When it ended, and where its time is split.
+    ended: Option<(Nanos, u32)>,
 }
 
 /// What is kept of few requests.
@@ -53,9 +50,8 @@ impl Pending {
         let &HostRequest { op, arrival_ns, .. } = request;
         let first = request.extents.first().map_or(Lpn::new(0), |extent| extent.lpn);
         let pages = request.pages() as u32;
-        let rare = operations.map(|operations| Box::new(Rare { operations: Some(operations), snapshot: None }));
-        let (has_ended, done, account) = (false, Nanos::ZERO, NO_ACCOUNT);
-        Self { op, number, arrival_ns, begin, pages, is_measured, rare, first, has_ended, done, account }
+        let rare = operations.map(|operations| Box::new(Rare { operations: Some(operations), ..Rare::default() }));
+        Self { op, number, arrival_ns, begin, pages, is_measured, rare, first, ended: None }
     }
 
     /// It ends an interval of the time series.
@@ -104,14 +100,16 @@ impl Outstanding {
     pub(crate) fn end(&mut self, Ended { ticket, at, account }: Ended) -> &Pending {
         self.under_way -= 1;
         let pending = &mut self.queue[ticket.wrapping_sub(self.first_ticket) as usize];
-        (pending.has_ended, pending.done, pending.account) = (true, at, account);
+        pending.ended = Some((at, account));
         pending
     }
 
-    /// The first, if it has ended.
+    /// The first, if it has ended: with when, and where its time is split.
     #[inline]
-    pub(crate) fn first_ended(&mut self) -> Option<&mut Pending> {
-        self.queue.front_mut().filter(|pending| pending.has_ended)
+    pub(crate) fn first_ended(&mut self) -> Option<(&mut Pending, Nanos, u32)> {
+        let pending = self.queue.front_mut()?;
+        let (done, account) = pending.ended?;
+        Some((pending, done, account))
     }
 
     /// Forgets the first.
@@ -125,6 +123,7 @@ impl Outstanding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::wait_breakdown::NO_ACCOUNT;
 
     #[test]
     fn requests_end_in_any_order_and_are_measured_in_theirs() {
@@ -135,8 +134,8 @@ mod tests {
             let ended = Ended { ticket: tickets[place], at: Nanos(at), account: NO_ACCOUNT };
             assert_eq!(outstanding.end(ended).number, place as u64 + 1);
             let mut measured = Vec::new();
-            while let Some(pending) = outstanding.first_ended() {
-                measured.push((pending.number, pending.done.0));
+            while let Some((pending, done, _)) = outstanding.first_ended() {
+                measured.push((pending.number, done.0));
                 outstanding.drop_first();
             }
             measured

@@ -197,7 +197,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         Ok(self.programs() as f64 / self.written.max(1) as f64)
     }
 
-    /// Announces overwrites as `Ahead` (`lookahead.rs`) announces requests.
+    /// Announces overwrites as `Ahead` (`stream.rs`) announces requests.
     fn prefetch(&self, stride: &[Extent], at: usize) {
         for (ahead, stage) in ANNOUNCED {
             if let Some(&extent) = stride.get(at + ahead) {

@@ -337,8 +337,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Measures the requests that have ended, up to the first that has not.
     #[inline]
     fn measure_ended(&mut self) -> Result<(), SimError> {
-        while let Some(pending) = self.outstanding.first_ended() {
-            let &mut Pending { op, arrival_ns, number, begin, is_measured, done, account, pages, .. } = pending;
+        while let Some((pending, done, account)) = self.outstanding.first_ended() {
+            let &mut Pending { op, arrival_ns, number, begin, is_measured, pages, .. } = pending;
             let rare = pending.rare.take();
             self.outstanding.drop_first();
             let is_timed = matches!(op, HostOp::Read | HostOp::Write);
