@@ -47,9 +47,11 @@ impl Ghosts {
 
     /// A page comes back: tells whether it was here, and forgets it.
     pub(super) fn take(&mut self, lpn: Lpn) -> bool {
-        let was_here = std::mem::take(&mut self.left[lpn.index()]) != 0;
-        self.here -= usize::from(was_here);
-        was_here
+        if std::mem::take(&mut self.left[lpn.index()]) == 0 {
+            return false;
+        }
+        self.here -= 1;
+        true
     }
 
     /// Asks for the memory of a page.
