@@ -9,6 +9,7 @@ are
 
 - every stack of a mapping with at most one other part on three workloads, one of which is `fin1`;
 - three mappings with each option of a device that is priced, and with serial pricing;
+- mappings and buffers with little RAM, on devices that have been in use;
 - each row of the steady-state bench, on the small device of the bench's own tests;
 - the examples;
 - the regression cases, each with all that its replay tells.
@@ -80,6 +81,20 @@ PRICED_DEVICE: dict[str, object] = {
     "planes_per_die": 2,
 }
 
+# Mappings and buffers with far less RAM than their defaults, which hold all of the devices above.
+SCARCE = (
+    *(f"{name}:ram={ram}" for name in ("treeftl", "aps", "jtl") for ram in ("20KiB", "48KiB", "256KiB")),
+    *(f"{name}:cmt={cmt}" for name in ("dftl", "cdftl", "rftl", "bdb", "waftl") for cmt in ("1KiB", "8KiB")),
+    *(f"dftl:cmt=2KiB:cmt_policy={policy}" for policy in ("lru", "clock", "fifo")),
+    "waftl:cmt=2KiB:cache_reads=false",
+    "superblock:map_cache=2",
+    *(
+        f"{mapping}+{buffer}:ram=64KiB"
+        for mapping in ("page", "dftl:cmt=2KiB", "fast")
+        for buffer in ("lru", "fifo", "fab", "bplru")
+    ),
+)
+
 # The others need a trace, or are sweeps.
 EXAMPLES = ("demo.toml", "idle.toml", "mapping-cache.toml", "phases.toml", "player.toml", "timeline.toml", "wear.toml")
 
@@ -92,10 +107,10 @@ def stacks() -> list[str]:
     ]
 
 
-def hash_of_run(workload: dict[str, object], device: dict[str, object], stack: str) -> str:
-    """The event hash of one run, or why it was refused."""
+def hash_of_run(workload: dict[str, object], device: dict[str, object], stack: str, **keys: str) -> str:
+    """The event hash of one run, with these keys of a study, or why it was refused."""
     try:
-        results = fk.compare(workload, [stack], device=device, seed=1)
+        results = fk.compare(workload, [stack], device=device, seed=1, **keys)
     except fk.UserError as refused:
         return f"refused: {refused}"
     (run,) = results.document["runs"]
@@ -109,6 +124,15 @@ def hashes_of_options() -> dict[str, str]:
         f"priced: {name}: {stack}": hash_of_run(workload, PRICED_DEVICE | options, stack)
         for name, options in PRICED.items()
         for stack in PRICED_FTLS
+    }
+
+
+def hashes_of_scarce_ram() -> dict[str, str]:
+    """The hashes of stacks with little RAM on devices that have been in use."""
+    return {
+        f"scarce RAM: {stack} {name}": hash_of_run(workload, device, stack, precondition="steady")
+        for name, (workload, device) in WORKLOADS.items()
+        for stack in SCARCE
     }
 
 
@@ -177,7 +201,7 @@ def recorded(*, studies: bool) -> dict[str, str]:
         for name, (workload, device) in WORKLOADS.items()
         for stack in stacks()
     }
-    hashes |= hashes_with_hints() | hashes_of_options() | hashes_of_steady_rows()
+    hashes |= hashes_with_hints() | hashes_of_options() | hashes_of_scarce_ram() | hashes_of_steady_rows()
     for name in EXAMPLES:
         runs = fk.run_study(ROOT / "examples" / name).document["runs"]
         hashes |= {f"{name}: {run['label']}": run["event_hash"] for run in runs}
