@@ -56,7 +56,7 @@ def bodies(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def sides(statement: str) -> tuple[str, str]:
-    """What a statement writes, empty if nothing, and the rest. Types such as `Item = T` are no assignments."""
+    """What a statement writes, empty if nothing, and the rest. `Item = T` in a type is skipped."""
     for sign in re.finditer(" = ", statement):
         left = statement[: sign.start()]
         if left.count("(") == left.count(")") and left.count("<") == left.count(">"):
@@ -84,7 +84,7 @@ def lost(head: str, body: list[str]) -> list[Lost]:
 
 
 def listings() -> list[Path]:
-    """Compiles all crates and gives their MIR. Raises `CalledProcessError` if they do not compile."""
+    """Compiles all crates and gives their MIR. Raises `CalledProcessError` if that fails."""
     for old in TARGET.glob("release/deps/*.mir"):
         old.unlink()
     flags = f"{os.environ.get('RUSTFLAGS', '')} --emit=mir".strip()

@@ -10,9 +10,6 @@ use std::ops::RangeInclusive;
 
 use crate::SimError;
 
-/// Bytes that a lean run keeps of each physical page: tag and validity 4.1, a page map 4.1, and a
-/// bit for what holds data.
-const LEAN_PAGE_BYTES: u64 = 9;
 /// Bytes that a verified run keeps of each physical page: tag, stamp and state 48, map 4.1, the
 /// oracle's versions 8.
 const VERIFIED_PAGE_BYTES: u64 = 61;
@@ -54,8 +51,8 @@ impl Limit {
     /// Refuses runs on a device of so many physical pages, if those under way at once would take
     /// more.
     pub(crate) fn check_runs(self, pages: u32, verified: bool, at_once: usize) -> Result<(), SimError> {
-        let page_bytes = if verified { VERIFIED_PAGE_BYTES } else { LEAN_PAGE_BYTES };
-        let needed = u64::from(pages) * page_bytes * at_once as u64;
+        let run_bytes = if verified { u64::from(pages) * VERIFIED_PAGE_BYTES } else { lean_bytes(pages) };
+        let needed = run_bytes * at_once as u64;
         if needed <= self.bytes {
             return Ok(());
         }
@@ -105,6 +102,13 @@ impl Limit {
     }
 }
 
+/// Bytes that a lean run keeps of so many physical pages: each page's tag and an entry of a page
+/// map, which are packed by bits, and whether the page is valid.
+fn lean_bytes(pages: u32) -> u64 {
+    let number_bits = u64::from(u32::BITS - pages.leading_zeros());
+    (u64::from(pages) * (2 * number_bits + 1)).div_ceil(8)
+}
+
 /// Bytes in the largest unit of which there is one, or in bytes.
 fn in_unit(bytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
@@ -138,6 +142,11 @@ mod tests {
     fn what_is_too_much_is_refused_with_numbers_and_advice() {
         let limit = Limit::of(Some(1 << 30));
         assert!(limit.check_runs(1 << 26, false, 1).is_ok() && limit.check_dense(1 << 24).is_ok());
+        // A TiB of 4 KiB pages and the spare space beyond it: 29 bits a number, 7.4 bytes a page.
+        let large = Limit::of(Some(2 << 30));
+        assert!(
+            large.check_runs((1 << 28) + (1 << 25), false, 1).is_err() && large.check_runs(1 << 28, false, 1).is_ok()
+        );
         let error = limit.check_runs(1 << 26, true, 2).expect_err("7.6 GiB").to_string();
         for part in
             ["2 runs at once on 67108864", "7.6 GiB", "run.memory_limit allows 1.0 GiB", "run.verify", "threads"]

@@ -276,7 +276,7 @@ fn hosts_and_runs() {
         (AT_ONCE, "", &["arrives at time 0", "poisson", "loop = \"closed\""]),
         (
             WORKLOAD,
-            "[run]\nmemory_limit = \"64KiB\"",
+            "[run]\nmemory_limit = \"32KiB\"",
             &["physical pages would take at least", "run.memory_limit", "dense"],
         ),
         ("preset = \"fin1\"\nspan = \"5KiB\"", "", &["span = 5KiB", "multiple of `unit`"]),
