@@ -128,6 +128,8 @@ struct State {
     waking: Duration,
     requests: usize,
     bytes: usize,
+    /// Whether the reader waits for room. Waking nobody is a system call all the same.
+    reader_waits: bool,
     /// Nothing more will be asked: when all is sent, the writer is done.
     is_ending: bool,
     /// Nobody is there any more.
@@ -174,7 +176,10 @@ impl Outbox {
 
     /// Waits until a request of so many bytes may begin; false when the connection is closed.
     pub(crate) fn admit(&self, bytes: usize) -> bool {
-        let must_wait = |state: &mut State| !state.is_closed && state.is_full_for(bytes);
+        let must_wait = |state: &mut State| {
+            state.reader_waits = !state.is_closed && state.is_full_for(bytes);
+            state.reader_waits
+        };
         let mut state = self.freed.wait_while(self.lock(), must_wait).unwrap_or_else(PoisonError::into_inner);
         state.admit(bytes);
         !state.is_closed
@@ -252,8 +257,11 @@ impl Outbox {
         state.bytes = state.bytes.saturating_sub(parcel.weight);
         let is_done = state.is_ending && state.requests == 0;
         let wakes_writer = is_done || !state.ready.is_empty();
+        let wakes_reader = state.reader_waits;
         drop(state);
-        self.freed.notify_one();
+        if wakes_reader {
+            self.freed.notify_one();
+        }
         if wakes_writer {
             self.filled.notify_one();
         }
