@@ -22,7 +22,7 @@ use sim::EventTiming;
 use super::client::{Connection, Outgoing};
 use super::commands::{ControlRequest, FaultRequest};
 use super::fair_queue::{Turns, perform_piece, piece_bytes};
-use super::queue::{Answer, ClientRequest, Of, Task};
+use super::queue::{Answer, ClientRequest, LocalClientError, Of, Task};
 use super::record::Recorder;
 use super::shared::{Power, Shared};
 use super::stat::Stat;
@@ -384,12 +384,24 @@ impl Engine {
             return Err(self.drive.disk_failed());
         }
         self.hand_out()?;
-        self.awaited.clear();
+        let awaited = std::mem::take(&mut self.awaited);
         self.is_dark = true;
         let stays_off = std::mem::take(&mut self.stays_off);
         self.shared.set_power(if stays_off { Power::Off } else { Power::Returning });
         self.shared.each_client(Connection::close);
-        if stays_off { Ok(()) } else { self.restore_power() }
+        let end = if stays_off { Ok(()) } else { self.restore_power() };
+        for request in awaited.into_values() {
+            if let Awaited::Local(host, answer) = request.reply {
+                let answer = Answer { result: Err(self.why_cut()), power_ons: self.power_ons, ..answer };
+                self.answer(Awaited::Local(host, answer), None);
+            }
+        }
+        end
+    }
+
+    /// What a local client is told whose request a power cut has ended.
+    pub(super) fn why_cut(&self) -> LocalClientError {
+        if self.is_dark { LocalClientError::Drive(DriveError::NoPower) } else { LocalClientError::PowerWasCut }
     }
 
     fn restore_power(&mut self) -> Result<(), LiveError> {

@@ -14,8 +14,10 @@
 use std::any::Any;
 use std::fmt::{Debug, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
+use super::client::Connection;
 use super::engine::{ClientTurns, End, Engine};
 use super::queue::Task;
 use super::shared::Shared;
@@ -79,7 +81,7 @@ impl EngineLock {
     /// Serves until told to stop, or until it cannot go on. The work of the engine's thread.
     pub(super) fn run(&self) -> End {
         precise_timers();
-        let _closing = ClosesQueue(&self.shared);
+        let _closing = SendsAllAway(&self.shared);
         loop {
             let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(running) = engine.as_mut() else { unreachable!("only this thread takes the engine away") };
@@ -112,12 +114,14 @@ fn run_guarded<T>(engine: &mut Engine, work: impl FnOnce(&mut Engine) -> T) -> O
 }
 
 /// Whoever waits for the engine, or comes later, is not kept waiting when it has ended, well or
-/// not.
-struct ClosesQueue<'a>(&'a Shared);
+/// not: clients are sent away, and nobody is let in any more.
+struct SendsAllAway<'a>(&'a Shared);
 
-impl Drop for ClosesQueue<'_> {
+impl Drop for SendsAllAway<'_> {
     fn drop(&mut self) {
+        self.0.is_stopping.store(true, Ordering::SeqCst);
         self.0.queue.close();
+        self.0.each_client(Connection::close);
     }
 }
 

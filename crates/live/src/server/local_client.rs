@@ -164,11 +164,7 @@ impl Engine {
             }
             Err(DriveError::NoPower) => {
                 let end = self.lose_power();
-                let error = if self.is_dark || end.is_err() {
-                    LocalClientError::Drive(DriveError::NoPower)
-                } else {
-                    LocalClientError::PowerWasCut
-                };
+                let error = if end.is_err() { LocalClientError::Drive(DriveError::NoPower) } else { self.why_cut() };
                 (Err(error), end)
             }
             Err(DriveError::Bug(why)) => {

@@ -213,8 +213,8 @@ impl PartialEq for Of {
 pub enum LocalClientError {
     /// What the device says.
     Drive(DriveError),
-    /// The power was cut and is back since the last request: what was written and not flushed may
-    /// be gone. This request was not begun.
+    /// The power was cut and is back since the last answer: what was written and not flushed may
+    /// be gone, this request too. It can be asked again.
     PowerWasCut,
     /// The server has ended.
     Ended,

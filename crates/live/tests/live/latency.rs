@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{Client, READ, create_on, options, small_device};
-use live::{ServeOptions, Server};
+use crate::common::{Client, READ, create_on, cut, options, small_device};
+use live::{LocalClientError, ServeOptions, Server};
 use sim::study::{DeviceText, PageDurations};
+use trace::Hint;
 use trace::units::Nanoseconds;
 
 const READ_MS: u64 = 8;
@@ -112,4 +113,24 @@ fn a_device_that_was_used_answers_when_its_recovery_is_done() {
     let mut client = Client::connect(&image).expect("a connection");
     assert_eq!(client.read(0, 4096).expect("a reply"), [7; 4096]);
     assert!(begun.elapsed() >= mount + Duration::from_micros(200), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_power_cut_while_the_local_client_waits_lets_it_ask_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (image, server) = serve(folder.path());
+    let mut local = server.local_client();
+    let data = bytes::Bytes::from(vec![7; 4096]);
+    // On a busy machine the write may be over before the cut.
+    let error = (0..20).find_map(|_| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(PROGRAM_MS / 3));
+                cut(&image);
+            });
+            local.write(0, data.clone(), Hint::NONE).err()
+        })
+    });
+    assert_eq!(error, Some(LocalClientError::PowerWasCut));
+    assert_eq!(local.write(0, data, Hint::NONE), Ok(()));
 }

@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{Client, READ, WRITE, create, eventually, serve, serve_within, socket, stat};
-use live::{DEFAULT_CLIENTS, Limits};
+use crate::common::{Client, READ, WRITE, create, eventually, options, serve, serve_within, socket, stat};
+use live::{DEFAULT_CLIENTS, Limits, ServeOptions, Server};
 
 /// Short enough to be waited for, long enough for a busy machine.
 const SHORT: Duration = Duration::from_millis(500);
@@ -127,6 +127,23 @@ fn a_handshake_has_one_deadline_however_slowly_it_goes_on() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(begun.elapsed() >= SHORT, "closed after {:?}", begun.elapsed());
+}
+
+#[test]
+fn an_engine_that_ends_by_itself_sends_its_clients_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    // Nobody can write this trace, which ends the engine at one of the first requests.
+    let record = Some(folder.path().join("absent").join("trace.csv"));
+    let server = Server::start(&ServeOptions { record, ..options(&image) }).expect("a server");
+    let idle = Client::connect(&image).expect("a place");
+    let mut busy = Client::connect(&image).expect("a place");
+    let mut data = [0; 4096];
+    while busy.send(0, READ, 0, 4096, &[]).is_ok() && busy.receive(&mut data, 0).is_ok() {}
+    eventually("the other is sent away", || is_closed(&idle.stream));
+    assert!(Client::connect(&image).is_err(), "nobody is let in any more");
+    let why = server.stop().expect_err("it has ended").to_string();
+    assert!(why.contains("trace"), "{why}");
 }
 
 /// Whether the server has closed the line.
