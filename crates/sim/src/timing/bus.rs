@@ -166,18 +166,27 @@ impl Bus {
 
     /// Tells what the page of an entry waits for on the bus from a moment on, and how long, when
     /// that is known for good: from when it asks, or from when it waits for a register out of which
-    /// others ask.
+    /// others ask. While nobody is known to move, it waits for no cause: a page that is sensed
+    /// before that of the other plane asks when both are.
     #[inline]
-    pub(super) fn waited(&self, entry: u32, since: u64, mut behind: impl FnMut(Cause, u64)) {
+    pub(super) fn waited(&self, entry: u32, since: u64, mut behind: impl FnMut(Option<Cause>, u64)) {
         let Some(place) = self.that_waits(entry, since) else { return };
         let mut starts = self.booked[place].starts;
         for before in self.booked[..place].iter().rev() {
             if starts <= since {
-                break;
+                return;
+            }
+            let free = before.moved_at(self.transfer_ns).max(since);
+            if free < starts {
+                behind(None, starts - free);
+                starts = free;
             }
             let from = before.starts.max(since);
-            behind(before.cause, starts - from);
+            behind(Some(before.cause), starts - from);
             starts = from;
+        }
+        if starts > since {
+            behind(None, starts - since);
         }
     }
 
@@ -257,10 +266,24 @@ mod tests {
         }
         let mut behind = Vec::new();
         bus.waited(2, 4, |cause, ns| behind.push((cause, ns)));
-        assert_eq!(behind, [(Cause::Mapping, 10), (Cause::Collection, 6)]);
+        assert_eq!(behind, [(Some(Cause::Mapping), 10), (Some(Cause::Collection), 6)]);
         behind.clear();
         bus.waited(2, 1, |cause, ns| behind.push((cause, ns)));
-        assert_eq!(behind, [(Cause::Mapping, 10), (Cause::Collection, 9)], "it waited for a register before");
+        let expected = [(Some(Cause::Mapping), 10), (Some(Cause::Collection), 9)];
+        assert_eq!(behind, expected, "it waited for a register before");
         assert_eq!((bus.moves_at(2), bus.moves_at(3)), (Some(20), None));
+    }
+
+    #[test]
+    fn a_page_that_asks_late_waits_for_nobody_while_none_moves() {
+        let mut bus = Bus::new(10, 4);
+        bus.book(page(0, 70), 0, |_| {});
+        let mut behind = Vec::new();
+        bus.waited(0, 50, |cause, ns| behind.push((cause, ns)));
+        assert_eq!(behind, [(None, 20)], "it is the first");
+        bus.book(page(1, 100), 0, |_| {});
+        behind.clear();
+        bus.waited(1, 75, |cause, ns| behind.push((cause, ns)));
+        assert_eq!(behind, [(None, 20), (Some(Cause::Host), 5)], "the first moved until 80");
     }
 }

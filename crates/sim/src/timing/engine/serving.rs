@@ -478,7 +478,10 @@ impl EventTiming {
             && account != NONE
         {
             let since = entry.start + prices.course(entry.task.course).asks_after_ns;
-            bus.waited(number, since, |cause, ns| breakdown.waited_for_bus(account, cause, ns));
+            bus.waited(number, since, |cause, ns| match cause {
+                Some(cause) => breakdown.waited_for_bus(account, cause, ns),
+                None => breakdown.waited_for_die(account, entry.task.cause, ns),
+            });
         }
         if probe.is_some() {
             tasks.details_mut(number).transfer = bus.moves_at(number).unwrap_or(NEVER);

@@ -49,6 +49,11 @@ fn waiting_and_service_add_up_to_the_response() {
             "3ms",
             "cache_read = true\ncache_program = true\nplanes_per_die = 2\nmulti_plane = true\ncopy_back = true\nsuspend = \"both\"",
         ),
+        // Pages of two planes are sensed in different times, so the first waits for the other.
+        (
+            "3ms",
+            "cell = \"tlc\"\nread_latency = [\"60us\", \"30us\", \"900us\"]\ncache_read = true\nplanes_per_die = 2\nmulti_plane = true",
+        ),
     ] {
         let outcome = results(&text(gap, more));
         outcome.runs.iter().for_each(adds_up);
