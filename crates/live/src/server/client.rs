@@ -117,6 +117,10 @@ impl Ord for Ready {
 }
 
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and any of them may be so with the others"
+)]
 struct State {
     ready: BinaryHeap<Reverse<Ready>>,
     /// What somebody began to send and left to the writer.
