@@ -396,10 +396,18 @@ def test_reads_of_what_was_never_written_are_told() -> None:
     for run, share in zip(document["runs"], (0.992, 0.9923, 0.0, 0.004), strict=True):
         run["reads_without_flash"] = share
     assert "99.2 % of page reads found a page that had never been written, and read no flash" in of(document)
+    assert "read times are largely those of an empty device" in of(document)
     assert "Fill the device first" not in of(document), "it was filled"
+    document["runs"][0]["requests"]["trim"] = 7
+    assert "found a page that had been trimmed, and read no flash" in of(document)
     for run in document["runs"]:
         run["precondition"] = None
+    assert "found a page that had never been written or had been trimmed" in of(document)
+    document["runs"][0]["requests"]["trim"] = 0
     assert "Fill the device first (--precondition fill, in a study run.precondition)." in of(document)
+    for run in document["runs"]:
+        run["reads_without_flash"] = 0.06
+    assert "such reads take hardly any time" in of(document)
     for run in document["runs"]:
         run["reads_without_flash"] = 0.0
     assert "never been written" not in of(document)

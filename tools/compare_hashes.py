@@ -107,10 +107,10 @@ def stacks() -> list[str]:
     ]
 
 
-def hash_of_run(workload: dict[str, object], device: dict[str, object], stack: str, **keys: str) -> str:
-    """The event hash of one run, with these keys of a study, or why it was refused."""
+def hash_of_run(workload: dict[str, object], device: dict[str, object], stack: str, precondition: str = "auto") -> str:
+    """The event hash of one run, or why it was refused."""
     try:
-        results = fk.compare(workload, [stack], device=device, seed=1, **keys)
+        results = fk.compare(workload, [stack], device=device, seed=1, precondition=precondition)
     except fk.UserError as refused:
         return f"refused: {refused}"
     (run,) = results.document["runs"]

@@ -24,7 +24,9 @@ fn run_study(
     let control = control.study();
     let run = move || -> Result<String, Failure> {
         let study = sim::parse_json(study_json)?;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
+        // More threads than runs would have nothing to do; 0 is a thread a core.
+        let threads = threads.map_or(0, |threads| threads.min(study.ftl.len()));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let results = pool.build_scoped(
             |thread| with_python_state(|| thread.run()),
             |pool| pool.install(|| sim::run_study_logged(&study, &control, requests_out.as_deref())),

@@ -97,7 +97,7 @@ Device = Annotated[
     typer.Option(
         metavar="NAME|FILE.toml",
         autocompletion=completing(names_of(catalogue.devices)),
-        help="Device preset, which `ftlkit devices` lists, or a file with a table [device].",
+        help="Device preset, which `ftlkit devices` lists, or a file with a table \\[device].",
         rich_help_panel=_DEVICE,
     ),
 ]

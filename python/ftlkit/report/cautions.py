@@ -24,6 +24,9 @@ FEW_FOR_P99 = 1_000
 UNWRITTEN = 0.01
 """From this share on, reads that cost nothing move a mean by more than its last digit."""
 
+LARGELY = 0.5
+"""From this share on, read times are those of an empty device rather than of the one measured."""
+
 FEW_WRITES = 0.01
 """Below this share of writes, what they lead to is not what a reader looks at."""
 
@@ -198,11 +201,14 @@ def _unwritten(runs: list[Run]) -> str | None:
         return None
     lowest, highest = (units.share(function(share for _, share in shares)) for function in (min, max))
     span = lowest if lowest == highest else f"{lowest} to {highest}"
-    text = (
-        f"{span} of page reads found a page that had never been written, and read no flash: read times are largely "
-        "those of an empty device."
-    )
     filled = all(run["precondition"] for run in runs)
+    trims = any(run["requests"]["trim"] for run in runs)
+    held = "had been trimmed" if filled and trims else "had never been written"
+    if trims and not filled:
+        held += " or had been trimmed"
+    largely = max(share for _, share in shares) >= LARGELY
+    effect = "read times are largely those of an empty device" if largely else "such reads take hardly any time"
+    text = f"{span} of page reads found a page that {held}, and read no flash: {effect}."
     return text if filled else f"{text} Fill the device first ({FILL})."
 
 

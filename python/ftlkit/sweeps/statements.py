@@ -41,7 +41,8 @@ SUMMARIES = {
     "collections_not_reached": "The host wrote less than the device holds, and collecting copied hardly anything: its "
     f"cost in a steady state was not measured. Take a device in a steady state ({STEADY}), or replay more requests "
     f"({MORE})",
-    "unwritten": f"Reads found pages that had never been written, and cost nothing. Fill the device first ({FILL})",
+    "unwritten": "Reads found pages that had never been written, or had been trimmed, and cost nothing. Against the "
+    f"first, fill the device ({FILL})",
     "rising": "Write amplification was higher in the last fifth of the run than in the first, so means depend on its "
     f"length. Take a device in a steady state ({STEADY}), or replay more requests ({MORE})",
     "few_for_p99": "Response times are of fewer than 1,000 requests, so the 99th percentile is one of the longest few",

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use flash::Geometry;
 use ftl::registry::{self, Resolved};
 use ftl::{ConfigError, PartKind, Stack};
 use trace::units::Bytes;
@@ -17,7 +18,7 @@ use crate::SimError;
 use crate::error::SetupError;
 use crate::host::control::{Control, Order};
 use crate::observe::flash_trace;
-use crate::observe::memory::Limit;
+use crate::observe::memory::{Limit, RunSize};
 use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
 use crate::preset::pslc::pslc_setting;
@@ -131,7 +132,7 @@ impl Experiment {
             flash_trace::check_exposure(device.chip.exposure.as_ref())?;
         }
         let at_once = plans.len().min(rayon::current_num_threads());
-        limit.check_runs(device.geometry.pages(), verify, at_once)?;
+        check_memory(limit, &device.geometry, &plans, at_once, verify)?;
         let mut experiment = Self {
             name: study.name.clone(),
             seed,
@@ -298,6 +299,19 @@ impl Experiment {
             Ok(())
         })
     }
+}
+
+/// Refuses runs that would take more memory than they may.
+fn check_memory(
+    limit: Limit,
+    geometry: &Geometry,
+    plans: &[Plan],
+    at_once: usize,
+    is_verified: bool,
+) -> Result<(), SimError> {
+    let is_demand_paged = plans.iter().any(|plan| plan.resolved.mapping().entry.family == "demand-paged");
+    let (pages, blocks) = (geometry.pages(), geometry.blocks());
+    limit.check_runs(RunSize { pages, blocks, is_verified, is_demand_paged }, at_once)
 }
 
 fn queue_depth(host: &HostText, workload: &Workload) -> Result<Option<u32>, SimError> {

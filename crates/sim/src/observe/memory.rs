@@ -2,14 +2,18 @@
 //!
 //! The large structures grow with the device: what the flash store and a map keep of each page,
 //! once for every run that is under way, and what the dense numbering keeps of each page touched.
-//! What is left out (log maps, caches, histograms) is small beside them, so the estimate is a lower
-//! bound; that is why the limit is below what the machine has.
+//! What is left out (log maps, buffered data, histograms) is small beside them. The limit is below
+//! what the machine has, since the estimate may be some percent too low.
 
 use std::fs;
 use std::ops::RangeInclusive;
 
 use crate::SimError;
 
+/// Bytes that a lean run keeps of each block, and a demand-paged one of each page for the order of
+/// its cache: what 64 GiB and 1 TiB took with 64 and with 256 pages a block.
+const BLOCK_BYTES: u64 = 70;
+const CACHE_PAGE_BYTES: u64 = 4;
 /// Bytes that a verified run keeps of each physical page: tag, stamp and state 48, map 4.1, the
 /// oracle's versions 8.
 const VERIFIED_PAGE_BYTES: u64 = 61;
@@ -48,18 +52,17 @@ impl Limit {
         Self { bytes: asked.or_else(|| available().map(share)).unwrap_or(u64::MAX), is_asked: asked.is_some() }
     }
 
-    /// Refuses runs on a device of so many physical pages, if those under way at once would take
-    /// more.
-    pub(crate) fn check_runs(self, pages: u32, verified: bool, at_once: usize) -> Result<(), SimError> {
-        let run_bytes = if verified { u64::from(pages) * VERIFIED_PAGE_BYTES } else { lean_bytes(pages) };
-        let needed = run_bytes * at_once as u64;
+    /// Refuses runs, if those under way at once would take more.
+    pub(crate) fn check_runs(self, run: RunSize, at_once: usize) -> Result<(), SimError> {
+        let RunSize { pages, is_verified, .. } = run;
+        let needed = run.bytes() * at_once as u64;
         if needed <= self.bytes {
             return Ok(());
         }
-        let verify = if verified { ", leave run.verify out (a seventh)" } else { "" };
+        let verify = if is_verified { ", leave run.verify out (a seventh)" } else { "" };
         let fewer = if at_once > 1 { ", run fewer at once (threads)" } else { "" };
         Err(SimError::study(format!(
-            "device: {at_once} runs at once on {pages} physical pages would take at least {}, but {}. Use a smaller device.capacity or a larger \
+            "device: {at_once} runs at once on {pages} physical pages would take about {}, but {}. Use a smaller device.capacity or a larger \
              device.page_size{verify}{fewer}; where the workload touches little of its address range, set workload.addresses = \"dense\"; or \
              raise run.memory_limit",
             in_unit(needed),
@@ -102,11 +105,30 @@ impl Limit {
     }
 }
 
-/// Bytes that a lean run keeps of so many physical pages: each page's tag and an entry of a page
-/// map, which are packed by bits, and whether the page is valid.
-fn lean_bytes(pages: u32) -> u64 {
-    let number_bits = u64::from(u32::BITS - pages.leading_zeros());
-    (u64::from(pages) * (2 * number_bits + 1)).div_ceil(8)
+/// What a run needs memory for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunSize {
+    /// Physical pages and blocks of the device.
+    pub(crate) pages: u32,
+    pub(crate) blocks: u32,
+    /// Whether the oracle watches.
+    pub(crate) is_verified: bool,
+    /// Whether only a part of the map is in the RAM of the device.
+    pub(crate) is_demand_paged: bool,
+}
+
+impl RunSize {
+    /// Each page's tag and an entry of a page map, packed by bits, whether the page is valid, and
+    /// the order of cached entries; and what blocks take.
+    fn bytes(self) -> u64 {
+        let pages = u64::from(self.pages);
+        if self.is_verified {
+            return pages * VERIFIED_PAGE_BYTES;
+        }
+        let number_bits = u64::from(u32::BITS - self.pages.leading_zeros());
+        let cached = if self.is_demand_paged { pages * CACHE_PAGE_BYTES } else { 0 };
+        (pages * (2 * number_bits + 1)).div_ceil(8) + cached + u64::from(self.blocks) * BLOCK_BYTES
+    }
 }
 
 /// Bytes in the largest unit of which there is one, or in bytes.
@@ -141,20 +163,21 @@ mod tests {
     #[test]
     fn what_is_too_much_is_refused_with_numbers_and_advice() {
         let limit = Limit::of(Some(1 << 30));
-        assert!(limit.check_runs(1 << 26, false, 1).is_ok() && limit.check_dense(1 << 24).is_ok());
-        // A TiB of 4 KiB pages and the spare space beyond it: 29 bits a number, 7.4 bytes a page.
-        let large = Limit::of(Some(2 << 30));
-        assert!(
-            large.check_runs((1 << 28) + (1 << 25), false, 1).is_err() && large.check_runs(1 << 28, false, 1).is_ok()
-        );
-        let error = limit.check_runs(1 << 26, true, 2).expect_err("7.6 GiB").to_string();
+        let size = |pages: u32| RunSize { pages, blocks: pages / 256, is_verified: false, is_demand_paged: false };
+        assert!(limit.check_runs(size(1 << 26), 1).is_ok() && limit.check_dense(1 << 24).is_ok());
+        // A TiB of 4 KiB pages: 29 bits a number, 7.6 bytes a page with its share of the block.
+        let (large, tebibyte) = (Limit::of(Some(2 << 30)), size(1 << 28));
+        assert!(large.check_runs(tebibyte, 1).is_ok() && large.check_runs(size((1 << 28) + (1 << 25)), 1).is_err());
+        assert!(large.check_runs(RunSize { is_demand_paged: true, ..tebibyte }, 1).is_err());
+        let error =
+            limit.check_runs(RunSize { is_verified: true, ..size(1 << 26) }, 2).expect_err("7.6 GiB").to_string();
         for part in
             ["2 runs at once on 67108864", "7.6 GiB", "run.memory_limit allows 1.0 GiB", "run.verify", "threads"]
         {
             assert!(error.contains(part), "{error}");
         }
         assert!(limit.check_dense(1 << 26).expect_err("2.1 GiB").to_string().contains("2.1 GiB"));
-        let small = Limit::of(Some(1)).check_runs(1 << 15, false, 1).expect_err("more than a byte").to_string();
+        let small = Limit::of(Some(1)).check_runs(size(1 << 15), 1).expect_err("more than a byte").to_string();
         assert!(small.contains("but run.memory_limit allows 1 B") && !small.contains("0.0"), "{small}");
     }
 

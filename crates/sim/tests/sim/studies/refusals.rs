@@ -277,7 +277,7 @@ fn hosts_and_runs() {
         (
             WORKLOAD,
             "[run]\nmemory_limit = \"32KiB\"",
-            &["physical pages would take at least", "run.memory_limit", "dense"],
+            &["physical pages would take about", "run.memory_limit", "dense"],
         ),
         ("preset = \"fin1\"\nspan = \"5KiB\"", "", &["span = 5KiB", "multiple of `unit`"]),
         (
