@@ -17,7 +17,9 @@
 //! ## Departures
 //! - Wang 2013 gives neither the size of the ghost lists nor the step. A list has as many ghosts as
 //!   a step has room for, and one more for what leaves for the one that comes, so that its hits are
-//!   those that a step would have made; a step is 1 % of the RAM.
+//!   those that a step would have made; a step is 1 % of the RAM. Where that is less than a page,
+//!   no page that is written counts as a ghost, while a hit in the tail of one page does. With 64
+//!   KiB of RAM and pages of 2 KiB that took up to 2.3 % longer than `step=0`.
 //! - The cost-benefit model is told of in a sentence. What a step for a part is worth is what its
 //!   ghosts that came back have cost, less what the hits in the other part's tail have saved, which
 //!   is as long as a step. A ghost counts if both parts were full by the border when it came back:
@@ -27,7 +29,9 @@
 //! - Costs of misses are those of flash operations. A miss of the map costs a read, and a read and
 //!   a program if what left for it was newer than flash. A miss of a page that is written costs the
 //!   program of what leaves, and a read if it is loaded; one of a page that is read costs a read. A
-//!   hit saves as much; of an entry it is asked whether that is newer itself.
+//!   hit saves as much; of an entry it is asked whether that is newer itself. What collections cost
+//!   is in none of them. With skewed writes in a steady state and 256 KiB of RAM the border moved
+//!   to the data, and runs took up to 6.8 % longer than with `step=0`.
 //! - Wang 2013 tells of requests that go around RAM for treeftl and jtl, and of pages that are
 //!   loaded before they are written for treeftl (6.2.2, fig. 6.2). Here aps has both.
 //! - Requests are counted as they reach the layer: the rest of a page that is written in part is
