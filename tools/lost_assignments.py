@@ -2,12 +2,12 @@
 
     python tools/lost_assignments.py
 
-Rust up to 1.97 can lose a comparison (rust-lang/rust#158206). It does so where an inlined function
-uses the comparison as a number and returns it, and the caller branches on what is returned. The
-number is then arbitrary, and only in release builds, which have no overflow checks. The command
-compiles all crates as a release without machine code (about four minutes) and reads their MIR. A
-local that is read and never written is printed with its function, and the exit code is 1. The cure
-is to branch instead of counting with the comparison.
+Rust 1.95 can lose a comparison (rust-lang/rust#158206), and so could the nightly 1.97 of May 2026.
+It does so where an inlined function uses the comparison as a number and returns it, and the caller
+branches on what is returned. The number is then arbitrary. Builds with checks of overflow were not
+affected, so tests saw nothing. The command compiles all crates as a release without machine code
+(about four minutes) and reads their MIR. A local that is read and never written is printed with its
+function, and the exit code is 1. The cure is to branch instead of counting with the comparison.
 
 Functions with inline assembly are left out, since it writes where this does not look.
 """
