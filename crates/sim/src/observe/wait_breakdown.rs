@@ -324,6 +324,14 @@ impl Breakdown {
         self.accounts[number as usize].service.add(cause, service_ns);
     }
 
+    /// The same, and all time before now is told.
+    #[inline]
+    pub(crate) fn served_until(&mut self, number: u32, cause: Cause, service_ns: u64, now: u64) {
+        let account = &mut self.accounts[number as usize];
+        account.service.add(cause, service_ns);
+        account.since = now;
+    }
+
     /// The parts of the time of a request.
     pub(crate) fn parts(&self, number: u32) -> Parts {
         let Some(account) = self.accounts.get(number as usize) else { return Parts::default() };

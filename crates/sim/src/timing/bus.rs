@@ -103,11 +103,8 @@ impl Bus {
     /// Books a page, and tells `delayed` of each that moves later because of it. Returns when the
     /// page begins to move.
     #[inline]
-    pub(super) fn book(&mut self, transfer: Transfer, now: u64, delayed: impl FnMut(&Transfer)) -> u64 {
-        self.book_last(transfer, now).unwrap_or_else(|| {
-            self.transfers += u64::from(transfer.units);
-            self.squeeze_in(transfer, delayed)
-        })
+    pub(super) fn book(&mut self, transfer: Transfer, now: u64, delayed: impl FnMut(&Transfer, u64)) -> u64 {
+        self.book_last(transfer, now).unwrap_or_else(|| self.squeeze_in(transfer, delayed))
     }
 
     /// Forgets pages that have moved, but for the last of them.
@@ -117,9 +114,11 @@ impl Bus {
         self.booked.drain(..over.saturating_sub(self.kept));
     }
 
-    /// Books a page that comes before others.
-    fn squeeze_in(&mut self, transfer: Transfer, mut delayed: impl FnMut(&Transfer)) -> u64 {
-        let Self { booked, transfer_ns, .. } = self;
+    /// Books a page that comes before others, and tells `delayed` of each that moves later, with when
+    /// it would have moved.
+    pub(super) fn squeeze_in(&mut self, transfer: Transfer, mut delayed: impl FnMut(&Transfer, u64)) -> u64 {
+        let Self { booked, transfer_ns, transfers, .. } = self;
+        *transfers += u64::from(transfer.units);
         let mut place = booked.len();
         while place > 0 && booked[place - 1].turn > transfer.turn {
             place -= 1;
@@ -132,9 +131,9 @@ impl Bus {
             if later.starts >= free {
                 break;
             }
-            later.starts = free;
+            let before = std::mem::replace(&mut later.starts, free);
             free = later.moved_at(*transfer_ns);
-            delayed(later);
+            delayed(later, before);
         }
         starts
     }
@@ -235,7 +234,7 @@ mod tests {
                 // One in eight moves two units: more would come faster than they move.
                 let page = Transfer { units: 1 + u32::from(draw(8) == 0), ..page };
                 begins.push((entry, 0));
-                let starts = bus.book(page, now, |late| begins[late.entry as usize].1 = late.starts);
+                let starts = bus.book(page, now, |late, _| begins[late.entry as usize].1 = late.starts);
                 begins[entry as usize].1 = starts;
                 pages.push(page);
             }
@@ -250,7 +249,7 @@ mod tests {
     fn what_has_begun_is_told_by_moment_and_round() {
         let mut bus = Bus::new(10, 4);
         for (entry, asks) in [(0, 0), (1, 3), (2, 10), (3, 30)] {
-            bus.book(page(entry, asks), 0, |_| {});
+            bus.book(page(entry, asks), 0, |_, _| {});
         }
         // They begin at 0, 10, 20 and 30.
         let told = [(5, 1), (10, 0), (10, 1), (25, 1), (29, 1), (30, 0), (30, 1)];
@@ -262,7 +261,7 @@ mod tests {
     fn a_page_waits_behind_those_that_move_after_it_has_asked() {
         let mut bus = Bus::new(10, 4);
         for (entry, asks, cause) in [(0, 0, Cause::Collection), (1, 1, Cause::Mapping), (2, 4, Cause::Host)] {
-            bus.book(Transfer { cause, ..page(entry, asks) }, 0, |_| {});
+            bus.book(Transfer { cause, ..page(entry, asks) }, 0, |_, _| {});
         }
         let mut behind = Vec::new();
         bus.waited(2, 4, |cause, ns| behind.push((cause, ns)));
@@ -277,11 +276,11 @@ mod tests {
     #[test]
     fn a_page_that_asks_late_waits_for_nobody_while_none_moves() {
         let mut bus = Bus::new(10, 4);
-        bus.book(page(0, 70), 0, |_| {});
+        bus.book(page(0, 70), 0, |_, _| {});
         let mut behind = Vec::new();
         bus.waited(0, 50, |cause, ns| behind.push((cause, ns)));
         assert_eq!(behind, [(None, 20)], "it is the first");
-        bus.book(page(1, 100), 0, |_| {});
+        bus.book(page(1, 100), 0, |_, _| {});
         behind.clear();
         bus.waited(1, 75, |cause, ns| behind.push((cause, ns)));
         assert_eq!(behind, [(None, 20), (Some(Cause::Host), 5)], "the first moved until 80");

@@ -59,20 +59,20 @@ impl EventTiming {
     }
 
     /// Tells the account of an operation that ends now.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every operation that is waited for")]
+    #[inline(always)]
     fn tell_plain_end(&mut self, number: u32) {
         let entry = self.tasks.get(number);
         let (class, alone_ns) = (entry.class(), self.prices.course(entry.task.course).alone_ns);
+        let (account, cause) = (entry.account, entry.task.cause);
         if class == COPY_BACK {
             return self.tell_end(number);
         }
-        let (account, cause) = (entry.account, entry.task.cause);
         if class == READ && self.now - entry.start > alone_ns {
             self.tell_bus_wait(number);
         }
         if let Some(breakdown) = &mut self.breakdown {
-            breakdown.served(account, cause, alone_ns);
-            breakdown.set_since(account, self.now);
+            breakdown.served_until(account, cause, alone_ns, self.now);
         }
     }
 
@@ -130,7 +130,7 @@ impl EventTiming {
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
     pub(super) fn begin_on_plain_die<const MODE: u8>(&mut self, index: usize, number: u32) {
-        let Self { now, rounds, dies, buses, tasks, prices, breakdown, asked_now, .. } = self;
+        let Self { now, rounds, dies, buses, tasks, prices, breakdown, .. } = self;
         let (now, rounds) = (*now, *rounds);
         let entry = tasks.get_mut(number);
         entry.start = now;
@@ -139,13 +139,10 @@ impl EventTiming {
         let die = &mut dies[index];
         (die.current, die.phase) = (number, Phase::Working);
         (die.alone_until, die.held_since) = (now + alone_ns, die.held_since.min(now));
-        if MODE == TOLD {
-            if let Some(breakdown) = breakdown {
-                breakdown.die_held(index, cause, now);
-            }
-            if entry.account != NONE && class == PROGRAM && moves > 0 {
-                asked_now.push(number);
-            }
+        if MODE == TOLD
+            && let Some(breakdown) = breakdown
+        {
+            breakdown.die_held(index, cause, now);
         }
         let mut ends = now + alone_ns;
         if moves > 0 {
@@ -153,10 +150,14 @@ impl EventTiming {
             let round = if asks_after_ns > 0 { 0 } else { rounds + u32::from(class == READ) };
             let turn = Turn { asks, round, issue };
             let transfer = Transfer { turn, units: moves, starts: 0, then_ns, entry: number, die: index as u32, cause };
+            let is_told = MODE == TOLD && class == PROGRAM && entry.account != NONE;
             let starts = match buses[die.bus as usize].book_last(transfer, now) {
                 Some(starts) => starts,
-                None => self.book(transfer),
+                None => self.squeeze_in::<MODE>(transfer),
             };
+            if is_told && starts > asks {
+                self.asked_now.push(number);
+            }
             ends = starts + self.prices.moves_ns(moves) + then_ns;
         } else if class == COPY_BACK {
             die.phase = Phase::Leading;
@@ -165,5 +166,19 @@ impl EventTiming {
         }
         self.dies[index].ends = ends;
         self.calendar.add(class, ends, event(OF_DIE, index as u32));
+    }
+    /// Books a page that comes before others on its bus. Whoever moves later because of it ends
+    /// later; a program that begins to wait because of it is told so in this round.
+    fn squeeze_in<const MODE: u8>(&mut self, transfer: Transfer) -> u64 {
+        let Self { now, dies, buses, tasks, prices, asked_now, .. } = self;
+        let bus = &mut buses[dies[transfer.die as usize].bus as usize];
+        bus.squeeze_in(transfer, |late, before| {
+            dies[late.die as usize].ends = late.starts + prices.moves_ns(late.units) + late.then_ns;
+            let entry = tasks.get(late.entry);
+            let begins_to_wait = late.turn.asks == *now && before == *now;
+            if MODE == TOLD && begins_to_wait && entry.class() == PROGRAM && entry.account != NONE {
+                asked_now.push(late.entry);
+            }
+        })
     }
 }

@@ -392,7 +392,7 @@ impl EventTiming {
     pub(super) fn book(&mut self, transfer: Transfer) -> u64 {
         let Self { dies, buses, tasks, prices, now, .. } = self;
         let bus = &mut buses[dies[transfer.die as usize].bus as usize];
-        bus.book(transfer, *now, |late| {
+        bus.book(transfer, *now, |late, _| {
             let ends = late.starts + prices.moves_ns(late.units) + late.then_ns;
             let die = &mut dies[late.die as usize];
             if die.current == late.entry {
