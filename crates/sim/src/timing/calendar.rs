@@ -31,11 +31,13 @@ struct Lane {
     /// Events taken out, and events set, ever.
     first: usize,
     end: usize,
+    /// The latest time of any event ever: where none is left, that is past.
+    latest: u64,
 }
 
 impl Default for Lane {
     fn default() -> Self {
-        Self { events: vec![(NEVER, 0); ROOM].into(), first: 0, end: 0 }
+        Self { events: vec![(NEVER, 0); ROOM].into(), first: 0, end: 0, latest: 0 }
     }
 }
 
@@ -47,12 +49,12 @@ impl Lane {
         if self.end - self.first == self.events.len() {
             self.grow();
         }
-        let mask = self.events.len() - 1;
-        if self.end != self.first && self.events[(self.end - 1) & mask].0 > time {
+        if time < self.latest {
             return self.pass(time, what);
         }
+        let mask = self.events.len() - 1;
         self.events[self.end & mask] = (time, what);
-        self.end += 1;
+        (self.end, self.latest) = (self.end + 1, time);
         true
     }
 

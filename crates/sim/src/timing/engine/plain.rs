@@ -77,7 +77,8 @@ impl EventTiming {
     }
 
     /// A die that serves in order is free.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
+    #[inline(always)]
     fn release_plain_die<const MODE: u8>(&mut self, index: usize) {
         let die = &mut self.dies[index];
         (die.current, die.phase) = (NONE, Phase::Idle);
