@@ -88,6 +88,8 @@ struct Die {
     /// What waits and is not let pass by reads: on a plain device, all.
     queue: Fifo,
     phase: Phase,
+    /// Where the time of requests is split on a plain device: for which cause it is known to be held.
+    holder: Option<Cause>,
     /// Its channel's bus.
     bus: u32,
     /// Of what waits, the units that it moves, and the sum of the times that all take alone.
@@ -142,6 +144,7 @@ impl Die {
             current: NONE,
             queue: Fifo::EMPTY,
             phase: Phase::Idle,
+            holder: None,
             bus,
             queued_units: 0,
             queued_ns: 0,
@@ -377,6 +380,7 @@ impl EventTiming {
     pub(crate) fn watch_from_now(&mut self, probe_config: ProbeConfig) {
         self.probe = Probe::new(probe_config).map(Box::new);
         self.breakdown = probe_config.waiting.then(|| Box::new(Breakdown::new(self.dies.len())));
+        self.dies.iter_mut().for_each(|die| die.holder = None);
         self.rules.is_plain = self.serves_in_order() && self.collections.is_none() && self.probe.is_none();
     }
 

@@ -90,6 +90,7 @@ impl EventTiming {
         if MODE == TOLD
             && let Some(breakdown) = &mut self.breakdown
         {
+            die.holder = None;
             breakdown.die_released(index, self.now);
         }
     }
@@ -141,8 +142,10 @@ impl EventTiming {
         (die.current, die.phase) = (number, Phase::Working);
         (die.alone_until, die.held_since) = (now + alone_ns, die.held_since.min(now));
         if MODE == TOLD
+            && die.holder != Some(cause)
             && let Some(breakdown) = breakdown
         {
+            die.holder = Some(cause);
             breakdown.die_held(index, cause, now);
         }
         let mut ends = now + alone_ns;
