@@ -13,6 +13,7 @@
 mod compare;
 mod error;
 mod host;
+mod number_hasher;
 mod observe;
 mod preset;
 mod result;

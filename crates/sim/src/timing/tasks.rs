@@ -67,6 +67,10 @@ pub(super) struct Details {
     pub(super) ready: u64,
     /// Its place among all that was queued for dies: by round, then by issue.
     pub(super) turn: u64,
+    /// The entry before it in its queue, where it may be taken out of the middle of that.
+    pub(super) before: u32,
+    /// The plane of its die that it is done on, where that is asked.
+    pub(super) plane: u32,
     /// When its die took it up last: at first, or after a suspension.
     pub(super) taken: u64,
     /// When its page began to move.
@@ -90,8 +94,18 @@ pub(super) struct Followed {
 }
 
 impl Details {
-    const NONE: Self =
-        Self { ready: 0, turn: 0, taken: 0, transfer: 0, ends: 0, page: 0, has_come: false, read_cause: Cause::Host };
+    const NONE: Self = Self {
+        ready: 0,
+        turn: 0,
+        before: NONE,
+        plane: 0,
+        taken: 0,
+        transfer: 0,
+        ends: 0,
+        page: 0,
+        has_come: false,
+        read_cause: Cause::Host,
+    };
 }
 
 impl Entry {
@@ -412,78 +426,6 @@ impl Tasks {
     pub(super) fn follower(&self, link: u32) -> (u32, u32, u32) {
         let (number, side) = (link >> 1, link & 1);
         (number, side, self.get(number).links[side as usize])
-    }
-}
-
-/// Entries in the order in which they came.
-#[derive(Clone, Copy)]
-pub(super) struct Fifo {
-    first: u32,
-    last: u32,
-}
-
-impl Fifo {
-    pub(super) const EMPTY: Self = Self { first: NONE, last: NONE };
-
-    #[inline]
-    pub(super) fn first(self) -> Option<u32> {
-        (self.first != NONE).then_some(self.first)
-    }
-
-    #[inline]
-    pub(super) fn is_empty(self) -> bool {
-        self.first == NONE
-    }
-
-    #[inline]
-    pub(super) fn push(&mut self, tasks: &mut Tasks, number: u32) {
-        tasks.get_mut(number).next = NONE;
-        if self.first == NONE {
-            self.first = number;
-        } else {
-            tasks.get_mut(self.last).next = number;
-        }
-        self.last = number;
-    }
-
-    /// How many there are.
-    pub(super) fn count(self, tasks: &Tasks) -> u32 {
-        let behind = |&number: &u32| Some(tasks.get(number).next).filter(|&next| next != NONE);
-        std::iter::successors(self.first(), behind).count() as u32
-    }
-
-    /// Takes out the first entry, unless it still follows something.
-    #[inline]
-    pub(super) fn pop_ready(&mut self, tasks: &Tasks) -> Option<u32> {
-        let first = self.first()?;
-        let entry = tasks.get(first);
-        if entry.missing > 0 {
-            return None;
-        }
-        self.first = entry.next;
-        Some(first)
-    }
-
-    /// Takes out the first entry that passes, wherever it stands.
-    pub(super) fn take(&mut self, tasks: &mut Tasks, passes: impl Fn(&Entry, &Details) -> bool) -> Option<u32> {
-        let (mut before, mut number) = (NONE, self.first);
-        while number != NONE {
-            let entry = tasks.get(number);
-            let next = entry.next;
-            if passes(entry, tasks.details(number)) {
-                if before == NONE {
-                    self.first = next;
-                } else {
-                    tasks.get_mut(before).next = next;
-                }
-                if self.last == number {
-                    self.last = before;
-                }
-                return Some(number);
-            }
-            (before, number) = (number, next);
-        }
-        None
     }
 }
 

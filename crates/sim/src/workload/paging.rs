@@ -5,7 +5,7 @@
 //! runs of neighbouring pages, its *extents*; so can the wrap at the end of the device.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use flash::Lpn;
@@ -13,6 +13,7 @@ use ftl::Hint;
 use trace::{HostOp, Record};
 
 use crate::SimError;
+use crate::number_hasher::NumberHasher;
 use crate::observe::memory::Limit;
 use crate::workload::byte_range::PageSpan;
 
@@ -27,32 +28,10 @@ pub(crate) enum Placement {
     Dense(Arc<FirstTouch>),
 }
 
-/// Pages of a workload, numbered in order of first touch.
+/// Pages of a workload, numbered in order of first touch. Nearly every page of a run is looked up.
 #[derive(Debug, Default)]
 pub(crate) struct FirstTouch {
-    numbers: HashMap<u64, u32, BuildHasherDefault<PageHasher>>,
-}
-
-/// Scatters page numbers. Nearly every page of a run is looked up, and the standard hasher, which
-/// withstands pages that somebody chose to collide, takes longer than all the rest of that.
-#[derive(Default)]
-struct PageHasher(u64);
-
-impl Hasher for PageHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(byte.into());
-        }
-    }
-
-    #[inline]
-    fn write_u64(&mut self, number: u64) {
-        self.0 = random::mix(self.0 ^ number);
-    }
+    numbers: HashMap<u64, u32, BuildHasherDefault<NumberHasher>>,
 }
 
 impl FirstTouch {

@@ -335,6 +335,9 @@ impl Timing for EventTiming {
         self.more.fill(More::NONE);
         self.buses.iter_mut().for_each(Bus::clear);
         self.tasks.clear();
+        if let Some(planes) = &mut self.planes {
+            planes.clear();
+        }
         self.calendar.clear();
         self.erasing.fill(NONE);
         if let Some(units) = &mut self.program_units {

@@ -28,19 +28,22 @@ use crate::timing::abilities::Abilities;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
+use crate::timing::fifo::Fifo;
 use crate::timing::front_end::{FrontEnd, Stations};
 use crate::timing::latencies::Latencies;
+use crate::timing::planes::Planes;
 use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};
 use crate::timing::program_units::ProgramUnits;
 use crate::timing::tails::{MOST_DIES, NONE};
-use crate::timing::tasks::{Fifo, Kind, Tasks};
+use crate::timing::tasks::{Kind, Tasks};
 use crate::timing::units::Units;
 
 mod issuing;
 mod overlapping;
 mod passing;
 mod plain;
+mod planes;
 mod serving;
 mod units;
 
@@ -130,11 +133,11 @@ struct More {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// A read that the host waits for.
-    Passing,
+    Passing = 0,
     /// Served in the order of issue: it neither passes others nor lets them pass.
-    Ordered,
+    Ordered = 1,
     /// Lets reads that the host waits for pass.
-    Yielding,
+    Yielding = 2,
 }
 
 impl Die {
@@ -237,6 +240,8 @@ pub struct EventTiming {
     units_per_page: u32,
     dies: Box<[Die]>,
     more: Box<[More]>,
+    /// Who waits, where planes work together.
+    planes: Option<Planes>,
     buses: Box<[Bus]>,
     tasks: Tasks,
     calendar: Calendar,
@@ -251,7 +256,7 @@ pub struct EventTiming {
     asked_now: Vec<u32>,
     /// How many rounds of this moment are over.
     rounds: u32,
-    /// How many operations have been queued, where some let others pass.
+    /// How many operations have been queued, where some let others pass or planes work together.
     turns: u64,
     /// Whether something may be taken up at this moment.
     is_unsettled: bool,
@@ -328,6 +333,7 @@ impl EventTiming {
             units_per_page: units.per_page(),
             dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
             more: vec![More::NONE; dies as usize].into(),
+            planes: abilities.multi_plane.then(|| Planes::new(shape.planes_per_die)),
             buses: vec![Bus::new(transfer_ns, pages); channels as usize].into(),
             tasks: Tasks::new(),
             calendar: Calendar::new(),

@@ -8,8 +8,9 @@ use ftl::FlashOp;
 
 use super::{Course, EventTiming, OF_OPERATION, PROGRAM, Phase, READ, event};
 use crate::timing::bus::{Transfer, Turn};
+use crate::timing::fifo::Fifo;
 use crate::timing::tails::NONE;
-use crate::timing::tasks::{Fifo, Kind};
+use crate::timing::tasks::Kind;
 
 impl EventTiming {
     /// What a die may take up behind what it is at, if anything.

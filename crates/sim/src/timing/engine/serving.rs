@@ -10,8 +10,9 @@ use super::{
 use crate::observe::timeline::Placed;
 use crate::timing::bus::{Transfer, Turn};
 use crate::timing::calendar::NEVER;
+use crate::timing::fifo::Fifo;
 use crate::timing::tails::NONE;
-use crate::timing::tasks::{Details, Entry, Fifo, Kind};
+use crate::timing::tasks::{Details, Entry, Kind};
 
 impl EventTiming {
     /// Dies and buses take up what waits for them.
@@ -142,13 +143,14 @@ impl EventTiming {
             } else if self.abilities.yields(op, !is_awaited) {
                 standing = Standing::Yielding;
             }
+        }
+        if self.rules.has_precedence || self.planes.is_some() {
             self.turns += 1;
             self.tasks.details_mut(number).turn = self.turns;
         }
         let serves_in_order = self.serves_in_order();
-        let Self { breakdown, dies, more, tasks, prices, now, die_mask, .. } = self;
-        let die = &mut dies[index];
-        let entry = tasks.get(number);
+        let Self { breakdown, dies, tasks, prices, now, .. } = self;
+        let (die, entry) = (&mut dies[index], tasks.get(number));
         if let Some(breakdown) = breakdown
             && entry.account != NONE
         {
@@ -158,8 +160,8 @@ impl EventTiming {
         let course = prices.course(entry.task.course);
         die.queued_ns += course.alone_ns;
         die.queued_units += course.moves;
-        if *die_mask != 0 {
-            queue_of(&mut die.queue, &mut more[index], standing).push(tasks, number);
+        if !self.is_serial() {
+            self.push(index, number, standing);
         }
         if is_idle || self.may_take_up_behind(index).is_some() {
             self.free_dies.push(index as u32);
@@ -259,7 +261,7 @@ impl EventTiming {
     /// A die takes up an operation, and what may run beside it.
     pub(super) fn take_up_with_others(&mut self, index: usize, number: u32, standing: Standing) {
         self.begin(index, number, true);
-        if self.abilities.multi_plane && self.tasks.get(number).kind == Kind::Operation {
+        if self.planes.is_some() && self.tasks.get(number).kind == Kind::Operation {
             self.take_up_beside(index, number, standing);
         }
     }
@@ -268,14 +270,16 @@ impl EventTiming {
     #[inline]
     pub(super) fn first(&mut self, index: usize, may_be: impl Fn(&Entry) -> bool) -> Option<(u32, Standing)> {
         let standing = if self.rules.has_precedence { self.standing_of_first(index)? } else { Standing::Ordered };
-        let Self { dies, more, tasks, .. } = self;
+        let Self { dies, more, tasks, planes, .. } = self;
         let queue = queue_of(&mut dies[index].queue, &mut more[index], standing);
-        if !may_be(tasks.get(queue.first()?)) {
-            return None;
+        let first = queue.first().filter(|&number| may_be(tasks.get(number)))?;
+        if planes.is_some() {
+            self.take_out(index, first, standing);
+        } else {
+            queue.pop_ready(tasks)?;
         }
-        let number = queue.pop_ready(tasks)?;
-        self.leaves_queue(index, number);
-        Some((number, standing))
+        self.leaves_queue(index, first);
+        Some((first, standing))
     }
 
     /// In which of its queues stands what a die takes up next, if anything may be taken up.
@@ -295,7 +299,7 @@ impl EventTiming {
 
     /// An operation does not wait in a die's queue any more.
     #[inline]
-    fn leaves_queue(&mut self, index: usize, number: u32) {
+    pub(super) fn leaves_queue(&mut self, index: usize, number: u32) {
         let Self { breakdown, dies, tasks, prices, now, .. } = self;
         let (entry, die) = (tasks.get(number), &mut dies[index]);
         let course = prices.course(entry.task.course);
@@ -308,31 +312,8 @@ impl EventTiming {
         }
     }
 
-    /// Ready operations of the same kind and standing on other planes run beside the first. Where
-    /// planes are aligned, reads and programs do at the same page of their blocks alone.
-    fn take_up_beside(&mut self, index: usize, first: u32, standing: Standing) {
-        let (blocks_per_plane, planes_per_die) = (self.blocks_per_plane, self.planes_per_die);
-        let plane = |entry: &Entry| entry.task.pbn.get() / blocks_per_plane % planes_per_die;
-        let (op, page) = (self.tasks.get(first).task.course.op(), self.tasks.details(first).page);
-        let mut planes = vec![plane(self.tasks.get(first))];
-        let mut beside = Vec::new();
-        let Self { dies, more, tasks, .. } = self;
-        let queue = queue_of(&mut dies[index].queue, &mut more[index], standing);
-        while let Some(number) = queue.take(tasks, |entry, details| {
-            let is_alike = entry.task.course.op() == op && entry.kind == Kind::Operation && details.page == page;
-            is_alike && !planes.contains(&plane(entry))
-        }) {
-            planes.push(plane(tasks.get(number)));
-            beside.push(number);
-        }
-        for number in beside {
-            self.leaves_queue(index, number);
-            self.begin(index, number, false);
-        }
-    }
-
     /// A die begins an operation, the first or one on a plane beside it.
-    fn begin(&mut self, index: usize, number: u32, is_first: bool) {
+    pub(super) fn begin(&mut self, index: usize, number: u32, is_first: bool) {
         let now = self.now;
         self.tasks.prefetch_follower(number);
         let entry = self.tasks.get_mut(number);
@@ -578,7 +559,7 @@ impl EventTiming {
 }
 
 /// The queue of a die in which operations of a standing wait.
-fn queue_of<'a>(ordered: &'a mut Fifo, more: &'a mut More, standing: Standing) -> &'a mut Fifo {
+pub(super) fn queue_of<'a>(ordered: &'a mut Fifo, more: &'a mut More, standing: Standing) -> &'a mut Fifo {
     match standing {
         Standing::Passing => &mut more.passing,
         Standing::Ordered => ordered,

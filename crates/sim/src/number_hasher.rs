@@ -1,0 +1,25 @@
+//! A hasher for numbers of the simulation.
+
+use std::hash::Hasher;
+
+/// Scatters numbers. The standard hasher, which withstands numbers that somebody chose to collide,
+/// takes longer than all the rest of a look-up.
+#[derive(Default)]
+pub(crate) struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        self.0 = random::mix(self.0 ^ number);
+    }
+}

@@ -1,0 +1,62 @@
+//! How the planes of a die work together: who waits, and who runs beside whom.
+
+use super::serving::queue_of;
+use super::{EventTiming, Standing};
+use crate::timing::planes::Alike;
+
+impl EventTiming {
+    /// Puts an operation that is ready into a queue of its die.
+    #[inline]
+    pub(super) fn push(&mut self, index: usize, number: u32, standing: Standing) {
+        if self.planes.is_some() {
+            let pbn = self.tasks.get(number).task.pbn.get();
+            self.tasks.details_mut(number).plane = pbn / self.blocks_per_plane % self.planes_per_die;
+        }
+        let alike = self.alike(index, number, standing);
+        let Self { dies, more, tasks, planes, .. } = self;
+        let queue = queue_of(&mut dies[index].queue, &mut more[index], standing);
+        match planes {
+            Some(planes) => {
+                queue.push_linked(tasks, number);
+                planes.push(alike, tasks.details(number).plane, number);
+            }
+            None => queue.push(tasks, number),
+        }
+    }
+
+    /// Takes an operation out of its queue that comes first there, or first on its plane.
+    #[inline]
+    pub(super) fn take_out(&mut self, index: usize, number: u32, standing: Standing) {
+        let alike = self.alike(index, number, standing);
+        let Self { dies, more, tasks, planes, .. } = self;
+        queue_of(&mut dies[index].queue, &mut more[index], standing).take_out(tasks, number);
+        let first = planes.as_mut().and_then(|planes| planes.pop(alike, tasks.details(number).plane));
+        debug_assert_eq!(first, Some(number), "another one comes first on its plane");
+    }
+
+    /// What is equal for an operation and those that may run beside it.
+    #[inline]
+    fn alike(&self, index: usize, number: u32, standing: Standing) -> Alike {
+        let (class, page) = (self.tasks.get(number).class(), self.tasks.details(number).page);
+        Alike::new(index as u32, class, standing as u64, page)
+    }
+
+    /// Ready operations of the same kind and standing on other planes run beside the first, those
+    /// that came first on their planes. Where planes are aligned, reads and programs do at the same
+    /// page of their blocks alone.
+    pub(super) fn take_up_beside(&mut self, index: usize, first: u32, standing: Standing) {
+        let alike = self.alike(index, first, standing);
+        let Self { planes: Some(planes), tasks, .. } = &*self else { return };
+        let own = tasks.details(first).plane;
+        let others = planes.firsts(alike);
+        let mut beside: Vec<u32> = others.filter(|&number| tasks.details(number).plane != own).collect();
+        beside.sort_unstable_by_key(|&number| tasks.details(number).turn);
+        for &number in &beside {
+            self.take_out(index, number, standing);
+        }
+        for number in beside {
+            self.leaves_queue(index, number);
+            self.begin(index, number, false);
+        }
+    }
+}
