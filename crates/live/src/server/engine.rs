@@ -433,18 +433,27 @@ impl Engine {
         Stat::of(&self.drive, &self.shared, self.is_dark, [self.turns.taken(), self.turns.most_waited()])
     }
 
-    fn fault(&mut self, request: &FaultRequest) -> Result<String, LiveError> {
-        let is_dark = self.is_dark;
-        match request {
-            FaultRequest::Restore if !is_dark => {
-                return Err(LiveError::user("the device has power already; `ftlkit fault IMAGE cut` takes it away"));
+    /// Why a fault cannot be had now, if it cannot: that is no reason to end.
+    fn why_no_fault(&self, request: &FaultRequest) -> Option<LiveError> {
+        match (request, self.is_dark) {
+            (FaultRequest::Restore, false) => {
+                Some(LiveError::user("the device has power already; `ftlkit fault IMAGE cut` takes it away"))
             }
+            (FaultRequest::Restore, true) | (_, false) => None,
+            (_, true) => {
+                Some(LiveError::user("the device has no power; give it back first: ftlkit fault IMAGE restore"))
+            }
+        }
+    }
+
+    fn fault(&mut self, request: &FaultRequest) -> Result<String, LiveError> {
+        if let Some(refusal) = self.why_no_fault(request) {
+            return Ok(super::control::refusal(&refusal));
+        }
+        match request {
             FaultRequest::Restore => {
                 self.restore_power()?;
                 return Ok(super::control::done("the power is back, and the translation layer was recovered"));
-            }
-            _ if is_dark => {
-                return Err(LiveError::user("the device has no power; give it back first: ftlkit fault IMAGE restore"));
             }
             FaultRequest::Cut { tear: None, after: 0, stay_off } => {
                 self.stays_off = *stay_off;

@@ -224,22 +224,32 @@ fn holes_are_told_and_forgotten_pages_become_holes() {
 
 #[test]
 fn a_device_without_power_lets_nobody_in_until_it_is_restored() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "dftl");
-    let server = serve(&image);
-    let mut client = Client::connect(&image).expect("a connection");
-    assert_eq!(client.write(0, &[7; 4096]), 0);
-    call(&image, &ControlRequest::Fault(FaultRequest::Cut { tear: None, after: 0, stay_off: true })).expect("a cut");
-    let refused = Client::connect(&image).err().expect("refused").to_string();
-    assert!(refused.contains("80000007") && refused.contains("no power"), "{refused}");
-    let again = call(&image, &ControlRequest::Fault(FaultRequest::Cut { tear: None, after: 0, stay_off: true }));
-    assert!(again.expect_err("off already").to_string().contains("restore"));
-    assert!(call(&image, &ControlRequest::Stat).expect("a report").contains("\"has_power\":false"));
-    call(&image, &ControlRequest::Fault(FaultRequest::Restore)).expect("power");
-    let mut client = Client::connect(&image).expect("a connection");
-    assert_eq!(client.read(0, 4096).expect("readable"), [7; 4096]);
-    drop(client);
-    assert!(server.stop().expect("a clean stop").is_saved);
+    let off = FaultRequest::Cut { tear: None, after: 0, stay_off: true };
+    for fault in [off.clone(), FaultRequest::Cut { tear: Some(TearName::Before), after: 0, stay_off: true }] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = create(folder.path(), "dftl");
+        let server = serve(&image);
+        let mut client = Client::connect(&image).expect("a connection");
+        assert_eq!(client.ask(FUA, WRITE, 0, 4096, &[7; 4096]), 0);
+        call(&image, &ControlRequest::Fault(fault.clone())).expect("a cut");
+        // A cut that is due at an operation needs one.
+        let sent = client.send(0, WRITE, 4096, 4096, &[8; 4096]);
+        assert!(sent.and_then(|_| client.receive(&mut [], 0)).is_err(), "{fault:?}");
+        let refused = Client::connect(&image).err().expect("refused").to_string();
+        assert!(refused.contains("80000007") && refused.contains("no power"), "{refused}");
+        // A refusal is no reason to end.
+        let program_fails = FaultRequest::At { kind: FailureName::ProgramFails, after: 0 };
+        for other in [off.clone(), program_fails, off.clone()] {
+            let again = call(&image, &ControlRequest::Fault(other));
+            assert!(again.expect_err("off already").to_string().contains("restore"), "{fault:?}");
+        }
+        assert!(call(&image, &ControlRequest::Stat).expect("a report").contains("\"has_power\":false"));
+        call(&image, &ControlRequest::Fault(FaultRequest::Restore)).expect("power");
+        let mut client = Client::connect(&image).expect("a connection");
+        assert_eq!(client.read(0, 4096).expect("readable"), [7; 4096]);
+        drop(client);
+        assert!(server.stop().expect("a clean stop").is_saved);
+    }
 }
 
 /// What the life says was written is what had been when the image last reached the disk.
