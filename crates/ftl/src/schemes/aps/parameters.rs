@@ -20,7 +20,8 @@ pub(super) const PARAMETERS: [Parameter; 4] = [
         name: "step",
         kind: Kind::Ratio { min: 0.0, max: 0.5 },
         default: "0.01",
-        meaning: "Share of the RAM by which the border moves, and for which there are ghosts; 0 leaves the border in the middle.",
+        meaning: "Share of the RAM by which the border moves, and for which there are ghosts, but at least a flash page; 0 leaves the border in \
+                  the middle.",
         source: "ftlkit",
     },
     Parameter {
@@ -54,11 +55,12 @@ pub(super) struct Sizes {
 impl Sizes {
     pub(super) fn of(layout: &Layout, values: &Values) -> Self {
         let (ram, page) = (values.integer(policy::RAM.name), u64::from(layout.geometry.page_size_bytes()));
-        let logical_pages = u64::from(layout.logical_pages);
+        let (logical_pages, step) = (u64::from(layout.logical_pages), values.ratio("step"));
         Self {
             ram,
             page,
-            step: (ram as f64 * values.ratio("step")) as u64,
+            // A smaller one has no room for a ghost of the data, and yet a page in the tail.
+            step: if step > 0.0 { page.max((ram as f64 * step) as u64) } else { 0 },
             most_entries: (ram / ENTRY_BYTES).min(logical_pages),
             most_pages: (ram.saturating_sub(page) / page).min(logical_pages),
         }

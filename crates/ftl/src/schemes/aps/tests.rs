@@ -121,7 +121,11 @@ fn nothing_leaves_while_ram_has_room() {
 /// Four pages and 256 entries, so that RAM is full; a step of a page, for which there are two ghost
 /// pages or 65 ghost entries. The border was not judged yet.
 fn full() -> Bench {
-    let mut bench = Bench::new(&[("ram", "4KiB"), ("interval", "10"), ("step", "0.125")]);
+    full_with_step("0.125")
+}
+
+fn full_with_step(step: &str) -> Bench {
+    let mut bench = Bench::new(&[("ram", "4KiB"), ("interval", "10"), ("step", step)]);
     (0..256).for_each(|i| bench.look_up(Lpn::new(100 + i)));
     (0..4).for_each(|lpn| bench.write(Lpn::new(lpn)));
     assert_eq!((bench.aps.border.data_bytes, bench.held.pages(), bench.cache.entries()), (2048, 4, 256));
@@ -149,6 +153,19 @@ fn the_border_moves_to_the_part_whose_ghosts_come_back() {
         "{}: entries have room for 192 to 256",
         bench.aps.border.data_bytes
     );
+}
+
+/// A step of 1 % would be 40 bytes: it is a page, so that a page that is written can be a ghost.
+#[test]
+fn a_step_is_at_least_a_page_unless_it_is_zero() {
+    for (step, border) in [("0.01", 2048 + 2 * 512), ("0.000001", 2048 + 2 * 512), ("0", 2048)] {
+        let mut bench = full_with_step(step);
+        (0..100).for_each(|i| bench.write(Lpn::new(i % 5)));
+        assert_eq!(bench.aps.border.data_bytes, border, "step {step}");
+        let sizes = bench.aps.border.sizes;
+        let expected = if step == "0" { ([1, 1], [0, 0]) } else { ([65, 2], [64, 1]) };
+        assert_eq!((sizes.ghosts(), sizes.tails()), expected, "step {step}");
+    }
 }
 
 /// A write that misses costs 225 us, and a look-up 25: as many as 20 of them in the tail of the map
