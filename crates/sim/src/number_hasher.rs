@@ -1,6 +1,10 @@
 //! A hasher for numbers of the simulation.
 
-use std::hash::Hasher;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A map by numbers.
+pub(crate) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 
 /// Scatters numbers. The standard hasher, which withstands numbers that somebody chose to collide,
 /// takes longer than all the rest of a look-up.
@@ -16,6 +20,11 @@ impl Hasher for NumberHasher {
         for &byte in bytes {
             self.write_u64(byte.into());
         }
+    }
+
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(number.into());
     }
 
     #[inline]

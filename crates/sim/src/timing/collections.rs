@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 
 use ftl::{Task, Work};
 
+use crate::number_hasher::NumberMap;
+
 /// Background work that moves data to make room, and what is started within it.
 struct Collection {
     chains: Vec<u32>,
@@ -18,23 +20,38 @@ struct Collection {
     is_all_issued: bool,
 }
 
-/// All such work that has not ended, in the order of issue.
+/// All such work that has not ended.
 pub(super) struct Collections {
     /// How many channels may have some.
     most: u32,
-    list: VecDeque<Collection>,
+    /// By its chain.
+    each: NumberMap<u32, Collection>,
+    /// The chain of the work that a chain belongs to.
+    of_chain: NumberMap<u32, u32>,
+    /// Chains of those that have not begun, in the order of issue.
+    to_begin: VecDeque<u32>,
+    /// By channel, how many have begun; and the channels where some have.
+    begun: Vec<u32>,
+    channels: u32,
     /// Background work of which more may be issued, and whether it counts here.
     open: Vec<(u32, bool)>,
 }
 
 impl Collections {
     pub(super) fn new(most: u32) -> Self {
-        Self { most, list: VecDeque::new(), open: Vec::new() }
+        Self {
+            most,
+            each: NumberMap::default(),
+            of_chain: NumberMap::default(),
+            to_begin: VecDeque::new(),
+            begun: Vec::new(),
+            channels: 0,
+            open: Vec::new(),
+        }
     }
 
     pub(super) fn clear(&mut self) {
-        self.list.clear();
-        self.open.clear();
+        *self = Self::new(self.most);
     }
 
     /// An operation of background work is issued; whether it waits for the turn of a collection.
@@ -45,15 +62,8 @@ impl Collections {
             let moves_data = task.cause.work() == Work::Moving;
             self.open.push((chain, outer.is_some() || moves_data));
             match outer {
-                Some(outer) => self.find(outer).into_iter().for_each(|collection| collection.chains.push(chain)),
-                None if moves_data => self.list.push_back(Collection {
-                    chains: vec![chain],
-                    channel,
-                    waiting: Vec::new(),
-                    has_begun: false,
-                    under_way: 0,
-                    is_all_issued: false,
-                }),
+                Some(outer) => self.add_chain(outer, chain),
+                None if moves_data => self.add(chain, channel),
                 None => {}
             }
         }
@@ -65,48 +75,80 @@ impl Collections {
         !collection.has_begun
     }
 
+    /// A collection is issued.
+    fn add(&mut self, chain: u32, channel: u32) {
+        let (chains, waiting) = (vec![chain], Vec::new());
+        let collection = Collection { chains, channel, waiting, has_begun: false, under_way: 0, is_all_issued: false };
+        self.each.insert(chain, collection);
+        self.of_chain.insert(chain, chain);
+        self.to_begin.push_back(chain);
+        let channels = self.begun.len().max(channel as usize + 1);
+        self.begun.resize(channels, 0);
+    }
+
+    /// Background work is started within other work, and goes with it.
+    fn add_chain(&mut self, outer: u32, chain: u32) {
+        if let Some(&own) = self.of_chain.get(&outer)
+            && let Some(collection) = self.each.get_mut(&own)
+        {
+            collection.chains.push(chain);
+            self.of_chain.insert(chain, own);
+        }
+    }
+
     /// All operations of background work have been issued.
     pub(super) fn all_issued(&mut self, chain: u32) {
         self.open.retain(|&(open, _)| open != chain);
-        if let Some(collection) = self.find(chain)
-            && collection.chains[0] == chain
-        {
+        if let Some(collection) = self.each.get_mut(&chain) {
             collection.is_all_issued = true;
+            self.drop_if_ended(chain);
         }
-        self.drop_ended();
     }
 
     /// An operation of background work has ended.
     pub(super) fn operation_ended(&mut self, chain: u32) {
         if let Some(collection) = self.find(chain) {
             collection.under_way -= 1;
+            let own = collection.chains[0];
+            self.drop_if_ended(own);
         }
-        self.drop_ended();
     }
 
     /// The operations that wait for the turn of the next collection, if one may begin.
     pub(super) fn next_to_begin(&mut self) -> Option<Vec<u32>> {
-        let place = self.list.iter().position(|collection| !collection.has_begun)?;
-        let own = self.list[place].channel;
-        let mut others: Vec<u32> =
-            self.list.iter().filter(|other| other.has_begun).map(|other| other.channel).collect();
-        others.sort_unstable();
-        others.dedup();
-        let others = others.into_iter().filter(|&channel| channel != own).count();
-        if others >= self.most as usize {
+        let next = self.each.get_mut(self.to_begin.front()?)?;
+        let begun = &mut self.begun[next.channel as usize];
+        let others = self.channels - u32::from(*begun > 0);
+        if others >= self.most {
             return None;
         }
-        let next = &mut self.list[place];
+        self.to_begin.pop_front();
+        self.channels = others + 1;
+        *begun += 1;
         next.has_begun = true;
         Some(std::mem::take(&mut next.waiting))
     }
 
     fn find(&mut self, chain: u32) -> Option<&mut Collection> {
-        self.list.iter_mut().rev().find(|collection| collection.chains.contains(&chain))
+        self.each.get_mut(self.of_chain.get(&chain)?)
     }
 
-    fn drop_ended(&mut self) {
-        self.list.retain(|collection| !collection.is_all_issued || collection.under_way > 0);
+    fn drop_if_ended(&mut self, chain: u32) {
+        let has_ended = |collection: &Collection| collection.is_all_issued && collection.under_way == 0;
+        if !self.each.get(&chain).is_some_and(has_ended) {
+            return;
+        }
+        let Some(Collection { chains, channel, has_begun, .. }) = self.each.remove(&chain) else { return };
+        for chain in chains {
+            self.of_chain.remove(&chain);
+        }
+        if has_begun {
+            let begun = &mut self.begun[channel as usize];
+            *begun -= 1;
+            self.channels -= u32::from(*begun == 0);
+        } else {
+            self.to_begin.retain(|&waiting| waiting != chain);
+        }
     }
 }
 
@@ -146,7 +188,7 @@ mod tests {
         collections.all_issued(2);
         for (chain, left) in [(2, 1), (2, 1), (3, 0)] {
             collections.operation_ended(chain);
-            assert_eq!(collections.list.len(), left);
+            assert_eq!(collections.each.len(), left);
         }
     }
 }

@@ -3,10 +3,9 @@
 //! They are listed by what has to be equal, and then by plane, so that who comes first on each
 //! plane is known however many wait.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasherDefault;
+use std::collections::VecDeque;
 
-use crate::number_hasher::NumberHasher;
+use crate::number_hasher::NumberMap;
 
 /// What is equal for operations that run beside one another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,13 +25,13 @@ impl Alike {
 pub(super) struct Planes {
     planes_per_die: usize,
     /// Plane by plane, in the order in which they came.
-    waiting: HashMap<Alike, Box<[VecDeque<u32>]>, BuildHasherDefault<NumberHasher>>,
+    waiting: NumberMap<Alike, Box<[VecDeque<u32>]>>,
 }
 
 impl Planes {
     /// Nobody waits for dies of so many planes.
     pub(super) fn new(planes_per_die: u32) -> Self {
-        Self { planes_per_die: planes_per_die as usize, waiting: HashMap::default() }
+        Self { planes_per_die: planes_per_die as usize, waiting: NumberMap::default() }
     }
 
     /// Forgets all.

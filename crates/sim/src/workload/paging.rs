@@ -4,8 +4,6 @@
 //! the capacity, or page by page in order of first touch. The last can tear a request into several
 //! runs of neighbouring pages, its *extents*; so can the wrap at the end of the device.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use flash::Lpn;
@@ -13,7 +11,7 @@ use ftl::Hint;
 use trace::{HostOp, Record};
 
 use crate::SimError;
-use crate::number_hasher::NumberHasher;
+use crate::number_hasher::NumberMap;
 use crate::observe::memory::Limit;
 use crate::workload::byte_range::PageSpan;
 
@@ -31,7 +29,7 @@ pub(crate) enum Placement {
 /// Pages of a workload, numbered in order of first touch. Nearly every page of a run is looked up.
 #[derive(Debug, Default)]
 pub(crate) struct FirstTouch {
-    numbers: HashMap<u64, u32, BuildHasherDefault<NumberHasher>>,
+    numbers: NumberMap<u64, u32>,
 }
 
 impl FirstTouch {
