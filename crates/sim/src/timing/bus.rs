@@ -114,8 +114,8 @@ impl Bus {
         self.booked.drain(..over.saturating_sub(self.kept));
     }
 
-    /// Books a page that comes before others, and tells `delayed` of each that moves later, with when
-    /// it would have moved.
+    /// Books a page that comes before others, and tells `delayed` of each that moves later, with
+    /// when it would have moved.
     pub(super) fn squeeze_in(&mut self, transfer: Transfer, mut delayed: impl FnMut(&Transfer, u64)) -> u64 {
         let Self { booked, transfer_ns, transfers, .. } = self;
         *transfers += u64::from(transfer.units);

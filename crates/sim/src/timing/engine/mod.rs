@@ -91,7 +91,8 @@ struct Die {
     /// What waits and is not let pass by reads: on a plain device, all.
     queue: Fifo,
     phase: Phase,
-    /// Where the time of requests is split on a plain device: for which cause it is known to be held.
+    /// Where the time of requests is split on a plain device: for which cause it is known to be
+    /// held.
     holder: Option<Cause>,
     /// Its channel's bus.
     bus: u32,
