@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
+from ftlkit.cli import shell
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row, folded
 
 LONG = "* treeftl:load_before_write=false:ram=26MiB:victims=latte:write_misses=cache"
@@ -28,6 +30,19 @@ def test_a_long_stack_stays_in_its_row_and_is_folded() -> None:
     row = next(place for place, line in enumerate(lines) if line.startswith("* treeftl:"))
     assert lines[row].split()[-1] == "ms"
     assert lines[row + 1].startswith("  victims=latte:")
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_lines_end_without_blanks(is_terminal: bool) -> None:  # noqa: FBT001 - a case of the test
+    console = type(shell.OUT)(file=io.StringIO(), width=80, force_terminal=is_terminal)
+    rows = [Row("", "a", ["1 ms", "–"]), Row("", "a long name", ["", ""])]
+    console.print(AdaptiveTable(("", "stack"), ["mean", "a wide heading"], rows).fitted(console))
+    console.print("words that wrap " * 8, end="go on ")
+    text: str = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    lines = re.sub(r"\x1b\[\d*m", "", text).split("\n")
+    assert lines[:3] == ["stack        mean  a wide heading", "a            1 ms               –", "a long name"]
+    assert lines[-1].endswith("go on ")
+    assert not [line for line in lines[:-1] if line.endswith(" ")]
 
 
 def test_long_stacks_over_many_figures_are_folded_in_the_head_of_their_columns() -> None:

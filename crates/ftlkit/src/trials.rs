@@ -11,7 +11,7 @@ use check::torture::{SchemeReport, Torture};
 pub struct Limits {
     /// Time after which no trial begins.
     pub budget: Duration,
-    /// Trials at once; none: one a core.
+    /// Trials at once, and at most one a core: more would save no time. None: one a core.
     pub threads: Option<usize>,
 }
 
@@ -40,7 +40,8 @@ pub fn run_on(
     on_thread: impl Fn(&(dyn Fn() + Sync)) + Sync,
     goes_on: impl Fn(&[SchemeReport], Duration) -> bool + Sync,
 ) -> Tortured {
-    let threads = limits.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+    let cores = thread::available_parallelism().map_or(1, Into::into);
+    let threads = limits.threads.map_or(cores, |threads| threads.min(cores));
     let (torture, begun) = (Mutex::new(torture), Instant::now());
     let next = || {
         let (mut torture, elapsed) = (lock(&torture), begun.elapsed());
@@ -66,4 +67,22 @@ pub fn run_on(
 
 fn lock(torture: &Mutex<Torture>) -> MutexGuard<'_, Torture> {
     torture.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use check::torture::Options;
+
+    use super::*;
+
+    #[test]
+    fn no_more_threads_than_cores_are_started() {
+        let torture = Torture::new(Options { stacks: vec!["page".parse().expect("a stack")], ..Options::default() });
+        let limits = Limits { budget: Duration::ZERO, threads: Some(600) };
+        let (torture, started) = (torture.expect("valid"), Mutex::new(0_usize));
+        let count = |_: &(dyn Fn() + Sync)| *started.lock().expect("no panic") += 1;
+        let done = run_on(torture, limits, count, |_, _| true);
+        let cores = thread::available_parallelism().map_or(1, Into::into);
+        assert_eq!((done.threads, started.into_inner().expect("no panic")), (cores.min(600), cores.min(600)));
+    }
 }

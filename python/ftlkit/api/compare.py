@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from ftlkit import _native, study
+from ftlkit._util.at_once import at_once
 from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import Interrupted, watched
 from ftlkit._util.outputs import check_writable
@@ -56,10 +57,11 @@ def compare(
     watcher: Watcher | None = None,
     **options: Unpack[study.Options],
 ) -> Results:
-    """Run translation layers over one workload, `threads` at once (by default one a core).
+    """Run translation layers over one workload, `threads` at once.
 
     `requests_out` is the path of a Parquet file that gets a row for every request of every run. The
-    other arguments are those of `run`. Results do not depend on `threads`.
+    other arguments are those of `run`. By default and at most one run a core goes on at once;
+    results do not depend on `threads`.
     """
     document = study.build(workload, ftls, device, options)
     return run_study(document, threads=threads, requests_out=requests_out, watcher=watcher)
@@ -76,14 +78,16 @@ def run_study(
 
     `requests_out` is the path of a Parquet file that gets a row for every request of every run.
     """
-    document = _document(source)
+    document, runs_at_once = _document(source), at_once(threads)
     if requests_out is not None:
         check_writable([Path(requests_out)], [document.get("workload", {}).get("trace")])
     text = json.dumps(document)
     try:
         return Results(
             json.loads(
-                watched(lambda control: _native.run_study(text, control, threads, requests_out), watcher or Silent())
+                watched(
+                    lambda control: _native.run_study(text, control, runs_at_once, requests_out), watcher or Silent()
+                )
             )
         )
     except Interrupted as stop:

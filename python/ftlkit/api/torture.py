@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
+from ftlkit._util.at_once import at_once
 from ftlkit._util.native_call import Interrupted, watched
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.own.plugins import plugins
@@ -131,20 +132,21 @@ def torture(
     threads: int | None = None,
     watcher: Watcher | None = None,
 ) -> TortureReport:
-    """Try translation layers for some minutes, `threads` trials at once (by default one a core).
+    """Try translation layers for some minutes, `threads` trials at once.
 
     `ftl` is `"all"`, or names as for `compare`; settings that are given are kept in all trials.
     `geometry` names devices in the form of replay lines: `1x2x1x8x5x512` (channels, dies, planes,
     blocks, pages, bytes), then perhaps `,strict` or `,any`, `,bad:0:3`, `,refresh:2`, `,volatile:4`
     and `,paired:mlc`; by default devices are drawn at random. `swarm` leaves a random part of
-    operations and faults out of each trial. Each trial follows from `seed`; how many there are
-    depends on the time. After Ctrl-C, `Interrupted.finished` is the report so far. Raises
-    `UserError` when the input is at fault.
+    operations and faults out of each trial. By default and at most one trial a core goes on at
+    once. Each trial follows from `seed`; how many there are depends on the time. After Ctrl-C,
+    `Interrupted.finished` is the report so far. Raises `UserError` when the input is at fault.
     """
     if not (minutes > 0 and math.isfinite(minutes)):
         raise UserError(f"torture: minutes = {minutes}: must be above 0; 5 finds most of what there is to find.")
     if seed < 0:
         raise UserError(f"torture: seed = {seed}: must be 0 or more.")
+    trials_at_once = at_once(threads)
     plugins()
     request = json.dumps(
         {
@@ -157,7 +159,9 @@ def torture(
     )
     try:
         text = watched(
-            lambda control: _native.torture(request, control, threads), watcher or Silent(), keeps_unfinished=True
+            lambda control: _native.torture(request, control, trials_at_once),
+            watcher or Silent(),
+            keeps_unfinished=True,
         )
     except Interrupted as stop:
         raise Interrupted(_so_far(stop)) from None

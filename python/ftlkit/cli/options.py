@@ -134,7 +134,11 @@ PlayerWindow = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Runs at once; results do not depend on it.", rich_help_panel=_DEVICE),
+    typer.Option(
+        metavar="N",
+        help="Runs at once, by default and at most one a core; results do not depend on it.",
+        rich_help_panel=_DEVICE,
+    ),
 ]
 Ftls = Annotated[
     str,

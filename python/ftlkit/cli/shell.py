@@ -22,13 +22,36 @@ from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from rich.console import ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+
+class _Trimmed(Console):
+    """A console whose lines end without the blanks that tables are padded with."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Hold blanks back until a word comes behind them; the end of a line drops them."""
+        blanks: list[Segment] = []
+        for segment in super().render(renderable, options):
+            text = re.sub(" +\n", "\n", segment.text)
+            if text.startswith("\n"):
+                blanks.clear()
+            word = text.rstrip(" ")
+            if word or segment.control:
+                yield from blanks
+                blanks.clear()
+                yield segment._replace(text=word)
+            if word != text:
+                blanks.append(segment._replace(text=text[len(word) :], control=None))
+        yield from blanks
 
 
 # Labels, paths and values are text: none is markup, and `:+1` is no picture of a thumb.
-OUT = Console(markup=False, emoji=False)
-ERR = Console(stderr=True, markup=False, emoji=False)
+OUT = _Trimmed(markup=False, emoji=False)
+ERR = _Trimmed(stderr=True, markup=False, emoji=False)
 
 FOUND = 1
 USER_ERROR = 2

@@ -51,7 +51,7 @@ def torture(
         bool, typer.Option("--swarm", help="Leave a random part of operations and faults out of each trial.")
     ] = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Trials at once; one a core by default.")
+        int | None, typer.Option(metavar="N", help="Trials at once, by default and at most one a core.")
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE.json", help="Save what was tried and found.")] = None,
     replay: Annotated[

@@ -9,7 +9,6 @@ way.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from contextlib import suppress
 from queue import Empty, Queue, SimpleQueue
 from typing import TYPE_CHECKING
 
-from ftlkit._native import UserError
+from ftlkit._util.at_once import at_once
 from ftlkit.results.point_state import LOST
 from ftlkit.sweeps.work import TRIES, Answer, left_s
 
@@ -36,9 +35,7 @@ class Local:
     """A trace that only one point reads is read as it is."""
 
     def __init__(self, workers: int | None = None) -> None:
-        if workers is not None and workers < 1:
-            raise UserError(f"--threads {workers}: must be 1 or more.")
-        self.checks = workers or os.cpu_count() or 1
+        self.checks = at_once(workers)
         """As many as points are run."""
         self.until_s: float | None = None
         self._idle: list[subprocess.Popen[str]] = []

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
+from ftlkit._util.at_once import cores
 from ftlkit.results.point_state import LOST
 from ftlkit.sweeps.key import engine
 from ftlkit.sweeps.work import TRIES, Answer, left_s, perform
@@ -39,7 +40,7 @@ class RayExecutor:
     """Other machines have no trace of ours, so each is laid out to travel."""
 
     def __init__(self, address: str | None = None) -> None:
-        self.checks = os.cpu_count() or 1
+        self.checks = cores()
         self.until_s: float | None = None
         try:
             self._ray: Any = importlib.import_module("ray")
