@@ -429,6 +429,25 @@ def _state(process: int) -> list[str]:
         return []
 
 
+def test_points_at_once_keep_to_the_memory_limit_together(
+    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two take more than the limit, one does not; so does one of two on one worker."""
+    monkeypatch.setattr("ftlkit._util.at_once.cores", lambda: 2)
+    limited = ["fin1", "--requests", 500, "--addresses", "dense", "--set", "run.memory_limit=300KiB"]
+    refused = call("sweep", *limited, "--ftl", "page,dftl", "--threads", 2)
+    assert refused.exit_code == 2, refused.output
+    for word in ("2 runs at once", "run.memory_limit allows 300.0 KiB", "run fewer at once (threads)"):
+        assert word in " ".join(refused.stderr.split()), refused.stderr
+    assert call("sweep", *limited, "--ftl", "page,dftl", "--threads", 1).exit_code == 0
+    assert call("sweep", *limited, "--ftl", "page", "--threads", 2).exit_code == 0
+
+
+def test_a_limit_that_is_stated_is_shared_while_points_run() -> None:
+    assert Job(0, STUDY, None).sharers(4) == 1
+    assert Job(0, STUDY | {"run": {"memory_limit": 1 << 30}}, None).sharers(4) == 4
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

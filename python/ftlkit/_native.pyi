@@ -313,6 +313,9 @@ class Control:
     def progress(self) -> list[tuple[str, int, int]]:
         """(label, done, total) of every run; total is 0 while unknown."""
 
+    def share_memory(self, studies: int) -> None:
+        """Say that so many studies run at once in processes: together they keep to the limit."""
+
     def unfinished(self) -> str | None:
         """What a campaign had so far when it was last asked; None for other work."""
 

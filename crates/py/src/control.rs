@@ -95,6 +95,11 @@ impl Control {
         self.campaign.cancelled.store(true, Ordering::Relaxed);
     }
 
+    /// Say that so many studies run at once in processes: together they keep to the memory limit.
+    fn share_memory(&self, studies: usize) {
+        self.study.share_memory(studies);
+    }
+
     /// What a campaign had so far when it was last asked; none for other work.
     fn unfinished(&self) -> Option<String> {
         self.campaign.unfinished.lock().unwrap_or_else(PoisonError::into_inner).clone()

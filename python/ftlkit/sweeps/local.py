@@ -35,7 +35,7 @@ class Local:
     """A trace that only one point reads is read as it is."""
 
     def __init__(self, workers: int | None = None) -> None:
-        self.checks = at_once(workers)
+        self.checks = self.memory_sharers = at_once(workers)
         """As many as points are run."""
         self.until_s: float | None = None
         self._idle: list[subprocess.Popen[str]] = []
@@ -48,7 +48,8 @@ class Local:
         for job in jobs:
             waiting.put(job)
         answers: Queue[Answer | BaseException] = Queue()
-        slots = [_Slot(waiting, answers, self._idle) for _ in range(min(self.checks, len(jobs)))]
+        workers = min(self.checks, len(jobs))
+        slots = [_Slot(waiting, answers, self._idle, workers) for _ in range(workers)]
         for slot in slots:
             slot.start()
         try:
@@ -73,12 +74,14 @@ class _Slot(threading.Thread):
         waiting: SimpleQueue[Job],
         answers: Queue[Answer | BaseException],
         idle: list[subprocess.Popen[str]],
+        at_once: int,
     ) -> None:
         super().__init__(name="ftlkit sweep", daemon=True)
         self._waiting = waiting
         self._answers = answers
         self._process: subprocess.Popen[str] | None = None
         self._idle = idle
+        self._at_once = at_once
         self._lock = threading.Lock()
         self._is_stopped = self._is_busy = False
 
@@ -122,7 +125,7 @@ class _Slot(threading.Thread):
             process = self._living()
             if process is None:
                 break
-            line = _asked(process, job.text())
+            line = _asked(process, f"{job.sharers(self._at_once)} {job.text()}")
             if line.endswith("\n"):
                 return Answer(job.index, *json.loads(line))
             died = _ending(process.wait())

@@ -41,6 +41,8 @@ class RayExecutor:
 
     def __init__(self, address: str | None = None) -> None:
         self.checks = cores()
+        self.memory_sharers = 1
+        """Points run on other machines, each of which looks at its own memory."""
         self.until_s: float | None = None
         try:
             self._ray: Any = importlib.import_module("ray")

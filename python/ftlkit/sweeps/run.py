@@ -60,6 +60,7 @@ def prepare(points: Sequence[Point], traces: Traces, executor: Executor, control
     # Neighbours in order of these texts share all but their translation layers.
     order = sorted(range(len(points)), key=lambda place: shared[place])
     groups = [[points[place] for place in places] for _, places in groupby(order, key=lambda place: shared[place])]
+    control.share_memory(min(executor.memory_sharers, len(points)))
     checker = _Checker(traces, control)
     checker.lay_out(points, executor.least_readers)
     with ThreadPoolExecutor(executor.checks) as pool:

@@ -32,6 +32,14 @@ class Job:
     trace: LaidOut | None
     """The laid-out trace that is read instead of the study's own."""
 
+    def sharers(self, at_once: int) -> int:
+        """How many points share the memory limit while it runs, of as many as run at once.
+
+        A limit that the study states is shared. Without one a run may take a part of what is
+        available when it begins, which is what the others have left.
+        """
+        return 1 if self.study.get("run", {}).get("memory_limit") is None else at_once
+
     def text(self, trace: Path | None = None) -> str:
         """The study as the engine takes it, over the laid-out trace on this machine."""
         if self.trace is None:
@@ -55,6 +63,8 @@ class Executor(Protocol):
 
     checks: int
     """How many studies are checked at once before, on this machine."""
+    memory_sharers: int
+    """How many points at once share the memory of this machine, and so a study's memory limit."""
     least_readers: int
     """By how many points a trace must be read to be laid out before."""
     until_s: float | None
@@ -69,10 +79,15 @@ def left_s(until_s: float | None) -> float | None:
     return None if until_s is None else max(0.0, until_s - time.monotonic())
 
 
-def perform(text: str) -> tuple[str, str]:
-    """Run a study (JSON) on one thread: the state and the text of the answer."""
+def perform(text: str, sharers: int = 1) -> tuple[str, str]:
+    """Run a study (JSON) on one thread: the state and the text of the answer.
+
+    `sharers` points keep to the study's memory limit together, this one included.
+    """
+    control = Control()
+    control.share_memory(sharers)
     try:
-        return DONE, _native.run_study(text, Control(), 1)
+        return DONE, _native.run_study(text, control, 1)
     except UserError as error:
         return REFUSED, str(error)
     except FtlBug as error:

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct Control {
     cancelled: AtomicBool,
+    /// Studies that share the memory limit; 0 where nobody said so, which is one.
+    sharers: AtomicUsize,
     lines: Mutex<Arc<[Line]>>,
 }
 
@@ -36,6 +38,17 @@ impl Control {
     /// A control of nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Says that so many studies like this one run at once, in processes of their own: together
+    /// they keep to the memory limit.
+    pub fn share_memory(&self, studies: usize) {
+        self.sharers.store(studies, Ordering::Relaxed);
+    }
+
+    /// How many studies share the memory limit, this one included.
+    pub(crate) fn sharers(&self) -> usize {
+        self.sharers.load(Ordering::Relaxed).max(1)
     }
 
     /// Asks the study to stop. It keeps finished runs.

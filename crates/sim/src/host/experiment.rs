@@ -131,7 +131,9 @@ impl Experiment {
             flash_trace::check_units(device.units)?;
             flash_trace::check_exposure(device.chip.exposure.as_ref())?;
         }
-        let at_once = plans.len().min(rayon::current_num_threads());
+        // Studies that share the limit run on a thread each.
+        let sharers = control.sharers();
+        let at_once = if sharers > 1 { sharers } else { plans.len().min(rayon::current_num_threads()) };
         check_memory(limit, &device.geometry, &plans, at_once, verify)?;
         let mut experiment = Self {
             name: study.name.clone(),

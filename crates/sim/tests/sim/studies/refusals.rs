@@ -1,7 +1,7 @@
 //! Everything a user can get wrong, and what is said about it: the key, the value, the limit, the
 //! next step.
 
-use sim::{SimError, parse_json, parse_toml};
+use sim::{Control, SimError, check_study, parse_json, parse_toml};
 
 use super::error;
 
@@ -264,6 +264,19 @@ fn workloads() {
         &text("capacity = \"auto\"", &format!("{WORKLOAD}\naddresses = \"wrap\""), FTL),
         &["capacity = \"auto\"", "wrap"],
     );
+}
+
+#[test]
+fn a_memory_limit_that_studies_share_refuses_their_sum() {
+    let study = text(DEVICE, WORKLOAD, &format!("[run]\nmemory_limit = \"200KiB\"\n{FTL}"));
+    let study = parse_toml(&study, "study.toml").expect("a study");
+    let control = Control::new();
+    assert!(check_study(&study, &control).is_ok());
+    control.share_memory(4);
+    let error = check_study(&study, &control).expect_err("four take more").to_string();
+    for part in ["4 runs at once", "run.memory_limit allows 200.0 KiB", "run fewer at once (threads)"] {
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 #[test]
