@@ -422,7 +422,7 @@ def test_printed_jobs_warn_and_are_jobs_of_fio(call: Callable[..., Result], tmp_
         ([STORED, "--set", "device.chanels=8"], "chanels"),
         ([STORED, "--set", "device.capacity=8GiB"], "give --capacity instead"),
         ([STORED, "--assume", "nvme"], "nvme"),
-        ([STORED, "--jobs", "read-4k-d1"], "1 points to fit; 4 with reads among them are the least"),
+        ([STORED, "--jobs", "read-4k-d1"], "1 point to fit; 4 with reads among them are the least"),
         ([STORED, "--out", "device.txt"], "must end in .toml"),
     ],
     ids=lambda value: " ".join(map(str, value[-2:])).replace(str(STORED), "") if isinstance(value, list) else "",

@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit._util.lookup import typed_kwargs
+from ftlkit._util.lookup import several, typed_kwargs
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_writable, write
 from ftlkit._util.progress import Silent, Watcher
@@ -79,7 +79,7 @@ class Swept:
         return fragment(self.plan, self.done)
 
     def __repr__(self) -> str:
-        return f"<ftlkit.Swept of {len(self.rows)} points, {len(self.failed)} failed>"
+        return f"<ftlkit.Swept of {several(len(self.rows), 'point')}, {len(self.failed)} failed>"
 
 
 @typed_kwargs(study.Options)

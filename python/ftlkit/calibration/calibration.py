@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
-from ftlkit._util.lookup import hint
+from ftlkit._util.lookup import hint, several
 from ftlkit.api.compare import check_study
 from ftlkit.calibration import PRESET, certainty, fio, starts
 from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, ROUGHLY, Parameter
@@ -104,8 +104,8 @@ def calibrated(question: Question, watcher: Watcher) -> Calibration:
     used = [point for point in usable if point.job not in apart]
     if len(used) < LEAST_POINTS or not any(point.kind == READ for point in used):
         raise UserError(
-            f"{', '.join(map(str, question.files))}: {len(used)} points to fit; {LEAST_POINTS} with reads among them "
-            f"are the least. {' '.join(notes)} Run the jobs of `ftlkit calibrate --print-jobs`."
+            f"{', '.join(map(str, question.files))}: {several(len(used), 'point')} to fit; {LEAST_POINTS} with reads "
+            f"among them are the least. {' '.join(notes)} Run the jobs of `ftlkit calibrate --print-jobs`."
         )
     progress = _Progress(watcher, engine)
     with watcher:

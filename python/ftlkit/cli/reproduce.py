@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from ftlkit import reproduce as reproductions
+from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import watcher
@@ -67,4 +68,4 @@ def _show(done: Reproduction, store: Path) -> None:
     for point in done.failed:
         OUT.print(f"failed: {point.error}", highlight=False)
     runs = sum(point.results is not None for point in done.points) + len(done.failed)
-    say(f"{runs} runs: {done.reused} were in {store}{f', {len(done.failed)} failed' if done.failed else ''}")
+    say(f"{several(runs, 'run')}: {done.reused} were in {store}{f', {len(done.failed)} failed' if done.failed else ''}")

@@ -11,6 +11,7 @@ import polars as pl
 
 from ftlkit._native import UserError, __version__
 from ftlkit._util import units
+from ftlkit._util.lookup import several
 from ftlkit._util.outputs import write
 from ftlkit.curves import knees, service
 from ftlkit.curves.saved import Saved
@@ -117,7 +118,7 @@ class LatencyCurve(Saved):
         write(Path(path), page(latency(self)).encode(), self.inputs())
 
     def __repr__(self) -> str:
-        return f"<ftlkit.LatencyCurve over {self.kind}, {len(self.points)} points>"
+        return f"<ftlkit.LatencyCurve over {self.kind}, {several(len(self.points), 'point')}>"
 
 
 def over_load(
