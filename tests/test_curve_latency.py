@@ -13,12 +13,15 @@ import ftlkit as fk
 from ftlkit.curves import knees, service
 from ftlkit.curves.service import METRICS, Point
 from ftlkit.results.noise import Estimate
+from ftlkit.sweeps.local import Local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from typer.testing import Result
+
+    from ftlkit.sweeps.work import Answer, Job
 
 SMALL = ("fin1", "--requests", "600", "--addresses", "dense", "--precondition", "fill", "--store", "points")
 
@@ -148,3 +151,24 @@ def test_a_workload_without_times_has_no_load(tmp_path: Path) -> None:
     (tmp_path / "now.csv").write_text("\n".join(lines) + "\n")
     with pytest.raises(fk.UserError, match="arrive at once, so there is no load to vary"):
         fk.curve_load(tmp_path / "now.csv", "page", columns="time:ms, op, offset:B, size:B")
+
+
+class Stopping(Local):
+    """A place to run whose user presses Ctrl-C when one load of several is served."""
+
+    def run(self, jobs: Sequence[Job]) -> Generator[Answer, None, None]:
+        """Run, and stop before the second answer of more than two."""
+        for number, answer in enumerate(super().run(jobs)):
+            if number == 1 and len(jobs) > 2:
+                raise KeyboardInterrupt
+            yield answer
+
+
+def test_ctrl_c_says_where_finished_loads_are_kept(
+    call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ftlkit.curves.latency.executor", lambda **_: Stopping(1))
+    result = call("curve", "load", *SMALL, "--loads", "100,200,300", "--json", "c.json")
+    assert result.exit_code == 130
+    assert "Stopped. 3 of 8 runs are in points; the same command goes on from there." in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["points"]

@@ -15,7 +15,7 @@ from ftlkit._util import units
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
-from ftlkit.cli.shell import ERR, OUT, Command, Group, say, screen
+from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, say, screen
 from ftlkit.curves import hits, latency
 from ftlkit.curves import spare as spares
 from ftlkit.results.store import DEFAULT, Store, files
@@ -118,7 +118,8 @@ def spare(
     made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
     check_writable([report], [*made.traces(), *files(store)])
     result_store = Store(store, create=True, lazily=True)
-    done = runs.run(made, result_store, executor(workers=threads), lambda: watcher(ERR))
+    with kept_when_stopped(store):
+        done = runs.run(made, result_store, executor(workers=threads), lambda: watcher(ERR))
     for row in done.failed:
         say(f"left out, since it failed: {row['label']} with {row['varied'][0]['value']}: {row['error']}")
     _show(drawings.spare(spares.measured(done), made.study, workload), report)
@@ -146,7 +147,9 @@ def load(
     files_ = _Files(report, json, csv)
     plan = latency.planned(workload, ftl, device, chosen, seeds)
     result_store = files_.checked(plan, store)
-    files_.write(plan, latency.over_load(plan, loads, result_store, threads, lambda: watcher(ERR)))
+    with kept_when_stopped(store):
+        curve = latency.over_load(plan, loads, result_store, threads, lambda: watcher(ERR))
+    files_.write(plan, curve)
 
 
 @app.command("depth", cls=Command)
@@ -170,7 +173,9 @@ def depth(
     files_ = _Files(report, json, csv)
     plan = latency.planned(workload, ftl, device, chosen, seeds)
     result_store = files_.checked(plan, store)
-    files_.write(plan, latency.over_depth(plan, depths, result_store, threads, lambda: watcher(ERR)))
+    with kept_when_stopped(store):
+        curve = latency.over_depth(plan, depths, result_store, threads, lambda: watcher(ERR))
+    files_.write(plan, curve)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,12 @@ from rich.table import Table
 
 from ftlkit import reproduce as reproductions
 from ftlkit._util.lookup import several
-from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
-from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say
+from ftlkit.cli.shell import ERR, OUT, kept_when_stopped, say
 from ftlkit.results.store import DEFAULT, Store, files
 from ftlkit.sweeps.executors import LOCAL, executor
-from ftlkit.sweeps.run import Sweep
 
 if TYPE_CHECKING:
     from ftlkit.reproduce import Reproduction
@@ -40,14 +38,8 @@ def reproduce(
     where = executor(on, threads)
     result_store = Store(store, create=True, lazily=True)
     result_store.tidy()
-    try:
+    with kept_when_stopped(store):
         done = reproductions.reproduce(plan, store=result_store, executor=where, watch=lambda: watcher(ERR))
-    except Interrupted as stop:
-        if not isinstance(stop.finished, Sweep) or not stop.finished.rows:
-            raise
-        progress = f"{len(stop.finished.rows)} of {stop.finished.points} runs are in {store}"
-        say(f"Stopped. {progress}; the same command goes on from there.")
-        raise typer.Exit(INTERRUPTED) from None
     _show(done, store)
     done.page(target)
     say(f"wrote {target}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -22,7 +23,7 @@ from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from rich.console import ConsoleOptions, RenderableType
@@ -166,6 +167,21 @@ def say(message: str) -> None:
 def say_kept(store: Path) -> None:
     """Say where runs are kept."""
     say(f"Runs are kept in {store}, and found again there (--store).")
+
+
+@contextmanager
+def kept_when_stopped(store: Path) -> Iterator[None]:
+    """Let Ctrl-C end runs of a sweep with the number of those that the store keeps."""
+    try:
+        yield
+    except Interrupted as stop:
+        from ftlkit.sweeps.run import Sweep  # noqa: PLC0415 - who is stopped has loaded it
+
+        if not isinstance(stop.finished, Sweep) or not stop.finished.rows:
+            raise
+        progress = f"{len(stop.finished.rows)} of {stop.finished.points} runs are in {store}"
+        say(f"Stopped. {progress}; the same command goes on from there.")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 class Later(TyperCommand):

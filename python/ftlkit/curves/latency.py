@@ -12,6 +12,7 @@ import polars as pl
 from ftlkit._native import UserError, __version__
 from ftlkit._util import units
 from ftlkit._util.lookup import several
+from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import write
 from ftlkit.curves import knees, service
 from ftlkit.curves.saved import Saved
@@ -124,20 +125,29 @@ class LatencyCurve(Saved):
 def over_load(
     base: Plan, loads: str | None, store: Store, threads: int | None, watch: Callable[[], Watcher]
 ) -> LatencyCurve:
-    """Run a plan's layers at each load; without `loads` at those that tell most of them."""
+    """Run a plan's layers at each load; without `loads` at those that tell most of them.
+
+    After Ctrl-C, `Interrupted.finished` is the sweep of what is stored, the closed loops included.
+    """
     closed = plans.with_more(base, [_CLOSED, values.axis(KEYS[DEPTH], str(service.PROBE_DEPTH))], 1)
     place = executor(workers=threads)
-    found = service.capacity(runs.run(closed, store, place, watch))
+    probes = runs.run(closed, store, place, watch)
+    found = service.capacity(probes)
     parts = _by_layer(base, found, loads)
+    points = [point for part in parts for point in part.points()]
     with scratch() as folder:
-        done = runs.run_points(
-            [point for part in parts for point in part.points()],
-            store,
-            place,
-            Traces(folder),
-            watch,
-            check=lambda prepared: runs.refuse_hopeless(parts[0], prepared),
-        )
+        try:
+            done = runs.run_points(
+                points,
+                store,
+                place,
+                Traces(folder),
+                watch,
+                check=lambda prepared: runs.refuse_hopeless(parts[0], prepared),
+            )
+        except Interrupted as stop:
+            rows = probes.rows + (stop.finished.rows if stop.finished else [])
+            raise Interrupted(replace(probes, rows=rows, points=probes.points + len(points))) from None
     return LatencyCurve(LOAD, base.workloads[0][0], base.study, done, service.measured(done, LOAD), found)
 
 
