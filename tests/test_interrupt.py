@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from typer.testing import Result
+
 STOPS_WITHIN_S = 20.0
 """What no busy machine takes, and less than the work. `benches/ratios.py` times the promise."""
 
@@ -58,6 +60,25 @@ def test_finished_runs_are_kept(start: Callable[..., subprocess.Popen[str]], tmp
     assert document["cancelled"]
     assert [run["label"] for run in document["runs"]] == ["page"]
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_ctrl_c_between_files_says_which_are_whole(
+    call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fk.Results, "report", interrupted)
+    short = ("compare", "fin1", "--ftl", "page", "--requests", "500", "--addresses", "dense")
+    result = call(*short, "--json", "r.json", "--report", "r.html", "--timeline", "t.html")
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == (
+        "Stopped before these were written: r.html, t.html. Whole: r.json. "
+        "ftlkit report r.json draws the report without a new run."
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+    result = call(*short, "--report", "r.html")
+    assert "r.html. No file is whole. The runs are not kept" in result.stderr.splitlines()[-1]
 
 
 def test_nothing_is_written_when_nothing_was_finished(

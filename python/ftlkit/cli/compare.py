@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,8 @@ from ftlkit.cli.show import show
 from ftlkit.results import results
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from rich.console import Console
 
     from ftlkit.results.document import Json
@@ -80,25 +83,32 @@ class Outputs:
                 )
 
     def write(self, results: Results) -> None:
-        """Write them, the complete results first."""
-        tables = ((self.json, ".json", "runs"), (self.csv, ".csv", "runs"), (self.parquet, ".parquet", "runs"))
-        for path, suffix, frame in (*tables, (self.series, "", "series")):
-            if path == STANDARD_OUTPUT:
-                write(path, results.written(suffix or ".csv", results.frame(frame)))
-            elif path is not None:
-                results.save(path, frame=frame)
+        """Write them, the complete results first; Ctrl-C says which of them are whole."""
+        steps = self._steps(results)
+        for number, (path, save) in enumerate(steps):
+            try:
+                save()
+            except KeyboardInterrupt:
+                paths = [path for path, _ in steps]
+                say(_stopped(paths[:number], paths[number:], self.json))
+                raise typer.Exit(INTERRUPTED) from None
+            if path != STANDARD_OUTPUT:
                 say(f"wrote {path}")
-        if self.report is not None:
-            results.report(self.report)
-            say(f"wrote {self.report}")
-        if self.timeline is not None:
-            results.draw_timeline(self.timeline)
-            say(f"wrote {self.timeline}")
-        if self.player is not None:
-            results.draw_player(self.player)
-            say(f"wrote {self.player}")
         if self.requests_out is not None and not results.document["cancelled"]:
             say(f"wrote {self.requests_out}")
+
+    def _steps(self, results: Results) -> list[tuple[Path, Callable[[], None]]]:
+        """The files in the order in which they are written, and what writes each."""
+        steps: list[tuple[Path | None, Callable[[Path], None]]] = [
+            (self.json, partial(_save, results, ".json", "runs")),
+            (self.csv, partial(_save, results, ".csv", "runs")),
+            (self.parquet, partial(_save, results, ".parquet", "runs")),
+            (self.series, partial(_save, results, ".csv", "series")),
+            (self.report, results.report),
+            (self.timeline, results.draw_timeline),
+            (self.player, results.draw_player),
+        ]
+        return [(path, partial(save, path)) for path, save in steps if path is not None]
 
     @property
     def screen(self) -> Console:
@@ -165,6 +175,24 @@ def report(
     check_writable([out], [path])
     results.load(path).report(out)
     say(f"wrote {out}")
+
+
+def _save(results: Results, suffix: str, frame: str, path: Path) -> None:
+    """Save the results by the name's suffix; on standard output by the given one."""
+    if path == STANDARD_OUTPUT:
+        write(path, results.written(suffix, results.frame(frame)))
+    else:
+        results.save(path, frame=frame)
+
+
+def _stopped(whole: Sequence[Path], missing: Sequence[Path], json: Path | None) -> str:
+    """What Ctrl-C says between files: which are missing, which are whole, and how to go on."""
+    kept = f"Whole: {', '.join(map(str, whole))}." if whole else "No file is whole."
+    if json in whole and json != STANDARD_OUTPUT:
+        more = f"ftlkit report {json} draws the report without a new run."
+    else:
+        more = "The runs are not kept: the same command runs them again, and --json FILE.json is written first."
+    return f"Stopped before these were written: {', '.join(map(str, missing))}. {kept} {more}"
 
 
 def _set_windows(document: Json, outputs: Outputs) -> None:
