@@ -173,6 +173,18 @@ BAD = [
     Bad("no requests", "compare fin1 --ftl page --requests 0", ("requests", "0")),
     Bad("report into a missing folder", "compare fin1 --report no/r.html", ("no/r.html", "does not exist")),
     Bad("report onto a folder", "compare fin1 --report d", ("d", "folder"), lambda folder: (folder / "d").mkdir()),
+    Bad("report by another ending", "compare fin1 --report r.pdf", ("--report r.pdf", "HTML", "--report r.html")),
+    Bad("page without an ending", "curve cache fin1 --report r", ("--report r:", "--report r.html")),
+    Bad(
+        "option beside its setting",
+        "compare fin1 --capacity 512MiB --set device.capacity=1GiB",
+        ("--set device.capacity=1GiB", "--capacity sets device.capacity to 512MiB already", "once"),
+    ),
+    Bad(
+        "capacity of an image twice",
+        "image create r.img --capacity 64MiB --set device.capacity=1GiB",
+        ("--set device.capacity=1GiB", "to 64MiB already"),
+    ),
     Bad("two outputs in one", "compare fin1 --json r.json --parquet r.json", ("r.json", "two outputs")),
     Bad("wrong suffix", "compare fin1 --csv r.txt", ("r.txt", ".csv")),
     Bad("report from nothing", "report nosuch.json", ("nosuch.json",)),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = Path("-")
 
+_PAGES = (".html", ".htm")
+
 _KINDS = (
     (stat.S_ISDIR, "it is a folder"),
     (stat.S_ISCHR, "it is a device, not a regular file"),
@@ -46,6 +48,16 @@ def check_writable(paths: Iterable[Path | None], inputs: Iterable[str | Path | N
         seen.append(path)
         if path != STANDARD_OUTPUT:
             check_one(path, read)
+
+
+def check_pages(**pages: Path | None) -> None:
+    """Refuse a page, by its option, whose name would let other programs take it for no HTML."""
+    for option, path in pages.items():
+        if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() not in _PAGES:
+            raise UserError(
+                f"--{option} {path}: it would be an HTML page, so the name must end in {' or '.join(_PAGES)}. "
+                f"Write --{option} {path.with_suffix('.html')}, and print it to PDF from a browser if you need one."
+            )
 
 
 def check_one(path: Path, inputs: Iterable[Path]) -> None:

@@ -12,7 +12,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s, slowness
 from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
@@ -122,6 +122,7 @@ def advise(
     if report == STANDARD_OUTPUT:
         raise UserError("--report -: only --json writes to standard output. Give the name of a file.")
     check_writable([report, json], inputs)
+    check_pages(report=report)
     answering_s = slowness() * (ANSWERING_S + (DRAWING_S if report is not None else 0.0))
     clock = Clock(query.budget_s, process_began_s(), answering_s)
     from ftlkit.advice.run import answered  # noqa: PLC0415 - Optuna takes a second to load

@@ -12,7 +12,7 @@ import typer
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted
-from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.api.compare import run_study
 from ftlkit.cli import options
@@ -61,6 +61,7 @@ class Outputs:
             ],
             inputs,
         )
+        check_pages(report=self.report, timeline=self.timeline, player=self.player)
         for option, suffixes, path in (
             ("json", (".json",), self.json),
             ("csv", (".csv",), self.csv),
@@ -173,6 +174,7 @@ def report(
 ) -> None:
     """Draw a report from saved results, without a new run."""
     check_writable([out], [path])
+    check_pages(out=out)
     results.load(path).report(out)
     say(f"wrote {out}")
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
-from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, say, screen
@@ -81,6 +81,7 @@ def cache(
     _check_endings(json, csv)
     inputs = [trace for trace in [study.source(workload).get("trace")] if trace]
     check_writable([report, json, csv], inputs)
+    check_pages(report=report)
     ratios = hits.curve(workload, device=device, sizes=sizes, sample=sample, watcher=watcher(ERR), **chosen)  # type: ignore[misc] # the options named above
     _show(drawings.cache(ratios.accesses, ratios.curve), report, screen(json, csv))
     _save(ratios, json, csv, inputs)
@@ -117,6 +118,7 @@ def spare(
     made = plans.from_options([workload], ftl, device, chosen)
     made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
     check_writable([report], [*made.traces(), *files(store)])
+    check_pages(report=report)
     result_store = Store(store, create=True, lazily=True)
     with kept_when_stopped(store):
         done = runs.run(made, result_store, executor(workers=threads), lambda: watcher(ERR))
@@ -190,6 +192,7 @@ class _Files:
         """The store of the points, after a check of all names."""
         _check_endings(self.json, self.csv)
         check_writable([self.report, self.json, self.csv], [*plan.traces(), *files(store)])
+        check_pages(report=self.report)
         return Store(store, create=True, lazily=True)
 
     def write(self, plan: Plan, curve: LatencyCurve) -> None:

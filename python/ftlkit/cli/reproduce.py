@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ftlkit import reproduce as reproductions
 from ftlkit._util.lookup import several
-from ftlkit._util.outputs import check_writable
+from ftlkit._util.outputs import check_pages, check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, kept_when_stopped, say
@@ -35,6 +35,7 @@ def reproduce(
     plan = reproductions.load(path)
     target = out or Path(f"{plan.name}.html")
     check_writable([target], [path, *plan.traces(), *files(store)])
+    check_pages(out=target)
     where = executor(on, threads)
     result_store = Store(store, create=True, lazily=True)
     result_store.tidy()

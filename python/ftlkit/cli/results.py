@@ -11,7 +11,7 @@ import typer
 
 from ftlkit._native import UserError
 from ftlkit._util.lookup import refuse_unknown, several
-from ftlkit._util.outputs import check_writable, write
+from ftlkit._util.outputs import check_pages, check_writable, write
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import OUT, Command, Group, say
@@ -94,6 +94,7 @@ def show(
     if report is not None and len(chosen) > 1:
         raise UserError(f"--report: a report is of one point, and {len(chosen)} were given. Give one key.")
     check_writable([report], points_store.files)
+    check_pages(report=report)
     for row in points_store.rows(chosen):
         if row["document"] is None:
             OUT.print(f"{row['key']}: {row['state']}: {row['error']}", highlight=False, markup=False)

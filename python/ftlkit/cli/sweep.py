@@ -11,7 +11,7 @@ from ftlkit import study
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
-from ftlkit._util.outputs import check_writable, write
+from ftlkit._util.outputs import check_pages, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.api.sweep import planned, swept
 from ftlkit.cli import options
@@ -79,6 +79,7 @@ def sweep(
     plan = planned(workloads, ftl, device, chosen, vary or [], seeds)
     inputs = [file, *plan.traces(), *files(store)]
     check_writable([report], inputs)
+    check_pages(report=report)
     try:
         done = swept(plan, store, on, threads, lambda: watcher(ERR)).done
     except Interrupted as stop:

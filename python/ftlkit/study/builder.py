@@ -78,7 +78,7 @@ def build(
         if key in given:
             study.setdefault(section, {})[name] = given[key]
     settings = options.get("settings", ())
-    _refuse_twice(settings)
+    _refuse_twice(settings, given)
     for setting in settings:
         _apply(setting, study)
     return study
@@ -135,7 +135,7 @@ def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Se
         study["device"] |= image_device(device)
     if capacity is not None:
         study["device"]["capacity"] = capacity
-    _refuse_twice(settings)
+    _refuse_twice(settings, {} if capacity is None else {"capacity": capacity})
     for setting in settings:
         _apply(setting, study)
     for section in SECTIONS[1:]:
@@ -285,11 +285,19 @@ def parameters(owner: str, entry: Json) -> Json:
     return table
 
 
-def _refuse_twice(settings: Sequence[str]) -> None:
+def _refuse_twice(settings: Sequence[str], options: Mapping[str, object]) -> None:
+    """Raise a `UserError` for a key that two settings give, or a setting and an option."""
     places = [setting.partition("=")[0].strip() for setting in settings]
     for place in places:
         if places.count(place) > 1:
             raise UserError(f"--set {place} was given twice: which value is meant? Give it once.")
+    for option, key in PLACES.items():
+        if option in options and ".".join(key) in places:
+            setting, flag = settings[places.index(".".join(key))], f"--{option.replace('_', '-')}"
+            raise UserError(
+                f"--set {setting}: {flag} sets {'.'.join(key)} to {options[option]} already. "
+                f"Give the value that is meant once, to {flag}."
+            )
 
 
 def refuse_unreadable(document: Mapping[str, Any]) -> None:
