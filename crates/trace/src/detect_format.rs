@@ -18,6 +18,9 @@ use crate::read::{Parsed, layout, text::is_header, vscsi};
 use crate::record::Record;
 use crate::sanity_checks::{Doubt, Other, doubt, doubt_date, extent};
 
+/// Shown in place of the first line of a file that has none.
+const NO_TEXT: &str = "bytes that are not text";
+
 /// Bytes looked at. Enough for the header of an ETW trace, which has some 100 lines.
 const SAMPLE_BYTES: usize = 64 << 10;
 
@@ -173,7 +176,8 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
     }
     let lines = sample.lines();
     let mut readings: Vec<Reading> = Vec::new();
-    if !sample.bytes.contains(&0) {
+    let is_text = !sample.bytes.contains(&0);
+    if is_text {
         readings = Format::ALL.iter().copied().filter_map(|format| Reading::of(format, &lines, options)).collect();
     }
     let best = readings.iter().map(|reading| reading.share).fold(0.0, f64::max);
@@ -184,7 +188,7 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
     }
     chosen.ok_or_else(|| TraceError::Unrecognised {
         path: origin.path().to_owned(),
-        start: excerpt(lines.first().copied().unwrap_or(&sample.bytes)),
+        start: if is_text { excerpt(lines.first().copied().unwrap_or(&sample.bytes)) } else { NO_TEXT.to_owned() },
         hint: input::hint(&sample.bytes).to_owned(),
     })
 }
@@ -327,7 +331,8 @@ mod tests {
         assert!(prose.contains("--columns \"time:us, op, offset:B, size:B\""), "{prose}");
         assert!(error(b"PK\x03\x04\0\0\0\0").contains("zip archive"));
         assert!(error(b"\xff\xfet\0i\0m\0e\0\n\0").contains("UTF-16"));
-        assert!(error(&[0, 1, 2, 3, 255, 254]).contains("It is binary"));
+        let binary = error(&[0, 1, 2, 3, 255, 254]);
+        assert!(binary.contains("starts with: bytes that are not text. It is binary"), "{binary}");
         assert!(error(b"").contains("the file is empty"));
     }
 }
