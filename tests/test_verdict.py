@@ -583,3 +583,12 @@ def test_a_ranking_of_lives_names_the_runs_it_leaves_out_that_wear_least() -> No
     runs["page"]["erases"]["total"] = 416
     document["runs"] = [runs["page"], runs["fast"]]
     assert "leaves out" not in of(document), "one forecast is no ranking"
+
+
+def test_a_mapping_cache_above_the_whole_map_is_told() -> None:
+    stacks = "dftl:cmt=1TiB,dftl:cmt=1MiB,dftl"
+    results = fk.compare("fin1", stacks, requests=500, addresses="dense", capacity="512MiB")
+    told = [text for text in results.verdict.cautions if "whole map" in text]
+    assert len(told) == 1
+    assert "under dftl:cmt=1TiB, so it never evicts" in units.typed(told[0])
+    assert "1 TiB for entries of 1 MiB" in units.typed(told[0])

@@ -21,6 +21,9 @@ FEW_REQUESTS = 10_000
 FEW_FOR_P99 = 1_000
 """Below this, fewer than ten do, and nothing is ranked by it."""
 
+CACHED_ENTRY_BYTES = 8
+"""RAM of an entry of a mapping cache: two page numbers."""
+
 UNWRITTEN = 0.01
 """From this share on, reads that cost nothing move a mean by more than its last digit."""
 
@@ -71,6 +74,7 @@ def all_cautions(results: Outcome) -> list[Caution]:
         "few_requests": _few(results),
         "nothing_erased": _fresh(results),
         "unsettled": _unsettled(runs),
+        "cached_whole": _cached_whole(runs),
     }
     return [Caution(kind, text) for kind, text in sentences.items() if text]
 
@@ -324,4 +328,24 @@ def _unsettled(runs: list[Run]) -> str | None:
         return None
     return (
         f"Write amplification had not settled under {names(unsettled)} when measuring began: a steady state may differ."
+    )
+
+
+def _cached_whole(runs: list[Run]) -> str | None:
+    """Caches of single entries that are larger than the map whose entries they hold."""
+    sizes = []
+    for run in runs:
+        parts = {part["name"]: part for part in run["footprint"]["structures"]}
+        if "cached mapping table" in parts and "translation pages" in parts:
+            entries = parts["translation pages"]["flash_bytes"] // int(run["parameters"]["mapping_bytes"])
+            cache, whole = parts["cached mapping table"]["ram_bytes"], entries * CACHED_ENTRY_BYTES
+            if cache > whole:
+                sizes.append((run, cache, whole))
+    if not sizes:
+        return None
+    large, cache, whole = max(sizes, key=lambda size: size[1])
+    return (
+        f"The mapping cache is larger than the whole map under {names([run for run, _, _ in sizes])}, so it never "
+        f"evicts: {large['label']} has {units.size(cache)} for entries of {units.size(whole)}. Give it less "
+        f"(--ftl {large['stack'].partition('+')[0]}:cmt=SIZE) to measure what a cache of part of the map costs."
     )

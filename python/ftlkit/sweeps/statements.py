@@ -54,6 +54,7 @@ SUMMARIES = {
     "nothing_erased": "No block was erased, so nothing is said of garbage collection, write amplification and "
     f"endurance. Take a device in a steady state ({STEADY}), or give it less capacity (--capacity)",
     "unsettled": "Write amplification had not settled when measuring began: a steady state may differ",
+    "cached_whole": "The mapping cache is larger than the whole map, so it never evicts: vary sizes below that",
 }
 """What each kind of caution means for a sweep's points. A stopped sweep says so itself."""
 
