@@ -151,6 +151,8 @@ BAD = [
     Bad("no scheme", "compare fin1 --ftl , --json r.json", ("at least one",)),
     Bad("unknown parameter", "compare fin1 --ftl dftl --set dftl.cmtt=1KiB", ("cmtt", "cmt")),
     Bad("setting of nobody", "compare fin1 --ftl page --set dftl.cmt=1KiB", ("dftl", "page")),
+    Bad("setting without a section", "compare fin1 --set foo=1", ("foo=1", "SCHEME.KEY=VALUE", "sections device")),
+    Bad("speedup that is no number", "compare fin1 --speedup nan", ("--speedup nan", "such as 0.5")),
     Bad("setting without value", "compare fin1 --set dftl.cmt", ("dftl.cmt", "VALUE")),
     Bad("setting twice", "compare fin1 --ftl dftl --set dftl.cmt=64KiB --set dftl.cmt=128KiB", ("dftl.cmt", "twice")),
     Bad("unknown unit", "compare fin1 --ftl dftl --set dftl.cmt=64KB", ("64KB", "KiB")),

@@ -243,7 +243,10 @@ def _apply(setting: str, study: Json) -> None:
     place, equals, value = setting.partition("=")
     owner, key = placed(place) if equals else ("", "")
     if not owner:
-        raise UserError(f"--set {setting}: not of the form SCHEME.KEY=VALUE; write for example dftl.cmt=64KiB.")
+        raise UserError(
+            f"--set {setting}: not of the form SCHEME.KEY=VALUE; write for example dftl.cmt=64KiB, "
+            f"or device.spare=0.07 for a key of one of the sections {', '.join(SECTIONS)}."
+        )
     if owner in SECTIONS:
         study.setdefault(owner, {})[key] = number(value.strip())
         return
@@ -305,7 +308,7 @@ def refuse_unreadable(document: Mapping[str, Any]) -> None:
     for section in SECTIONS:
         for key, value in (document.get(section) or {}).items():
             if isinstance(value, float) and not math.isfinite(value):
-                raise UserError(f"{section}.{key} = {value}: must be a finite number.")
+                raise UserError(f"{section}.{key} = {value}: must be a finite number; write one, such as 0.5.")
             if isinstance(value, str) and (percentage := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value)):
                 share = f"{float(percentage[1]) / 100:g}" if percentage[1].count(".") < 2 else "0.1"
                 raise UserError(
