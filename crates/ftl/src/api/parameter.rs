@@ -222,7 +222,9 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
             let has_unit = text.ends_with('B');
             let unit = if has_unit { "" } else { "; a number without a unit is bytes, write for example 16KiB" };
             let limits = |_| format!("out of range; must be from {} to {}{unit}", size(min), size(max));
-            within(bytes(text)?, min, max).map(Value::Integer).map_err(limits)
+            let given =
+                bytes(text).map_err(|error| format!("{error}; it must be from {} to {}", size(min), size(max)))?;
+            within(given, min, max).map(Value::Integer).map_err(limits)
         }
         Kind::Duration { min, max } => {
             let limits = |_| format!("out of range; must be from {min} ns to {max} ns");
@@ -364,6 +366,7 @@ mod tests {
         for (key, text, part) in [
             ("cmt", "64KB", "KiB"),
             ("cmt", "-1", "not a number of bytes"),
+            ("cmt", "1PiB", "it must be from 64B to 1GiB"),
             ("cmt", "32", "from 64B to 1GiB; a number without a unit is bytes, write for example 16KiB"),
             ("cmt", "2GiB", "from 64B to 1GiB"),
             ("cmt", "99999999999TiB", "64 bits"),
