@@ -17,7 +17,7 @@ def cores() -> int:
 
 
 def at_once(threads: int | None) -> int:
-    """As many as asked, and at most one a core: more take memory and save no time. None: one a core."""
+    """As many as asked, and at most one a core: more save no time. None: one a core."""
     if threads is None:
         return cores()
     if not 1 <= threads <= MOST:
