@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use flash::Geometry;
 use ftl::registry::{self, Resolved};
 use ftl::{ConfigError, PartKind, Stack};
 use trace::units::Bytes;
@@ -18,7 +17,8 @@ use crate::SimError;
 use crate::error::SetupError;
 use crate::host::control::{Control, Order};
 use crate::observe::flash_trace;
-use crate::observe::memory::{Limit, RunSize};
+use crate::observe::held::Size;
+use crate::observe::memory::Limit;
 use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
 use crate::preset::pslc::pslc_setting;
@@ -134,7 +134,9 @@ impl Experiment {
         // Studies that share the limit run on a thread each.
         let sharers = control.sharers();
         let at_once = if sharers > 1 { sharers } else { plans.len().min(rayon::current_num_threads()) };
-        check_memory(limit, &device.geometry, &plans, at_once, verify)?;
+        let size = Size::of(&device.geometry, device.logical_pages);
+        let run_bytes = plans.iter().map(|plan| size.run_bytes(&plan.resolved, verify)).collect();
+        limit.check_runs(device.geometry.pages(), run_bytes, at_once, verify)?;
         let mut experiment = Self {
             name: study.name.clone(),
             seed,
@@ -301,19 +303,6 @@ impl Experiment {
             Ok(())
         })
     }
-}
-
-/// Refuses runs that would take more memory than they may.
-fn check_memory(
-    limit: Limit,
-    geometry: &Geometry,
-    plans: &[Plan],
-    at_once: usize,
-    is_verified: bool,
-) -> Result<(), SimError> {
-    let is_demand_paged = plans.iter().any(|plan| plan.resolved.mapping().entry.family == "demand-paged");
-    let (pages, blocks) = (geometry.pages(), geometry.blocks());
-    limit.check_runs(RunSize { pages, blocks, is_verified, is_demand_paged }, at_once)
 }
 
 fn queue_depth(host: &HostText, workload: &Workload) -> Result<Option<u32>, SimError> {

@@ -1,22 +1,16 @@
 //! Memory that a study will take, estimated before it is allocated.
 //!
-//! The large structures grow with the device: what the flash store and a map keep of each page,
-//! once for every run that is under way, and what the dense numbering keeps of each page touched.
-//! What is left out (log maps, buffered data, histograms) is small beside them. The limit is below
-//! what the machine has, since the estimate may be some percent too low.
+//! The large structures grow with the device: what a run keeps of it (`held.rs`), once for every run
+//! that is under way, and what the dense numbering keeps of each page touched. What is left out
+//! (histograms, requests under way) is small beside them. The limit is below what the machine has,
+//! since the estimate may be some percent too low.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::ops::RangeInclusive;
 
 use crate::SimError;
 
-/// Bytes that a lean run keeps of each block, and a demand-paged one of each page for the order of
-/// its cache: what 64 GiB and 1 TiB took with 64 and with 256 pages a block.
-const BLOCK_BYTES: u64 = 70;
-const CACHE_PAGE_BYTES: u64 = 4;
-/// Bytes that a verified run keeps of each physical page: tag, stamp and state 48, map 4.1, the
-/// oracle's versions 8.
-const VERIFIED_PAGE_BYTES: u64 = 61;
 /// Bytes that the dense numbering keeps of each page touched, half of its table being empty after
 /// it has grown.
 const DENSE_PAGE_BYTES: u64 = 34;
@@ -52,14 +46,21 @@ impl Limit {
         Self { bytes: asked.or_else(|| available().map(share)).unwrap_or(u64::MAX), is_asked: asked.is_some() }
     }
 
-    /// Refuses runs, if those under way at once would take more.
-    pub(crate) fn check_runs(self, run: RunSize, at_once: usize) -> Result<(), SimError> {
-        let RunSize { pages, is_verified, .. } = run;
-        let needed = run.bytes() * at_once as u64;
+    /// Refuses runs on so many physical pages, if those under way at once would take more. Each
+    /// takes so many bytes; the largest may be under way together.
+    pub(crate) fn check_runs(
+        self,
+        pages: u32,
+        mut run_bytes: Vec<u64>,
+        at_once: usize,
+        is_verified: bool,
+    ) -> Result<(), SimError> {
+        run_bytes.sort_unstable_by_key(|&bytes| Reverse(bytes));
+        let needed = run_bytes.iter().take(at_once).sum();
         if needed <= self.bytes {
             return Ok(());
         }
-        let verify = if is_verified { ", leave run.verify out (a seventh)" } else { "" };
+        let verify = if is_verified { ", leave run.verify out (a tenth or less)" } else { "" };
         let fewer = if at_once > 1 { ", run fewer at once (threads)" } else { "" };
         Err(SimError::study(format!(
             "device: {at_once} runs at once on {pages} physical pages would take about {}, but {}. Use a smaller device.capacity or a larger \
@@ -105,32 +106,6 @@ impl Limit {
     }
 }
 
-/// What a run needs memory for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RunSize {
-    /// Physical pages and blocks of the device.
-    pub(crate) pages: u32,
-    pub(crate) blocks: u32,
-    /// Whether the oracle watches.
-    pub(crate) is_verified: bool,
-    /// Whether only a part of the map is in the RAM of the device.
-    pub(crate) is_demand_paged: bool,
-}
-
-impl RunSize {
-    /// Each page's tag and an entry of a page map, packed by bits, whether the page is valid, and
-    /// the order of cached entries; and what blocks take.
-    fn bytes(self) -> u64 {
-        let pages = u64::from(self.pages);
-        if self.is_verified {
-            return pages * VERIFIED_PAGE_BYTES;
-        }
-        let number_bits = u64::from(u32::BITS - self.pages.leading_zeros());
-        let cached = if self.is_demand_paged { pages * CACHE_PAGE_BYTES } else { 0 };
-        (pages * (2 * number_bits + 1)).div_ceil(8) + cached + u64::from(self.blocks) * BLOCK_BYTES
-    }
-}
-
 /// Bytes in the largest unit of which there is one, or in bytes.
 fn in_unit(bytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
@@ -163,21 +138,19 @@ mod tests {
     #[test]
     fn what_is_too_much_is_refused_with_numbers_and_advice() {
         let limit = Limit::of(Some(1 << 30));
-        let size = |pages: u32| RunSize { pages, blocks: pages / 256, is_verified: false, is_demand_paged: false };
-        assert!(limit.check_runs(size(1 << 26), 1).is_ok() && limit.check_dense(1 << 24).is_ok());
-        // A TiB of 4 KiB pages: 29 bits a number, 7.6 bytes a page with its share of the block.
-        let (large, tebibyte) = (Limit::of(Some(2 << 30)), size(1 << 28));
-        assert!(large.check_runs(tebibyte, 1).is_ok() && large.check_runs(size((1 << 28) + (1 << 25)), 1).is_err());
-        assert!(large.check_runs(RunSize { is_demand_paged: true, ..tebibyte }, 1).is_err());
-        let error =
-            limit.check_runs(RunSize { is_verified: true, ..size(1 << 26) }, 2).expect_err("7.6 GiB").to_string();
+        assert!(limit.check_runs(9, vec![1 << 30], 1, false).is_ok() && limit.check_dense(1 << 24).is_ok());
+        let (runs, half) = (vec![1 << 28, 3 << 28, 1 << 28], vec![1 << 29; 5]);
+        assert!(limit.check_runs(9, runs.clone(), 2, false).is_ok() && limit.check_runs(9, runs, 3, false).is_err());
+        assert!(limit.check_runs(9, half.clone(), 2, false).is_ok() && limit.check_runs(9, half, 3, false).is_err());
+        let error = limit.check_runs(1 << 26, vec![15 << 30; 2], 2, true).expect_err("30 GiB").to_string();
         for part in
-            ["2 runs at once on 67108864", "7.6 GiB", "run.memory_limit allows 1.0 GiB", "run.verify", "threads"]
+            ["2 runs at once on 67108864", "30.0 GiB", "run.memory_limit allows 1.0 GiB", "run.verify", "threads"]
         {
             assert!(error.contains(part), "{error}");
         }
         assert!(limit.check_dense(1 << 26).expect_err("2.1 GiB").to_string().contains("2.1 GiB"));
-        let small = Limit::of(Some(1)).check_runs(size(1 << 15), 1).expect_err("more than a byte").to_string();
+        let small =
+            Limit::of(Some(1)).check_runs(1 << 15, vec![9], 1, false).expect_err("more than a byte").to_string();
         assert!(small.contains("but run.memory_limit allows 1 B") && !small.contains("0.0"), "{small}");
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod classes;
 pub(crate) mod flash_trace;
+pub(crate) mod held;
 pub(crate) mod log;
 pub(crate) mod memory;
 pub(crate) mod metrics;

@@ -1,0 +1,207 @@
+//! What a run keeps in memory of its device, by the parts of its stack.
+//!
+//! ```text
+//!   a physical page   its tag, a bit whether it is valid           (flash store, block ledger)
+//!   a logical page    numbers below the pages, and whole bytes     (the mapping)
+//!   a block           states, lists, log slots                     (all of them)
+//!   RAM of the device entries and data pages, as many as have room (caches, write buffers)
+//! ```
+//!
+//! The bytes were fitted to what the example `study` took at most, less 7 MB for the program, after
+//! a fill of 2 to 24 GiB of 4 KiB pages, 4 and 64 a block: `/usr/bin/time -f %M`.
+
+use flash::Geometry;
+use ftl::PartKind;
+use ftl::registry::{Chosen, Resolved};
+
+/// Bytes that a verified run keeps of each physical page and of each block when it takes most: while
+/// it mounts the device again, with the whole tags of the flash, those that recovery found, and what
+/// lies where by version. What the mapping keeps is built after that.
+const VERIFIED_PAGE_BYTES: f64 = 240.0;
+const VERIFIED_BLOCK_BYTES: f64 = 1500.0;
+
+/// Bytes of a map entry in the RAM of a device.
+const ENTRY_BYTES: f64 = 8.0;
+
+/// What is kept for a part of a stack.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Held {
+    /// Numbers of each logical page, packed by bits, and bytes besides.
+    numbers: f64,
+    page_bytes: f64,
+    block_bytes: f64,
+    /// Of each map entry, and of each data page, for which the part's RAM has room.
+    entry_bytes: f64,
+    data_bytes: f64,
+}
+
+/// A page map alone.
+const PAGE_MAP: Held = Held { numbers: 1.0, page_bytes: 0.0, block_bytes: 92.0, entry_bytes: 0.0, data_bytes: 0.0 };
+/// Blocks that are mapped whole, and the log's map of pages beside them.
+const BLOCK_MAP: Held = Held { numbers: 0.0, block_bytes: 80.0, ..PAGE_MAP };
+const LOG_MAP: Held = Held { page_bytes: 4.0, block_bytes: 120.0, ..BLOCK_MAP };
+/// A page map with a stamp of each page for the order in which entries leave.
+const STAMPED: Held = Held { page_bytes: 4.0, ..PAGE_MAP };
+
+impl Held {
+    /// For a mapping; one that is not known here is taken for a plain one of its family.
+    fn by_mapping(name: &str, family: &str) -> Self {
+        match (name, family) {
+            ("last", _) => Self { page_bytes: 6.0, block_bytes: 140.0, ..LOG_MAP },
+            ("adapt", _) => Self { page_bytes: 10.0, ..LOG_MAP },
+            ("a-sast", _) => Self { block_bytes: 150.0, ..LOG_MAP },
+            ("cdftl", _) => Self { page_bytes: 2.0, entry_bytes: 8.0, ..PAGE_MAP },
+            ("treeftl", _) => Self { data_bytes: 16.0, ..STAMPED },
+            // Places of entries are numbers; ghosts of entries and data, and places of data, 4 each.
+            ("aps", _) => Self { numbers: 2.0, page_bytes: 12.0, entry_bytes: 16.0, data_bytes: 32.0, ..PAGE_MAP },
+            ("jtl", _) => Self { page_bytes: 5.0, entry_bytes: 17.0, ..PAGE_MAP },
+            ("waftl", _) => Self { page_bytes: 10.0, block_bytes: 155.0, ..PAGE_MAP },
+            ("bdb", _) => Self { page_bytes: 15.0, ..PAGE_MAP },
+            (_, "block") => BLOCK_MAP,
+            (_, "log-buffer") => LOG_MAP,
+            (_, "demand-paged") => STAMPED,
+            _ => PAGE_MAP,
+        }
+    }
+
+    /// For a part that joins a mapping.
+    fn by_other(part: &Chosen) -> Self {
+        let nothing = Self { numbers: 0.0, block_bytes: 0.0, ..PAGE_MAP };
+        match (part.kind, part.entry.name) {
+            (PartKind::WearPolicy, _) => Self { block_bytes: 6.0, ..nothing },
+            // Pages that leave by blocks need no links of their own.
+            (_, "bplru" | "fab") => Self { data_bytes: 32.0, ..nothing },
+            _ => Self { data_bytes: 46.0, ..nothing },
+        }
+    }
+
+    fn of(part: &Chosen) -> Self {
+        match part.kind {
+            PartKind::Mapping => Self::by_mapping(part.entry.name, part.entry.family),
+            PartKind::WearPolicy | PartKind::Buffer => Self::by_other(part),
+        }
+    }
+
+    fn bytes(self, device: &Size, ram: f64) -> f64 {
+        let logical = f64::from(device.logical_pages);
+        let [entries, data] = [ENTRY_BYTES, device.page_bytes].map(|bytes| (ram / bytes).min(logical));
+        logical * (self.numbers * device.number_bytes() + self.page_bytes)
+            + device.blocks * self.block_bytes
+            + entries * self.entry_bytes
+            + data * self.data_bytes
+    }
+}
+
+/// What there is to keep something of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    pages: u32,
+    blocks: f64,
+    page_bytes: f64,
+    logical_pages: u32,
+}
+
+impl Size {
+    pub(crate) fn of(geometry: &Geometry, logical_pages: u32) -> Self {
+        Self {
+            pages: geometry.pages(),
+            blocks: geometry.blocks().into(),
+            page_bytes: geometry.page_size_bytes().into(),
+            logical_pages,
+        }
+    }
+
+    /// Bytes of a number of a page, packed by bits.
+    fn number_bytes(&self) -> f64 {
+        f64::from(u32::BITS - self.pages.leading_zeros()) / 8.0
+    }
+
+    /// Bytes that a run of a stack keeps at most.
+    pub(crate) fn run_bytes(&self, stack: &Resolved, is_verified: bool) -> u64 {
+        let pages = f64::from(self.pages);
+        let parts: f64 = stack.parts().iter().map(|part| Held::of(part).bytes(self, ram_of(part))).sum();
+        let lean = pages * (self.number_bytes() + 1.0 / 8.0) + parts;
+        let verified = pages * VERIFIED_PAGE_BYTES + self.blocks * VERIFIED_BLOCK_BYTES;
+        (if is_verified { lean.max(verified) } else { lean }).ceil() as u64
+    }
+}
+
+/// Bytes of RAM of the device that a part may fill.
+fn ram_of(part: &Chosen) -> f64 {
+    let has = |name: &&str| part.entry.parameters.iter().any(|parameter| parameter.name == *name);
+    let sizes = ["ram", "cmt", "ctp"].into_iter().filter(has);
+    // A part from outside may mean something else by such a name.
+    let is_ours = Held::of(part).entry_bytes + Held::of(part).data_bytes > 0.0;
+    if is_ours { sizes.map(|name| part.values.integer(name) as f64).sum() } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use flash::Shape;
+    use ftl::registry;
+
+    use super::*;
+
+    /// Bytes a physical page of 8 GiB under a stack.
+    fn page_bytes(stack: &str, pages_per_block: u32, is_verified: bool) -> f64 {
+        let shape = Shape {
+            channels: 4,
+            dies_per_channel: 8,
+            planes_per_die: 1,
+            blocks_per_plane: (1 << 16) / pages_per_block,
+            pages_per_block,
+            page_size_bytes: 4096,
+        };
+        let geometry = Geometry::new(shape).expect("a shape");
+        let size = Size::of(&geometry, geometry.pages() / 10 * 9);
+        let stack = registry::resolve(&stack.parse().expect("a spelling")).expect("a stack");
+        size.run_bytes(&stack, is_verified) as f64 / f64::from(geometry.pages())
+    }
+
+    #[test]
+    fn what_is_counted_is_what_was_taken() {
+        for (stack, pages_per_block, is_verified, taken) in [
+            ("page", 64, false, 6.9),
+            ("page", 4, false, 28.5),
+            ("page+dual-pool", 4, false, 29.9),
+            ("page+lru:ram=4GiB", 64, false, 29.9),
+            ("page+bplru:ram=4GiB", 64, false, 22.2),
+            ("block", 64, false, 4.3),
+            ("block", 4, false, 23.0),
+            ("superblock", 64, false, 8.4),
+            ("fast", 64, false, 8.7),
+            ("fast", 4, false, 36.6),
+            ("last", 64, false, 10.6),
+            ("last", 4, false, 43.6),
+            ("a-sast", 4, false, 45.0),
+            ("adapt", 64, false, 14.3),
+            ("dftl", 64, false, 10.7),
+            ("dftl", 4, false, 32.2),
+            ("cdftl", 64, false, 8.5),
+            ("cdftl:cmt=256MiB:ctp=256MiB", 64, false, 16.6),
+            ("treeftl", 64, false, 10.8),
+            ("treeftl:ram=6GiB", 64, false, 20.1),
+            ("aps", 64, false, 29.5),
+            ("aps:ram=2GiB", 64, false, 38.1),
+            ("aps", 4, false, 50.6),
+            ("jtl", 64, false, 17.1),
+            ("jtl:ram=2GiB", 64, false, 28.6),
+            ("waftl", 64, false, 17.3),
+            ("waftl", 4, false, 53.6),
+            ("bdb", 64, false, 19.6),
+            ("page", 64, true, 248.7),
+            ("page", 4, true, 633.8),
+            ("aps", 64, true, 262.3),
+        ] {
+            let ratio = page_bytes(stack, pages_per_block, is_verified) / taken;
+            assert!((0.9..1.18).contains(&ratio), "{stack} with {pages_per_block}: {ratio:.2} of {taken} B a page");
+        }
+    }
+
+    #[test]
+    fn no_more_is_counted_in_ram_than_the_device_has_pages() {
+        let (all, more) = ("page+fifo:ram=16GiB", "page+fifo:ram=1TiB");
+        assert_eq!(page_bytes(all, 64, false), page_bytes(more, 64, false));
+        assert!(page_bytes("page+fifo:ram=1MiB", 64, false) < page_bytes(all, 64, false) / 5.0);
+    }
+}
