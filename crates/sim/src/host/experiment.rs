@@ -134,9 +134,7 @@ impl Experiment {
         // Studies that share the limit run on a thread each.
         let sharers = control.sharers();
         let at_once = if sharers > 1 { sharers } else { plans.len().min(rayon::current_num_threads()) };
-        let size = Size::of(&device.geometry, device.logical_pages);
-        let run_bytes = plans.iter().map(|plan| size.run_bytes(&plan.resolved, verify)).collect();
-        limit.check_runs(device.geometry.pages(), run_bytes, at_once, verify)?;
+        limit.check_runs(device.geometry.pages(), run_bytes(&device, &plans, verify), at_once, verify)?;
         let mut experiment = Self {
             name: study.name.clone(),
             seed,
@@ -303,6 +301,12 @@ impl Experiment {
             Ok(())
         })
     }
+}
+
+/// Bytes that each run keeps.
+fn run_bytes(device: &Device, plans: &[Plan], is_verified: bool) -> Vec<u64> {
+    let size = Size::of(&device.geometry, device.logical_pages);
+    plans.iter().map(|plan| size.run_bytes(&plan.resolved, is_verified)).collect()
 }
 
 fn queue_depth(host: &HostText, workload: &Workload) -> Result<Option<u32>, SimError> {

@@ -56,16 +56,19 @@ impl Limit {
         is_verified: bool,
     ) -> Result<(), SimError> {
         run_bytes.sort_unstable_by_key(|&bytes| Reverse(bytes));
-        let needed = run_bytes.iter().take(at_once).sum();
+        // Whoever else shares the limit is taken for one of the same study.
+        let others = at_once.saturating_sub(run_bytes.len()) as u64 * run_bytes.first().copied().unwrap_or(0);
+        let needed = run_bytes.iter().take(at_once).sum::<u64>().saturating_add(others);
         if needed <= self.bytes {
             return Ok(());
         }
         let verify = if is_verified { ", leave run.verify out (a tenth or less)" } else { "" };
         let fewer = if at_once > 1 { ", run fewer at once (threads)" } else { "" };
         Err(SimError::study(format!(
-            "device: {at_once} runs at once on {pages} physical pages would take about {}, but {}. Use a smaller device.capacity or a larger \
+            "device: {at_once} {} at once on {pages} physical pages would take about {}, but {}. Use a smaller device.capacity or a larger \
              device.page_size{verify}{fewer}; where the workload touches little of its address range, set workload.addresses = \"dense\"; or \
              raise run.memory_limit",
+            if at_once == 1 { "run" } else { "runs" },
             in_unit(needed),
             self.says()
         )))
