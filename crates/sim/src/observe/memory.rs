@@ -1,7 +1,7 @@
 //! Memory that a study will take, estimated before it is allocated.
 //!
-//! The large structures grow with the device: what a run keeps of it (`held.rs`), once for every run
-//! that is under way, and what the dense numbering keeps of each page touched. What is left out
+//! The large structures grow with the device: what a run keeps of it (`held.rs`), once for every
+//! run that is under way, and what the dense numbering keeps of each page touched. What is left out
 //! (histograms, requests under way) is small beside them. The limit is below what the machine has,
 //! since the estimate may be some percent too low.
 
