@@ -592,3 +592,4 @@ def test_a_mapping_cache_above_the_whole_map_is_told() -> None:
     assert len(told) == 1
     assert "under dftl:cmt=1TiB, so it never evicts" in units.typed(told[0])
     assert "1 TiB for entries of 1 MiB" in units.typed(told[0])
+    assert "(--ftl dftl:cmt=SIZE)" in units.typed(told[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -344,8 +345,9 @@ def _cached_whole(runs: list[Run]) -> str | None:
     if not sizes:
         return None
     large, cache, whole = max(sizes, key=lambda size: size[1])
+    mapping = re.split(r"[:+]", large["stack"])[0]
     return (
         f"The mapping cache is larger than the whole map under {names([run for run, _, _ in sizes])}, so it never "
         f"evicts: {large['label']} has {units.size(cache)} for entries of {units.size(whole)}. Give it less "
-        f"(--ftl {large['stack'].partition('+')[0]}:cmt=SIZE) to measure what a cache of part of the map costs."
+        f"(--ftl {mapping}:cmt=SIZE) to measure what a cache of part of the map costs."
     )

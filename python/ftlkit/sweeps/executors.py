@@ -17,10 +17,9 @@ LOCAL, RAY = "local", "ray"
 def executor(on: str = LOCAL, workers: int | None = None) -> Executor:
     """Where points run.
 
-    `local`: processes of this machine, `workers` at once, by default and at most one a
-    core. `ray://HOST:PORT`:
-    a cluster there. `ray`: the cluster of the environment variable `RAY_ADDRESS`, else a new one on
-    this machine.
+    `local`: processes of this machine, `workers` at once, by default and at most one a core.
+    `ray://HOST:PORT`: a cluster there. `ray`: the cluster of the environment variable
+    `RAY_ADDRESS`, else a new one on this machine.
     """
     if on == LOCAL:
         return Local(workers)
