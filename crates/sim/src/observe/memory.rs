@@ -62,12 +62,12 @@ impl Limit {
         if needed <= self.bytes {
             return Ok(());
         }
-        let verify = if is_verified { ", leave run.verify out (a tenth or less)" } else { "" };
+        let verify = if is_verified { ", leave run.verify out (a seventh or less)" } else { "" };
         let fewer = if at_once > 1 { ", run fewer at once (threads)" } else { "" };
         Err(SimError::study(format!(
-            "device: {at_once} {} at once on {pages} physical pages would take about {}, but {}. Use a smaller device.capacity or a larger \
-             device.page_size{verify}{fewer}; where the workload touches little of its address range, set workload.addresses = \"dense\"; or \
-             raise run.memory_limit",
+            "device: {at_once} {} at once on {pages} physical pages would take about {}, but {}. Use a smaller \
+             device.capacity or a larger device.page_size{verify}{fewer}; where the workload touches little of its \
+             address range, set workload.addresses = \"dense\"; or raise run.memory_limit",
             if at_once == 1 { "run" } else { "runs" },
             in_unit(needed),
             self.says()

@@ -12,8 +12,8 @@ use crate::number_hasher::NumberMap;
 pub(super) struct Alike(u64);
 
 impl Alike {
-    /// Of a die, a class of operations, one of the die's four queues at most, and a flash page of
-    /// the block, where planes are aligned; otherwise 0.
+    /// Of a die, a class of operations, one of the die's queues, and a flash page of the block,
+    /// where planes are aligned; otherwise 0.
     #[inline]
     pub(super) fn new(die: u32, class: usize, queue: u64, page: u32) -> Self {
         debug_assert!(die < 1 << 28 && class < 4 && queue < 4, "they have 28, 2 and 2 bits");

@@ -20,8 +20,8 @@ pub(super) const PARAMETERS: [Parameter; 4] = [
         name: "step",
         kind: Kind::Ratio { min: 0.0, max: 0.5 },
         default: "0.01",
-        meaning: "Share of the RAM by which the border moves, and for which there are ghosts, but at least a flash page; 0 leaves the border in \
-                  the middle.",
+        meaning: "Share of the RAM by which the border moves, and for which there are ghosts, but at least a flash \
+                  page; 0 leaves the border in the middle.",
         source: "ftlkit",
     },
     Parameter {

@@ -134,11 +134,11 @@ struct More {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// A read that the host waits for.
-    Passing = 0,
+    Passing,
     /// Served in the order of issue: it neither passes others nor lets them pass.
-    Ordered = 1,
+    Ordered,
     /// Lets reads that the host waits for pass.
-    Yielding = 2,
+    Yielding,
 }
 
 impl Die {

@@ -171,6 +171,7 @@ impl EventTiming {
         self.dies[index].ends = ends;
         self.calendar.add(class, ends, event(OF_DIE, index as u32));
     }
+
     /// Books a page that comes before others on its bus. Whoever moves later because of it ends
     /// later; a program that begins to wait because of it is told so in this round.
     fn squeeze_in<const MODE: u8>(&mut self, transfer: Transfer) -> u64 {
