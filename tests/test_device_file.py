@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
+from ftlkit.report import facts
 from ftlkit.sweeps.plan import from_options
 
 if TYPE_CHECKING:
@@ -74,3 +75,28 @@ def test_a_file_that_is_missing_is_named(call: Callable[..., Result], tmp_path: 
     result = call("compare", "fin1", "--device", tmp_path / "gone.toml")
     assert result.exit_code == 2
     assert "gone.toml" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ({}, "default"),
+        ({"capacity": "64MiB", "spare": 0.2}, "default"),
+        ({"preset": "slc-small"}, "preset"),
+        ({"preset": "thesis", "capacity": "64MiB"}, "preset"),
+        ({"read_latency": "77us"}, "keys"),
+        ({"capacity": "64MiB", "page_size": "2KiB", "channels": 2}, "keys"),
+    ],
+    ids=["none", "sizes", "default-by-name", "preset", "one-key", "calibrated"],
+)
+def test_device_line_says_default_where_none_was_named(table: dict[str, object], expected: str) -> None:
+    options: dict[str, object] = {"requests": 200, "addresses": "wrap"}
+    compared = fk.run(workload="fin1", device=table, **options)  # type: ignore[arg-type] # of one kind each
+    device = compared.document["device"]
+    assert device is not None
+    assert device["named_by"] == expected == facts.named_by(table)
+    # A point of a sweep runs with every key filled in; its lines are about the study as given.
+    swept = fk.run_study(compared.document["study"]).document
+    for line in (facts.device_line(compared.document), facts.intro(swept, {"device": table, "workload": {}})[0]):
+        assert ("the default since no device was named" in line) == (expected == "default"), line
+        assert line.startswith("Device given by its keys") == (expected == "keys"), line

@@ -124,7 +124,7 @@ def spare(
         done = runs.run(made, result_store, executor(workers=threads), lambda: watcher(ERR))
     for row in done.failed:
         say(f"left out, since it failed: {row['label']} with {row['varied'][0]['value']}: {row['error']}")
-    _show(drawings.spare(spares.measured(done), made.study, workload), report)
+    _show(drawings.spare(spares.measured(done), made.document, workload), report)
 
 
 @app.command("load", cls=Command)

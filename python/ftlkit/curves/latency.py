@@ -53,13 +53,21 @@ class LatencyCurve(Saved):
 
     kind: str
     """`load` or `depth`."""
-    workload: str
-    study: Json
-    """The study of all points, without what is varied."""
+    plan: Plan
     done: Sweep
     points: list[Point]
     capacity: Capacity | None = None
     """What layers serve in a closed loop, from which loads were chosen; None over depth."""
+
+    @property
+    def workload(self) -> str:
+        """The workload's name."""
+        return self.plan.workloads[0][0]
+
+    @property
+    def study(self) -> Json:
+        """The study of a sweep that has all these points."""
+        return self.plan.document
 
     @property
     def verdict(self) -> list[str]:
@@ -70,7 +78,7 @@ class LatencyCurve(Saved):
     def facts(self) -> list[str]:
         """What the points were run on. How fast requests arrive is what differs between them."""
         row = next(row for row in self.done.rows if row["document"])
-        given = {"workload": self.study["workload"], "device": self.study.get("device", {})}
+        given = {"workload": self.plan.workloads[0][1], "device": self.plan.devices[0][1]}
         return [line for line in intro(json.loads(row["document"]), given) if not line.startswith("Arrivals are ")]
 
     @property
@@ -148,7 +156,9 @@ def over_load(
         except Interrupted as stop:
             rows = probes.rows + (stop.finished.rows if stop.finished else [])
             raise Interrupted(replace(probes, rows=rows, points=probes.points + len(points))) from None
-    return LatencyCurve(LOAD, base.workloads[0][0], base.study, done, service.measured(done, LOAD), found)
+    loads_of_all = sorted({value for part in parts for value in part.axes[-1].values()}, key=values.order)
+    whole = plans.with_more(base, [values.axis(KEYS[LOAD], loads_of_all)], None)
+    return LatencyCurve(LOAD, whole, done, service.measured(done, LOAD), found)
 
 
 def _by_layer(base: Plan, found: Capacity, loads: str | None) -> list[Plan]:
@@ -181,7 +191,7 @@ def over_depth(
     """Run a plan's layers in a closed loop at each depth."""
     made = plans.with_more(base, [_CLOSED, values.axis(KEYS[DEPTH], depths, "--depths")], None)
     done = runs.run(made, store, executor(workers=threads), watch)
-    return LatencyCurve(DEPTH, base.workloads[0][0], base.study, done, service.measured(done, DEPTH))
+    return LatencyCurve(DEPTH, made, done, service.measured(done, DEPTH))
 
 
 def planned(

@@ -125,10 +125,13 @@ def preparation(document: Document) -> str:
 def device_line(document: Document) -> str:
     """The device of the runs in a line: its name, why it was taken, its size and spare."""
     device = device_of(document)
-    default = ", the default since no device was named" if device.get("is_default") else ""
+    name = {
+        "default": f"{device['preset']}, the default since no device was named",
+        "keys": f"given by its keys, the others those of {device['preset']}",
+    }.get(device.get("named_by", "preset"), device["preset"])
     sizes = f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash"
     reason = f"; capacity {device['capacity_reason']}" if device.get("capacity_reason") else ""
-    return f"Device {device['preset']}{default}: {sizes}, spare {units.share(device['spare'])}{reason}"
+    return f"Device {name}: {sizes}, spare {units.share(device['spare'])}{reason}"
 
 
 def intro(document: Document, given: Json | None = None) -> list[str]:
@@ -150,12 +153,23 @@ def intro(document: Document, given: Json | None = None) -> list[str]:
 
 def _as_given(document: Document, given: Json) -> Document:
     """Results that say which of their keys were given, and which were chosen."""
-    device: Json = {**device_of(document), "is_default": "preset" not in given.get("device", {})}
+    device: Json = {**device_of(document), "named_by": named_by(given.get("device", {}))}
     workload: Json = {**document["workload"]}
     if workload.get("read_as"):
         is_guessed = not {"format", "columns"} & given["workload"].keys()
         workload["read_as"] = workload["read_as"] | {"is_guessed": is_guessed}
     return {**document, "device": device, "workload": workload}  # type: ignore[typeddict-item] # the same keys
+
+
+def named_by(device: Json) -> str:
+    """How a `[device]` table chooses the device, as `DeviceFacts.named_by` says it."""
+    if "preset" in device:
+        return "preset"
+    return (
+        "keys"
+        if device.keys() - {"capacity", "spare", "blocks_per_plane", "bad_blocks", "initial_erases"}
+        else "default"
+    )
 
 
 def reading(document: Document) -> str | None:

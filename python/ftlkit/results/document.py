@@ -105,8 +105,8 @@ class DeviceFacts(TypedDict):
 
     preset: str
     """The preset that it started from."""
-    is_default: NotRequired[bool]
-    """Whether that is the default one, since the study names none."""
+    named_by: NotRequired[str]
+    """How the study chose it: `default`, `preset` or `keys`."""
     capacity_reason: NotRequired[str | None]
     """What the capacity was taken from, in a clause; null where the study or the preset gives
     it.

@@ -40,7 +40,7 @@ Json = dict[str, Any]
 
 ABSENT = {
     "Document": ("precondition_chosen",),
-    "DeviceFacts": ("is_default", "capacity_reason"),
+    "DeviceFacts": ("named_by", "capacity_reason"),
     "EndOfLife": ("host_written_bytes",),
     "Endurance": ("pslc_limit",),
     "Erases": ("gini", "pslc"),

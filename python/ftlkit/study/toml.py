@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 """By name: type checkers know the oldest Python's module, which later ones lack."""
 
-_ORDER = ("device", "workload", "host", "run", "ftl")
+_ORDER = ("device", "workload", "host", "run", "ftl", "sweep")
 """The tables of a study in the order in which one would write them."""
 
 _MOST = 1 << 24

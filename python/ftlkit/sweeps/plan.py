@@ -76,6 +76,22 @@ class Plan:
         """What the sweep is called."""
         return str(self.study.get("name") or f"Sweep over {', '.join(name for name, _ in self.workloads)}")
 
+    @property
+    def document(self) -> Json:
+        """The study that makes these points again: what all share, and `[sweep]` for the rest."""
+        made: Json = {key: value for key, value in self.study.items() if key not in UNNAMED}
+        sweep: Json = {}
+        for what, tables in (("device", self.devices), ("workload", self.workloads)):
+            if len(tables) == 1 and _default_name(tables[0][1], what) == tables[0][0]:
+                made[what] = tables[0][1]
+            else:
+                sweep[f"{what}s"] = [{"label": name} | table for name, table in tables]
+        if self.axes:
+            sweep["vary"] = {axis.key: axis.spelled() for axis in self.axes}
+        if self.seeds > 1:
+            sweep["seeds"] = self.seeds
+        return made | ({"sweep": sweep} if sweep else {})
+
     def size(self) -> int:
         """How many points there are; none of them is made for it."""
         taken = sum(math.prod(axis.size for axis in self._axes_of(entry)) for entry in self.study["ftl"])
@@ -240,10 +256,7 @@ def _beside(name: str, path: Path | None) -> str:
 
 def _named(tables: list[Json], what: str) -> list[tuple[str, Json]]:
     """Tables by label, preset or trace; equal names are numbered, equal tables refused."""
-    names = [
-        str(table.get("label") or table.get("preset") or Path(str(table.get("trace", ""))).name or UNNAMED[what])
-        for table in tables
-    ]
+    names = [_default_name(table, what) for table in tables]
     for place, (name, table) in enumerate(zip(names, tables, strict=True)):
         if table in tables[:place]:
             raise UserError(f"the {what} {name} is there twice. Name each once; --seeds runs it with several seeds.")
@@ -254,6 +267,11 @@ def _named(tables: list[Json], what: str) -> list[tuple[str, Json]]:
         )
         for place, (name, table) in enumerate(zip(names, tables, strict=True))
     ]
+
+
+def _default_name(table: Json, what: str) -> str:
+    """The name of a device or a workload in tables: its label, preset or trace."""
+    return str(table.get("label") or table.get("preset") or Path(str(table.get("trace", ""))).name or UNNAMED[what])
 
 
 def _is_of_section(key: str) -> bool:

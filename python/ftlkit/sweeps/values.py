@@ -57,6 +57,11 @@ class Range:
         # The logarithm of a power may lie just below it.
         return number + 1 + (self.first * self.step ** (number + 1) <= self.last)
 
+    def __str__(self) -> str:
+        """The range as it is typed."""
+        by = f"x{self.step.normalize():f}" if self.is_factor else f"+{_text(self.step, self.unit)}"
+        return f"{_text(self.first, self.unit)}..{_text(self.last, self.unit)}:{by}"
+
     def __iter__(self) -> Iterator[str]:
         numbers = (
             self.first * self.step**place if self.is_factor else self.first + self.step * place for place in count()
@@ -78,6 +83,10 @@ class Axis:
     def size(self) -> int:
         """How many values there are."""
         return sum(1 if isinstance(part, str) else part.size for part in self.parts)
+
+    def spelled(self) -> list[str]:
+        """The values as `[sweep.vary]` lists them, a range as one text."""
+        return [str(part) for part in self.parts]
 
     def values(self) -> list[str]:
         """All of them, as text; one that is there twice is an error."""

@@ -49,7 +49,7 @@ pub(crate) struct Experiment {
     pub(crate) device: Device,
     /// Whether the study leaves the device to the default preset, and what the capacity is taken
     /// from.
-    pub(crate) is_default_device: bool,
+    pub(crate) named_by: &'static str,
     pub(crate) capacity_reason: Option<String>,
     pub(crate) workload: Workload,
     pub(crate) survey: Survey,
@@ -139,7 +139,7 @@ impl Experiment {
             name: study.name.clone(),
             seed,
             device,
-            is_default_device: draft.is_default(),
+            named_by: draft.named_by(),
             capacity_reason: draft.capacity_reason(span_pages),
             workload,
             survey,
@@ -224,7 +224,7 @@ impl Experiment {
         let Device { geometry, latencies, chip, keys, .. } = &self.device;
         DeviceFacts {
             preset: keys.preset.clone().unwrap_or_default(),
-            is_default: self.is_default_device,
+            named_by: self.named_by,
             capacity_reason: self.capacity_reason.clone(),
             geometry: geometry.shape(),
             physical_bytes: geometry.bytes(),

@@ -14,8 +14,8 @@ use crate::Latencies;
 pub struct DeviceFacts {
     /// The preset that it started from.
     pub preset: String,
-    /// Whether that is the default one, since the study names none.
-    pub is_default: bool,
+    /// How the study chose it: `default`, `preset` or `keys`.
+    pub named_by: &'static str,
     /// What the capacity was taken from, in a clause; null where the study or the preset gives it.
     pub capacity_reason: Option<String>,
     /// Counts of channels, dies, planes, blocks and pages.

@@ -259,9 +259,16 @@ impl Draft {
         })
     }
 
-    /// Whether the study leaves the preset to the default.
-    pub(crate) fn is_default(&self) -> bool {
-        self.asked.preset.is_none()
+    /// How the study chose the device: by a `preset`, by `keys` of its own as a calibrated device
+    /// does, or not at all, which leaves the `default` one. Sizes and wear name no device.
+    pub(crate) fn named_by(&self) -> &'static str {
+        let DeviceText { capacity, spare, blocks_per_plane, bad_blocks, initial_erases, .. } = self.asked;
+        let sizes = DeviceText { capacity, spare, blocks_per_plane, bad_blocks, initial_erases, ..Default::default() };
+        match self.asked.preset {
+            Some(_) => "preset",
+            None if self.asked == sizes => "default",
+            None => "keys",
+        }
     }
 
     /// What the capacity is taken from, where neither the study nor a preset gives it: the

@@ -278,9 +278,9 @@ fn the_resolved_study_gives_the_same_results() {
         // What the study sets: in a resolved one everything.
         run.stack.clear();
     }
-    let is_default = |results: &Results| results.device.as_ref().expect("a device").is_default;
-    assert_eq!((is_default(&first), is_default(&second)), (true, false), "a resolved study names its device");
-    first.device.as_mut().expect("a device").is_default = false;
+    let named_by = |results: &Results| results.device.as_ref().expect("a device").named_by;
+    assert_eq!((named_by(&first), named_by(&second)), ("keys", "preset"), "a resolved study names it");
+    first.device.as_mut().expect("a device").named_by = "preset";
     assert_eq!(timeless(first), timeless(second));
     let checked = check_study(&study(MIXED), &Control::new()).expect("valid");
     assert_eq!(check_study(&checked, &Control::new()).expect("valid"), checked);

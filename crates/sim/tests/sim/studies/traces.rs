@@ -233,10 +233,10 @@ fn a_capacity_taken_from_the_workload_says_from_what() {
     };
     let small = found("", 5);
     let reason = small.capacity_reason.expect("auto");
-    assert!(small.is_default && reason.contains("spans 6 pages of 4096 bytes, and"), "{reason}");
+    assert!(small.named_by == "default" && reason.contains("spans 6 pages of 4096 bytes, and"), "{reason}");
     assert!(reason.contains("are the least that is taken, 128 blocks a plane"), "{reason}");
     let large = found("[device]\npreset = \"slc-small\"\ncapacity = \"auto\"", 99_999);
-    assert_eq!((large.is_default, large.logical_bytes), (false, 100_000 * 4096));
+    assert_eq!((large.named_by, large.logical_bytes), ("preset", 100_000 * 4096));
     assert_eq!(large.capacity_reason.as_deref(), Some("auto: the workload spans 100000 pages of 4096 bytes"));
     assert_eq!(found("[device]\ncapacity = \"1GiB\"", 5).capacity_reason, None);
 }
