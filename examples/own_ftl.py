@@ -37,10 +37,11 @@ class Simple(fk.Ftl):
         self.point(range(lpn, lpn + pages), ppn)
 
     def next_page(self, flash, reserve=3):
-        if self.open is None or flash.next_page(self.open) == self.device.pages_per_block:
-            while len(self.free) < reserve:
-                self.collect(flash)
-            self.open = self.free.pop(0)
+        while self.open is None or flash.next_page(self.open) == self.device.pages_per_block:
+            if len(self.free) < reserve:
+                self.collect(flash)  # may leave an open block
+            else:
+                self.open = self.free.pop(0)
         return self.device.page(self.open, flash.next_page(self.open))
 
     def collect(self, flash):
@@ -92,3 +93,7 @@ class Simple(fk.Ftl):
         self.free = [block for block, pages in self.valid.items() if pages == 0]
         for block in self.free:
             flash.erase(block)
+
+    def check(self):
+        needed = [self.device.block_of(ppn) for ppn in self.needed]
+        assert self.valid == {block: needed.count(block) for block in self.valid}, "pages are miscounted"

@@ -83,6 +83,7 @@ class Batched(fk.Ftl):
     def move(self, ppn, to):
         lpn = self.owner[to] = self.owner[ppn]
         self.owner[ppn] = NOTHING
+        self.valid[ppn // self.size] -= 1
         if lpn == TRIM:
             self.trims[to] = self.trims.pop(ppn)
             self.trimmed.update(dict.fromkeys(self.trims[to], to))
@@ -136,3 +137,9 @@ class Batched(fk.Ftl):
 
     def pages_of(self, block):
         return range(block * self.size, (block + 1) * self.size)
+
+    def check(self):
+        for block, valid in enumerate(self.valid):
+            first = block * self.size
+            needed = sum(owner != NOTHING for owner in self.owner[first : first + self.size])
+            assert valid == needed, f"block {block} has {needed} needed pages, and {valid} are counted"

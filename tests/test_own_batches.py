@@ -94,7 +94,7 @@ class InBatches(LikePage):
         return len(needed)
 
 
-def compared(*ftls: str | type[Ftl], requests: int = 2_000) -> fk.Results:
+def compared(*ftls: str | type[Ftl], requests: int = 2_000, spare: float = 0.2) -> fk.Results:
     """FTLs on a small device of one die."""
     return fk.compare(
         "fin1",
@@ -102,7 +102,7 @@ def compared(*ftls: str | type[Ftl], requests: int = 2_000) -> fk.Results:
         requests=requests,
         addresses="wrap",
         capacity="16MiB",
-        settings=["device.spare=0.2", "device.channels=1", "device.dies_per_channel=1"],
+        settings=[f"device.spare={spare}", "device.channels=1", "device.dies_per_channel=1"],
         threads=1,
     )
 
@@ -330,6 +330,23 @@ def test_torture_finds_bugs_planted_in_batches(batched: type[Ftl]) -> None:
 
     assert "breaks promise" in found(ForgetsCopies)
     assert re.search(r"breaks promise [34] .*LPN \d+ should", found(ErasesFirst))
+
+
+def test_examples_amplify_writes_like_a_page_map_of_one_stream() -> None:
+    examples = [f"{EXAMPLES / 'own_ftl.py'}:Simple", f"{EXAMPLES / 'own_ftl_batched.py'}:Batched"]
+    runs = compared("page:streams=shared", *examples, requests=10_000, spare=0.1).runs
+    page, *own = runs["write_amplification"]
+    assert page > 3.0
+    assert own == pytest.approx([page, page], rel=0.04)
+
+
+def test_example_that_counts_moved_pages_twice_breaks_its_check(batched: type[Ftl]) -> None:
+    class CountsTwice(batched):  # type: ignore[misc, valid-type]
+        def move(self, ppn: int, to: int) -> None:
+            super().move(ppn, to)
+            self.valid[ppn // self.size] += 1
+
+    assert "breaks its own invariants" in found(CountsTwice)
 
 
 def test_numpy_batches_run_the_example(batched: type[Ftl]) -> None:
