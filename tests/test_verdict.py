@@ -173,7 +173,6 @@ def overload(document: Document, labels: list[str]) -> None:
             "busiest": "die 3",
             "outlasts_arrivals_ns": 0,
             "backlog_ns": None,
-            "backlog_grows": run["label"] in labels,
             "is_overloaded": run["label"] in labels,
         }
         run["iops"] = 3_000.0 / (place + 1)

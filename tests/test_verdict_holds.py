@@ -16,7 +16,7 @@ from ftlkit._util import units
 from ftlkit.report import life
 from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.report.load import is_overloaded
-from ftlkit.report.verdict import CLOSE, verdict
+from ftlkit.report.verdict import CLOSE, ranked, verdict
 from ftlkit.results.columns import METRICS
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ def draw(run: Run, chance: random.Random) -> None:
         "busiest": "die 3",
         "outlasts_arrivals_ns": 0,
         "backlog_ns": None,
-        "backlog_grows": is_behind,
         "is_overloaded": is_behind,
     }
     run["iops"] = chance.choice((500.0, 999.9, 1_000.0))
@@ -237,3 +236,45 @@ def test_runs_that_are_in_no_comparison_are_named() -> None:
                 assert "The device wore out under" in headline
         for match in re.finditer(rf"{LABELS} takes (\S+ \S+) longer than {LABELS}", text):
             assert mean(rows.all[match[1]]) > mean(rows.all[match[3]])
+
+
+def overloads() -> Iterator[list[Run]]:
+    """Small simulated open loops, most of them near or beyond what the device serves."""
+    for seed in range(200):
+        chance = random.Random(seed)  # noqa: S311 - a test's numbers
+        generator = {
+            "requests": chance.choice((60, 200, 600)),
+            "span": "3MiB",
+            "pattern": chance.choice(("uniform", {"zipf": {"theta": 0.9}})),
+            "write_share": chance.choice((0.5, 1.0)),
+            "sizes": chance.choice(("4KiB", "16KiB")),
+            "arrivals": {"poisson": {"mean_gap": f"{chance.choice((40, 80, 120, 200, 400))}us"}},
+        }
+        device = {"channels": 2, "dies_per_channel": 2, "blocks_per_plane": 32, "pages_per_block": 16, "spare": 0.5}
+        layers = chance.sample(("page", "dftl:cmt=512B", "cdftl:cmt=512B", "page+lru:ram=64KiB", "fast"), 3)
+        results = fk.compare({"generator": generator}, layers, device=device, precondition="fill", seed=seed)
+        yield results.document["runs"]
+
+
+def is_no_worse(one: Run, other: Run) -> bool:
+    """Whether a run has mean, p99 and the end no later than another, and serves no less."""
+    ends = [run["load"]["outlasts_arrivals_ns"] or 0 for run in (one, other) if run["load"]]
+    served = (one["iops"] or 0) >= (other["iops"] or 0)
+    return mean(one) <= mean(other) and p99(one) <= p99(other) and ends[0] <= ends[1] and served
+
+
+def test_a_run_no_worse_in_any_figure_is_not_ranked_behind() -> None:
+    behind, compared = 0, 0
+    for runs in overloads():
+        ahead, left = ranked(runs)
+        behind += len(left)
+        order = [run["label"] for run in [*ahead, *left]]
+        for one in runs:
+            for other in runs:
+                if one is not other and is_no_worse(one, other):
+                    compared += 1
+                    assert is_overloaded(one) <= is_overloaded(other), (one["label"], other["label"])
+                    is_tie = is_no_worse(other, one)
+                    assert is_tie or order.index(one["label"]) < order.index(other["label"])
+    assert behind > 50, "many were overloaded"
+    assert compared > 200, "many were compared"

@@ -70,8 +70,7 @@ def verdict(results: Outcome) -> Verdict:
         return Verdict("No read or write was replayed, so there are no response times to compare.")
     if not measured:
         return Verdict("No run finished, so there is nothing to compare.", cautions=cautions(results))
-    behind = _by_load([run for run in measured if is_overloaded(run)])
-    ahead = sorted((run for run in measured if run not in behind), key=mean)
+    ahead, behind = ranked(measured)
     runs = [*ahead, *behind]
     return Verdict(
         _headline(ahead, behind) + _reservation(results, measured),
@@ -90,14 +89,20 @@ def verdict(results: Outcome) -> Verdict:
     )
 
 
+def ranked(runs: list[Run]) -> tuple[list[Run], list[Run]]:
+    """The runs that kept up, by mean response; then the others, by what they served.
+
+    A queue does not change what is served. A run with no figure worse than another's is not behind
+    it (`load.rs` tells why).
+    """
+    ahead = [run for run in runs if not is_overloaded(run)]
+    behind = [run for run in runs if is_overloaded(run)]
+    return sorted(ahead, key=mean), sorted(behind, key=lambda run: (-_served(run), mean(run)))
+
+
 def mean(run: Run) -> float:
     """Mean response time over all requests, in nanoseconds."""
     return run["response_ns"]["all"]["mean"] or 0.0
-
-
-def _by_load(runs: list[Run]) -> list[Run]:
-    """Runs that did not keep up, by what they served: a queue does not change that."""
-    return sorted(runs, key=_served, reverse=True)
 
 
 def _served(run: Run) -> float:

@@ -375,14 +375,9 @@ class LoadFacts(TypedDict):
     """At an arrival, the time until all that was asked before is done: the mean over each
     quarter of the requests, in nanoseconds; null for a closed loop.
     """
-    backlog_grows: bool
-    """Whether the backlog grows: each quarter's mean is above the one before, and the last at
-    least twice the second.
-    """
     is_overloaded: bool
-    """Whether more was asked than the device can do: at least 95 % of the bottleneck's rate is
-    offered; or the backlog grows and the run outlasts its arrivals by more than 1 % of their
-    span; or it rises from quarter to quarter and the run outlasts them by more than 3 %.
+    """Whether more was asked than the device can do: the run outlasts its arrivals by more than
+    1 % of their span, or the part of it in which 20 requests arrive if that is more.
     """
 
 
