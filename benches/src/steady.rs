@@ -16,6 +16,8 @@ pub struct Case {
     pub small_requests: u64,
     /// Generator's pattern, as TOML.
     pub pattern: &'static str,
+    /// The `[host]` table.
+    pub host: &'static str,
     /// Blocks per plane, of 8 channels × 4 dies × 256 pages.
     pub blocks_per_plane: u32,
     /// Measured requests.
@@ -51,101 +53,65 @@ const PAGES_PER_BLOCK: u32 = 256;
 const CHANNELS: u32 = 8;
 const DIES: u32 = 32;
 
+const CLOSED: &str = "[host]\nloop = \"closed\"\nqueue_depth = 32";
 const UNIFORM: &str = "\"uniform\"";
+/// With a request each microsecond, more than the device serves.
+const UNIFORM_SOON: &str = "\"uniform\", arrivals = { poisson = { mean_gap = \"1us\" } }";
 const ZIPF: &str = "{ zipf = { theta = 0.99 } }";
 
 /// The cases, from the floor of what people simulate to the largest device.
 pub const CASES: &[Case] = &[
-    Case {
-        name: "page, 32 GiB, uniform",
-        ftl: "name = \"page\"",
-        small_ftl: "name = \"page\"",
-        small_requests: 3000,
-        pattern: UNIFORM,
-        blocks_per_plane: 1024,
-        requests: 6_000_000,
-        precondition: "steady",
-    },
-    Case {
-        name: "page, 32 GiB, zipf 0.99",
-        ftl: "name = \"page\"",
-        small_ftl: "name = \"page\"",
-        small_requests: 3000,
-        pattern: ZIPF,
-        blocks_per_plane: 1024,
-        requests: 6_000_000,
-        precondition: "steady",
-    },
-    Case {
-        name: "dftl, 32 GiB, 10 % CMT, zipf 0.99",
-        ftl: "name = \"dftl\"\ncmt = \"5898KiB\"",
-        small_ftl: "name = \"dftl\"\ncmt = \"11KiB\"",
-        small_requests: 3000,
-        pattern: ZIPF,
-        blocks_per_plane: 1024,
-        requests: 3_000_000,
-        precondition: "steady",
-    },
-    Case {
-        name: "dftl, 32 GiB, 65 % CMT, zipf 0.99",
-        ftl: "name = \"dftl\"\ncmt = \"38338KiB\"",
-        small_ftl: "name = \"dftl\"\ncmt = \"74KiB\"",
-        small_requests: 3000,
-        pattern: ZIPF,
-        blocks_per_plane: 1024,
-        requests: 3_000_000,
-        precondition: "steady",
-    },
-    Case {
-        name: "rftl, 32 GiB, 65 % CMT, zipf 0.99",
-        ftl: "name = \"rftl\"\ncmt = \"38338KiB\"",
-        small_ftl: "name = \"rftl\"\ncmt = \"74KiB\"",
-        small_requests: 3000,
-        pattern: ZIPF,
-        blocks_per_plane: 1024,
-        requests: 3_000_000,
-        precondition: "steady",
-    },
-    Case {
-        name: "treeftl, 32 GiB, 256 MiB RAM, zipf 0.99",
-        ftl: "name = \"treeftl\"\nram = \"256MiB\"",
-        small_ftl: "name = \"treeftl\"\nram = \"512KiB\"",
-        small_requests: 3000,
-        pattern: ZIPF,
-        blocks_per_plane: 1024,
-        requests: 3_000_000,
-        precondition: "steady",
-    },
-    Case {
-        name: "treeftl, 32 GiB, 64 MiB RAM, zipf 0.99",
-        ftl: "name = \"treeftl\"\nram = \"64MiB\"",
-        small_ftl: "name = \"treeftl\"\nram = \"128KiB\"",
-        small_requests: 3000,
-        pattern: ZIPF,
-        blocks_per_plane: 1024,
-        requests: 3_000_000,
-        precondition: "steady",
-    },
-    Case {
-        name: "aps, 32 GiB, 64 MiB RAM, zipf 0.99",
-        ftl: "name = \"aps\"\nram = \"64MiB\"",
-        small_ftl: "name = \"aps\"\nram = \"128KiB\"",
-        small_requests: 3000,
-        pattern: ZIPF,
-        blocks_per_plane: 1024,
-        requests: 3_000_000,
-        precondition: "steady",
-    },
-    Case {
-        name: "jtl, 32 GiB, 64 MiB RAM, zipf 0.99",
-        ftl: "name = \"jtl\"\nram = \"64MiB\"",
-        small_ftl: "name = \"jtl\"\nram = \"128KiB\"",
-        small_requests: 3000,
-        pattern: ZIPF,
-        blocks_per_plane: 1024,
-        requests: 3_000_000,
-        precondition: "steady",
-    },
+    page_mapped("page, 32 GiB, uniform", "name = \"page\"", "name = \"page\"", UNIFORM, 6_000_000),
+    page_mapped("page, 32 GiB, zipf 0.99", "name = \"page\"", "name = \"page\"", ZIPF, 6_000_000),
+    page_mapped(
+        "dftl, 32 GiB, 10 % CMT, zipf 0.99",
+        "name = \"dftl\"\ncmt = \"5898KiB\"",
+        "name = \"dftl\"\ncmt = \"11KiB\"",
+        ZIPF,
+        3_000_000,
+    ),
+    page_mapped(
+        "dftl, 32 GiB, 65 % CMT, zipf 0.99",
+        "name = \"dftl\"\ncmt = \"38338KiB\"",
+        "name = \"dftl\"\ncmt = \"74KiB\"",
+        ZIPF,
+        3_000_000,
+    ),
+    page_mapped(
+        "rftl, 32 GiB, 65 % CMT, zipf 0.99",
+        "name = \"rftl\"\ncmt = \"38338KiB\"",
+        "name = \"rftl\"\ncmt = \"74KiB\"",
+        ZIPF,
+        3_000_000,
+    ),
+    page_mapped(
+        "treeftl, 32 GiB, 256 MiB RAM, zipf 0.99",
+        "name = \"treeftl\"\nram = \"256MiB\"",
+        "name = \"treeftl\"\nram = \"512KiB\"",
+        ZIPF,
+        3_000_000,
+    ),
+    page_mapped(
+        "treeftl, 32 GiB, 64 MiB RAM, zipf 0.99",
+        "name = \"treeftl\"\nram = \"64MiB\"",
+        "name = \"treeftl\"\nram = \"128KiB\"",
+        ZIPF,
+        3_000_000,
+    ),
+    page_mapped(
+        "aps, 32 GiB, 64 MiB RAM, zipf 0.99",
+        "name = \"aps\"\nram = \"64MiB\"",
+        "name = \"aps\"\nram = \"128KiB\"",
+        ZIPF,
+        3_000_000,
+    ),
+    page_mapped(
+        "jtl, 32 GiB, 64 MiB RAM, zipf 0.99",
+        "name = \"jtl\"\nram = \"64MiB\"",
+        "name = \"jtl\"\nram = \"128KiB\"",
+        ZIPF,
+        3_000_000,
+    ),
     log_buffer("fast, 4 GiB, 3 % log, zipf 0.99", "name = \"fast\""),
     log_buffer("bast, 4 GiB, 3 % log, zipf 0.99", "name = \"bast\""),
     log_buffer("faster, 4 GiB, 3 % log, zipf 0.99", "name = \"faster\""),
@@ -158,16 +124,13 @@ pub const CASES: &[Case] = &[
     log_buffer("adapt, 4 GiB, 3 % log, zipf 0.99", "name = \"adapt\""),
     log_buffer("fast+bplru 8 MiB, 4 GiB, 3 % log, zipf 0.99", "name = \"fast+bplru\""),
     log_buffer("fast+fab 8 MiB, 4 GiB, 3 % log, zipf 0.99", "name = \"fast+fab\""),
-    Case {
-        name: "page+lru 64 MiB, 32 GiB, zipf 0.99",
-        ftl: "name = \"page+lru:ram=64MiB\"",
-        small_ftl: "name = \"page+lru:ram=128KiB\"",
-        small_requests: 3000,
-        pattern: ZIPF,
-        blocks_per_plane: 1024,
-        requests: 6_000_000,
-        precondition: "steady",
-    },
+    page_mapped(
+        "page+lru 64 MiB, 32 GiB, zipf 0.99",
+        "name = \"page+lru:ram=64MiB\"",
+        "name = \"page+lru:ram=128KiB\"",
+        ZIPF,
+        6_000_000,
+    ),
     Case {
         name: "block, 4 GiB, uniform",
         ftl: "name = \"block\"",
@@ -175,10 +138,42 @@ pub const CASES: &[Case] = &[
         small_requests: 100,
         pattern: UNIFORM,
         blocks_per_plane: 128,
+        host: CLOSED,
         requests: 100_000,
         precondition: "fill",
     },
+    Case {
+        host: "[host]\nloop = \"open\"",
+        ..page_mapped(
+            "page, 32 GiB, uniform, overloaded",
+            "name = \"page\"",
+            "name = \"page\"",
+            UNIFORM_SOON,
+            1_000_000,
+        )
+    },
 ];
+
+/// A scheme that maps pages, on a device of 32 GiB in a steady state.
+const fn page_mapped(
+    name: &'static str,
+    ftl: &'static str,
+    small_ftl: &'static str,
+    pattern: &'static str,
+    requests: u64,
+) -> Case {
+    Case {
+        name,
+        ftl,
+        small_ftl,
+        small_requests: 3000,
+        pattern,
+        host: CLOSED,
+        blocks_per_plane: 1024,
+        requests,
+        precondition: "steady",
+    }
+}
 
 /// A log-buffer scheme; they are compared with each other by the flash operation.
 const fn log_buffer(name: &'static str, ftl: &'static str) -> Case {
@@ -188,6 +183,7 @@ const fn log_buffer(name: &'static str, ftl: &'static str) -> Case {
         small_ftl: ftl,
         small_requests: 1000,
         pattern: ZIPF,
+        host: CLOSED,
         blocks_per_plane: 128,
         requests: 200_000,
         precondition: "fill",
@@ -244,8 +240,9 @@ impl Case {
             "seed = 1\n[device]\npreset = \"slc-small\"\nchannels = {channels}\ndies_per_channel = {dies_per_channel}\nplanes_per_die = 1\n\
              blocks_per_plane = {blocks_per_plane}\npages_per_block = {pages_per_block}\npage_size = \"4KiB\"\nspare = {spare}\n\
              [workload]\ngenerator = {{ requests = {requests}, span = {}, pattern = {pattern}, write_share = 1.0, sizes = \"4KiB\" }}\n\
-             [host]\nloop = \"closed\"\nqueue_depth = 32\n[run]\nwaiting = {waiting}\nprecondition = \"{precondition}\"\n[[ftl]]\n{ftl}\n",
-            pages * 4096
+             {}\n[run]\nwaiting = {waiting}\nprecondition = \"{precondition}\"\n[[ftl]]\n{ftl}\n",
+            pages * 4096,
+            self.host
         )
     }
 

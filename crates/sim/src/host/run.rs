@@ -48,6 +48,7 @@ use crate::observe::wear::{Life, Wear};
 use crate::result::{Classes, EndOfLife, Endurance, MountFacts, PreconditionFacts, RequestCounts, RunResult, Series};
 use crate::study::Precondition;
 use crate::timing::device::Simulated;
+use crate::timing::engine::Ended;
 use crate::workload::load::Load;
 use crate::workload::paging::{Extent, HostRequest, MappedPages};
 use crate::workload::stream::{Ahead, all_calls};
@@ -97,6 +98,8 @@ struct Run<'a, S: Store, W> {
     log: Option<Part>,
     sampler: Sampler,
     outstanding: Outstanding,
+    /// Requests that have just ended; empty between calls.
+    ended: Vec<Ended>,
     /// Whether the translation layer decides by how long requests take.
     observes_responses: bool,
 }
@@ -150,6 +153,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         Self {
             experiment,
             plan,
+            ended: Vec::new(),
             observes_responses: host.ftl().observes_responses(),
             host,
             metrics,
@@ -299,10 +303,10 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Lets time pass until fewer than `depth` requests are under way; returns that moment.
     #[inline]
     fn await_a_place(&mut self, depth: usize) -> Nanos {
-        while self.hear_of_one() {}
+        self.hear_of_ended();
         while self.outstanding.under_way() >= depth {
             self.host.device_mut().timing.pass_until_end();
-            while self.hear_of_one() {}
+            self.hear_of_ended();
         }
         self.host.flash().now()
     }
@@ -311,27 +315,28 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// returns the moment of arrival.
     fn await_arrival(&mut self, arrival: Nanos) -> Result<Nanos, Fault> {
         if self.host.device_mut().timing.pass_until_idle_before(arrival) {
-            while self.hear_of_one() {}
+            self.hear_of_ended();
             self.trace_idle();
             self.host.idle(self.host.flash().now(), arrival)?;
         }
         self.host.device_mut().timing.pass_until(arrival);
-        while self.hear_of_one() {}
+        self.hear_of_ended();
         Ok(arrival)
     }
 
-    /// Hears of one request that has ended, if there is one.
+    /// Hears of the requests that have ended.
     #[inline]
-    fn hear_of_one(&mut self) -> bool {
-        let Some(ended) = self.host.device_mut().timing.take_ended() else { return false };
-        let pending = self.outstanding.end(ended);
-        if let Some(pages) = pending.pages_of_read_or_write()
-            && self.observes_responses
-        {
-            let response = ended.at.since(pending.begin);
-            self.host.on_response(pages, response);
+    fn hear_of_ended(&mut self) {
+        self.host.device_mut().timing.take_ended(&mut self.ended);
+        for ended in self.ended.drain(..) {
+            let pending = self.outstanding.end(ended);
+            if let Some(pages) = pending.pages_of_read_or_write()
+                && self.observes_responses
+            {
+                let response = ended.at.since(pending.begin);
+                self.host.on_response(pages, response);
+            }
         }
-        true
     }
 
     /// Measures the requests that have ended, up to the first that has not.
@@ -373,7 +378,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Lets everything under way end, and measures it.
     fn finish_outstanding(&mut self) -> Result<(), SimError> {
         self.host.device_mut().timing.pass_until_idle();
-        while self.hear_of_one() {}
+        self.hear_of_ended();
         self.measure_ended()
     }
 

@@ -488,13 +488,14 @@ impl EventTiming {
         }
     }
 
-    /// A request that has ended, if there is one: of several, the one whose ticket is older.
+    /// Moves the requests that have ended into an empty list, those with older tickets first.
     #[inline]
-    pub(crate) fn take_ended(&mut self) -> Option<Ended> {
-        if self.ended.len() > 1 {
-            self.ended.sort_by(|one, other| other.ticket.wrapping_sub(one.ticket).cast_signed().cmp(&0));
+    pub(crate) fn take_ended(&mut self, ended: &mut Vec<Ended>) {
+        debug_assert!(ended.is_empty());
+        std::mem::swap(&mut self.ended, ended);
+        if ended.len() > 1 {
+            ended.sort_by(|one, other| one.ticket.wrapping_sub(other.ticket).cast_signed().cmp(&0));
         }
-        self.ended.pop()
     }
 
     /// The tickets of what has ended, and when.
