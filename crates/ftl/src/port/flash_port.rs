@@ -151,7 +151,7 @@ impl<D: Device> FlashPort<D> {
         self.device.mark_bad(pbn);
     }
 
-    /// Chooses the mode of an erased block; it holds until the next erase.
+    /// Chooses the mode of an erased block, until its next erase.
     pub fn set_cell_mode(&mut self, pbn: Pbn, mode: CellMode) -> Result<(), FtlError> {
         let result = self.device.set_cell_mode(pbn, mode);
         result.map_err(|error| self.stop(error))
@@ -377,6 +377,12 @@ impl<D: Device> FlashPort<D> {
         }
     }
 
+    /// Goes on from an earlier end of the request in hand, which does not wait for what it has
+    /// asked for since.
+    pub fn go_on_from(&mut self, earlier: Awaited) {
+        self.cursor = earlier.end;
+    }
+
     /// Charges all operations of some work to a cause; an inner call overrides an outer one.
     #[inline]
     pub fn with_cause<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
@@ -396,7 +402,7 @@ impl<D: Device> FlashPort<D> {
         result
     }
 
-    /// Whether a page is padding, and so charged to [`Cause::Padding`].
+    /// Whether a page is padding.
     #[inline]
     pub fn pads(&self, logical: u32) -> bool {
         self.cause == Cause::Host && self.padding.binary_search(&Lpn::new(logical)).is_ok()
@@ -409,8 +415,7 @@ impl<D: Device> FlashPort<D> {
         self.tally.add_note(note);
     }
 
-    /// How long a channel stays busy from the cursor on, its bus or a die of it, by what is queued
-    /// now; zero when it is idle.
+    /// How long a channel stays busy from the cursor on, by what is queued now; zero when idle.
     pub fn busy(&self, channel: u32) -> Nanos {
         self.asked_of_time.set(true);
         self.device.busy(channel, self.cursor)
@@ -485,16 +490,14 @@ impl<D: Device> FlashPort<D> {
         self.device.now()
     }
 
-    /// When the cursor is reached if nothing else is at work: exact in idle time, else the earliest
-    /// that it can be.
+    /// The earliest that the cursor can be reached: exact in idle time.
     #[inline]
     pub fn earliest(&self) -> Nanos {
         self.asked_of_time.set(true);
         self.cursor.earliest
     }
 
-    /// For the shell: whether a scheme has asked of time. What one that has not does is the same
-    /// whatever the time.
+    /// For the shell: whether a scheme has asked of time, on which its operations then depend.
     pub fn has_asked_of_time(&self) -> bool {
         self.asked_of_time.get()
     }
@@ -505,7 +508,7 @@ impl<D: Device> FlashPort<D> {
         self.cursor
     }
 
-    /// For the shell: lets time pass until the request in hand is done; returns that moment.
+    /// For the shell: lets time pass until the request in hand is done, and returns that moment.
     #[inline]
     pub fn wait(&mut self) -> Nanos {
         let done = self.device.wait(self.cursor);

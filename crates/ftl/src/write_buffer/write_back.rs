@@ -18,8 +18,10 @@
 //! that cannot be read, stays as it is, and pages beyond such a gap that are neighbours of none
 //! that waits are not written. A flush writes what waits and nothing else.
 //!
-//! Room that pages leave is free when they have been written, not when their programs are issued: a
-//! page that takes it waits for that moment. What is trimmed leaves its room at once.
+//! The pages that leave for one request go to the flash together, and those among them that are
+//! neighbours as one request. Room that pages leave is free when they have been written, not when
+//! their programs are issued: a request waits until there is room for all its pages, whichever left
+//! it. What is trimmed leaves its room at once.
 //!
 //! On a device that has become read-only, what waits can still be read until the power goes, and a
 //! flush says that it cannot be written.
@@ -121,9 +123,17 @@ impl WriteBuffer {
         request: &Request,
         data: &[D::Data],
     ) -> Result<(), FtlError> {
-        for (i, lpn) in request.lpns() {
+        let hint = if self.uses_hints { request.hint } else { Hint::NONE };
+        let mut begin = request.lpn.get();
+        // No more at once than there is room for.
+        for part in data.chunks(self.room.pages as usize) {
             backend.mapping.spares().admit()?;
-            self.accept(backend, flash, request, (lpn, data[i].clone()))?;
+            let end = begin + part.len() as u32;
+            self.make_room(backend, flash, request.arrival, Lpn::new(begin)..Lpn::new(end))?;
+            for (lpn, data) in (begin..end).map(Lpn::new).zip(part) {
+                self.accept(flash, request, hint, (lpn, data.clone()));
+            }
+            begin = end;
         }
         Ok(())
     }
@@ -142,8 +152,14 @@ impl WriteBuffer {
         backend: &mut Backend<'_, D>,
         flash: &mut FlashPort<D>,
     ) -> Result<(), FtlError> {
-        let (now, all): (_, Vec<_>) = (flash.now(), self.waiting.keys().copied().collect());
-        self.write_down(backend, flash, now, (&all, Vec::new()))
+        let now = flash.now();
+        let all = self.waiting.keys().copied().collect::<Vec<_>>();
+        let all = self.take(&all);
+        self.write_down(backend, flash, now, all, Vec::new())?;
+        for written in self.leaving.drain(..) {
+            flash.wait_for(written);
+        }
+        Ok(())
     }
 
     /// What its policy says that went wrong; it ends the run.
@@ -186,15 +202,14 @@ impl WriteBuffer {
         [waiting].into_iter().chain(self.policy.gauges()).collect()
     }
 
-    /// Has a page wait, after others have made room if need be.
+    /// Has a page wait for which there is room.
     fn accept<D: Device>(
         &mut self,
-        backend: &mut Backend<'_, D>,
         flash: &mut FlashPort<D>,
         request: &Request,
+        hint: Hint,
         (lpn, data): (Lpn, D::Data),
-    ) -> Result<(), FtlError> {
-        let hint = if self.uses_hints { request.hint } else { Hint::NONE };
+    ) {
         if let Some(waiting) = self.waiting.get_mut(&lpn) {
             flash.ram_mut().replace(waiting.page, data);
             waiting.hint = hint;
@@ -202,30 +217,53 @@ impl WriteBuffer {
             flash.note(Note::AbsorbedPage);
             self.policy.on_rewritten(waiting.buffered(lpn), request);
         } else {
-            while self.waiting.len() >= self.room.pages as usize {
-                self.make_room(backend, flash, request.arrival)?;
-            }
-            if self.waiting.len() + self.leaving.len() >= self.room.pages as usize {
-                let written = self.leaving.pop_front().expect("there is room for another page than those that wait");
-                flash.wait_for(written);
-            }
             let waiting = Waiting { page: flash.ram_mut().put(data), hint };
             self.waiting.insert(lpn, waiting);
             flash.note(Note::BufferMiss);
             self.policy.on_inserted(waiting.buffered(lpn), request);
         }
         flash.spend(self.room.delay);
-        Ok(())
     }
 
-    /// Writes down what the policy names, or if nothing of that waits, the page with the lowest
-    /// number.
+    /// Waits until there is room for those of some pages that do not wait. Where too many others
+    /// wait, those that the policy names leave together.
     fn make_room<D: Device>(
         &mut self,
         backend: &mut Backend<'_, D>,
         flash: &mut FlashPort<D>,
         at: Nanos,
+        pages: Range<Lpn>,
     ) -> Result<(), FtlError> {
+        let room = self.room.pages as usize;
+        let all = (pages.end.get() - pages.start.get()) as usize;
+        let mut new = all - self.waiting.range(pages.clone()).count();
+        let (mut evicted, mut padding) = (Vec::new(), Vec::new());
+        let mut result = Ok(());
+        while result.is_ok() && self.waiting.len() + new > room {
+            flash.note(Note::BufferEviction);
+            let before = evicted.len();
+            result = self.evict(backend.mapping, flash, &mut evicted).map(|read| padding.extend(read));
+            new += evicted[before..].iter().filter(|(lpn, _)| pages.contains(lpn)).count();
+        }
+        let begun = flash.awaited();
+        let written = self.write_down(backend, flash, at, evicted, padding);
+        result.and(written)?;
+        flash.go_on_from(begun);
+        while self.waiting.len() + self.leaving.len() + new > room {
+            let written = self.leaving.pop_front().expect("there is room beside the pages that wait");
+            flash.wait_for(written);
+        }
+        Ok(())
+    }
+
+    /// Adds to `evicted` what the policy names, or if nothing of that waits, the page with the
+    /// lowest number; returns what completes its block.
+    fn evict<D: Device>(
+        &mut self,
+        mapping: &mut dyn Mapping<D>,
+        flash: &mut FlashPort<D>,
+        evicted: &mut Vec<(Lpn, Waiting)>,
+    ) -> Result<Vec<Written<D::Data>>, FtlError> {
         let next_victim = self.policy.next_victim();
         let (first, pages) = match next_victim {
             Victim::Page(lpn) => (lpn.get(), 1),
@@ -236,14 +274,24 @@ impl WriteBuffer {
         };
         let [first, end] = [first, first.saturating_add(pages)].map(|page| Lpn::new(page.min(self.logical_pages)));
         let mut pages: Vec<Lpn> = self.waiting.range(first..end).map(|(&lpn, _)| lpn).collect();
-        let mut padding = Vec::new();
+        let is_whole = matches!(next_victim, Victim::WholeBlock(_)) && !pages.is_empty();
         if pages.is_empty() {
             pages.extend(self.waiting.keys().next());
-        } else if matches!(next_victim, Victim::WholeBlock(_)) {
-            padding = self.padding(backend.mapping, flash, first..end)?;
         }
-        flash.note(Note::BufferEviction);
-        self.write_down(backend, flash, at, (&pages, padding))
+        let padding = if is_whole { self.padding(mapping, flash, first..end)? } else { Vec::new() };
+        evicted.extend(self.take(&pages));
+        Ok(padding)
+    }
+
+    /// Takes pages from those that wait; RAM still holds them.
+    fn take(&mut self, pages: &[Lpn]) -> Vec<(Lpn, Waiting)> {
+        let mut taken = Vec::with_capacity(pages.len());
+        for &lpn in pages {
+            let waiting = self.waiting.remove(&lpn).expect("it waits");
+            self.policy.on_left(waiting.buffered(lpn));
+            taken.push((lpn, waiting));
+        }
+        taken
     }
 
     /// Reads the pages of a block that do not wait, hold data, and can be read. That a page holds
@@ -275,22 +323,25 @@ impl WriteBuffer {
         Ok(found)
     }
 
-    /// Writes pages that wait, and others between them: neighbours of one hint as one request. What
-    /// could not be written stays.
+    /// Writes pages that have been taken, and others between them: neighbours of one hint as one
+    /// request. What could not be written waits again.
     fn write_down<D: Device>(
         &mut self,
         backend: &mut Backend<'_, D>,
         flash: &mut FlashPort<D>,
         at: Nanos,
-        (pages, padding): (&[Lpn], Vec<Written<D::Data>>),
+        taken: Vec<(Lpn, Waiting)>,
+        padding: Vec<Written<D::Data>>,
     ) -> Result<(), FtlError> {
         let mut all = padding;
-        all.extend(pages.iter().map(|&lpn| {
-            let Waiting { page, hint } = self.waiting[&lpn];
-            Written { lpn, data: flash.ram().get(page).clone(), hint: Some(hint) }
+        all.extend(taken.iter().map(|&(lpn, Waiting { page, hint })| Written {
+            lpn,
+            data: flash.ram().get(page).clone(),
+            hint: Some(hint),
         }));
         all.sort_unstable_by_key(|page| page.lpn);
-        flash.in_parallel(runs(all), |flash, run| {
+        let mut left: BTreeMap<Lpn, Waiting> = taken.into_iter().collect();
+        let result = flash.in_parallel(runs(all), |flash, run| {
             let hint = run.iter().find_map(|page| page.hint).unwrap_or_default();
             let padding: Vec<Lpn> = run.iter().filter(|page| page.hint.is_none()).map(|page| page.lpn).collect();
             let waiting: Vec<Lpn> = run.iter().filter(|page| page.hint.is_some()).map(|page| page.lpn).collect();
@@ -298,12 +349,17 @@ impl WriteBuffer {
             let data: Vec<_> = run.into_iter().map(|page| page.data).collect();
             flash.spend(Nanos(self.room.delay.0 * waiting.len() as u64));
             flash.with_padding(padding, |flash| backend.write(flash, &request, &data))?;
-            for lpn in waiting {
-                self.forget(flash, lpn);
+            for waiting in waiting.iter().filter_map(|lpn| left.remove(lpn)) {
+                flash.ram_mut().take(waiting.page);
                 self.leaving.push_back(flash.awaited());
             }
             Ok(())
-        })
+        });
+        for (lpn, waiting) in left {
+            self.waiting.insert(lpn, waiting);
+            self.policy.on_inserted(waiting.buffered(lpn), &Request::new(lpn, 1));
+        }
+        result
     }
 
     fn forget<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {

@@ -187,21 +187,16 @@ impl Model {
         of_block(lbn.expect("pages wait")).collect()
     }
 
-    /// Neighbours, of which at least one waits.
-    fn requests(&self, next_victim: &BTreeSet<u32>, pads: bool) -> Vec<(u32, u32)> {
-        let mut all = next_victim.clone();
-        if pads {
-            let lbn = next_victim.first().expect("some") / PER_BLOCK;
-            all.extend(Self::pages_of(lbn).filter(|lpn| self.on_flash.contains(lpn)));
-        }
+    /// Neighbours, of which at least one leaves.
+    fn requests(leaving: &BTreeSet<u32>, padding: &BTreeSet<u32>) -> Vec<(u32, u32)> {
         let mut runs: Vec<Vec<u32>> = Vec::new();
-        for lpn in all {
+        for &lpn in leaving.union(padding) {
             match runs.last_mut().filter(|run| run.last() == Some(&(lpn.wrapping_sub(1)))) {
                 Some(run) => run.push(lpn),
                 None => runs.push(vec![lpn]),
             }
         }
-        runs.retain(|run| run.iter().any(|lpn| next_victim.contains(lpn)));
+        runs.retain(|run| run.iter().any(|lpn| leaving.contains(lpn)));
         runs.iter().map(|run| (run[0], run.len() as u32)).collect()
     }
 
@@ -218,18 +213,33 @@ impl Model {
         }
     }
 
-    /// A page is written; returns the requests that make room for it.
-    fn write(&mut self, lpn: u32) -> Vec<(u32, u32)> {
+    /// Pages are written; returns the requests that make room for them, all at once if they fit.
+    fn write(&mut self, first: u32, pages: u32) -> Vec<(u32, u32)> {
         let mut requests = Vec::new();
-        let is_new = !self.waiting.contains(&lpn);
-        if is_new && self.waiting.len() == self.room {
-            let next_victim = self.next_victim();
-            requests = self.requests(&next_victim, self.kind == Kind::Bplru);
-            for lpn in next_victim {
-                self.forget(lpn);
-                self.on_flash.insert(lpn);
+        for part in (first..first + pages).collect::<Vec<_>>().chunks(self.room) {
+            let (mut leaving, mut padding) = (BTreeSet::new(), BTreeSet::new());
+            while self.waiting.union(&part.iter().copied().collect()).count() > self.room {
+                let next_victim = self.next_victim();
+                if self.kind == Kind::Bplru {
+                    let lbn = next_victim.first().expect("some") / PER_BLOCK;
+                    padding.extend(Self::pages_of(lbn).filter(|lpn| self.on_flash.contains(lpn)));
+                }
+                for &lpn in &next_victim {
+                    self.forget(lpn);
+                }
+                leaving.extend(next_victim);
+            }
+            requests.extend(Self::requests(&leaving, &padding));
+            self.on_flash.extend(leaving);
+            for &lpn in part {
+                self.write_page(lpn);
             }
         }
+        requests
+    }
+
+    fn write_page(&mut self, lpn: u32) {
+        let is_new = !self.waiting.contains(&lpn);
         self.waiting.insert(lpn);
         if is_new || self.kind != Kind::Fifo {
             self.uses.push(lpn);
@@ -242,7 +252,6 @@ impl Model {
         if written.len() >= size && written[written.len() - size..].iter().copied().eq(0..size as u32) {
             self.swept.push(lbn);
         }
-        requests
     }
 
     fn read(&mut self, lpn: u32) {
@@ -258,7 +267,7 @@ impl Model {
 
     fn flush(&mut self) -> Vec<(u32, u32)> {
         let all = self.waiting.clone();
-        let requests = self.requests(&all, false);
+        let requests = Self::requests(&all, &BTreeSet::new());
         for lpn in all {
             self.forget(lpn);
             self.on_flash.insert(lpn);
@@ -299,7 +308,7 @@ fn follow<B: BufferScheme>(kind: Kind) {
                     let pages = (1 + below(PER_BLOCK)).min(PAGES - first);
                     let data: Vec<u32> = (1..=pages).map(|i| next + i).collect();
                     next += pages;
-                    let expected: Vec<_> = (first..first + pages).flat_map(|lpn| model.write(lpn)).collect();
+                    let expected = model.write(first, pages);
                     evictions += expected.len();
                     assert_eq!(
                         bench.write(first, &data),

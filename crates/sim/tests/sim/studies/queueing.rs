@@ -217,3 +217,35 @@ fn a_register_of_bdb_takes_no_page_before_the_one_in_it_is_written() {
     assert!(response.mean.expect("writes") > 0.95 * mean_ns, "{response:?}");
     assert!(response.p50.expect("writes") as f64 > 0.95 * mean_ns, "{response:?}");
 }
+
+/// Pages that leave a buffer together go to the flash together, and a request waits for room alone.
+#[test]
+fn write_buffers_at_equal_amplification_are_no_slower_than_none() {
+    let mut compared = 0;
+    for (pattern, sizes) in [("\"uniform\"", "64KiB"), ("\"sequential\"", "64KiB"), ("\"uniform\"", "4KiB")] {
+        for depth in [1, 8, 32] {
+            let buffers = ftl::registry::entries(ftl::PartKind::Buffer);
+            let stack = |entry: &&'static ftl::Entry| format!("\n[[ftl]]\nname = \"page+{}:ram=1MiB\"", entry.name);
+            let stacks = buffers.iter().map(stack).collect::<Vec<_>>().concat();
+            let outcome = results(&format!(
+                "[device]\nchannels = 4\ndies_per_channel = 1\nblocks_per_plane = 64\nspare = 0.3\n\
+                 [workload.generator]\nrequests = 1500\nspan = \"40MiB\"\npattern = {pattern}\nsizes = \"{sizes}\"\n\
+                 [host]\nloop = \"closed\"\nqueue_depth = {depth}\n[run]\nprecondition = \"fill\"\n\
+                 [[ftl]]\nname = \"page\"{stacks}"
+            ));
+            let figures = |run: &sim::RunResult| {
+                (run.write_amplification.expect("writes"), run.response_ns.all.mean.expect("responses"))
+            };
+            let (amplification, mean) = figures(&outcome.runs[0]);
+            for run in &outcome.runs[1..] {
+                let (own_amplification, own_mean) = figures(run);
+                if own_amplification <= 1.02 * amplification {
+                    compared += 1;
+                    let of = format!("{} {pattern} {sizes} {depth}", run.label);
+                    assert!(own_mean <= 1.1 * mean, "{of}: {own_mean} ns, without a buffer {mean} ns");
+                }
+            }
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
