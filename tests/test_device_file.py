@@ -52,11 +52,11 @@ def test_a_sweep_names_a_device_by_its_file(file: Path) -> None:
     assert "label" not in plan.devices[1][1]
 
 
-def test_an_image_leaves_out_the_link_of_a_file(file: Path, tmp_path: Path) -> None:
+def test_an_image_keeps_the_link_of_its_device(file: Path, tmp_path: Path) -> None:
     fk.create_image(tmp_path / "a.img", "page", device=str(file))
-    assert fk.image_info(tmp_path / "a.img")["description"]["latencies"]["read_ns"] == 77_000
-    with pytest.raises(fk.UserError, match="served over a link of its own"):
-        fk.create_image(tmp_path / "b.img", "page", device={"capacity": "64MiB", "link_latency": "9us"})
+    description = fk.image_info(tmp_path / "a.img")["description"]
+    assert description["latencies"]["read_ns"] == 77_000
+    assert description["front_end"]["link_ns"] == 9_000
 
 
 @pytest.mark.parametrize(

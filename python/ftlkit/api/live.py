@@ -42,7 +42,7 @@ def create_image(
     request: dict[str, Any] = {
         "image": str(path),
         "ftl": layer,
-        "device": study.image_device(device or {}),
+        "device": study.device_table(device or {}),
     }
     if seed is not None:
         check_seed(seed)

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 MOST_SEED = 2**63 - 1
 """The largest seed: the largest whole number of TOML, and of the column `seed` of a store."""
 
-FRONT_END = ("link_bandwidth", "link_latency", "controller_latency", "controller_cores")
-"""Keys of a device that say how it is reached."""
-
 PLACES: dict[str, tuple[str, str]] = {
     "capacity": ("device", "capacity"),
     **{key: ("workload", key) for key in (*TRACE_KEYS, "addresses", "speedup")},
@@ -119,20 +116,11 @@ def device_table(choice: DeviceChoice, beside: Path | None = None) -> Json:
     return table
 
 
-def image_device(choice: DeviceChoice) -> Json:
-    """The `[device]` table of an image: it is served over a link of its own, not that of a file.
-
-    A preset's link is left out by the simulator; what is given key by key, it refuses.
-    """
-    table = device_table(choice)
-    return {key: value for key, value in table.items() if not isinstance(choice, str) or key not in FRONT_END}
-
-
 def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Sequence[str]) -> tuple[Json, Json]:
     """The `[[ftl]]` and the `[device]` table of a flash image."""
     study: Json = {"device": {}, "ftl": [scheme(ftl)]}
     if device is not None:
-        study["device"] |= image_device(device)
+        study["device"] |= device_table(device)
     if capacity is not None:
         study["device"]["capacity"] = capacity
     _refuse_twice(settings, {} if capacity is None else {"capacity": capacity})

@@ -173,56 +173,39 @@ impl Task {
 
 /// Keeps time: takes operations, and says when they end.
 ///
-/// The default methods are those of a timing that knows each end at once.
+/// No method has a default, so that none is forgotten. [`known_ends`](crate::known_ends) has those
+/// of a timing that knows each end at once, and [`pass_on_timing`](crate::pass_on_timing) passes
+/// all on.
 pub trait Timing {
     /// Issues an operation that may begin after a moment; returns its end.
     fn perform(&mut self, task: Task, after: Moment) -> Moment;
 
     /// Whether somebody traces where operations are done.
-    #[inline]
-    fn is_traced(&self) -> bool {
-        false
-    }
+    fn is_traced(&self) -> bool;
 
     /// Whether a page that was programmed waits in a buffer of the device, and is read there.
-    fn is_buffered(&self, _read: Task) -> bool {
-        false
-    }
+    fn is_buffered(&self, read: Task) -> bool;
 
     /// Tells where the operation issued last is done, and how often each note had been counted
     /// before it, by index. Only a timing that [is traced](Self::is_traced) is told.
-    fn trace(&mut self, _traced: &TracedTask, _notes: &[u64]) {}
+    fn trace(&mut self, traced: &TracedTask, notes: &[u64]);
 
     /// The later of two moments.
-    #[inline]
-    fn join(&mut self, one: Moment, other: Moment) -> Moment {
-        if other.earliest > one.earliest { other } else { one }
-    }
+    fn join(&mut self, one: Moment, other: Moment) -> Moment;
 
     /// The later of a moment of this request and one of an earlier request, which makes room for
     /// it.
-    fn wait_beside(&mut self, own: Moment, other: Moment) -> Moment {
-        self.join(own, other)
-    }
+    fn wait_beside(&mut self, own: Moment, other: Moment) -> Moment;
 
     /// The moment that comes a time after another one.
-    #[inline]
-    fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
-        Moment::at(after.earliest + time)
-    }
+    fn delay(&mut self, after: Moment, time: Nanos) -> Moment;
 
     /// When a command of the host has come over the link, with so many bytes of data, and the
     /// controller has looked at it.
-    #[inline]
-    fn take_command(&mut self, after: Moment, _bytes: u64) -> Moment {
-        after
-    }
+    fn take_command(&mut self, after: Moment, bytes: u64) -> Moment;
 
     /// When so many bytes that a command reads have gone over the link to the host.
-    #[inline]
-    fn hand_over(&mut self, after: Moment, _bytes: u64) -> Moment {
-        after
-    }
+    fn hand_over(&mut self, after: Moment, bytes: u64) -> Moment;
 
     /// Whether a moment has come.
     fn is_over(&self, moment: Moment) -> bool;
@@ -232,17 +215,11 @@ pub trait Timing {
     fn estimate(&self, task: Task, from: Moment) -> Nanos;
 
     /// The page of a block, by its offset, for which an operation takes longest.
-    #[inline]
-    fn slowest_page(&self, _op: FlashOp) -> u32 {
-        0
-    }
+    fn slowest_page(&self, op: FlashOp) -> u32;
 
     /// Pages of a native block that are programmed at once: what is estimated of a program is that
     /// of all.
-    #[inline]
-    fn programmed_at_once(&self) -> u32 {
-        1
-    }
+    fn programmed_at_once(&self) -> u32;
 
     /// How long a channel stays busy from a moment on, its bus or a die of it, by what is queued
     /// now; zero when it is idle.
@@ -252,8 +229,7 @@ pub trait Timing {
     fn now(&self) -> Nanos;
 
     /// All operations of background work have been issued.
-    #[inline]
-    fn end_background(&mut self, _chain: u32) {}
+    fn end_background(&mut self, chain: u32);
 
     /// For the shell: lets time pass until a moment that is known.
     fn pass_until(&mut self, at: Nanos);
@@ -265,11 +241,126 @@ pub trait Timing {
     fn reset(&mut self);
 }
 
+/// Inside an `impl Timing`: the named methods, as of a timing that knows each end at once, and has
+/// neither link nor controller.
+#[macro_export]
+macro_rules! known_ends {
+    (is_traced) => { #[inline] fn is_traced(&self) -> bool { false } };
+    (is_buffered) => { fn is_buffered(&self, _: $crate::Task) -> bool { false } };
+    (trace) => { fn trace(&mut self, _: &$crate::TracedTask, _: &[u64]) {} };
+    (join) => {
+        #[inline]
+        fn join(&mut self, one: $crate::Moment, other: $crate::Moment) -> $crate::Moment {
+            if other.earliest > one.earliest { other } else { one }
+        }
+    };
+    (wait_beside) => {
+        fn wait_beside(&mut self, own: $crate::Moment, other: $crate::Moment) -> $crate::Moment {
+            $crate::Timing::join(self, own, other)
+        }
+    };
+    (delay) => {
+        #[inline]
+        fn delay(&mut self, after: $crate::Moment, time: $crate::Nanos) -> $crate::Moment {
+            $crate::Moment::at(after.earliest + time)
+        }
+    };
+    (take_command) => {
+        #[inline]
+        fn take_command(&mut self, after: $crate::Moment, _: u64) -> $crate::Moment { after }
+    };
+    (hand_over) => {
+        #[inline]
+        fn hand_over(&mut self, after: $crate::Moment, _: u64) -> $crate::Moment { after }
+    };
+    (slowest_page) => { #[inline] fn slowest_page(&self, _: $crate::FlashOp) -> u32 { 0 } };
+    (programmed_at_once) => { #[inline] fn programmed_at_once(&self) -> u32 { 1 } };
+    (end_background) => { #[inline] fn end_background(&mut self, _: u32) {} };
+    ($($method:ident)+) => { $($crate::known_ends!($method);)+ };
+}
+
+/// Inside an `impl Timing`: passes every method on, by a macro that takes `self` and the call.
+#[macro_export]
+macro_rules! pass_on_timing {
+    ($ask:ident) => {
+        // Its task stays in registers.
+        #[inline(always)]
+        fn perform(&mut self, task: $crate::Task, after: $crate::Moment) -> $crate::Moment {
+            $ask!(self, perform(task, after))
+        }
+        #[inline]
+        fn is_traced(&self) -> bool {
+            $ask!(self, is_traced())
+        }
+        fn is_buffered(&self, read: $crate::Task) -> bool {
+            $ask!(self, is_buffered(read))
+        }
+        fn trace(&mut self, traced: &$crate::TracedTask, notes: &[u64]) {
+            $ask!(self, trace(traced, notes))
+        }
+        #[inline]
+        fn join(&mut self, one: $crate::Moment, other: $crate::Moment) -> $crate::Moment {
+            $ask!(self, join(one, other))
+        }
+        fn wait_beside(&mut self, own: $crate::Moment, other: $crate::Moment) -> $crate::Moment {
+            $ask!(self, wait_beside(own, other))
+        }
+        #[inline]
+        fn delay(&mut self, after: $crate::Moment, time: $crate::Nanos) -> $crate::Moment {
+            $ask!(self, delay(after, time))
+        }
+        #[inline]
+        fn take_command(&mut self, after: $crate::Moment, bytes: u64) -> $crate::Moment {
+            $ask!(self, take_command(after, bytes))
+        }
+        #[inline]
+        fn hand_over(&mut self, after: $crate::Moment, bytes: u64) -> $crate::Moment {
+            $ask!(self, hand_over(after, bytes))
+        }
+        fn is_over(&self, moment: $crate::Moment) -> bool {
+            $ask!(self, is_over(moment))
+        }
+        fn estimate(&self, task: $crate::Task, from: $crate::Moment) -> $crate::Nanos {
+            $ask!(self, estimate(task, from))
+        }
+        fn slowest_page(&self, op: $crate::FlashOp) -> u32 {
+            $ask!(self, slowest_page(op))
+        }
+        fn programmed_at_once(&self) -> u32 {
+            $ask!(self, programmed_at_once())
+        }
+        fn busy(&self, channel: u32, from: $crate::Moment) -> $crate::Nanos {
+            $ask!(self, busy(channel, from))
+        }
+        #[inline]
+        fn now(&self) -> $crate::Nanos {
+            $ask!(self, now())
+        }
+        #[inline]
+        fn end_background(&mut self, chain: u32) {
+            $ask!(self, end_background(chain))
+        }
+        #[inline]
+        fn pass_until(&mut self, at: $crate::Nanos) {
+            $ask!(self, pass_until(at))
+        }
+        #[inline]
+        fn wait(&mut self, moment: $crate::Moment) -> $crate::Nanos {
+            $ask!(self, wait(moment))
+        }
+        fn reset(&mut self) {
+            $ask!(self, reset())
+        }
+    };
+}
+
 /// Everything takes no time: for checking schemes without a clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Untimed;
 
 impl Timing for Untimed {
+    crate::known_ends! { is_traced is_buffered trace join wait_beside delay take_command hand_over slowest_page programmed_at_once end_background }
+
     #[inline]
     fn perform(&mut self, _task: Task, after: Moment) -> Moment {
         after
@@ -316,93 +407,12 @@ pub struct Timed<C, T> {
     pub timing: T,
 }
 
+macro_rules! ask_timing {
+    ($timed:expr, $call:ident($($argument:expr),*)) => { $timed.timing.$call($($argument),*) };
+}
+
 impl<C, T: Timing> Timing for Timed<C, T> {
-    #[expect(clippy::inline_always, reason = "its task stays in registers")]
-    #[inline(always)]
-    fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        self.timing.perform(task, after)
-    }
-
-    #[inline]
-    fn is_traced(&self) -> bool {
-        self.timing.is_traced()
-    }
-
-    fn is_buffered(&self, read: Task) -> bool {
-        self.timing.is_buffered(read)
-    }
-
-    fn trace(&mut self, traced: &TracedTask, notes: &[u64]) {
-        self.timing.trace(traced, notes);
-    }
-
-    #[inline]
-    fn join(&mut self, one: Moment, other: Moment) -> Moment {
-        self.timing.join(one, other)
-    }
-
-    fn wait_beside(&mut self, own: Moment, other: Moment) -> Moment {
-        self.timing.wait_beside(own, other)
-    }
-
-    #[inline]
-    fn delay(&mut self, after: Moment, time: Nanos) -> Moment {
-        self.timing.delay(after, time)
-    }
-
-    #[inline]
-    fn take_command(&mut self, after: Moment, bytes: u64) -> Moment {
-        self.timing.take_command(after, bytes)
-    }
-
-    #[inline]
-    fn hand_over(&mut self, after: Moment, bytes: u64) -> Moment {
-        self.timing.hand_over(after, bytes)
-    }
-
-    fn is_over(&self, moment: Moment) -> bool {
-        self.timing.is_over(moment)
-    }
-
-    fn estimate(&self, task: Task, from: Moment) -> Nanos {
-        self.timing.estimate(task, from)
-    }
-
-    fn slowest_page(&self, op: FlashOp) -> u32 {
-        self.timing.slowest_page(op)
-    }
-
-    fn programmed_at_once(&self) -> u32 {
-        self.timing.programmed_at_once()
-    }
-
-    fn busy(&self, channel: u32, from: Moment) -> Nanos {
-        self.timing.busy(channel, from)
-    }
-
-    #[inline]
-    fn now(&self) -> Nanos {
-        self.timing.now()
-    }
-
-    #[inline]
-    fn end_background(&mut self, chain: u32) {
-        self.timing.end_background(chain);
-    }
-
-    #[inline]
-    fn pass_until(&mut self, at: Nanos) {
-        self.timing.pass_until(at);
-    }
-
-    #[inline]
-    fn wait(&mut self, moment: Moment) -> Nanos {
-        self.timing.wait(moment)
-    }
-
-    fn reset(&mut self) {
-        self.timing.reset();
-    }
+    crate::pass_on_timing!(ask_timing);
 }
 
 impl<C: Flash, T> Flash for Timed<C, T> {

@@ -15,6 +15,8 @@ pub(crate) type TestDevice = Timed<Chip<Full<u32>>, Prices>;
 pub(crate) struct Prices(Box<dyn Timing>);
 
 impl Timing for Prices {
+    ftl::known_ends! { is_traced is_buffered trace wait_beside take_command hand_over slowest_page programmed_at_once end_background }
+
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
         self.0.perform(task, after)
     }
@@ -82,6 +84,8 @@ impl PromisingDies {
 }
 
 impl Timing for PromisingDies {
+    ftl::known_ends! { is_traced is_buffered trace join wait_beside delay take_command hand_over slowest_page programmed_at_once end_background }
+
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
         let Promises { takes, free_at, performed, .. } = &mut *self.0.borrow_mut();
         let free_at = free_at.entry(task.die).or_default();

@@ -131,6 +131,16 @@ impl LiveDrive {
         self.flash().now()
     }
 
+    /// A command comes over the modelled device's link, with so many bytes, and to its controller.
+    pub(crate) fn take_command(&mut self, bytes: u32) {
+        self.parts().0.take_command(bytes.into());
+    }
+
+    /// When so many bytes that were read by a moment have gone over the modelled device's link.
+    pub(crate) fn hand_over(&mut self, read: Moment, bytes: u32) -> Moment {
+        self.parts().0.device_mut().hand_over(read, bytes.into())
+    }
+
     /// When all that the request in hand has asked for, and what ends at `earlier`, will be done in
     /// the modelled device's time.
     pub(crate) fn end_with(&mut self, earlier: Moment) -> Moment {

@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use flash::{ChipOptions, Geometry, PastEndurance, ProgramOrder, Shape};
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
-use sim::{Abilities, EventTiming, Latencies, Model, Units};
+use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Units};
 
 use super::file::ImageFile;
 use super::stack::StackText;
@@ -54,6 +54,9 @@ pub struct Description {
     pub latencies: Latencies,
     /// Whether they overlap.
     pub pricing: Model,
+    /// What host link and controller take.
+    #[serde(default)]
+    pub front_end: FrontEnd,
 }
 
 impl Description {
@@ -91,12 +94,6 @@ impl Description {
                 stack.mapping.name
             )));
         }
-        if !device.has_front_end_of_preset() {
-            return Err(LiveError::user(
-                "device: link_bandwidth, link_latency, controller_cores and controller_latency are for \
-                 simulations; an image is served over a link of its own. Leave them out",
-            ));
-        }
         Ok(Self {
             stack,
             geometry: device.geometry.shape(),
@@ -108,6 +105,7 @@ impl Description {
             // No block is ever in pSLC mode, so nothing takes these times.
             latencies: Latencies { pslc: None, ..device.latencies },
             pricing: device.model,
+            front_end: device.front_end,
         })
     }
 
@@ -150,7 +148,7 @@ impl Description {
 
     /// What keeps the device's time.
     pub(crate) fn timing(&self, geometry: &Geometry) -> EventTiming {
-        EventTiming::new(geometry, self.latencies, self.pricing, Abilities::default())
+        EventTiming::new(geometry, self.latencies, self.pricing, Abilities::default()).behind(self.front_end)
     }
 }
 
@@ -167,12 +165,16 @@ struct Text {
     preset: String,
     latencies: Latencies,
     pricing: Model,
+    /// Absent in images that were made before links were kept.
+    #[serde(default)]
+    front_end: FrontEnd,
 }
 
 impl From<&Description> for Text {
     fn from(described: &Description) -> Self {
-        let Description { geometry, logical_pages, program_order, endurance, seed, latencies, pricing, .. } =
-            *described;
+        let Description {
+            geometry, logical_pages, program_order, endurance, seed, latencies, pricing, front_end, ..
+        } = *described;
         Self {
             stack: StackText::of(&described.stack),
             geometry,
@@ -183,6 +185,7 @@ impl From<&Description> for Text {
             preset: described.preset.clone(),
             latencies,
             pricing,
+            front_end,
         }
     }
 }
@@ -191,7 +194,19 @@ impl Text {
     fn describe(self) -> Result<Description, String> {
         let stack = self.stack.read()?;
         let Self { geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing, .. } = self;
-        Ok(Description { stack, geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing })
+        let front_end = self.front_end;
+        Ok(Description {
+            stack,
+            geometry,
+            logical_pages,
+            program_order,
+            endurance,
+            seed,
+            preset,
+            latencies,
+            pricing,
+            front_end,
+        })
     }
 }
 

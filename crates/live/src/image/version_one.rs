@@ -11,7 +11,7 @@ use std::io;
 use flash::{Geometry, Lbn, ProgramOrder, Role, Shape, Tag};
 use ftl::{Settings, Stack};
 use serde::{Deserialize, Serialize};
-use sim::{Latencies, Model};
+use sim::{FrontEnd, Latencies, Model};
 
 use super::blocks::{Block, Condition};
 use super::header::{Description, HEADER_BYTES, OLD_VERSION, read_text, read_up_to};
@@ -74,7 +74,8 @@ impl From<OldText> for Description {
     fn from(old: OldText) -> Self {
         let OldText { geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing, .. } = old;
         let stack = Stack::with(&old.ftl, old.settings);
-        Self { stack, geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing }
+        let front_end = FrontEnd::default();
+        Self { stack, geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing, front_end }
     }
 }
 

@@ -90,6 +90,16 @@ impl Command {
             Self::Cache | Self::BlockStatus { .. } | Self::Disconnect => None,
         }
     }
+
+    /// Data that come with a request of so many bytes.
+    pub(crate) fn bytes_brought(self, length: u32) -> u32 {
+        if matches!(self, Self::Write { .. }) { length } else { 0 }
+    }
+
+    /// Data that go back for a request of so many bytes.
+    pub(crate) fn bytes_returned(self, length: u32) -> u32 {
+        if matches!(self, Self::Read { .. }) { length } else { 0 }
+    }
 }
 
 /// A request that cannot be served, and why.

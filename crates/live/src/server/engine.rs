@@ -287,6 +287,7 @@ impl Engine {
                     self.turns.put_back(&Of(Arc::clone(&request.connection)), request);
                     return Ok(());
                 }
+                request.end = self.drive.hand_over(request.end, request.command.bytes_returned(request.length));
                 self.record(&request)?;
                 let reply = self.reply(&mut request);
                 let reply = outgoing(&request, reply);
@@ -322,6 +323,7 @@ impl Engine {
         let length = piece_bytes(command, at, left, drive.page_bytes());
         if request.done == 0 {
             drive.count(command.host_op());
+            drive.take_command(command.bytes_brought(request.length));
         }
         let from = request.done as usize;
         let data = match command {

@@ -129,7 +129,8 @@ impl Engine {
         let answer = Answer { result, power_ons: self.power_ons, due: None, spares };
         let reply = Awaited::Local(request.answer.clone(), answer);
         if is_done && self.modelled {
-            let end = self.drive.end_with(Moment::ZERO);
+            let read = self.drive.end_with(Moment::ZERO);
+            let end = self.drive.hand_over(read, request.command.bytes_returned(request.length));
             self.await_end(reply, (request.command, request.offset, request.length), end);
         } else {
             self.answer(reply, None);
@@ -151,6 +152,7 @@ impl Engine {
         self.latest = self.latest.max(self.shared.clock());
         self.drive.begin(self.latest);
         self.drive.count(request.command.host_op());
+        self.drive.take_command(request.command.bytes_brought(request.length));
         match self.perform_request(request) {
             Ok(read) => {
                 let recorded = self.recorder.as_mut().map_or(Ok(()), |recorder| {

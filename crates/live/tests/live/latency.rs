@@ -8,7 +8,7 @@ use crate::common::{Client, READ, create_on, cut, options, small_device};
 use live::{LocalClientError, ServeOptions, Server};
 use sim::study::{DeviceText, PageDurations};
 use trace::Hint;
-use trace::units::Nanoseconds;
+use trace::units::{BytesPerSecond, Nanoseconds};
 
 const READ_MS: u64 = 8;
 const PROGRAM_MS: u64 = 12;
@@ -72,6 +72,26 @@ fn requests_take_what_the_device_would_take() {
     assert_close(&times(15, || assert_eq!(client.write(100, &[2; 100]), 0)), READ_MS + PROGRAM_MS);
     // Nothing was ever there.
     assert!(times(15, || assert!(client.read(1 << 20, 4096).is_ok()))[0] < Duration::from_millis(READ_MS / 2));
+}
+
+#[test]
+fn requests_pass_the_link_and_the_controller_of_the_device() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ms = |ms: u64| Some(Nanoseconds(ms * 1_000_000));
+    let device = DeviceText {
+        read_latency: Some(PageDurations(vec![Nanoseconds(READ_MS * 1_000_000)])),
+        transfer_latency: ms(0),
+        link_latency: ms(5),
+        controller_latency: ms(3),
+        // A page of 4096 bytes takes 4 ms.
+        link_bandwidth: Some(BytesPerSecond(1_024_000)),
+        ..small_device()
+    };
+    let image = create_on(folder.path(), "page", &device);
+    let _server = start(&image);
+    let mut client = Client::connect(&image).expect("a connection");
+    assert_eq!(client.write(0, &[7; 4096]), 0);
+    assert_close(&times(15, || assert!(client.read(0, 4096).is_ok())), READ_MS + 5 + 3 + 4);
 }
 
 #[test]

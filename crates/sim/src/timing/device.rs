@@ -82,12 +82,6 @@ impl Device {
         f64::from(self.logical_pages) / f64::from(self.geometry.pages())
     }
 
-    /// Whether the link and the controller are what the preset says of them.
-    pub fn has_front_end_of_preset(&self) -> bool {
-        let preset = self.keys.preset.as_deref().map(preset);
-        preset.is_some_and(|preset| preset.is_ok_and(|preset| preset.keys.front_end == self.front_end))
-    }
-
     /// Why the device asks for strict order, behind a sentence that refuses a translation layer for
     /// that; empty where the study alone says it, or the refusal has another reason.
     pub(crate) fn strict_order_reason(&self, refusal: &str) -> &'static str {

@@ -10,8 +10,11 @@
 //! is known when they come, so their end is known then, too, and no queue has to be kept: a station
 //! is the moments at which its servers are free.
 
+use serde::{Deserialize, Serialize};
+
 /// What the link to the host and the controller take; nothing by default.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FrontEnd {
     /// Bytes that the link moves in a second, each way; none: data move at once.
     pub link_bytes_per_s: Option<u64>,

@@ -218,6 +218,8 @@ impl Observed {
 }
 
 impl Timing for Observed {
+    ftl::known_ends! { is_traced is_buffered trace }
+
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
         self.background += u64::from(task.chain != 0);
         let end = keeper!(&mut self.keeper, keeper => keeper.perform(task, after));

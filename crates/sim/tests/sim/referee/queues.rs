@@ -465,6 +465,8 @@ impl Work {
 }
 
 impl Timing for Queues {
+    ftl::known_ends! { is_traced is_buffered trace wait_beside }
+
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
         if self.is_done_in_buffer(&task, after) {
             return after;
