@@ -261,3 +261,21 @@ def test_what_cannot_be_mounted_is_said(call: Callable[..., Result], tmp_path: P
     assert "0 to 15" in refused("--format", "--streams", "16", "disk.img", "empty")
     with fk.mount(tmp_path / "disk.img", tmp_path / "empty", read_only=True) as mounted:
         assert (mounted.folder / "file").read_text(encoding="utf-8") == "kept"
+
+
+def test_end_of_a_mount_leaves_what_others_mounted_at_its_folder(tmp_path: Path, call: Callable[..., Result]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts a tmpfs")
+    mount = Mount(tmp_path).start("--format")
+    subprocess.run(["fusermount3", "-u", str(mount.at)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(mount.at)], check=True)
+    try:
+        (mount.at / "theirs").write_text("kept", encoding="utf-8")
+        mount.ended()
+        assert (mount.at / "theirs").read_text(encoding="utf-8") == "kept"
+        (mount.at / "theirs").unlink()
+        refused = call("mount", mount.image, mount.at)
+        assert refused.exit_code == 2
+        assert "something is mounted at" in refused.stderr.replace("\n", " ")
+    finally:
+        subprocess.run(["umount", str(mount.at)], check=True)

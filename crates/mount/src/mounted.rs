@@ -85,6 +85,8 @@ pub struct Mounted {
     session: Option<BackgroundSession>,
     tree: Shared<LocalClient>,
     folder: PathBuf,
+    /// The number of the mount's own device, which tells it from later mounts at its folder.
+    device: Option<String>,
     is_over: Arc<AtomicBool>,
     keeper: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
     ready: Ready,
@@ -123,10 +125,10 @@ impl Mounted {
         let fuse = Fuse::new(Arc::clone(&tree), owner, Arc::clone(&is_over));
         let failed = |error: std::io::Error| cannot_mount(&folder, &error);
         let session = Session::new(fuse, &folder, &config).map_err(failed)?.spawn().map_err(failed)?;
-        let notice = Notice::default();
+        let (device, notice) = (device_at(&folder), Notice::default());
         let keeper = keeper(&tree, server.local_client(), folder.display().to_string(), &notice)?;
         let (server, session, keeper) = (Some(server), Some(session), Some(keeper));
-        Ok(Self { server, session, tree, folder, is_over, keeper, ready, notice })
+        Ok(Self { server, session, tree, folder, device, is_over, keeper, ready, notice })
     }
 
     /// What to tell whoever started it.
@@ -172,18 +174,29 @@ impl Mounted {
     /// Unmounts the folder; whether it was in use.
     fn leave_folder(&mut self) -> bool {
         let Some(session) = self.session.take() else { return false };
+        if !self.is_mounted() {
+            // Its end would unmount whatever lies at the folder by now. Its own mount, if there is
+            // one below, goes with the process.
+            std::mem::forget(session);
+            return !self.is_over.load(Ordering::SeqCst);
+        }
         // Without waiting for its thread, which stays as long as any program has a file open.
         drop(session);
         let until = Instant::now() + LAST_REQUESTS;
         let mut was_busy = false;
         while !self.is_over.load(Ordering::SeqCst) && Instant::now() < until {
-            if !was_busy && is_mounted(&self.folder) {
+            if !was_busy && self.is_mounted() {
                 was_busy = true;
                 detach(&self.folder);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         was_busy || !self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// Whether what lies at the folder is this mount.
+    fn is_mounted(&self) -> bool {
+        self.device.is_some() && device_at(&self.folder) == self.device
     }
 
     /// Makes everything safe; the kernel, if it still asks, is told of errors from then on. Also
@@ -316,7 +329,13 @@ fn checked(folder: &Path) -> Result<PathBuf, LiveError> {
             "the folder {at} is not empty, and what is in it would be hidden; mount at an empty one"
         )));
     }
-    folder.canonicalize().map_err(|error| LiveError::user(format!("cannot mount at {at}: {error}")))
+    let folder = folder.canonicalize().map_err(|error| LiveError::user(format!("cannot mount at {at}: {error}")))?;
+    if device_at(&folder).is_some() {
+        return Err(LiveError::user(format!(
+            "something is mounted at {at} already, and would be hidden; mount at another folder, or unmount it first: umount {at}"
+        )));
+    }
+    Ok(folder)
 }
 
 /// An image that holds something is not formatted.
@@ -352,14 +371,15 @@ fn why_not(error: &std::io::Error, device: &std::io::Result<()>, rights: u32) ->
     }
 }
 
-/// Whether something of ours is still mounted there.
-fn is_mounted(folder: &Path) -> bool {
-    let table = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+/// The number of the device that was mounted last at a folder; none where nothing is.
+fn device_at(folder: &Path) -> Option<String> {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     let escaped = folder.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011");
-    table.lines().any(|line| {
-        let mut fields = line.split(' ').skip(1);
-        fields.next() == Some(escaped.as_str()) && fields.next().is_some_and(|kind| kind.starts_with("fuse"))
-    })
+    let device = |line: &str| {
+        let fields: Vec<&str> = line.split(' ').collect();
+        (fields.get(4) == Some(&escaped.as_str())).then(|| fields[2].to_owned())
+    };
+    table.lines().rev().find_map(device)
 }
 
 /// Takes the folder away from programs that still use it.
