@@ -10,7 +10,7 @@ use host::HostOp;
 use serde::{Deserialize, Serialize};
 
 use crate::format::TimeUnit;
-use crate::units::parse_bytes;
+use crate::units::{parse_bytes, parse_duration};
 
 /// Bytes of a sector, where a column counts in them.
 const SECTOR: u64 = 512;
@@ -26,8 +26,12 @@ pub(crate) enum Column {
     Offset(u64),
     /// How long it is, in units of so many bytes.
     Size(u64),
+    /// How long the request took, in a unit: its time is then that of its end.
+    Latency(TimeUnit),
     /// What it does; the words that say so beside the usual ones.
     Op(Vec<(String, HostOp)>),
+    /// What it does, in the kernel's words such as `FWS`.
+    Rwbs,
     /// Nothing that matters to a request; perhaps a name for conditions.
     Other(Option<String>),
 }
@@ -41,6 +45,27 @@ pub struct Columns {
     list: Vec<Column>,
     /// Whether lines may go on behind the last column.
     is_open: bool,
+    notation: Notation,
+    /// Of what no column tells.
+    constants: Constants,
+}
+
+/// How fields and numbers are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Notation {
+    /// What stands between fields, a blank for any of them; none: as the first line has it.
+    pub(crate) separator: Option<u8>,
+    /// Numbers have a decimal comma, and points between thousands.
+    pub(crate) decimal_comma: bool,
+}
+
+/// What each request has for which there is no column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Constants {
+    /// Between one arrival and the next.
+    pub(crate) gap_ns: Option<u64>,
+    pub(crate) size_bytes: Option<u64>,
+    pub(crate) op: Option<HostOp>,
 }
 
 impl Columns {
@@ -54,17 +79,17 @@ impl Columns {
         self.is_open
     }
 
+    pub(crate) fn notation(&self) -> Notation {
+        self.notation
+    }
+
+    pub(crate) fn constants(&self) -> Constants {
+        self.constants
+    }
+
     /// What conditions call the columns, in order; nothing for a column without a name.
     pub(crate) fn names(&self) -> Vec<String> {
-        let name = |column: &Column| match column {
-            Column::Time(_) => "time".to_owned(),
-            Column::Device => "device".to_owned(),
-            Column::Offset(_) => "offset".to_owned(),
-            Column::Size(_) => "size".to_owned(),
-            Column::Op(_) => "op".to_owned(),
-            Column::Other(name) => name.clone().unwrap_or_default(),
-        };
-        self.list.iter().map(name).collect()
+        self.list.iter().map(column_name).map(str::to_owned).collect()
     }
 
     pub(crate) fn time_unit(&self) -> TimeUnit {
@@ -102,28 +127,86 @@ impl FromStr for Columns {
         if is_open {
             parts.pop();
         }
-        let list = parts.iter().map(|part| column(part)).collect::<Result<Vec<_>, _>>()?;
-        for (name, least) in [("time", 1), ("offset", 1), ("size", 1), ("op", 1), ("device", 0)] {
-            let count = parts.iter().filter(|part| part.split(':').next() == Some(name)).count();
+        let (mut notation, mut constants) = (Notation::default(), Constants::default());
+        let mut list = Vec::new();
+        for part in parts {
+            match part.split_once('=') {
+                Some((key, value)) if !key.contains(':') => {
+                    set(part, key.trim(), value.trim(), &mut notation, &mut constants)?;
+                }
+                _ => list.push(column(part)?),
+            }
+        }
+        let Constants { gap_ns, size_bytes, op } = constants;
+        let given = [("time", gap_ns.is_some()), ("size", size_bytes.is_some()), ("op", op.is_some())];
+        for (name, least) in [("time", 1), ("offset", 1), ("size", 1), ("op", 1), ("device", 0), ("latency", 0)] {
+            let is_name = |column: &&Column| column_name(column) == name;
+            let constant = usize::from(given.contains(&(name, true)));
+            let count = list.iter().filter(is_name).count() + constant;
             if count > 1 || count < least {
                 let says = if count > 1 {
-                    format!("{count} columns are called {name}")
+                    format!("{count} columns or constants are called {name}")
                 } else {
                     format!("no column is called {name}")
                 };
                 return Err(refusal(text, &says));
             }
         }
-        Ok(Self { text: text.to_owned(), list, is_open })
+        Ok(Self { text: text.to_owned(), list, is_open, notation, constants })
     }
+}
+
+/// What conditions call a column; nothing for one without a name.
+fn column_name(column: &Column) -> &str {
+    match column {
+        Column::Time(_) => "time",
+        Column::Device => "device",
+        Column::Offset(_) => "offset",
+        Column::Size(_) => "size",
+        Column::Latency(_) => "latency",
+        Column::Op(_) | Column::Rwbs => "op",
+        Column::Other(name) => name.as_deref().unwrap_or_default(),
+    }
+}
+
+/// Sets what a part such as `size=4KiB` or `separator=;` says.
+fn set(part: &str, key: &str, value: &str, notation: &mut Notation, constants: &mut Constants) -> Result<(), String> {
+    let refuse = |expected: &str| Err(refusal(part, &format!("{value:?} is not {expected}")));
+    match key {
+        "time" => match parse_duration("", value) {
+            Ok(gap) => constants.gap_ns = Some(gap.0),
+            Err(_) => return refuse("a duration between two arrivals, such as 100us"),
+        },
+        "size" => match parse_bytes("", value) {
+            Ok(bytes) if bytes.0 > 0 => constants.size_bytes = Some(bytes.0),
+            _ => return refuse("a size, such as 4KiB"),
+        },
+        "op" => match HostOp::from_name(value.as_bytes()) {
+            Some(op @ (HostOp::Read | HostOp::Write | HostOp::Trim)) => constants.op = Some(op),
+            _ => return refuse("read, write or trim"),
+        },
+        "separator" => match value {
+            "comma" => notation.separator = Some(b','),
+            ";" | "semicolon" => notation.separator = Some(b';'),
+            "blank" => notation.separator = Some(b' '),
+            "tab" => notation.separator = Some(b'\t'),
+            "|" => notation.separator = Some(b'|'),
+            _ => return refuse("comma, ; (semicolon), |, tab or blank"),
+        },
+        "decimal" if value == "comma" => notation.decimal_comma = true,
+        "decimal" => return refuse("comma"),
+        _ => return Err(refusal(part, &format!("{key:?} is no constant"))),
+    }
+    Ok(())
 }
 
 /// The sentence that refuses a description.
 fn refusal(text: &str, problem: &str) -> String {
     format!(
         "columns = {text:?}: {problem}. Name each column of a line in order, by commas: time:UNIT (ns, 100ns, us, ms, s), offset:UNIT and size:UNIT \
-         (B, sector, or a size such as 4KiB), op (op:1=read says which digit is a read), perhaps device; - is a column that does not matter, -:NAME one that --where may name, and \
-         ... at the end stands for all that follow. For example \"time:ms, device, offset:B, size:B, op:1=read\""
+         (B, sector, or a size such as 4KiB), op (op:1=read says which digit is a read, op:rwbs that it has the kernel's words), perhaps device and latency:UNIT \
+         (then the time is that of the end); - is a column that does not matter, -:NAME one that --where may name, and ... at the end stands for all that follow. \
+         For a missing column give time=GAP, size=SIZE or op=WORD; separator=blank (comma, semicolon, tab, |) and decimal=comma say how lines are written. For example \"time:ms, device, offset:B, size:B, op:1=read\""
     )
 }
 
@@ -135,6 +218,9 @@ fn column(part: &str) -> Result<Column, String> {
         ("offset", Some(unit)) => bytes(part, unit).map(Column::Offset),
         ("size", Some(unit)) => bytes(part, unit).map(Column::Size),
         ("offset" | "size", None) => Err(refusal(part, &format!("the {name} needs its unit: bytes or sectors?"))),
+        ("latency", Some(unit)) => unit.parse().map(Column::Latency).map_err(|error| refusal(part, &error)),
+        ("latency", None) => Err(refusal(part, "a latency needs its unit")),
+        ("op", Some("rwbs")) => Ok(Column::Rwbs),
         ("op", words) => words.map_or(Ok(Vec::new()), |words| meanings(part, words)).map(Column::Op),
         ("device", None) => Ok(Column::Device),
         ("-", name) if name != Some("") => Ok(Column::Other(name.map(str::to_owned))),
@@ -216,7 +302,7 @@ mod tests {
         for (text, part) in [
             ("", "\"\" is not a column"),
             ("time:ms, offset:B, size:B", "no column is called op"),
-            ("time:ms, time:s, offset:B, size:B, op", "2 columns are called time"),
+            ("time:ms, time:s, offset:B, size:B, op", "2 columns or constants are called time"),
             ("time, offset:B, size:B, op", "needs its unit"),
             ("time:ms, offset, size:B, op", "bytes or sectors?"),
             ("time:ms, offset:blocks, size:B, op", "no unit of addresses"),
@@ -225,6 +311,12 @@ mod tests {
             ("time:ms, offset:B, size:B, op:1=red", "WORD=read"),
             ("time:ms, offset:0B, size:B, op", "no unit of addresses"),
             ("time:ms, offset:B, size:B, op, -:", "\"-:\" is not a column"),
+            ("time:ms, time=1ms, offset:B, size:B, op", "2 columns or constants are called time"),
+            ("time=5, offset:B, size:B, op", "a duration between two arrivals"),
+            ("time:ms, offset:B, size=0B, op", "a size, such as 4KiB"),
+            ("time:ms, offset:B, size:B, op=flush", "read, write or trim"),
+            ("time:ms, offset:B, size:B, op, separator=x", "comma, ; (semicolon)"),
+            ("time:ms, offset:B, size:B, op, lba=5", "\"lba\" is no constant"),
         ] {
             let error = text.parse::<Columns>().unwrap_err();
             assert!(error.contains(part) && error.contains("time:ms, device"), "{text}: {error}");

@@ -107,6 +107,10 @@ impl Reading {
                     understood += 1;
                     requests.extend(raw.check(options.shift_bytes));
                 }
+                Ok(Parsed::Requests(raws)) => {
+                    understood += 1;
+                    requests.extend(raws.into_iter().flatten().filter_map(|raw| raw.check(options.shift_bytes).ok()));
+                }
                 Ok(Parsed::Other(_)) => understood += 1,
                 Err(_) if is_header(layout.as_ref(), index as u64 + 1, line) => understood += 1,
                 Err(_) => {}

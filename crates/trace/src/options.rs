@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::choices::{MAX_WINDOW, TimeBackwards};
-use crate::columns::Columns;
+use crate::columns::{Column, Columns};
 use crate::conditions::Conditions;
 use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
@@ -61,6 +61,14 @@ impl OpenOptions {
     /// The format that the user settled; none leaves it to the content.
     pub(crate) fn settled(&self) -> Option<Format> {
         if self.columns.is_some() { Some(Format::Columns) } else { self.format }
+    }
+
+    /// Whether times are those of completions, from which latencies are subtracted.
+    pub fn stamps_completions(&self, format: Format) -> bool {
+        match &self.columns {
+            Some(columns) => columns.list().iter().any(|column| matches!(column, Column::Latency(_))),
+            None => matches!(format, Format::Biosnoop | Format::Etw),
+        }
     }
 
     /// What a line of `format` holds under these options.

@@ -35,6 +35,8 @@ pub struct Trace {
     path: PathBuf,
     source: Box<dyn Source>,
     order: Order,
+    /// Whether times are those of completions in the file.
+    stamps_completions: bool,
     start_ns: Option<u64>,
     is_finished: bool,
 }
@@ -66,15 +68,24 @@ pub(crate) fn open_origin(origin: &Origin, options: &OpenOptions) -> Result<Trac
     open_as(format, origin, options)
 }
 
+/// Requests that may end between the arrival of one and its end: those of a trace that stamps ends
+/// are put in order of arrival within so many.
+const ENDS_SORTED: usize = 1 << 16;
+
 /// Opens a trace whose format is settled.
 pub(crate) fn open_as(format: Format, origin: &Origin, options: &OpenOptions) -> Result<Trace, TraceError> {
+    let stamps_completions = options.stamps_completions(format);
     Ok(Trace {
         name: origin.name(),
         format,
         time_unit: options.unit(format),
         path: origin.path().to_owned(),
         source: crate::read::source(format, origin, options)?,
-        order: Order::new(options.time_backwards),
+        stamps_completions,
+        order: Order::new(match options.time_backwards {
+            TimeBackwards::Refuse if stamps_completions => TimeBackwards::Sort { window: ENDS_SORTED },
+            chosen => chosen,
+        }),
         start_ns: None,
         is_finished: false,
     })
@@ -95,6 +106,7 @@ impl Trace {
                 left_out: LeftOut::default(),
                 row: 0,
             }),
+            stamps_completions: false,
             order: Order::new(TimeBackwards::Refuse),
             start_ns: None,
             is_finished: false,
@@ -117,9 +129,11 @@ impl Trace {
     }
 
     /// What the user says of values that no row has had so far, in conditions and in words for
-    /// operations: clauses.
+    /// operations, and what was made of times: clauses.
     pub fn unmatched(&self) -> Vec<String> {
-        self.source.unmatched()
+        let times =
+            self.stamps_completions.then_some("its times are completions: each arrival is earlier by the latency");
+        times.into_iter().map(str::to_owned).chain(self.source.unmatched()).collect()
     }
 
     /// Lines or records left out so far that the format provides for and that are no requests, by

@@ -54,7 +54,7 @@ enum Source {
         path: PathBuf,
         options: Box<OpenOptions>,
         device: DeviceChoice,
-        trace: StackedDevices,
+        trace: Box<StackedDevices>,
     },
     /// What is generated, as the survey kept it.
     Generated {
@@ -266,7 +266,7 @@ impl Source {
                 let device = text.trace_device.clone().unwrap_or_default();
                 let watch = |read| reporter.report(read).map_err(SetupError::from);
                 let trace = StackedDevices::open_while(&path, &options, &device, limit.kept_bytes(), watch)?;
-                Ok(Self::Trace { path, options, device, trace })
+                Ok(Self::Trace { path, options, device, trace: Box::new(trace) })
             }
             (None, Some(preset), None) => {
                 refuse_trace_keys(text)?;

@@ -2,10 +2,10 @@
 //!
 //! Seconds since the first request; the sector is one of 512 B, the size in bytes. The process name
 //! may hold blanks, so the fields behind it are counted from the end of the line; `-Q` puts the
-//! time in the queue before the latency. The time is that of the *completion*: arrivals are earlier
-//! by the latency, which differs between requests.
+//! time in the queue before the latency. The time is that of the *completion*: a request arrives
+//! earlier by the latency, and by the time in the queue where that is known.
 
-use super::fields::{Blanks, sectors, whole};
+use super::fields::{Blanks, sectors, time, whole};
 use super::filter::blanks;
 use super::layout::{Layout, Parsed, device, read_or_write};
 use super::source::{Fault, Raw};
@@ -55,7 +55,14 @@ impl Layout for Biosnoop {
         if length == 0 {
             return Ok(Parsed::Other("empty request"));
         }
-        Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device(devices, disk)?)))
+        let waits = if with_queue { &last[BEHIND - 1..] } else { &last[BEHIND..] };
+        let mut latency_ns = 0_u64;
+        for field in waits {
+            let wait_ns = time(field, TimeUnit::Ms).map_err(|expected| Fault::field(NAMES[5], field, expected))?;
+            latency_ns = latency_ns.saturating_add(wait_ns);
+        }
+        let raw = Raw::new(time_ns, op, offset, length, device(devices, disk)?);
+        raw.arriving(latency_ns).map(Parsed::Request)
     }
 
     /// All words of the process are one field; the time in the queue, which may be missing, is
@@ -90,7 +97,7 @@ mod tests {
         let (records, devices) = records(Biosnoop, text);
         assert_eq!(devices, ["xvda1", "sdb"]);
         assert_eq!(records[0], record(0, HostOp::Write, 13_092_560 * 512, 4096));
-        assert_eq!(records[1], Record { device: 1, ..record(174_000, HostOp::Read, 8 * 512, 512) });
+        assert_eq!(records[1], Record { device: 1, ..record(304_000, HostOp::Read, 8 * 512, 512) });
     }
 
     #[test]

@@ -3,10 +3,9 @@
 //!
 //! One request passes through several actions (queued Q, inserted I, dispatched D, completed C, …)
 //! and has a line for each, so exactly one action is taken, Q unless the user says otherwise;
-//! taking all would count every request several times. Sectors have 512 B, times are seconds. Of
-//! the operation (`rwbs`): R reads, W writes, D and E discard, F alone flushes; F in front of
-//! another is a barrier that belongs to it, and the letters behind (S, A, M, …) are hints. Requests
-//! without data (N) are none of ours.
+//! taking all would count every request several times. Sectors have 512 B, times are seconds.
+//! `rwbs.rs` reads the operation. A request without data, such as a flush, has no `+` and maybe no
+//! sector.
 //!
 //! An event that blkparse could not place in time carries the wall clock instead of the time since
 //! the start, and stands some fifty years behind the others. Such a line is refused (or skipped and
@@ -14,11 +13,10 @@
 //!
 //! The summary at the end of the file is left out.
 
-use host::HostOp;
-
 use super::fields::{Blanks, sectors, whole};
 use super::layout::{Layout, Parsed, device};
-use super::source::{Fault, Raw};
+use super::rwbs::Rwbs;
+use super::source::Fault;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -88,18 +86,8 @@ impl Layout for Blkparse {
             return Ok(Parsed::Other("other event"));
         }
         let time_ns = self.time(&mut Blanks::new(clock))?;
-        let rwbs = fields.next("the rwbs")?;
-        let Some(op) = operation(rwbs)? else { return Ok(Parsed::Other("empty request")) };
-        if op == HostOp::Flush {
-            return Ok(Parsed::Request(Raw::flush(time_ns, device(devices, disk)?)));
-        }
-        let offset = sectors("the sector", fields.whole("the sector")?)?;
-        let plus = fields.next("the +")?;
-        if plus != b"+" {
-            return Err(Fault::field("the field after the sector", plus, "+ and the number of sectors"));
-        }
-        let length = sectors("the size", fields.whole("the number of sectors")?)?;
-        Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device(devices, disk)?)))
+        let rwbs = Rwbs::of(fields.next("the rwbs")?)?;
+        rwbs.requests(time_ns, device(devices, disk)?, || place(&mut fields))
     }
 
     fn remark(&self) -> Option<String> {
@@ -122,21 +110,21 @@ fn is_device(field: &[u8]) -> bool {
     whole(&field[..comma]).is_ok() && whole(&field[comma + 1..]).is_ok()
 }
 
-/// What `rwbs` does; none for a request without data.
-fn operation(rwbs: &[u8]) -> Result<Option<HostOp>, Fault> {
-    let behind_barrier = match rwbs {
-        [b'F', rest @ ..] if matches!(rest.first(), Some(b'R' | b'W' | b'D' | b'E' | b'N')) => rest,
-        all => all,
-    };
-    match behind_barrier.first() {
-        Some(b'R') => Ok(Some(HostOp::Read)),
-        Some(b'W') => Ok(Some(HostOp::Write)),
-        Some(b'D' | b'E') => Ok(Some(HostOp::Trim)),
-        Some(b'F') => Ok(Some(HostOp::Flush)),
-        Some(b'N') if rwbs[0] == b'F' => Ok(Some(HostOp::Flush)),
-        Some(b'N') => Ok(None),
-        _ => Err(Fault::field("the rwbs", rwbs, "letters that start with R, W, D, E, F or N")),
+/// Offset and length of a request; none if it has no data: `[process]`, `(852) [process]`,
+/// `0 [process]` or `0 + 0 [process]`.
+fn place(fields: &mut Blanks) -> Result<Option<(u64, u64)>, Fault> {
+    let sector = fields.next("the sector")?;
+    if sector.starts_with(b"[") || sector.starts_with(b"(") {
+        return Ok(None);
     }
+    let sector = whole(sector).map_err(|expected| Fault::field("the sector", sector, expected))?;
+    match fields.next("the +")? {
+        b"+" => {}
+        process if process.starts_with(b"[") => return Ok(None),
+        other => return Err(Fault::field("the field after the sector", other, "+ and the number of sectors")),
+    }
+    let length = sectors("the size", fields.whole("the number of sectors")?)?;
+    Ok(Some((sectors("the sector", sector)?, length)).filter(|_| length > 0))
 }
 
 #[cfg(test)]
@@ -172,7 +160,9 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
                 record(10_000, HostOp::Read, 32768, 131_072),
                 record(20_000, HostOp::Trim, 65536, 262_144),
                 record(30_000, HostOp::Flush, 0, 0),
-                record(40_000, HostOp::Write, 0, 512)
+                record(40_000, HostOp::Flush, 0, 0),
+                record(40_000, HostOp::Write, 0, 512),
+                record(40_000, HostOp::Flush, 0, 0)
             ]
         );
     }
@@ -180,11 +170,30 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
     #[test]
     fn all_else_is_counted() {
         let mut trace = trace(Blkparse, TEXT.as_bytes());
-        assert_eq!(trace.by_ref().count(), 5);
+        assert_eq!(trace.by_ref().count(), 7);
         let left_out = trace.left_out();
         assert_eq!(left_out["other event"], 3);
         assert_eq!(left_out["summary line"], 4);
         assert_eq!(left_out["empty request"], 1);
+    }
+
+    /// Lines that a journaling file system leaves at each action of its flush.
+    #[test]
+    fn flush_of_a_journal_is_read_at_every_action() {
+        let lines = "8,0 3 1 0.1 312 Q FWS [jbd2/sda1-8]\n8,0 3 2 0.2 312 G FWS [jbd2/sda1-8]\n\
+            8,0 3 3 0.3 312 I FWS (     852) [jbd2/sda1-8]\n8,0 3 4 0.4 73 D FN [kworker/3:1H]\n\
+            8,0 3 5 0.5 0 C FN 0 [0]\n8,0 3 6 0.6 0 C WS 0 [0]\n8,0 3 7 0.7 0 C WS 8008 + 8 [0]\n";
+        for (action, ops) in [
+            ('Q', vec![HostOp::Flush]),
+            ('G', vec![HostOp::Flush]),
+            ('I', vec![HostOp::Flush]),
+            ('D', vec![HostOp::Flush]),
+            ('C', vec![HostOp::Flush, HostOp::Write]),
+        ] {
+            let options = OpenOptions { blkparse_action: action, ..OpenOptions::with_format(Blkparse) };
+            let records = open_bytes("test", lines.as_bytes(), &options).unwrap().map(|record| record.unwrap().op);
+            assert_eq!(records.collect::<Vec<_>>(), ops, "{action}");
+        }
     }
 
     #[test]
@@ -205,7 +214,7 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
     #[test]
     fn what_is_wrong_is_named() {
         assert!(error(Blkparse, "8,0 1 1 0.0 697 Q W 223490 * 8 [x]").contains("the field after the sector is `*`"));
-        assert!(error(Blkparse, "8,0 1 1 0.0 697 Q Z 223490 + 8 [x]").contains("the rwbs is `Z`"));
+        assert!(error(Blkparse, "8,0 1 1 0.0 697 Q X 223490 + 8 [x]").contains("the rwbs is `X`"));
         assert!(error(Blkparse, "8 1 1 0.0 697 Q W 1 + 8").contains("the device is `8`; expected major,minor"));
         assert!(error(Blkparse, "8,0 1 1 0.0 697").contains("ends before the action"));
     }

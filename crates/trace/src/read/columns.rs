@@ -6,11 +6,12 @@
 
 use host::HostOp;
 
-use super::fields::{time, trim, whole};
+use super::fields::{Expected, hex, time, trim, whole};
 use super::filter::blanks;
 use super::layout::{Layout, Parsed, device, read_or_write};
+use super::rwbs::Rwbs;
 use super::source::{Fault, Raw};
-use crate::columns::{Column, Columns};
+use crate::columns::{Column, Columns, Notation};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
@@ -21,6 +22,8 @@ pub(super) struct Named {
     separator: Option<u8>,
     /// Whether a line with a request was seen; before it, a line of names may stand.
     begun: bool,
+    /// Rows that were read, by which requests without a time are spaced.
+    requests: u64,
     /// Of the words that say what a request does, which a row has had, by their places.
     used_words: Vec<bool>,
 }
@@ -28,33 +31,37 @@ pub(super) struct Named {
 impl Named {
     pub(super) fn new(columns: Columns, unit: TimeUnit) -> Self {
         let used_words = vec![false; words(&columns).len()];
-        Self { columns, unit, separator: None, begun: false, used_words }
+        Self { columns, unit, separator: None, begun: false, requests: 0, used_words }
     }
 
-    fn request(&mut self, fields: &[&[u8]], devices: &mut Devices) -> Result<Raw, Fault> {
-        let mut raw = Raw::new(0, HostOp::Read, 0, 0, 0);
-        let (mut has_device, list) = (false, self.columns.list());
+    fn request(&mut self, fields: &[&[u8]], devices: &mut Devices) -> Result<Parsed, Fault> {
+        let constants = self.columns.constants();
+        let arrival_ns = constants.gap_ns.unwrap_or(0).saturating_mul(self.requests);
+        let size_bytes = constants.size_bytes.unwrap_or(0);
+        let mut raw = Raw::new(arrival_ns, constants.op.unwrap_or(HostOp::Read), 0, size_bytes, 0);
+        let (mut has_device, mut latency_ns, mut rwbs) = (false, None, None);
+        let (list, notation) = (self.columns.list(), self.columns.notation());
         for (index, column) in list.iter().enumerate() {
-            let field = fields.get(index).copied();
+            let field = |name: &str| fields.get(index).copied().ok_or_else(|| Fault::missing(name));
             match column {
-                Column::Time(_) => {
-                    let field = field.ok_or_else(|| Fault::missing("the time"))?;
-                    let expected = |expected| Fault::field("the time", field, expected);
-                    raw.time_ns = time(field, self.unit).map_err(expected)?;
+                Column::Time(_) => raw.time_ns = duration("the time", field("the time")?, self.unit, notation)?,
+                Column::Latency(unit) => {
+                    latency_ns = Some(duration("the latency", field("the latency")?, *unit, notation)?);
                 }
                 Column::Device => {
-                    raw.device = device(devices, field.ok_or_else(|| Fault::missing("the device"))?)?;
+                    raw.device = device(devices, field("the device")?)?;
                     has_device = true;
                 }
-                Column::Offset(unit) => raw.offset = scaled("the offset", field, *unit)?,
-                Column::Size(unit) => raw.length = scaled("the size", field, *unit)?,
+                Column::Offset(unit) => raw.offset = scaled("the offset", field("the offset")?, *unit, notation)?,
+                Column::Size(unit) => raw.length = scaled("the size", field("the size")?, *unit, notation)?,
                 Column::Op(words) => {
-                    let (op, word) = op(words, field.ok_or_else(|| Fault::missing("the operation"))?)?;
+                    let (op, word) = op(words, field("the operation")?)?;
                     raw.op = op;
                     if let Some(word) = word {
                         self.used_words[word] = true;
                     }
                 }
+                Column::Rwbs => rwbs = Some(Rwbs::of(field("the operation")?)?),
                 Column::Other(_) => {}
             }
         }
@@ -68,7 +75,21 @@ impl Named {
         if !has_device {
             raw.device = device(devices, b"0")?;
         }
-        Ok(if raw.op == HostOp::Flush { Raw::flush(raw.time_ns, raw.device) } else { raw })
+        if let Some(latency_ns) = latency_ns {
+            raw = raw.arriving(latency_ns)?;
+        }
+        match rwbs {
+            Some(rwbs) => {
+                let place = || Ok((raw.length > 0).then_some((raw.offset, raw.length)));
+                rwbs.requests(raw.time_ns, raw.device, place)
+            }
+            None if raw.op == HostOp::Flush => Ok(Parsed::Request(Raw::flush(raw.time_ns, raw.device))),
+            None => Ok(Parsed::Request(raw)),
+        }
+    }
+
+    fn separator(&self, line: &[u8]) -> u8 {
+        self.columns.notation().separator.or(self.separator).unwrap_or_else(|| separator(line))
     }
 }
 
@@ -77,14 +98,16 @@ impl Layout for Named {
         if line.trim_ascii_start().starts_with(b"#") {
             return Ok(Parsed::Other("comment"));
         }
-        let separator = *self.separator.get_or_insert_with(|| separator(line));
+        let separator = self.separator(line);
+        self.separator = Some(separator);
         let fields = fields(line, separator);
         let request = self.request(&fields, devices);
         if !self.begun && request.is_err() && names_columns(&fields) {
             return Ok(Parsed::Other("header line"));
         }
         self.begun |= request.is_ok();
-        request.map(Parsed::Request)
+        self.requests += u64::from(request.is_ok());
+        request
     }
 
     fn names(&self) -> Option<Vec<String>> {
@@ -95,13 +118,13 @@ impl Layout for Named {
         if line.trim_ascii_start().starts_with(b"#") {
             return Some(Vec::new());
         }
-        let fields = fields(line, separator(line));
+        let fields = fields(line, self.separator(line));
         let name = |field: &&[u8]| String::from_utf8_lossy(field).into_owned();
         (!self.begun && names_columns(&fields)).then(|| fields.iter().map(name).collect())
     }
 
     fn fields<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
-        Some(fields(line, self.separator.unwrap_or_else(|| separator(line))))
+        Some(fields(line, self.separator(line)))
     }
 
     fn unmatched(&self) -> Vec<String> {
@@ -142,11 +165,17 @@ fn separator(line: &[u8]) -> u8 {
     [b',', b';'].into_iter().find(|sign| line.contains(sign)).unwrap_or(b' ')
 }
 
+/// The fields of a line, without blanks and quotes around them.
 fn fields(line: &[u8], separator: u8) -> Vec<&[u8]> {
     match separator {
-        b' ' => blanks(line),
-        sign => line.split(|&byte| byte == sign).map(trim).collect(),
+        b' ' => blanks(line).into_iter().map(unquoted).collect(),
+        sign => line.split(|&byte| byte == sign).map(unquoted).collect(),
     }
+}
+
+fn unquoted(field: &[u8]) -> &[u8] {
+    let field = trim(field);
+    field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(field)
 }
 
 /// Whether no field of a line begins with a digit: then it names columns.
@@ -154,9 +183,29 @@ fn names_columns(fields: &[&[u8]]) -> bool {
     fields.iter().all(|field| !field.first().is_some_and(u8::is_ascii_digit))
 }
 
-fn scaled(name: &str, field: Option<&[u8]>, unit: u64) -> Result<u64, Fault> {
-    let field = field.ok_or_else(|| Fault::missing(name))?;
-    let value = whole(field).map_err(|expected| Fault::field(name, field, expected))?;
+/// Reads a number in its notation: with a decimal comma, points stand between thousands.
+fn number<T>(
+    name: &str,
+    field: &[u8],
+    notation: Notation,
+    read: impl Fn(&[u8]) -> Result<T, Expected>,
+) -> Result<T, Fault> {
+    let found = if notation.decimal_comma {
+        let digits = field.iter().filter(|&&byte| byte != b'.');
+        read(&digits.map(|&byte| if byte == b',' { b'.' } else { byte }).collect::<Vec<u8>>())
+    } else {
+        read(field)
+    };
+    found.map_err(|expected| Fault::field(name, field, expected))
+}
+
+fn duration(name: &str, field: &[u8], unit: TimeUnit, notation: Notation) -> Result<u64, Fault> {
+    number(name, field, notation, |digits| time(digits, unit))
+}
+
+fn scaled(name: &str, field: &[u8], unit: u64, notation: Notation) -> Result<u64, Fault> {
+    let is_hex = field.starts_with(b"0x") || field.starts_with(b"0X");
+    let value = number(name, field, notation, if is_hex { hex } else { whole })?;
     value
         .checked_mul(unit)
         .ok_or_else(|| Fault::new(format!("{name} is {value} units of {unit} bytes, which is beyond 2^64-1 bytes")))
@@ -214,6 +263,54 @@ mod tests {
         let sectors = "op, -, offset:sector, size:sector, time:us, ...";
         let text = "# made by hand\nop;x;lba;n;t\nREAD;?;16;8;7\nw;?;8;1;1507;and more\n";
         assert_eq!(read(sectors, text), Ok((expected, vec!["0".to_owned()])));
+    }
+
+    /// The same two writes and a read as every notation has them.
+    #[test]
+    fn requests_in_every_notation_are_alike() {
+        let expected = vec![
+            record(0, HostOp::Write, 4_096_000, 4096),
+            record(900_000, HostOp::Write, 4_608_000, 16_384),
+            record(1_900_000, HostOp::Read, 8192, 512),
+        ];
+        for (columns, text) in [
+            (
+                "op, time:s, size:B, offset:B, separator=;, decimal=comma",
+                "Type;Start;Bytes;Offset\nWrite;0,000100;4.096;4096000\nWrite;0,001000;16.384;4608000\nRead;0,002000;512;8192\n",
+            ),
+            (
+                "time:us, op, offset:B, size:B",
+                "100,\"W\",\"4096000\",\"4096\"\n1000,w,4608000,16384\n\"2000\",R,8192,512\n",
+            ),
+            ("time:us, op, offset:B, size:B", "100 W 0x3e8000 0x1000\n1000 w 0x465000 0x4000\n2000 R 0x2000 0x200\n"),
+            (
+                "time:s, -, op:rwbs, offset:sector, -, size:sector, separator=blank",
+                "0.0001 8,0 WS 8000 + 8\n0.001 8,0 WM 9000 + 32\n0.002 8,0 RA 16 + 1\n",
+            ),
+            (
+                "time:s, latency:ms, op, offset:B, size:B",
+                "0.0101 10 W 4096000 4096\n0.0110 10 W 4608000 16384\n0.003 1 R 8192 512\n",
+            ),
+        ] {
+            assert_eq!(read(columns, text).map(|(records, _)| records), Ok(expected.clone()), "{columns}");
+        }
+    }
+
+    #[test]
+    fn missing_columns_are_constants() {
+        let (records, _) = read("op, offset:sector, size:sector, time=1ms", "W 8000 8\nR 16 32\n").unwrap();
+        let expected = [record(0, HostOp::Write, 8000 * 512, 4096), record(1_000_000, HostOp::Read, 8192, 16_384)];
+        assert_eq!(records, expected);
+        let (records, _) = read("offset:sector, size=4KiB, op=write, time=10us", "8000\n9000\n").unwrap();
+        let expected = [8000, 9000].map(|sector| record((sector - 8000) * 10, HostOp::Write, sector * 512, 4096));
+        assert_eq!(records, expected);
+    }
+
+    #[test]
+    fn kernel_words_in_a_column_are_flushes_and_data() {
+        let (records, _) = read("time:s, op:rwbs, offset:sector, size:sector", "0 FF 0 0\n1 FWFSM 8 8\n").unwrap();
+        let ops: Vec<HostOp> = records.iter().map(|record| record.op).collect();
+        assert_eq!(ops, [HostOp::Flush, HostOp::Flush, HostOp::Write, HostOp::Flush]);
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //! `DiskRead|DiskWrite, TimeStamp, Process (PID), TID, Irp, ByteOffset, IOSize, ElapsedTime,
 //! DiskNum, …`. Microseconds; offset and size are bytes in hexadecimal. A description of all event
 //! kinds stands between `BeginHeader` and `EndHeader`. Every other event (`DiskReadInit`,
-//! `FileIoRead`, …) is left out: the same request appears in several of them. Process names may
-//! contain commas; the field ends with the process number in parentheses.
+//! `FileIoRead`, …) is left out: the same request appears in several of them. A disk event is
+//! logged when the request ends (its beginning is `DiskReadInit`), so it arrives earlier by the
+//! elapsed time. Process names may contain commas; the field ends with the process number in
+//! parentheses.
 
 use host::HostOp;
 
@@ -55,10 +57,11 @@ impl Etw {
         fields.next("the Irp")?;
         let offset = fields.hex("the byte offset")?;
         let size = fields.hex("the I/O size")?;
-        fields.next("the elapsed time")?;
+        let elapsed_ns = fields.time("the elapsed time", self.unit)?;
         let disk = fields.next("the disk number")?;
         whole(disk).map_err(|expected| Fault::field("the disk number", disk, expected))?;
-        Ok(Parsed::Request(Raw::new(time_ns, op, offset, size, device(devices, disk)?)))
+        let raw = Raw::new(time_ns, op, offset, size, device(devices, disk)?);
+        raw.arriving(elapsed_ns).map(Parsed::Request)
     }
 }
 
@@ -117,7 +120,7 @@ mod tests {
         let (records, devices) = records(Etw, TEXT);
         assert_eq!(devices, ["0", "3"]);
         assert_eq!(records[0], record(0, HostOp::Write, 0x1f_f000, 4096));
-        assert_eq!(records[1], Record { device: 1, ..record(1_000_000, HostOp::Read, 512, 512) });
+        assert_eq!(records[1], Record { device: 1, ..record(1_304_000, HostOp::Read, 512, 512) });
     }
 
     #[test]

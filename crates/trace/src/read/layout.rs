@@ -9,6 +9,8 @@ use crate::devices::{Devices, plain};
 pub(crate) enum Parsed {
     /// The line is a request.
     Request(Raw),
+    /// The line is several requests, one after the other, such as a write between two flushes.
+    Requests([Option<Raw>; 3]),
     /// Something that the format provides for and that is no request, by kind.
     Other(&'static str),
 }

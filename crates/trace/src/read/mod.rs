@@ -19,6 +19,7 @@ mod layout;
 mod libcachesim;
 mod msr;
 pub(crate) mod parquet;
+mod rwbs;
 mod simulator;
 pub(crate) mod source;
 mod spc;

@@ -7,6 +7,9 @@ use host::{Hint, HostOp};
 use crate::error::{TraceError, TracePosition, excerpt};
 use crate::record::Record;
 
+/// The longest latency that is subtracted from the time of a completion.
+const LONGEST_LATENCY_NS: u64 = 3_600_000_000_000;
+
 /// A request as a trace states it, not yet checked. Its time is absolute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Raw {
@@ -23,6 +26,18 @@ impl Raw {
     #[inline]
     pub(crate) const fn new(time_ns: u64, op: HostOp, offset: u64, length: u64, device: u32) -> Self {
         Self { time_ns, op, offset, length, device, hint: Hint::NONE }
+    }
+
+    /// The request with its arrival, where its time is that of its completion. All arrivals move on
+    /// by the longest latency, so that none lies before time 0.
+    pub(crate) fn arriving(self, latency_ns: u64) -> Result<Self, Fault> {
+        let early_ns = LONGEST_LATENCY_NS.checked_sub(latency_ns).ok_or_else(|| {
+            Fault::new(format!(
+                "the latency is {} s, but one request takes an hour at most",
+                latency_ns / 1_000_000_000
+            ))
+        })?;
+        Ok(Self { time_ns: self.time_ns.saturating_add(early_ns), ..self })
     }
 
     /// A flush, which has no address.

@@ -30,6 +30,8 @@ pub(crate) struct TextSource {
     path: PathBuf,
     skip_bad: bool,
     shift_bytes: u64,
+    /// Further requests of the line, the next one last.
+    pending: Vec<Record>,
 }
 
 impl TextSource {
@@ -50,6 +52,7 @@ impl TextSource {
             path: origin.path().to_owned(),
             skip_bad: options.skip_bad,
             shift_bytes: options.shift_bytes,
+            pending: Vec::new(),
         })
     }
 
@@ -60,7 +63,7 @@ impl TextSource {
         match self.layout.read(line, &mut filter.other_devices) {
             Ok(Parsed::Other(kind)) => self.left_out.count(kind),
             Err(_) if is_header(self.layout.as_ref(), number, line) => self.left_out.count("header line"),
-            Ok(Parsed::Request(_)) | Err(_) => self.left_out.unmet += 1,
+            Ok(Parsed::Request(_) | Parsed::Requests(_)) | Err(_) => self.left_out.unmet += 1,
         }
     }
 
@@ -83,6 +86,9 @@ impl TextSource {
 
 impl Source for TextSource {
     fn next(&mut self) -> Result<Option<Record>, TraceError> {
+        if let Some(record) = self.pending.pop() {
+            return Ok(Some(record));
+        }
         while let Some(line) = self.lines.next()? {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
@@ -95,6 +101,13 @@ impl Source for TextSource {
             }
             let outcome = match self.layout.read(line, &mut self.devices) {
                 Ok(Parsed::Request(raw)) => raw.check(self.shift_bytes).map(Some),
+                Ok(Parsed::Requests(raws)) => {
+                    let checked = raws.into_iter().flatten().rev().map(|raw| raw.check(self.shift_bytes));
+                    checked.collect::<Result<Vec<_>, _>>().map(|records| {
+                        self.pending = records;
+                        self.pending.pop()
+                    })
+                }
                 Ok(Parsed::Other(kind)) => {
                     self.left_out.count(kind);
                     Ok(None)
