@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use host::HostOp;
 
-use crate::generate::{Arrivals, WeightedSize};
+use crate::generate::{Arrivals, SECTOR, WeightedSize};
 use crate::record::Record;
-use crate::statistics::{Alignment, Statistics};
+use crate::statistics::Statistics;
 use crate::units::{Bytes, Nanoseconds};
 
 /// Different sizes that are counted one by one; beyond, a size counts as the next eighth of its
@@ -18,8 +18,10 @@ const SIZES_COUNTED: usize = 4096;
 /// merged by power of two.
 const SIZES_NAMED: usize = 16;
 
-/// A unit fits when so many requests start at its multiples, %.
-const ALIGNED_PERCENT: f64 = 95.0;
+/// Pages at whose sectors starts are counted.
+pub(super) const PAGE: u64 = 4096;
+/// Sectors of a page.
+const SECTORS: usize = (PAGE / SECTOR) as usize;
 
 /// Ranges are whole mebibytes, so that every extent that a search may try divides them.
 const SPAN_GRAIN: u64 = 1 << 20;
@@ -27,10 +29,46 @@ const SPAN_GRAIN: u64 = 1 << 20;
 /// Gaps of more than so many times the usual one are pauses between bursts.
 const PAUSE: f64 = 10.0;
 
-/// Sizes and gaps in the making.
+/// Requests that read or write, and start at a page or inside one.
+#[derive(Default)]
+pub(super) struct Class {
+    sizes: BTreeMap<u32, u64>,
+    /// How many start at each sector of a page.
+    starts: [u64; SECTORS],
+}
+
+impl Class {
+    fn observe(&mut self, record: &Record) {
+        let sizes = &mut self.sizes;
+        let mut length = record.length;
+        if sizes.len() >= SIZES_COUNTED && !sizes.contains_key(&length) {
+            let eighth = (length.next_power_of_two() / 16).max(1);
+            length = length.div_ceil(eighth).saturating_mul(eighth);
+        }
+        *sizes.entry(length).or_default() += 1;
+        self.starts[(record.offset % PAGE / SECTOR) as usize] += 1;
+    }
+
+    pub(super) fn sizes(&self) -> Vec<WeightedSize> {
+        weighted(&self.sizes)
+    }
+
+    /// Weights of the sectors; none where all start at pages.
+    pub(super) fn starts(&self) -> Option<Vec<f64>> {
+        let inside = self.starts[1..].iter().any(|&count| count > 0);
+        inside.then(|| self.starts.iter().map(|&count| count as f64).collect())
+    }
+
+    pub(super) fn requests(&self) -> u64 {
+        self.starts.iter().sum()
+    }
+}
+
+/// Sizes, starts and gaps in the making.
 pub(super) struct Measured {
-    reads: BTreeMap<u32, u64>,
-    writes: BTreeMap<u32, u64>,
+    /// Reads and writes, those that start at pages and those that do not: sizes go with starts.
+    reads: [Class; 2],
+    writes: [Class; 2],
     gaps_ns: Histogram<u64>,
     gaps_total_ns: u64,
     previous_ns: Option<u64>,
@@ -39,22 +77,17 @@ pub(super) struct Measured {
 impl Measured {
     pub(super) fn new() -> Self {
         let gaps_ns = Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("bounds and digits are valid");
-        Self { reads: BTreeMap::new(), writes: BTreeMap::new(), gaps_ns, gaps_total_ns: 0, previous_ns: None }
+        Self { reads: Default::default(), writes: Default::default(), gaps_ns, gaps_total_ns: 0, previous_ns: None }
     }
 
     /// Counts a request; trims and flushes are left out of a look-alike.
     pub(super) fn observe(&mut self, record: &Record) {
-        let sizes = match record.op {
+        let classes = match record.op {
             HostOp::Read => &mut self.reads,
             HostOp::Write => &mut self.writes,
             HostOp::Trim | HostOp::Flush => return,
         };
-        let mut length = record.length;
-        if sizes.len() >= SIZES_COUNTED && !sizes.contains_key(&length) {
-            let eighth = (length.next_power_of_two() / 16).max(1);
-            length = length.div_ceil(eighth).saturating_mul(eighth);
-        }
-        *sizes.entry(length).or_default() += 1;
+        classes[usize::from(!record.offset.is_multiple_of(PAGE))].observe(record);
         if let Some(previous_ns) = self.previous_ns {
             let gap_ns = record.time_ns.saturating_sub(previous_ns);
             self.gaps_ns.saturating_record(gap_ns);
@@ -63,12 +96,9 @@ impl Measured {
         self.previous_ns = Some(record.time_ns);
     }
 
-    pub(super) fn read_sizes(&self) -> Vec<WeightedSize> {
-        weighted(&self.reads)
-    }
-
-    pub(super) fn write_sizes(&self) -> Vec<WeightedSize> {
-        weighted(&self.writes)
+    /// The classes of reads and of writes that have requests.
+    pub(super) fn classes(&self) -> [Vec<&Class>; 2] {
+        [&self.reads, &self.writes].map(|classes| classes.iter().filter(|class| class.requests() > 0).collect())
     }
 
     /// Bursts whose usual gap is the median's, and which are as long as there are requests for
@@ -105,13 +135,6 @@ fn weighted(sizes: &BTreeMap<u32, u64>) -> Vec<WeightedSize> {
     let mut all: BTreeMap<u32, u64> = BTreeMap::new();
     common.into_iter().chain(merged).for_each(|(size, count)| *all.entry(size).or_default() += count);
     all.into_iter().map(|(size, count)| WeightedSize { size: Bytes(u64::from(size)), weight: count as f64 }).collect()
-}
-
-/// The largest power of two at whose multiples nearly all requests start, 512 B to 4 KiB.
-pub(super) fn unit(alignment: &Alignment) -> Bytes {
-    let share = |step: usize| alignment.residue_percent.iter().step_by(step).sum::<f64>();
-    let unit = [(8, 4096), (4, 2048), (2, 1024)].into_iter().find(|(step, _)| share(*step) >= ALIGNED_PERCENT);
-    Bytes(unit.map_or(512, |(_, unit)| unit))
 }
 
 /// From the lowest byte to the highest of each device, one after another, in whole mebibytes.

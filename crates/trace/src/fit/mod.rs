@@ -16,11 +16,11 @@ mod target;
 use serde::Serialize;
 
 use crate::error::TraceError;
-use crate::generate::{Arrivals, GeneratorSpec, Pattern, PlaceShape, SpecError, WeightedSize};
+use crate::generate::{Arrivals, GeneratorSpec, Part, Pattern, PlaceShape, SpecError};
 use crate::record::Record;
 use crate::statistics::{Profile, Statistics};
 use crate::units::Bytes;
-use measured::Measured;
+use measured::{Class, Measured};
 use search::search;
 pub use target::{Recorded, Residual, Target, buffer_hit_percent};
 
@@ -74,7 +74,7 @@ pub fn fit(
         }
     }))?;
     let total = &statistics.total;
-    let (Some(locality), Some(alignment)) = (&statistics.locality, total.alignment) else {
+    let Some(locality) = &statistics.locality else {
         let text = "the trace has no writes, and a look-alike is fitted to where they go";
         return Err(TraceError::Option(text.to_owned()));
     };
@@ -89,14 +89,7 @@ pub fn fit(
         sequential_percent: total.sequential_percent.filter(|_| statistics.devices.len() == 1),
         hit_percent: None,
     };
-    let base = Base {
-        requests,
-        statistics: &statistics,
-        unit: measured::unit(&alignment),
-        arrivals: measured.arrivals(),
-        reads: measured.read_sizes(),
-        writes: measured.write_sizes(),
-    };
+    let base = Base { requests, statistics: &statistics, arrivals: measured.arrivals(), classes: measured.classes() };
     let found = fit_places(&|shape| base.spec(shape), &target, seed, &mut go_on);
     let found = found.map_err(|error| TraceError::Option(error.to_string()))?;
     Ok(found.map(|places| Fit {
@@ -171,20 +164,25 @@ fn bisect(
 struct Base<'a> {
     requests: u64,
     statistics: &'a Statistics,
-    unit: Bytes,
     arrivals: Arrivals,
-    reads: Vec<WeightedSize>,
-    writes: Vec<WeightedSize>,
+    /// Of reads and of writes.
+    classes: [Vec<&'a Class>; 2],
 }
 
 impl Base<'_> {
     fn spec(&self, shape: &PlaceShape) -> GeneratorSpec {
-        let mut parts = shape.parts(&self.writes, Some(1.0), 0);
-        parts.extend(shape.parts(&self.reads, Some(0.0), u64::from(!self.reads_share())));
+        let [reads, writes] = &self.classes;
+        let parts_of = |classes: &[&Class], write_share: f64, hot_set: u64| -> Vec<Part> {
+            let of =
+                |class: &&Class| shape.parts(&class.sizes(), Some(write_share), hot_set, class.starts().as_deref());
+            classes.iter().flat_map(of).collect()
+        };
+        let mut parts = parts_of(writes, 1.0, 0);
+        parts.extend(parts_of(reads, 0.0, u64::from(!self.reads_share())));
         GeneratorSpec {
             requests: self.requests,
             span: measured::span(self.statistics),
-            unit: self.unit,
+            unit: Bytes(measured::PAGE),
             arrivals: self.arrivals.clone(),
             pattern: Pattern::Mixed(parts),
             ..GeneratorSpec::default()
@@ -206,7 +204,8 @@ impl Base<'_> {
     fn parameters(&self, shape: &PlaceShape) -> Vec<Parameter> {
         let Profile { writes, reads, trims, flushes, .. } = self.statistics.total;
         let row = |name, value: String, rests_on: &str| Parameter { name, value, rests_on: rests_on.to_owned() };
-        let sizes = |sizes: &[WeightedSize]| format!("{} sizes", sizes.len());
+        let [read_classes, write_classes] = &self.classes;
+        let starts = format!("reads {}, writes {}", at_pages(read_classes), at_pages(write_classes));
         let arrivals = match &self.arrivals {
             Arrivals::AtOnce => "at once".to_owned(),
             Arrivals::Constant { gap } => format!("{gap}"),
@@ -218,11 +217,19 @@ impl Base<'_> {
         let mut rows = vec![
             row("requests", self.requests.to_string(), "counted; trims and flushes are left out"),
             row("span", measured::span(self.statistics).to_string(), "lowest to highest byte, device after device"),
-            row("unit", self.unit.to_string(), "95 % of the requests start at its multiples"),
+            row("starts at 4 KiB pages", starts, "counted, with the sectors at which the others start"),
             row("arrivals", arrivals, "counted: mean and median gap, and pauses of ten usual gaps"),
             row("writes", format!("{writes} of {}", reads + writes), "counted"),
-            row("sizes of writes", sizes(&self.writes), "counted; rare ones merged by power of two"),
-            row("sizes of reads", sizes(&self.reads), "counted; rare ones merged by power of two"),
+            row(
+                "sizes of writes",
+                sizes(write_classes),
+                "counted; at pages and inside; rare ones merged by power of two",
+            ),
+            row(
+                "sizes of reads",
+                sizes(read_classes),
+                "counted; at pages and inside; rare ones merged by power of two",
+            ),
             row(
                 "places of reads",
                 if self.reads_share() { "those of writes" } else { "their own" }.to_owned(),
@@ -247,4 +254,19 @@ impl Base<'_> {
         }
         rows
     }
+}
+
+/// The sizes of requests that start at pages, and of those inside.
+fn sizes(classes: &[&Class]) -> String {
+    let counted = classes.iter().map(|class| format!("{} sizes of {} requests", class.sizes().len(), class.requests()));
+    counted.collect::<Vec<_>>().join(", ")
+}
+
+/// The share of requests that start at pages.
+fn at_pages(classes: &[&Class]) -> String {
+    let count = |is_taken: &dyn Fn(&Class) -> bool| -> u64 {
+        classes.iter().filter(|class| is_taken(class)).map(|class| class.requests()).sum()
+    };
+    let (aligned, all) = (count(&|class| class.starts().is_none()), count(&|_| true));
+    format!("{:.1} %", 100.0 * aligned as f64 / all.max(1) as f64)
 }

@@ -45,6 +45,9 @@ use draws::{Chance, SizeSampler, Weighted};
 use footprint::InUse;
 use plan::{AddressPlan, PartPlan, PhasePlan, Plan};
 
+/// Bytes of a sector.
+pub(crate) const SECTOR: u64 = 512;
+
 /// Checks `spec` and returns its records, `spec.requests` of them, in order of arrival and from
 /// time 0. Equal arguments give equal records on every platform.
 ///
@@ -112,6 +115,9 @@ struct PartState {
     run: usize,
     /// Whether requests start at multiples of their length.
     aligned: bool,
+    /// The sector of a unit at which they start, where that is not always its first.
+    starts: Option<Weighted>,
+    start_stream: SeededRng,
     stream: u8,
 }
 
@@ -221,6 +227,8 @@ impl PartState {
             runs: vec![None; plan.runs as usize].into_boxed_slice(),
             run: 0,
             aligned: plan.aligned,
+            starts: plan.starts.as_deref().map(Weighted::new),
+            start_stream: stream("starts"),
             stream: plan.stream,
         }
     }
@@ -264,7 +272,8 @@ impl PartState {
         let grain = if self.aligned { length } else { self.unit };
         let drawn = self.places.draw(&mut self.place_stream) * self.unit;
         let last = self.region.1 - self.region.0 - length;
-        let offset = if self.aligned { drawn - drawn % grain } else { drawn };
+        let sector = self.starts.as_ref().map_or(0, |starts| starts.draw(&mut self.start_stream) as u64);
+        let offset = if self.aligned { drawn - drawn % grain } else { drawn } + sector * SECTOR;
         self.region.0 + if offset <= last { offset } else { last - last % grain }
     }
 }

@@ -38,8 +38,14 @@ pub struct PlaceShape {
 
 impl PlaceShape {
     /// The parts for requests of these sizes, whose weights the parts' are the sums of. `hot_set`
-    /// as in [`Zipf::hot_set`].
-    pub(crate) fn parts(&self, sizes: &[WeightedSize], write_share: Option<f64>, hot_set: u64) -> Vec<Part> {
+    /// as in [`Zipf::hot_set`], `starts` as in [`Part::starts`].
+    pub(crate) fn parts(
+        &self,
+        sizes: &[WeightedSize],
+        write_share: Option<f64>,
+        hot_set: u64,
+        starts: Option<&[f64]>,
+    ) -> Vec<Part> {
         let share = |size: &WeightedSize| if size.size.0 >= LARGE { self.joined } else { 1.0 };
         let weighted = |share: &dyn Fn(&WeightedSize) -> f64| -> Vec<WeightedSize> {
             let sizes = sizes.iter().map(|size| WeightedSize { weight: size.weight * share(size), ..*size });
@@ -64,6 +70,7 @@ impl PlaceShape {
             sequential_share: Some(sequential_share),
             runs: (runs > 1).then_some(runs),
             aligned: None,
+            starts: starts.map(<[f64]>::to_vec),
             sizes: Some(Sizes::Choice(sizes)),
             stream: None,
         };

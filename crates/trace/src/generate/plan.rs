@@ -5,6 +5,7 @@
 //! questions, which is why the samplers built from it take its numbers as they are. What concerns
 //! several values together is checked here, what one value must be by itself in [`super::limits`].
 
+use super::SECTOR;
 use super::draws::SizesPlan;
 use super::limits::{
     MAX_CHOICES, at_least_one, beside, check_arrivals, check_range, check_region, check_runs, check_share, check_sizes,
@@ -53,6 +54,8 @@ pub(crate) struct PartPlan {
     /// Runs at a time, 1 or more.
     pub(crate) runs: u32,
     pub(crate) aligned: bool,
+    /// Weights of the sectors of a unit; none where all start at its first.
+    pub(crate) starts: Option<Vec<f64>>,
     pub(crate) sizes: SizesPlan,
     pub(crate) stream: u8,
 }
@@ -139,6 +142,7 @@ struct Settings<'a> {
     sequential_share: f64,
     runs: u32,
     aligned: bool,
+    starts: Option<&'a Vec<f64>>,
     sizes: Option<&'a Sizes>,
     stream: u8,
 }
@@ -152,6 +156,7 @@ impl<'a> Settings<'a> {
             sequential_share: spec.sequential_share,
             runs: spec.runs,
             aligned: spec.aligned,
+            starts: spec.starts.as_ref(),
             sizes: spec.sizes.as_ref(),
             stream: spec.stream,
         }
@@ -176,6 +181,7 @@ fn plan_phases(spec: &GeneratorSpec, phases: &[Phase], units: u64) -> Result<Vec
             sequential_share: phase.sequential_share.unwrap_or(outer.sequential_share),
             runs: phase.runs.unwrap_or(outer.runs),
             aligned: phase.aligned.unwrap_or(outer.aligned),
+            starts: phase.starts.as_ref().or(outer.starts),
             sizes: phase.sizes.as_ref().or(outer.sizes),
             stream: phase.stream.unwrap_or(outer.stream),
             ..outer
@@ -204,6 +210,7 @@ fn plan_parts(settings: &Settings<'_>, pattern: &Pattern, key: &str, units: u64)
             sequential_share: part.sequential_share.unwrap_or(settings.sequential_share),
             runs: part.runs.unwrap_or(settings.runs),
             aligned: part.aligned.unwrap_or(settings.aligned),
+            starts: part.starts.as_ref().or(settings.starts),
             sizes: part.sizes.as_ref().or(settings.sizes),
             stream: part.stream.unwrap_or(settings.stream),
             ..*settings
@@ -239,9 +246,24 @@ fn plan_part(
         sequential_share: check_share(&beside(key, "sequential_share"), settings.sequential_share)?,
         runs: check_runs(&beside(key, "runs"), settings.runs)?,
         aligned: settings.aligned,
+        starts: check_starts(&beside(key, "starts"), settings.starts, settings.unit)?,
         sizes: check_sizes(&beside(key, "sizes"), settings.sizes, settings.unit, units)?,
         stream: settings.stream,
     })
+}
+
+fn check_starts(key: &str, starts: Option<&Vec<f64>>, unit: u64) -> Result<Option<Vec<f64>>, SpecError> {
+    let Some(weights) = starts else { return Ok(None) };
+    if weights.len() as u64 * SECTOR != unit {
+        let sectors = if unit.is_multiple_of(SECTOR) { unit / SECTOR } else { 0 };
+        return Err(SpecError::field(
+            key,
+            format!("{} weights", weights.len()),
+            format!("give one for each of the {sectors} sectors of 512 bytes of a unit, and a unit of whole sectors"),
+        ));
+    }
+    check_weights(key, weights)?;
+    Ok(Some(weights.clone()))
 }
 
 fn plan_places(pattern: &Pattern, key: &str, unit: u64, units: u64) -> Result<AddressPlan, SpecError> {

@@ -67,6 +67,10 @@ pub struct GeneratorSpec {
     /// records does; else at a multiple of `unit`. Default false.
     #[serde(skip_serializing_if = "is_false")]
     pub aligned: bool,
+    /// At which sectors (512 bytes) of a unit requests start that do not continue an earlier one: a
+    /// weight for each. Default: at the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Vec<f64>>,
     /// How long requests are (trims are one unit). Default: one unit, whatever `unit` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
@@ -89,6 +93,7 @@ impl Default for GeneratorSpec {
             sequential_share: 0.0,
             runs: 1,
             aligned: false,
+            starts: None,
             sizes: None,
             stream: 0,
         }
@@ -230,6 +235,9 @@ pub struct Part {
     /// As in [`GeneratorSpec::aligned`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aligned: Option<bool>,
+    /// As in [`GeneratorSpec::starts`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Vec<f64>>,
     /// As in [`GeneratorSpec::sizes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
@@ -268,6 +276,9 @@ pub struct Phase {
     /// As in [`GeneratorSpec::aligned`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aligned: Option<bool>,
+    /// As in [`GeneratorSpec::starts`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<Vec<f64>>,
     /// As in [`GeneratorSpec::sizes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,

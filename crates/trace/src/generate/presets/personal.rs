@@ -115,6 +115,7 @@ fn phase(requests: u64, parts: Vec<Part>) -> Phase {
         sequential_share: None,
         runs: None,
         aligned: None,
+        starts: None,
         sizes: None,
         stream: None,
     }
@@ -130,6 +131,7 @@ fn part(weight: f64, pattern: Pattern, sizes: &[(u64, f64)]) -> Part {
         sequential_share: None,
         runs: None,
         aligned: None,
+        starts: None,
         sizes: Some(Sizes::of_kib(sizes)),
         stream: None,
     }

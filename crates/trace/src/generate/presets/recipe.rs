@@ -146,7 +146,7 @@ impl Preset {
 
     /// The same with other places: its sizes, shares and gaps, as a fit needs them.
     pub fn with_places(&self, places: &PlaceShape) -> GeneratorSpec {
-        let pattern = Pattern::Mixed(places.parts(&self.recipe.sizes(), None, 0));
+        let pattern = Pattern::Mixed(places.parts(&self.recipe.sizes(), None, 0, None));
         GeneratorSpec { pattern, sequential_share: 0.0, sizes: None, ..self.recipe.spec() }
     }
 }
@@ -200,6 +200,7 @@ impl Server {
             sequential_share: Some(sequential_share),
             runs: None,
             aligned: None,
+            starts: None,
             sizes: Some(Sizes::of_kib(sizes)),
             stream: None,
         };
