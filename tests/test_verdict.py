@@ -592,3 +592,20 @@ def test_a_mapping_cache_above_the_whole_map_is_told() -> None:
     assert "under dftl:cmt=1TiB, so it never evicts" in units.typed(told[0])
     assert "1 TiB for entries of 1 MiB" in units.typed(told[0])
     assert "(--ftl dftl:cmt=SIZE)" in units.typed(told[0])
+
+
+def test_live_data_that_the_workload_never_touches_are_told() -> None:
+    document: Any = sample.document()
+    assert "never touches" not in of(document), "results from before do not know"
+    pages = document["device"]["logical_bytes"] // document["device"]["geometry"]["page_size_bytes"]
+    chosen = {"mode": "steady", "requested": "steady", "reason": None, "live_pages": pages}
+    document["precondition_chosen"] = chosen | {"touched_pages": 0.94 * pages}
+    text = of(document)
+    assert "left 100.0 % of the device full of data, 6.00 % of which the workload never touches" in text
+    assert "(--in-use 80%, in a study run.in_use)" in text
+    document["precondition_chosen"] = chosen | {"touched_pages": 0.96 * pages}
+    assert "never touches" not in of(document)
+    document["precondition_chosen"] = chosen | {"touched_pages": 1}
+    for run in document["runs"]:
+        run["requests"]["write"] = 0
+    assert "never touches" not in of(document), "nothing is collected"

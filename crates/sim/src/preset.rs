@@ -12,8 +12,8 @@ use crate::SimError;
 use crate::study::{PricingText, choose_from};
 use keys::{keys, shape};
 
-pub(crate) use keys::Keys;
 pub use keys::Preset;
+pub(crate) use keys::{Keys, spare_of_op};
 
 /// All presets, in the order in which tables show them.
 pub const PRESETS: &[Preset] = &[

@@ -23,7 +23,7 @@ use trace::{Columns, Conditions, DeviceChoice, Format, OpenOptions, TimeBackward
 use crate::{Programming, SimError, Suspend, Window};
 
 use values::SettingOrTable;
-pub use values::{Capacity, Count, PageDurations, Setting};
+pub use values::{Capacity, Count, PageDurations, Setting, Share};
 pub(crate) use words::choose_from;
 pub use words::in_words;
 
@@ -58,6 +58,8 @@ pub struct DeviceText {
     pub capacity: Option<Capacity>,
     /// Share of the physical pages that the host does not see, above 0 and below 1.
     pub spare: Option<f64>,
+    /// The same as a share of what the host sees, above 0, in place of `spare`.
+    pub op: Option<f64>,
     /// Independent buses, 1 or more.
     pub channels: Option<Count>,
     /// Dies on each, 1 or more.
@@ -239,6 +241,8 @@ pub struct HostText {
 pub struct RunText {
     /// How the device is prepared. Default `auto`.
     pub precondition: Option<Precondition>,
+    /// Share of the capacity that holds data when measuring begins, above 0 and at most 1.
+    pub in_use: Option<Share>,
     /// What runs may take of memory; most of what is available when not given.
     pub memory_limit: Option<Bytes>,
     /// Requests at the beginning that are served but not measured.
@@ -381,6 +385,11 @@ pub enum Precondition {
 }
 
 impl Precondition {
+    /// Whether pages may be written that the workload does not ask for.
+    pub(crate) fn may_fill(self) -> bool {
+        matches!(self, Self::Auto | Self::Fill | Self::Steady)
+    }
+
     /// The name in studies and results.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -35,7 +35,9 @@ _REASONS = 3
 """So many of the reasons why stacks failed are printed."""
 
 
-@options.with_options("capacity", "requests", "repeat", *options.READING, *options.HOST, "precondition", "seed")
+@options.with_options(
+    "capacity", "requests", "repeat", *options.READING, *options.HOST, "precondition", "in_use", "seed"
+)
 def advise(
     workload: Annotated[
         str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")

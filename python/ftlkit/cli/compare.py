@@ -141,6 +141,7 @@ def run(
     *options.HOST,
     "skip",
     "precondition",
+    "in_use",
     "memory_limit",
     "samples",
     "seed",

@@ -44,7 +44,7 @@ Preparation = Annotated[
 ]
 
 
-_SWEPT = ("capacity", "settings", "requests", "repeat", *options.READING, "addresses", "precondition", "seed")
+_SWEPT = ("capacity", "settings", "requests", "repeat", *options.READING, "addresses", "precondition", "in_use", "seed")
 """What a curve of runs can set beside its workload and device."""
 
 

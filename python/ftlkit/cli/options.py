@@ -251,6 +251,11 @@ _OF_STUDIES = {
         _DEVICE,
         metavar="auto|none|fill|steady|workload",
     ),
+    "in_use": _Option(
+        "Share of the capacity that holds data when measuring begins, for fill and steady: 80% or 0.8; all without it.",
+        _DEVICE,
+        metavar="SHARE",
+    ),
     "memory_limit": _Option(
         "Memory limit of the runs, for example 16GiB; without it 80 % of what is available.",
         _DEVICE,
@@ -270,6 +275,7 @@ _KINDS: dict[str, Any] = {
     "float": float | None,
     "str": str | None,
     "int | str": str | None,
+    "float | str": str | None,
     "Sequence[str]": list[str] | None,
     "str | Sequence[str]": list[str] | None,
 }

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     *options.HOST,
     "skip",
     "precondition",
+    "in_use",
     "samples",
     "seed",
     "verify",

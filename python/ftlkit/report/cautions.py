@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
@@ -13,6 +13,8 @@ from ftlkit.report.work import COPYING
 from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ftlkit.results.document import Run
     from ftlkit.results.outcome import Outcome
 
@@ -37,8 +39,12 @@ FEW_WRITES = 0.01
 CHEAP = 0.05
 """Below this share of copied pages, collected blocks held hardly any data."""
 
+UNTOUCHED = 0.05
+"""Above this share of the live data, untouched data change what collections cost."""
+
 STEADY = "--precondition steady, in a study run.precondition"
 FILL = "--precondition fill, in a study run.precondition"
+IN_USE = "--in-use 80%, in a study run.in_use"
 SLOWER = "--speedup below 1, in a study workload.speedup"
 CLOSED = "--loop closed, in a study host.loop"
 VERIFY = "--verify, in a study run.verify"
@@ -71,6 +77,7 @@ def all_cautions(results: Outcome) -> list[Caution]:
         "misaligned": _misaligned(results),
         "repeated": _repeated(results),
         "unwritten": _unwritten(runs),
+        "untouched": _untouched(results),
         "rising": _filling(results),
         "few_requests": _few(results),
         "nothing_erased": _fresh(results),
@@ -215,6 +222,23 @@ def _unwritten(runs: list[Run]) -> str | None:
     effect = "read times are largely those of an empty device" if largely else "such reads take hardly any time"
     text = f"{span} of page reads found a page that {held}, and read no flash: {effect}."
     return text if filled else f"{text} Fill the device first ({FILL})."
+
+
+def _untouched(results: Outcome) -> str | None:
+    """Data that the preparation wrote, and the workload leaves as they are."""
+    chosen: Mapping[str, Any] = results.document.get("precondition_chosen") or {}
+    live, touched = chosen.get("live_pages"), chosen.get("touched_pages")
+    if not live or touched is None or not any(writes(run) for run in results.document["runs"]):
+        return None
+    untouched = 1 - touched / live
+    if untouched <= UNTOUCHED:
+        return None
+    page = device_of(results.document)["geometry"]["page_size_bytes"]
+    full = units.share(live * page / device_of(results.document)["logical_bytes"])
+    return (
+        f"The preparation left {full} of the device full of data, {units.share(untouched)} of which the workload never "
+        f"touches; they make collections dearer than in a device with more room. Say how full it is ({IN_USE})."
+    )
 
 
 def _filling(results: Outcome) -> str | None:

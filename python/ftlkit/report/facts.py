@@ -9,7 +9,7 @@ from ftlkit._util.lookup import several
 from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Document, Json
+    from ftlkit.results.document import DeviceFacts, Document, Json
     from ftlkit.results.outcome import Outcome
 
 
@@ -119,7 +119,14 @@ def preparation(document: Document) -> str:
     if chosen is None:
         return f"preconditioning: {document['study'].get('run', {}).get('precondition', 'none')}"
     why = f" ({chosen['requested']}: {chosen['reason']})" if chosen["reason"] else ""
-    return f"preconditioning: {chosen['mode']}{why}"
+    share = document["study"].get("run", {}).get("in_use")
+    full = f", {units.share(share)} of the capacity in use" if share else ""
+    return f"preconditioning: {chosen['mode']}{full}{why}"
+
+
+def spare(device: DeviceFacts) -> str:
+    """The flash that the host does not see, as a share of all flash and of what it sees."""
+    return f"spare {units.share(device['spare'])} (OP {units.share(device['spare'] / (1 - device['spare']))})"
 
 
 def device_line(document: Document) -> str:
@@ -131,7 +138,7 @@ def device_line(document: Document) -> str:
     }.get(device.get("named_by", "preset"), device["preset"])
     sizes = f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash"
     reason = f"; capacity {device['capacity_reason']}" if device.get("capacity_reason") else ""
-    return f"Device {name}: {sizes}, spare {units.share(device['spare'])}{reason}"
+    return f"Device {name}: {sizes}, {spare(device)}{reason}"
 
 
 def intro(document: Document, given: Json | None = None) -> list[str]:

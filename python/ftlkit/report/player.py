@@ -142,7 +142,7 @@ def _device(results: Outcome) -> str:
         f"{_counted(blocks, 'block')} a die",
         f"{_counted(geometry['pages_per_block'], 'page')} of {units.size(geometry['page_size_bytes'])} a block",
     ]
-    return f"{facts.workload(document, 'A')} on {', '.join(parts)}; spare {units.share(device['spare'])}"
+    return f"{facts.workload(document, 'A')} on {', '.join(parts)}; {facts.spare(device)}"
 
 
 def _counted(count: int, name: str) -> str:

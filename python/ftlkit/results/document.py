@@ -140,6 +140,10 @@ class PreconditionChosen(TypedDict):
     """What was done: `none`, `fill`, `steady` or `workload`."""
     reason: str | None
     """Why, in a sentence with its number; null where the study said the mode itself."""
+    live_pages: NotRequired[int | None]
+    """Logical pages that hold data when measuring begins; null but for `fill` and `steady`."""
+    touched_pages: NotRequired[int | None]
+    """Those of them that the workload reads or writes; null but for `fill` and `steady`."""
 
 
 class EndOfLife(TypedDict):

@@ -45,6 +45,7 @@ ABSENT = {
     "Endurance": ("pslc_limit",),
     "Erases": ("gini", "pslc"),
     "LoadFacts": ("bottleneck_iops", "busiest", "backlog_ns"),
+    "PreconditionChosen": ("live_pages", "touched_pages"),
     "Run": (
         "stack",
         "skipped_requests",

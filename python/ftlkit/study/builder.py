@@ -41,7 +41,17 @@ PLACES: dict[str, tuple[str, str]] = {
     "queue_depth": ("host", "queue_depth"),
     **{
         key: ("run", key)
-        for key in ("skip", "precondition", "memory_limit", "samples", "verify", "classes", "timeline", "flash_trace")
+        for key in (
+            "skip",
+            "precondition",
+            "in_use",
+            "memory_limit",
+            "samples",
+            "verify",
+            "classes",
+            "timeline",
+            "flash_trace",
+        )
     },
 }
 """The section and the key of a study that an option sets."""

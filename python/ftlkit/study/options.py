@@ -73,6 +73,8 @@ class Options(TraceOptions, total=False):
     `auto` fills it where the workload reads pages that it has not written; `workload` serves the
     workload's reads and writes once as writes.
     """
+    in_use: float | str
+    """The share of the capacity that holds data when measuring begins, such as 0.8 or `80%`."""
     memory_limit: str
     """The memory limit of the runs, such as `16GiB`; by default 80 % of what is available."""
     samples: int

@@ -16,6 +16,7 @@ use trace::units::Bytes;
 use crate::SimError;
 use crate::error::SetupError;
 use crate::host::control::{Control, Order};
+use crate::host::live_pages::LivePages;
 use crate::observe::flash_trace;
 use crate::observe::held::Size;
 use crate::observe::memory::Limit;
@@ -23,7 +24,9 @@ use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
 use crate::preset::pslc::pslc_setting;
 use crate::result::{DeviceFacts, PreconditionChosen};
-use crate::study::{Addresses, Capacity, Count, FtlText, HostText, LoopText, Precondition, RunText, Study};
+use crate::study::{
+    Addresses, Capacity, Count, DeviceText, FtlText, HostText, LoopText, Precondition, RunText, Share, Study,
+};
 use crate::timing::device::{Device, Draft, SimulatedDevice};
 use crate::workload::paging::{Pager, Placement};
 use crate::workload::stream::Workload;
@@ -60,6 +63,9 @@ pub(crate) struct Experiment {
     /// What the study asked, and why it is so.
     pub(crate) asked_precondition: Precondition,
     pub(crate) precondition_chosen: PreconditionChosen,
+    /// The study's `run.in_use`, and what holds data then.
+    pub(crate) in_use: Option<f64>,
+    pub(crate) live: LivePages,
     pub(crate) samples: u32,
     /// Years over which drive writes a day are reported.
     pub(crate) warranty_years: f64,
@@ -113,24 +119,18 @@ impl Experiment {
         let samples = samples(&study.run)?;
         let plans = plans(&study.ftl)?;
         let wraps = workload.addresses == Addresses::Wrap;
-        if study.device.capacity == Some(Capacity::Auto) && wraps {
-            return Err(SetupError::Input(SimError::study(
-                "device.capacity = \"auto\" takes the workload's span, but workload.addresses = \"wrap\" folds the workload into the device: \
-                 one of them must give a size. Set capacity, or leave addresses out",
-            )));
-        }
+        check_auto(&study.device, wraps)?;
         let requested = study.run.precondition.unwrap_or_default();
-        let survey = workload.survey(draft.page_size_bytes(), requested == Precondition::Auto, limit, &reporter)?;
-        let (precondition, precondition_chosen) = choose(requested, survey.unwritten);
+        let mut survey = workload.survey(draft.page_size_bytes(), requested.may_fill(), limit, &reporter)?;
+        let in_use = study.run.in_use.map(|share| share.0);
+        let (precondition, mut precondition_chosen) = choose(requested, in_use, survey.unwritten);
         let span_pages = (!wraps).then_some(survey.span_pages);
         let device = draft.resolve(span_pages, seed)?;
+        let live = LivePages::of(in_use, precondition, workload.addresses, (&device, &mut survey))?;
+        live.report(precondition, &mut precondition_chosen);
         let (verify, requests) = (study.run.verify.unwrap_or(false), survey.facts.requests);
         let waiting = study.run.waiting.unwrap_or(true);
-        if study.run.flash_trace.is_some() {
-            flash_trace::check_size(device.geometry.pages())?;
-            flash_trace::check_units(device.units)?;
-            flash_trace::check_exposure(device.chip.exposure.as_ref())?;
-        }
+        check_flash_trace(&study.run, &device)?;
         // Studies that share the limit run on a thread each.
         let sharers = control.sharers();
         let at_once = if sharers > 1 { sharers } else { plans.len().min(rayon::current_num_threads()) };
@@ -147,6 +147,8 @@ impl Experiment {
             precondition,
             asked_precondition: requested,
             precondition_chosen,
+            in_use,
+            live,
             samples,
             warranty_years: warranty_years(&study.run)?,
             verify,
@@ -205,6 +207,7 @@ impl Experiment {
             },
             run: RunText {
                 precondition: Some(self.asked_precondition),
+                in_use: self.in_use.map(Share),
                 memory_limit: self.memory_limit,
                 samples: Some(Count(self.samples)),
                 warranty_years: Some(self.warranty_years),
@@ -301,6 +304,27 @@ impl Experiment {
             Ok(())
         })
     }
+}
+
+/// Whether the workload's span, where it decides the capacity, is not itself decided by it.
+fn check_auto(device: &DeviceText, wraps: bool) -> Result<(), SimError> {
+    if device.capacity == Some(Capacity::Auto) && wraps {
+        return Err(SimError::study(
+            "device.capacity = \"auto\" takes the workload's span, but workload.addresses = \"wrap\" folds the workload into the device: \
+             one of them must give a size. Set capacity, or leave addresses out",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the flash operations of requests can be traced on this device, where that is asked for.
+fn check_flash_trace(run: &RunText, device: &Device) -> Result<(), SimError> {
+    if run.flash_trace.is_some() {
+        flash_trace::check_size(device.geometry.pages())?;
+        flash_trace::check_units(device.units)?;
+        flash_trace::check_exposure(device.chip.exposure.as_ref())?;
+    }
+    Ok(())
 }
 
 /// Bytes that each run keeps.

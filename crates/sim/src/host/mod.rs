@@ -2,6 +2,7 @@
 
 pub(crate) mod control;
 pub(crate) mod experiment;
+pub(crate) mod live_pages;
 pub(crate) mod mount;
 pub(crate) mod outstanding;
 pub(crate) mod precondition;

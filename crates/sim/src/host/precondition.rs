@@ -1,17 +1,17 @@
 //! Bringing a device into a state worth measuring, before the clock of the measurement starts.
 //!
-//! *Fill* writes every logical page once, in order, a block's worth a request. *Steady* goes on
-//! with uniform random overwrites of single pages over the whole logical space until write
-//! amplification settles: the flash programs of two successive windows, each of half the physical
-//! pages, ask for host pages that differ by less than 1 %. It does not look for that before the
-//! physical pages have been programmed twice over, since the first windows only use up the spare,
-//! and gives up after twenty times, since some devices never settle; the results say which it was.
-//! Twenty times as many host pages are enough, too: a write buffer that holds the whole device
-//! programs nothing. *Workload* serves the workload's own reads and writes once, each as a write of
-//! all pages that it touches, in their order and one after the other: what is measured then finds
-//! its data where the workload itself puts it. The public `FlashSim` warms its flash like that
-//! (`warmFlash` in its `disksim_main.c` sends each request of the trace as a write, then resets the
-//! counts).
+//! *Fill* writes every live page (`live_pages.rs`: all, unless `run.in_use` says less) once, in
+//! order, a block's worth a request. *Steady* goes on with uniform random overwrites of single
+//! pages over the live pages until write amplification settles: the flash programs of two
+//! successive windows, each of half the physical pages, ask for host pages that differ by less than
+//! 1 %. It does not look for that before the physical pages have been programmed twice over, since
+//! the first windows only use up the spare, and gives up after twenty times, since some devices
+//! never settle; the results say which it was. Twenty times as many host pages are enough, too: a
+//! write buffer that holds the whole device programs nothing. *Workload* serves the workload's own
+//! reads and writes once, each as a write of all pages that it touches, in their order and one
+//! after the other: what is measured then finds its data where the workload itself puts it. The
+//! public `FlashSim` warms its flash like that (`warmFlash` in its `disksim_main.c` sends each
+//! request of the trace as a write, then resets the counts).
 //!
 //! *Auto* is decided before the first run, from the survey: a fill where the workload reads pages
 //! that it has not written itself, since reading such a page of an erased device costs nothing;
@@ -22,7 +22,8 @@
 //! time. Whether it asks, only preparing it shows, so a preparation ends where it does, and is done
 //! again while time passes ([`Prepared::AskedOfTime`]).
 //!
-//! Limits: *fill* and *steady* touch the whole logical space whatever the workload touches.
+//! Limits: without `run.in_use`, *fill* and *steady* touch the whole logical space whatever the
+//! workload touches.
 //! Overwriting at random is the usual worst case, not the state that the workload itself would lead
 //! to; for that, take *workload*, or run the workload longer.
 
@@ -35,6 +36,7 @@ use crate::SimError;
 use crate::error::{Halt, Stage};
 use crate::host::control::{Reporter, Stopped};
 use crate::host::experiment::Experiment;
+use crate::host::live_pages::LivePages;
 use crate::host::server::{Host, ReadChecker};
 use crate::result::PreconditionFacts;
 use crate::study::Precondition;
@@ -92,8 +94,7 @@ pub(crate) fn prepare<D: Device, W: ReadChecker<D::Data>>(
     experiment: &Experiment,
     reporter: &Reporter,
 ) -> Result<Prepared, Halt> {
-    let logical_pages = experiment.device.logical_pages;
-    let preparation = Preparation { host, logical_pages, written: 0, time_passes, reporter };
+    let preparation = Preparation { host, live: &experiment.live, written: 0, time_passes, reporter };
     match preparation.prepare(experiment) {
         Ok(facts) => Ok(Prepared::Done(facts)),
         Err(End::AskedOfTime) => Ok(Prepared::AskedOfTime),
@@ -103,18 +104,18 @@ pub(crate) fn prepare<D: Device, W: ReadChecker<D::Data>>(
 
 /// Pages of progress that a preparation may take, for its progress line.
 pub(crate) fn effort(experiment: &Experiment) -> u64 {
-    let (logical_pages, asked) = (u64::from(experiment.device.logical_pages), &experiment.survey.facts);
+    let (live, asked) = (u64::from(experiment.live.count()), &experiment.survey.facts);
     match experiment.precondition {
         Precondition::Auto | Precondition::None => 0,
-        Precondition::Fill => logical_pages,
-        Precondition::Steady => logical_pages + (GIVE_UP_AFTER * f64::from(experiment.device.geometry.pages())) as u64,
+        Precondition::Fill => live,
+        Precondition::Steady => live + (GIVE_UP_AFTER * f64::from(experiment.device.geometry.pages())) as u64,
         Precondition::Workload => asked.pages_read + asked.pages_written,
     }
 }
 
 struct Preparation<'a, D: Device, W> {
     host: &'a mut Host<D, W>,
-    logical_pages: u32,
+    live: &'a LivePages,
     /// Host pages written so far.
     written: u64,
     time_passes: bool,
@@ -137,14 +138,11 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         Ok(Some(PreconditionFacts { mode, pages_written: self.written, page_write_amplification, settled }))
     }
 
-    /// Writes every page once, in order; returns the write amplification of that.
+    /// Writes every live page once, in order; returns the write amplification of that.
     fn fill(&mut self) -> Result<f64, End> {
         let at_once = self.host.flash().device().geometry().pages_per_block();
-        let mut first = 0;
-        while first < self.logical_pages {
-            let pages = at_once.min(self.logical_pages - first);
-            self.write(Extent { lpn: Lpn::new(first), pages })?;
-            first += pages;
+        for run in self.live.runs(at_once) {
+            self.write(run)?;
             self.reporter.report(self.written)?;
         }
         Ok(self.programs() as f64 / self.written as f64)
@@ -161,8 +159,8 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         let mut stride = [Extent { lpn: Lpn::new(0), pages: 1 }; STRIDE];
         loop {
             for extent in &mut stride {
-                let lpn = random.below(self.logical_pages.into()) as u32;
-                *extent = Extent { lpn: Lpn::new(lpn), pages: 1 };
+                let index = random.below(self.live.count().into()) as u32;
+                *extent = Extent { lpn: self.live.page(index), pages: 1 };
             }
             for at in 0..STRIDE {
                 self.prefetch(&stride, at);

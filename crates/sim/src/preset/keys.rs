@@ -119,6 +119,7 @@ impl Keys {
             preset: None,
             capacity: None,
             spare: Some(self.spare),
+            op: None,
             channels: Some(Count(self.shape.channels)),
             dies_per_channel: Some(Count(self.shape.dies_per_channel)),
             planes_per_die: Some(Count(self.shape.planes_per_die)),
@@ -158,6 +159,24 @@ impl Keys {
             ..pslc::text(&self.latencies, self.programming, self.pslc_endurance())
         }
     }
+}
+
+/// A table whose over-provisioning, if it has one, is given as its spare.
+pub(crate) fn spare_of_op(asked: &DeviceText) -> Result<DeviceText, SimError> {
+    let Some(op) = asked.op else { return Ok(asked.clone()) };
+    let as_spare = op / (1.0 + op);
+    if let Some(spare) = asked.spare {
+        return Err(SimError::study(format!(
+            "device.op = {op} and device.spare = {spare}: both say how much flash the host does not see, op as a share of what it sees, spare of \
+             all flash (spare = op ÷ (1 + op)). Leave one out; op = {op} is spare = {as_spare:.4}"
+        )));
+    }
+    if !(op > 0.0 && op.is_finite()) {
+        return Err(SimError::study(format!(
+            "device.op = {op}: must be above 0. It is the flash that the host does not see ÷ what it sees; 0.07 is usual, and 0.28 for many writes"
+        )));
+    }
+    Ok(DeviceText { spare: Some(as_spare), op: None, ..asked.clone() })
 }
 
 /// What a study says that the device can do, over what the preset says.

@@ -46,6 +46,10 @@ pub struct PreconditionChosen {
     pub mode: &'static str,
     /// Why, in a sentence with its number; null where the study said the mode itself.
     pub reason: Option<String>,
+    /// Logical pages that hold data when measuring begins; null but for `fill` and `steady`.
+    pub live_pages: Option<u64>,
+    /// Those of them that the workload reads or writes; null but for `fill` and `steady`.
+    pub touched_pages: Option<u64>,
 }
 
 /// How a device was prepared.

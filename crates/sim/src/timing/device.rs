@@ -1,7 +1,8 @@
 //! How a study's `[device]` table becomes a geometry with a logical capacity.
 //!
 //! Three keys are tied together: `blocks_per_plane` gives the physical pages, `spare` the share of
-//! them that the host does not see, `capacity` what it sees. With `capacity` alone the blocks are
+//! them that the host does not see (`op` says the same as a share of what it sees), `capacity` what
+//! it sees. With `capacity` alone the blocks are
 //! scaled to it; with `blocks_per_plane` alone the capacity follows; with both, both hold, and a
 //! `spare` beside them is a lower bound. The utilisation ρ of theory is logical pages ÷ physical
 //! pages. Bad blocks come out of the spare.
@@ -13,7 +14,7 @@ use flash::{CellMode, Chip, ChipOptions, Exposure, Full, Geometry, Lean, PastEnd
 use ftl::{Layout, Reliability, Timed};
 use random::SeededRng;
 
-use crate::preset::{DEFAULT_PRESET, Keys, bit_errors, preset};
+use crate::preset::{DEFAULT_PRESET, Keys, bit_errors, preset, spare_of_op};
 use crate::study::{Capacity, Count, DeviceText, PricingText};
 use crate::timing::units::{Programming, Units};
 use crate::{Abilities, EventTiming, FrontEnd, Latencies, Model, SimError, Suspend};
@@ -146,6 +147,7 @@ pub(crate) struct Draft {
 impl Draft {
     /// Lays a study's keys over its preset's and checks what can be checked without a capacity.
     pub(crate) fn of(asked: &DeviceText) -> Result<Self, SimError> {
+        let asked = &spare_of_op(asked)?;
         let mut keys = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?.keys.under(asked)?;
         geometry(keys.shape)?;
         if asked.power_loss_protection == Some(false) && asked.program_buffers.is_none() {

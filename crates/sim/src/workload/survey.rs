@@ -31,6 +31,8 @@ pub(crate) struct Survey {
     pub(crate) touched: Option<Arc<FirstTouch>>,
     /// Reads of pages that the workload has not written before, where asked for.
     pub(crate) unwritten: Option<Unwritten>,
+    /// The pages that are read or written, before they are placed on a device, where asked for.
+    pub(crate) live: Option<RoaringTreemap>,
 }
 
 /// How much of what a workload reads it has not written itself. The rest of a page that is written
@@ -47,6 +49,8 @@ pub(crate) struct Unwritten {
 #[derive(Default)]
 struct Written {
     pages: RoaringTreemap,
+    /// Those that were read before they were written.
+    read: RoaringTreemap,
     found: Unwritten,
 }
 
@@ -54,7 +58,10 @@ impl Written {
     fn read(&mut self, pages: impl Iterator<Item = u64>) {
         for page in pages {
             self.found.reads += 1;
-            self.found.of_unwritten += u64::from(!self.pages.contains(page));
+            if !self.pages.contains(page) {
+                self.found.of_unwritten += 1;
+                self.read.insert(page);
+            }
         }
     }
 
@@ -175,13 +182,15 @@ impl Surveyor {
             self.facts.misalignment = suspicions.misalignment(shift_bytes);
             self.facts.repeated = suspicions.repeats();
         }
+        let (unwritten, live) = self.written.map(|written| (written.found, written.pages | written.read)).unzip();
         Survey {
             facts: self.facts,
             span_pages,
             highest: self.highest,
             longest_pages: self.longest_pages,
             touched: self.touched.map(Arc::new),
-            unwritten: self.written.map(|written| written.found),
+            unwritten,
+            live,
         }
     }
 
@@ -210,7 +219,11 @@ impl Surveyor {
 }
 /// What is done to the device before measuring, and why. `unwritten` is what the survey found,
 /// where it was asked to look.
-pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Precondition, PreconditionChosen) {
+pub(crate) fn choose(
+    asked: Precondition,
+    in_use: Option<f64>,
+    unwritten: Option<Unwritten>,
+) -> (Precondition, PreconditionChosen) {
     let Unwritten { reads, of_unwritten } = unwritten.unwrap_or_default();
     let (mode, reason) = match asked {
         Precondition::Auto if of_unwritten > 0 => {
@@ -221,6 +234,9 @@ pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Prec
             );
             (Precondition::Fill, Some(reason))
         }
+        Precondition::Auto if in_use.is_some() => {
+            (Precondition::Fill, Some("run.in_use asks for a device that holds data".to_owned()))
+        }
         Precondition::Auto if reads > 0 => (
             Precondition::None,
             Some(format!("each of the {reads} page reads is of a page that the workload has written before")),
@@ -228,5 +244,14 @@ pub(crate) fn choose(asked: Precondition, unwritten: Option<Unwritten>) -> (Prec
         Precondition::Auto => (Precondition::None, Some("the workload reads no page".to_owned())),
         mode => (mode, None),
     };
-    (mode, PreconditionChosen { requested: asked.name(), mode: mode.name(), reason })
+    (
+        mode,
+        PreconditionChosen {
+            requested: asked.name(),
+            mode: mode.name(),
+            reason,
+            live_pages: None,
+            touched_pages: None,
+        },
+    )
 }

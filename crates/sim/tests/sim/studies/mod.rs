@@ -5,6 +5,7 @@ mod backlog;
 mod bit_errors;
 mod endurance;
 mod idle;
+mod in_use;
 mod levellers;
 mod manual;
 mod mount;

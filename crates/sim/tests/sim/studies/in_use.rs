@@ -1,0 +1,114 @@
+//! A device that is partly full: which pages hold data, and that write amplification is then that
+//! of theory. Over-provisioning as two shares. Preparations that would take long for nothing.
+
+use std::fs;
+
+use super::{error, results};
+
+const BLOCK_PAGES: u32 = 32;
+
+/// Uniform overwrites of the first `span` pages of 16 384 × 0.93, on a device with `run`.
+fn text(span: u32, run: &str) -> String {
+    format!(
+        "[device]\nchannels = 1\ndies_per_channel = 1\nplanes_per_die = 1\nblocks_per_plane = 512\npages_per_block = {BLOCK_PAGES}\n\
+         page_size = \"4KiB\"\nspare = 0.07\n[workload.generator]\nrequests = 2000\nspan = {}\nsizes = \"4KiB\"\n\
+         arrivals = {{ constant = {{ gap = \"5ms\" }} }}\n[run]\n{run}\n[[ftl]]\nname = \"page\"\nstreams = \"shared\"",
+        span * 4096
+    )
+}
+
+/// Write amplification of uniform overwrites under greedy collection (mean field of d choices,
+/// d → ∞): of the whole numbers k of valid pages that a victim may have, the one that agrees with
+/// itself.
+fn greedy(utilisation: f64) -> f64 {
+    let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
+    let (all, pages) = (harmonic(BLOCK_PAGES), f64::from(BLOCK_PAGES));
+    let agrees = (1..BLOCK_PAGES).find_map(|k| {
+        let rest = all - harmonic(k);
+        let inverse = (pages * utilisation - f64::from(k)) / (pages - f64::from(k) - f64::from(k) * rest);
+        let range = rest..=all - harmonic(k - 1);
+        range.contains(&(1.0 / inverse)).then(|| inverse / utilisation)
+    });
+    agrees.expect("one k agrees")
+}
+
+#[test]
+fn steady_state_of_a_share_is_that_of_theory() {
+    for share in [0.5, 0.8, 0.9, 1.0] {
+        let outcome = results(&text(1000, &format!("precondition = \"steady\"\nin_use = {share}")));
+        let (chosen, device) = (outcome.precondition_chosen.expect("decided"), outcome.device.expect("known"));
+        let live = chosen.live_pages.expect("prepared") as f64;
+        assert!((live / (device.utilisation * 16_384.0) - share).abs() < 1e-4, "{live}");
+        let touched = chosen.touched_pages.expect("counted");
+        assert!((800..=1000).contains(&touched), "{touched}");
+        // Three blocks are open or kept free.
+        let expected = greedy(live / 16_384.0 * 512.0 / 509.0);
+        let measured = outcome.runs[0].precondition.expect("prepared").page_write_amplification;
+        assert!((measured / expected - 1.0).abs() < 0.04, "{share}: {measured}, but theory has {expected}");
+    }
+}
+
+#[test]
+fn data_outside_the_workload_are_written_only_up_to_the_share() {
+    let run = |more: &str| results(&text(12_000, &format!("precondition = \"fill\"\nverify = true\n{more}")));
+    let (all, share, whole) = (run(""), run("in_use = \"80%\""), run("in_use = 1"));
+    let written = |outcome: &sim::Results| outcome.runs[0].precondition.expect("prepared").pages_written;
+    assert_eq!((written(&all), written(&share)), (15_237, 12_189));
+    assert_eq!(all.runs[0].event_hash, whole.runs[0].event_hash, "without a share all is in use");
+}
+
+#[test]
+fn a_study_with_a_share_repeats_itself_from_its_results() {
+    let first = results(&text(500, "in_use = 0.3"));
+    assert_eq!(first.precondition_chosen.as_ref().expect("decided").mode, "fill", "auto prepares what is asked for");
+    let again = results(&toml::to_string(&first.study).expect("a study"));
+    assert_eq!(first.runs[0].event_hash, again.runs[0].event_hash);
+}
+
+#[test]
+fn a_share_that_cannot_be_is_refused_with_one_that_can() {
+    for (span, run, parts) in [
+        (15_000, "in_use = 0.1", &["run.in_use = 0.1", "1523 of the device's 15237", "--in-use 1"][..]),
+        (500, "in_use = 0", &["run.in_use = 0", "above 0 and at most 1"]),
+        (500, "in_use = 80", &["run.in_use = 80", "0.8 is a drive that is 80 % full"]),
+        (500, "in_use = 0.5\nprecondition = \"none\"", &["run.in_use = 0.5", "\"none\"", "--precondition steady"]),
+        (500, "in_use = 0.5\nprecondition = \"workload\"", &["run.in_use = 0.5", "\"workload\""]),
+    ] {
+        let message = error(&text(span, run)).to_string();
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    }
+}
+
+#[test]
+fn over_provisioning_is_one_size_in_two_shares() {
+    for spare in [0.01, 0.07, 0.125, 0.28, 0.5, 0.75] {
+        let op: f64 = spare / (1.0 - spare);
+        let study = text(100, "").replace("spare = 0.07", &format!("op = {op}"));
+        let (as_op, as_spare) = (results(&study), results(&text(100, "").replace("0.07", &spare.to_string())));
+        assert_eq!(as_op.device.expect("known").logical_bytes, as_spare.device.expect("known").logical_bytes);
+        assert_eq!(as_op.runs[0].event_hash, as_spare.runs[0].event_hash, "op {op}");
+        let kept = as_op.study["device"]["spare"].as_f64().expect("a share");
+        assert!((kept / (1.0 - kept) - op).abs() < 1e-12, "{kept}");
+    }
+    let both = error(&text(100, "").replace("spare = 0.07", "spare = 0.07\nop = 0.28")).to_string();
+    assert!(both.contains("device.op = 0.28 and device.spare = 0.07") && both.contains("0.2188"), "{both}");
+    let none = error(&text(100, "").replace("spare = 0.07", "op = -1")).to_string();
+    assert!(none.contains("device.op = -1") && none.contains("above 0"), "{none}");
+}
+
+#[test]
+fn a_sparse_trace_is_refused_before_terabytes_are_filled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("sparse.csv");
+    let line = |index: u64| format!("{},host,0,Read,{},4096,0\n", 10_000 * index, index * (2 << 40) / 1000);
+    fs::write(&path, (0..1000).map(line).collect::<String>()).expect("written");
+    let study = |more: &str| {
+        let path = path.display();
+        format!("[workload]\ntrace = \"{path}\"\nformat = \"msr\"\n{more}\n[[ftl]]\nname = \"page\"")
+    };
+    let message = error(&study("")).to_string();
+    for part in ["\"fill\" would write", " s each", "--addresses dense", "--in-use 0.1%", "--in-use 100%"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert_eq!(results(&study("addresses = \"dense\"")).runs[0].requests.read, 1000);
+}
