@@ -2,9 +2,9 @@
 //!
 //! An F in front asks for a flush before the data, one behind the operation for data that are safe
 //! when the request ends (FUA). Operations are R, W, D (discard), DE (secure erase), F (flush), Z
-//! and a second letter (zones), N (none of these). A, S, M and all other letters behind the
-//! operation are hints; zeroes (WZ) are written like data. A write with a flush in front may have
-//! no data: it is the flush alone. (Linux, `blk_fill_rwbs`.)
+//! and a second letter (zones; an append has no address before it ends), N (none of these). A, S, M
+//! and all other letters behind the operation are hints; zeroes (WZ) are written like data. A write
+//! with a flush in front may have no data: it is the flush alone. (Linux, `blk_fill_rwbs`.)
 
 use host::HostOp;
 
@@ -40,7 +40,7 @@ impl Rwbs {
         };
         let (op, hints) = match rest {
             [b'R', hints @ ..] => (Data(HostOp::Read), hints),
-            [b'W', hints @ ..] | [b'Z', b'A', hints @ ..] => (Data(HostOp::Write), hints),
+            [b'W', hints @ ..] => (Data(HostOp::Write), hints),
             [b'D' | b'E', hints @ ..] => (Data(HostOp::Trim), hints),
             [b'F', hints @ ..] => (Flush, hints),
             [b'Z', hints @ ..] => (None("zone command"), hints),
@@ -120,6 +120,7 @@ mod tests {
             ("WS", None),
             ("N", None),
             ("ZRS", None),
+            ("ZAS", None),
         ] {
             let found = Rwbs::of(word.as_bytes()).and_then(|rwbs| rwbs.requests(7, 0, || Ok(None)));
             let op = if let Ok(Parsed::Request(raw)) = found { Some(raw.op) } else { None };
