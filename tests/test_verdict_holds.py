@@ -258,7 +258,7 @@ def overloads() -> Iterator[list[Run]]:
 
 def is_no_worse(one: Run, other: Run) -> bool:
     """Whether a run has mean, p99 and the end no later than another, and serves no less."""
-    ends = [run["load"]["outlasts_arrivals_ns"] or 0 for run in (one, other) if run["load"]]
+    ends = [run["load"]["outlasts_arrivals_ns"] or 0 for run in (one, other)]
     served = (one["iops"] or 0) >= (other["iops"] or 0)
     return mean(one) <= mean(other) and p99(one) <= p99(other) and ends[0] <= ends[1] and served
 
