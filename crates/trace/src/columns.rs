@@ -10,10 +10,7 @@ use host::HostOp;
 use serde::{Deserialize, Serialize};
 
 use crate::format::TimeUnit;
-use crate::units::{parse_bytes, parse_duration};
-
-/// Bytes of a sector, where a column counts in them.
-const SECTOR: u64 = 512;
+use crate::units::{SECTOR, parse_bytes, parse_duration};
 
 /// What a column holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

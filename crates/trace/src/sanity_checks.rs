@@ -9,8 +9,7 @@ use host::HostOp;
 
 use crate::format::{Addresses, Format, Sizes, TimeUnit};
 use crate::record::Record;
-
-const SECTOR: u64 = 512;
+use crate::units::SECTOR;
 
 /// Fewest requests of which "all are multiples of 512" says anything: one sector number in 512 is
 /// one by chance.

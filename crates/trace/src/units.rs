@@ -14,6 +14,9 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
+/// Bytes of a sector.
+pub(crate) const SECTOR: u64 = 512;
+
 /// Units of size and how many bytes each is.
 const SIZES: [(&str, u64); 9] = [
     ("B", 1),

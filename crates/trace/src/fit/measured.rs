@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use host::HostOp;
 
-use crate::generate::{Arrivals, SECTOR, WeightedSize};
+use crate::generate::{Arrivals, WeightedSize};
 use crate::record::Record;
 use crate::statistics::Statistics;
-use crate::units::{Bytes, Nanoseconds};
+use crate::units::{Bytes, Nanoseconds, SECTOR};
 
 /// Different sizes that are counted one by one; beyond, a size counts as the next eighth of its
 /// power of two.

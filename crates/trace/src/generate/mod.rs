@@ -39,14 +39,12 @@ use host::{Hint, HostOp};
 use random::SeededRng;
 
 use crate::record::Record;
+use crate::units::SECTOR;
 use addresses::AddressSampler;
 use arrivals::{Clock, GapSampler};
 use draws::{Chance, SizeSampler, Weighted};
 use footprint::InUse;
 use plan::{AddressPlan, PartPlan, PhasePlan, Plan};
-
-/// Bytes of a sector.
-pub(crate) const SECTOR: u64 = 512;
 
 /// Checks `spec` and returns its records, `spec.requests` of them, in order of arrival and from
 /// time 0. Equal arguments give equal records on every platform.

@@ -5,7 +5,6 @@
 //! questions, which is why the samplers built from it take its numbers as they are. What concerns
 //! several values together is checked here, what one value must be by itself in [`super::limits`].
 
-use super::SECTOR;
 use super::draws::SizesPlan;
 use super::limits::{
     MAX_CHOICES, at_least_one, beside, check_arrivals, check_range, check_region, check_runs, check_share, check_sizes,
@@ -13,7 +12,7 @@ use super::limits::{
 };
 use super::spec::SpecError;
 use super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, Zipf};
-use crate::units::Bytes;
+use crate::units::{Bytes, SECTOR};
 
 /// Units of a range with trims: positions of written units are kept in 32 bits each.
 const MAX_TRIM_UNITS: u64 = u32::MAX as u64 - 1;
@@ -246,14 +245,21 @@ fn plan_part(
         sequential_share: check_share(&beside(key, "sequential_share"), settings.sequential_share)?,
         runs: check_runs(&beside(key, "runs"), settings.runs)?,
         aligned: settings.aligned,
-        starts: check_starts(&beside(key, "starts"), settings.starts, settings.unit)?,
+        starts: check_starts(&beside(key, "starts"), settings.starts, settings.unit, settings.aligned)?,
         sizes: check_sizes(&beside(key, "sizes"), settings.sizes, settings.unit, units)?,
         stream: settings.stream,
     })
 }
 
-fn check_starts(key: &str, starts: Option<&Vec<f64>>, unit: u64) -> Result<Option<Vec<f64>>, SpecError> {
+fn check_starts(key: &str, starts: Option<&Vec<f64>>, unit: u64, aligned: bool) -> Result<Option<Vec<f64>>, SpecError> {
     let Some(weights) = starts else { return Ok(None) };
+    if aligned {
+        return Err(SpecError::field(
+            key,
+            "with aligned = true".to_owned(),
+            "requests that start at multiples of their length have no start inside a unit; give one of the two",
+        ));
+    }
     if weights.len() as u64 * SECTOR != unit {
         let sectors = if unit.is_multiple_of(SECTOR) { unit / SECTOR } else { 0 };
         return Err(SpecError::field(

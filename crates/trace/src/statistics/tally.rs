@@ -7,11 +7,10 @@ use roaring::RoaringTreemap;
 
 use super::profile::{Alignment, Footprint, Profile, SizeClasses};
 use crate::record::Record;
+use crate::units::SECTOR;
 
 /// Bytes in a page of footprints. The papers count 4 KiB whatever the device's pages are.
 const PAGE: u64 = 4096;
-/// Bytes in a sector of alignments.
-const SECTOR: u64 = 512;
 /// The largest small request, and the smallest large one, bytes (thesis, table 5.1).
 const SMALL_MAX: u64 = 4 << 10;
 const LARGE_MIN: u64 = 16 << 10;
