@@ -393,3 +393,10 @@ def test_a_finding_names_the_cut_and_the_copies_and_replays_elsewhere(
     assert f"What was done with LPN {lpn}, in order:" in again.stdout
     alone = call("torture", "--replay", pasted.partition("--replay '")[2].rstrip("'"))
     assert alone.exit_code == 1
+
+
+def test_a_study_names_a_class_by_its_file_or_has_it_itself() -> None:
+    study = {"workload": {"preset": "fin1", "requests": 200, "addresses": "wrap"}, "device": {"capacity": "16MiB"}}
+    layers = [{"name": f"{EXAMPLE}:Simple"}, load(str(EXAMPLE), "Simple", Ftl)]
+    by_file, by_class = (fk.run_study(study | {"ftl": [layer]}).document["runs"][0] for layer in layers)
+    assert by_file["event_hash"] == by_class["event_hash"]

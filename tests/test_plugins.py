@@ -121,6 +121,9 @@ def test_plugins_run_by_their_names_beside_a_broken_one(
     assert "page:victim=oldest" in done.stdout
     assert "Warning: fk_broken:Thing of fk-parts 1.2 is left out: cannot be loaded" in " ".join(done.stderr.split())
     assert "append" in ftlkit("schemes").stdout
+    study = "[workload]\npreset = 'fin1'\nrequests = 300\naddresses = 'wrap'\n[device]\ncapacity = '32MiB'\n"
+    (tmp_path / "study.toml").write_text(f"{study}[[ftl]]\nname = 'append'\n")
+    assert ftlkit("run", "study.toml").returncode == 0
     refused = ftlkit("sweep", "fin1", "--ftl", "append", "--store", "s")
     assert refused.returncode == 2
     assert "append" in refused.stderr

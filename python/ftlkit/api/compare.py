@@ -8,6 +8,7 @@ runs that were done.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from ftlkit._util.progress import Silent, Watcher
 from ftlkit.results.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from ftlkit.results.document import Json
 
@@ -102,5 +103,7 @@ def check_study(source: str | Path | Mapping[str, object], *, watcher: Watcher |
 
 def _document(source: str | Path | Mapping[str, object]) -> Json:
     document = study.load(Path(source)) if isinstance(source, (str, Path)) else dict(source)
+    if isinstance(layers := document.get("ftl"), list):
+        document["ftl"] = [study.scheme(one) if isinstance(one, (Mapping, type)) else one for one in layers]
     study.refuse_unreadable(document)
     return document

@@ -129,10 +129,12 @@ def names_own(stack: str) -> bool:
 
 
 def settled(table: Mapping[str, object]) -> Json:
-    """An `[[ftl]]` table with registered names in place of the classes that are its settings.
+    """An `[[ftl]]` table with registered names in place of the classes that it has or names.
 
     Without a label it is called by them, so that it is told from its siblings.
     """
+    if isinstance(table.get("name"), str) and names_own(str(table["name"])):
+        table = {**table, "name": resolved(str(table["name"]))}
     classes = {key: value for key, value in table.items() if isinstance(value, type)}
     if not classes:
         return dict(table)
