@@ -91,7 +91,7 @@ def test_the_search_finds_a_page_without_a_network(chromium: Browser, site: Path
     chromium.driver.switch_to.active_element.send_keys("copy-back")
     chromium.wait("return document.querySelectorAll('.md-search-result__link').length > 1")
     assert any(
-        "study.html" in link
+        "timing.html" in link
         for link in chromium.run(
             "return [...document.querySelectorAll('.md-search-result__link')].map((link) => link.href)"
         )

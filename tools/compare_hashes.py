@@ -144,9 +144,13 @@ def steady_rows() -> dict[str, str]:
     cases = re.findall(
         rf"Case \{{\s+name: {text},\s+ftl: {text},.*?pattern: (\w+),.*?precondition: {text}", source, re.DOTALL
     )
-    cases += [(name, ftl, "ZIPF", "fill") for name, ftl in re.findall(rf"log_buffer\({text}, {text}\)", source)]
+    closed, own_host = constants["CLOSED"], rf"(?:host: {text},\s+\.\.)?"
+    cases = [(*case, closed) for case in cases]
+    cases += [(name, ftl, "ZIPF", "fill", closed) for name, ftl in re.findall(rf"log_buffer\({text}, {text}\)", source)]
+    mapped = re.findall(rf"{own_host}page_mapped\(\s*{text},\s*{text},\s*{text},\s*(\w+),", source)
+    cases += [(name, ftl, pattern, "steady", own or closed) for own, name, ftl, _, pattern in mapped]
     (form,) = re.findall(r'format!\(\s+"(seed = 1.*?)",\s', source, re.DOTALL)
-    template = re.sub(r"\\\n\s+", "", form).replace("span = {}", "span = {span}")
+    template = re.sub(r"\\\n\s+", "", form).replace("span = {}", "span = {span}").replace("{}", "{host}")
     numbers = dict(re.findall(r"^const (CHANNELS|DIES|PAGES_PER_BLOCK): u32 = (\d+);$", source, re.MULTILINE))
     channels, dies, pages = (int(numbers[name]) for name in ("CHANNELS", "DIES", "PAGES_PER_BLOCK"))
     # Names that the form had before stand beside those of today.
@@ -155,9 +159,13 @@ def steady_rows() -> dict[str, str]:
     values |= {"spare": 0.5, "requests": 10_000, "waiting": "true", "span": 16 * dies * pages // 2 * 4096}
     return {
         unescaped(name): unescaped(template).format(
-            **values, pattern=unescaped(constants[pattern]), precondition=precondition, ftl=unescaped(ftl)
+            **values,
+            pattern=unescaped(constants[pattern]),
+            precondition=precondition,
+            ftl=unescaped(ftl),
+            host=unescaped(host),
         )
-        for name, ftl, pattern, precondition in cases
+        for name, ftl, pattern, precondition, host in cases
     }
 
 

@@ -85,7 +85,8 @@ pub struct Mounted {
     session: Option<BackgroundSession>,
     tree: Shared<LocalClient>,
     folder: PathBuf,
-    /// The number of the mount's own device, which tells it from later mounts at its folder.
+    /// The number and the kind of the mount's own device, which tell it from later mounts at its
+    /// folder.
     device: Option<String>,
     is_over: Arc<AtomicBool>,
     keeper: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
@@ -174,11 +175,12 @@ impl Mounted {
     /// Unmounts the folder; whether it was in use.
     fn leave_folder(&mut self) -> bool {
         let Some(session) = self.session.take() else { return false };
-        if !self.is_mounted() {
+        let is_over = self.is_over.load(Ordering::SeqCst);
+        if is_over || !self.is_mounted() {
             // Its end would unmount whatever lies at the folder by now. Its own mount, if there is
             // one below, goes with the process.
             std::mem::forget(session);
-            return !self.is_over.load(Ordering::SeqCst);
+            return !is_over;
         }
         // Without waiting for its thread, which stays as long as any program has a file open.
         drop(session);
@@ -371,13 +373,15 @@ fn why_not(error: &std::io::Error, device: &std::io::Result<()>, rights: u32) ->
     }
 }
 
-/// The number of the device that was mounted last at a folder; none where nothing is.
+/// The number and the kind of the device that was mounted last at a folder; none where nothing is.
+/// Of a device that is gone another one may get the number.
 fn device_at(folder: &Path) -> Option<String> {
     let table = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     let escaped = folder.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011");
     let device = |line: &str| {
         let fields: Vec<&str> = line.split(' ').collect();
-        (fields.get(4) == Some(&escaped.as_str())).then(|| fields[2].to_owned())
+        let kind = line.split(" - ").nth(1).unwrap_or_default();
+        (fields.get(4) == Some(&escaped.as_str())).then(|| format!("{} {kind}", fields[2]))
     };
     table.lines().rev().find_map(device)
 }

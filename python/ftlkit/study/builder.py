@@ -302,12 +302,16 @@ def _refuse_twice(settings: Sequence[str], options: Mapping[str, object]) -> Non
 
 
 def refuse_unreadable(document: Mapping[str, Any]) -> None:
-    """Raise a `UserError` for `10%` in place of 0.1, and for a number that is none."""
+    """Raise a `UserError` for `10%` where a share is a number, and for a number that is none."""
     for section in SECTIONS:
         for key, value in (document.get(section) or {}).items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise UserError(f"{section}.{key} = {value}: must be a finite number; write one, such as 0.5.")
-            if isinstance(value, str) and (percentage := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value)):
+            if (
+                key != "in_use"
+                and isinstance(value, str)
+                and (percentage := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value))
+            ):
                 share = f"{float(percentage[1]) / 100:g}" if percentage[1].count(".") < 2 else "0.1"
                 raise UserError(
                     f"{section}.{key} = {value}: percentages are not read. A share is a number from 0 to 1: "
