@@ -22,7 +22,7 @@ use crate::workload::survey::Survey;
 const PAGES_A_SECOND: f64 = 9.5e6;
 /// Seconds per translation layer from which a preparation has to be for the workload. Shorter ones
 /// are less work than to think about them.
-const LONG_S: f64 = 10.0;
+const LONG_S: f64 = 30.0;
 /// Share of its pages that the workload has to touch, then.
 const FEW: f64 = 0.1;
 /// Multiples of the physical pages that a steady state programs at least.
