@@ -278,7 +278,7 @@ impl WriteBuffer {
         if pages.is_empty() {
             pages.extend(self.waiting.keys().next());
         }
-        let padding = if is_whole { self.padding(mapping, flash, first..end)? } else { Vec::new() };
+        let padding = if is_whole { self.padding(mapping, flash, first..end, evicted)? } else { Vec::new() };
         evicted.extend(self.take(&pages));
         Ok(padding)
     }
@@ -294,15 +294,17 @@ impl WriteBuffer {
         taken
     }
 
-    /// Reads the pages of a block that do not wait, hold data, and can be read. That a page holds
-    /// data shows in its being read in flash.
+    /// Reads the pages of a block that neither wait nor were `evicted`, hold data, and can be read.
+    /// That a page holds data shows in its being read in flash.
     fn padding<D: Device>(
         &mut self,
         mapping: &mut dyn Mapping<D>,
         flash: &mut FlashPort<D>,
         block: Range<Lpn>,
+        evicted: &[(Lpn, Waiting)],
     ) -> Result<Vec<Written<D::Data>>, FtlError> {
-        let missing = (block.start.get()..block.end.get()).map(Lpn::new).filter(|lpn| !self.waiting.contains_key(lpn));
+        let is_newer = |lpn: &Lpn| self.waiting.contains_key(lpn) || evicted.iter().any(|(taken, _)| taken == lpn);
+        let missing = (block.start.get()..block.end.get()).map(Lpn::new).filter(|lpn| !is_newer(lpn));
         let missing: Vec<Lpn> = missing.collect();
         let mut found = Vec::new();
         flash.with_cause(Cause::Padding, |flash| {

@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use flash::{Chip, Full, Lpn, Pbn};
+use flash::{Chip, Full, Lbn, Lpn, Pbn};
 use ftl::write_buffer::bplru::Bplru;
 use ftl::write_buffer::fab::Fab;
 use ftl::write_buffer::fifo::Fifo;
 use ftl::write_buffer::lru::Lru;
-use ftl::write_buffer::policy::{BufferScheme, Room};
+use ftl::write_buffer::policy::{BufferPolicy, BufferScheme, BufferedPage, Room, Victim};
 use ftl::{
-    BrokenInvariant, Cause, Drive, FlashOp, FlashPort, Footprint, FtlError, Layout, Mapping, Note, RelocateOutcome,
-    Request, Settings, Stack, Values, WearQuery, registry,
+    BrokenInvariant, Cause, Drive, Entry, FlashOp, FlashPort, Footprint, FtlError, Layout, Mapping, Note,
+    RelocateOutcome, Request, Settings, Stack, Values, WearQuery, registry,
 };
 use random::SeededRng;
 use testkit::TestFlash;
@@ -462,4 +462,54 @@ fn room_for_no_page_is_refused_and_more_than_the_device_has_is_not_used() {
     }
     let refused = create("bdb+lru").err().expect("refused").to_string();
     assert!(refused.contains("bdb+lru") && refused.contains("has a write buffer of its own"), "{refused}");
+}
+
+/// A policy that first names a logical block of which nothing waits, then whole blocks from 0 on.
+#[derive(Debug)]
+struct Misled {
+    pages: u32,
+    asked: u32,
+}
+
+impl BufferScheme for Misled {
+    const ENTRY: Entry = Entry { name: "misled", header: "//! # misled: a test's own", ..Lru::ENTRY };
+
+    fn new(_: &Layout, _: Room, _: &Values) -> Self {
+        Self { pages: 0, asked: 0 }
+    }
+}
+
+impl BufferPolicy for Misled {
+    fn on_inserted(&mut self, _: BufferedPage, _: &Request) {
+        self.pages += 1;
+    }
+
+    fn on_left(&mut self, _: BufferedPage) {
+        self.pages -= 1;
+    }
+
+    fn next_victim(&mut self) -> Victim {
+        self.asked += 1;
+        if self.asked % 2 == 1 { Victim::Block(Lbn::new(PAGES / PER_BLOCK)) } else { Victim::WholeBlock(Lbn::new(0)) }
+    }
+
+    fn pages(&self) -> u32 {
+        self.pages
+    }
+}
+
+/// The page with the lowest number left in place of an empty block; the block that it is of is then
+/// completed from flash, where its old version lies.
+#[test]
+fn block_completed_after_its_page_left_keeps_the_new_version() {
+    let mut bench = Bench::new::<Misled>(2, &[]);
+    bench.write(0, &[1, 2]);
+    bench.flush();
+    bench.write(2, &[3]);
+    bench.flush();
+    bench.write(0, &[11, 12]);
+    bench.write(8, &[21, 22]);
+    bench.flush();
+    assert_eq!([0, 1, 2, 8, 9].map(|lpn| bench.read(lpn)), [11, 12, 3, 21, 22]);
+    assert_eq!(bench.padded(), (1, 1), "page 2 alone");
 }
