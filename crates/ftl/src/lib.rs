@@ -36,7 +36,7 @@ pub use host::{FileEvent, Hint, HostOp};
 pub use port::bit_errors::{BitErrors, MOST_RETRIES, ReadRetries, Reliability};
 pub use port::cause::{Cause, CauseFacts, Work};
 pub use port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-pub use port::flash_port::FlashPort;
+pub use port::flash_port::{Awaited, FlashPort};
 pub use port::label::{Content, Label};
 pub use port::ram_pages::{RamPage, RamPages};
 pub use port::tally::{Note, Tally};

@@ -74,6 +74,8 @@ pub(crate) struct Cache<V> {
     before: Option<(HashMap<u64, Before>, Vec<u64>)>,
     /// Whether the device has refused a write, and would refuse all others.
     is_worn_out: bool,
+    /// Whether the journal holds what does not lie in its place for good.
+    is_ahead: bool,
 }
 
 impl<V: Device> Cache<V> {
@@ -87,6 +89,7 @@ impl<V: Device> Cache<V> {
             data: 0,
             before: None,
             is_worn_out: false,
+            is_ahead: false,
         }
     }
 
@@ -106,6 +109,11 @@ impl<V: Device> Cache<V> {
     /// Whether the device has refused a write, and would refuse all others.
     pub(crate) fn is_worn_out(&self) -> bool {
         self.is_worn_out
+    }
+
+    /// Whether the journal alone holds the last of what is safe.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.is_ahead
     }
 
     /// Whether nothing can be written.

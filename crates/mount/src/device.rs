@@ -34,7 +34,7 @@ pub enum DeviceError {
 const SPARES_LEFT: u32 = 4;
 
 /// A device of bytes, with what can be lost kept apart from what cannot.
-pub trait Device: Send + 'static {
+pub trait Device: Send {
     /// Size of the device in bytes.
     fn bytes(&self) -> u64;
     /// Whether it can be written at all.
@@ -63,9 +63,7 @@ impl Device for LocalClient {
     }
 
     fn is_nearly_worn_out(&self) -> bool {
-        // One that has no spares from the beginning is as good as new.
-        self.spares()
-            .is_some_and(|Spares { total, used }| used > 0 && total.saturating_sub(used) <= total / SPARES_LEFT)
+        self.spares().is_some_and(is_nearly_worn_out)
     }
 
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), DeviceError> {
@@ -89,14 +87,29 @@ impl Device for LocalClient {
     }
 }
 
+/// Whether so few spares are left that any write may be the last one. A device that has none from
+/// the beginning is as good as new.
+pub(crate) fn is_nearly_worn_out(Spares { total, used }: Spares) -> bool {
+    used > 0 && total.saturating_sub(used) <= total / SPARES_LEFT
+}
+
+impl From<DriveError> for DeviceError {
+    fn from(error: DriveError) -> Self {
+        match error {
+            DriveError::Unreadable => Self::Unreadable,
+            DriveError::ReadOnly => Self::ReadOnly,
+            DriveError::NoPower => Self::NoPower,
+            DriveError::Bug(_) => Self::Gone,
+        }
+    }
+}
+
 impl From<LocalClientError> for DeviceError {
     fn from(error: LocalClientError) -> Self {
         match error {
-            LocalClientError::Drive(DriveError::Unreadable) => Self::Unreadable,
-            LocalClientError::Drive(DriveError::ReadOnly) => Self::ReadOnly,
-            LocalClientError::Drive(DriveError::NoPower) => Self::NoPower,
+            LocalClientError::Drive(error) => error.into(),
             LocalClientError::PowerWasCut => Self::PowerWasCut,
-            LocalClientError::Drive(DriveError::Bug(_)) | LocalClientError::Ended => Self::Gone,
+            LocalClientError::Ended => Self::Gone,
         }
     }
 }

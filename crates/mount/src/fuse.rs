@@ -119,7 +119,7 @@ fn is_read_only(mode: u32) -> bool {
     mode & WRITE_BITS == 0
 }
 
-impl<V: Device> Filesystem for Fuse<V> {
+impl<V: Device + 'static> Filesystem for Fuse<V> {
     fn init(&mut self, _req: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // What the kernel does not grant it names, and that is good as well.
         let _ = config.set_max_write(MOST_WRITE_BYTES);

@@ -24,10 +24,12 @@ mod journal;
 mod mounted;
 mod open;
 mod rating;
+mod settle;
 mod tree;
 
 pub use device::{Device, DeviceError};
 pub use error::FileError;
 pub use mounted::{MountOptions, MountText, Mounted, Ready, Summary};
 pub use open::{format, open};
+pub use settle::{serve, settle};
 pub use tree::{Attributes, Changes, Listed, Lost, ROOT, Space, Tree};

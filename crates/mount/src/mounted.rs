@@ -77,6 +77,8 @@ pub struct Summary {
     pub was_busy: bool,
     /// Whether the flash takes no writes any more.
     pub is_worn_out: bool,
+    /// Whether the last of what was saved lies in the journal of the volume alone.
+    pub is_in_journal: bool,
 }
 
 /// An image that is mounted.
@@ -92,6 +94,15 @@ pub struct Mounted {
     keeper: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
     ready: Ready,
     notice: Notice,
+}
+
+/// How a volume was left.
+struct Closed {
+    saved: Result<(), FileError>,
+    /// What was lost to wear.
+    lost: Option<Lost>,
+    is_worn_out: bool,
+    is_in_journal: bool,
 }
 
 /// What whoever started a mount is to be told, until it was.
@@ -151,7 +162,7 @@ impl Mounted {
     /// Unmounts the folder, makes everything safe and stops the server.
     pub fn stop(mut self) -> Result<Summary, LiveError> {
         let was_busy = self.leave_folder();
-        let (saved, lost, is_worn_out) = self.close_tree();
+        let Closed { saved, lost, is_worn_out, is_in_journal } = self.close_tree();
         let Some(server) = self.server.take() else { return Err(LiveError::Bug("a mount was stopped twice".into())) };
         // What is lost is known by files. A write buffer may hold more that worn-out flash refuses,
         // which the journal has.
@@ -169,7 +180,7 @@ impl Mounted {
             ))
         })?;
         let is_worn_out = is_worn_out || self.ready.is_worn_out;
-        Ok(Summary { host: served.host, is_saved: served.is_saved, was_busy, is_worn_out })
+        Ok(Summary { host: served.host, is_saved: served.is_saved, was_busy, is_worn_out, is_in_journal })
     }
 
     /// Unmounts the folder; whether it was in use.
@@ -201,18 +212,19 @@ impl Mounted {
         self.device.is_some() && device_at(&self.folder) == self.device
     }
 
-    /// Makes everything safe; the kernel, if it still asks, is told of errors from then on. Also
-    /// says what was lost to wear, and whether the flash is worn out.
-    fn close_tree(&mut self) -> (Result<(), FileError>, Option<Lost>, bool) {
+    /// Makes everything safe; the kernel, if it still asks, is told of errors from then on.
+    fn close_tree(&mut self) -> Closed {
         if let Some((is_over, thread)) = self.keeper.take() {
             is_over.store(true, Ordering::SeqCst);
             thread.thread().unpark();
             // It has no state that could be lost.
             let _ = thread.join();
         }
-        let Some(mut tree) = lock(&self.tree).take() else { return (Ok(()), None, false) };
-        let result = tree.unmount();
-        (result, tree.lost(), tree.is_worn_out())
+        let Some(mut tree) = lock(&self.tree).take() else {
+            return Closed { saved: Ok(()), lost: None, is_worn_out: false, is_in_journal: false };
+        };
+        let (saved, is_in_journal) = (tree.unmount(), tree.is_in_journal());
+        Closed { saved, lost: tree.lost(), is_worn_out: tree.is_worn_out(), is_in_journal }
     }
 }
 

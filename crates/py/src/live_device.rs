@@ -80,7 +80,7 @@ impl Server {
     fn new(py: Python<'_>, options_json: &str) -> PyResult<Self> {
         let start = || -> Result<Self, Failure> {
             let options = parse_options::<ServeText>("the options of the server", options_json)?.check()?;
-            let server = live::Server::start(&options)?;
+            let server = mount::serve(&options)?;
             Ok(Self { ready: json(server.ready())?, running: Mutex::new(Some(server)) })
         };
         Ok(py.detach(start)?)

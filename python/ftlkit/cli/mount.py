@@ -102,6 +102,8 @@ def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
         saved = "its files are as they were" if summary["is_worn_out"] else "the image is as it was"
     elif summary["is_saved"]:
         saved = "everything is on the disk"
+        if summary["is_in_journal"]:
+            saved += ", the last of it in the journal of the volume, which `ftlkit mount` and `ftlkit serve` read"
     else:
         saved = "the device has no power; mount it again to recover it"
     if summary["is_worn_out"] and not read_only:

@@ -18,11 +18,12 @@ mod power;
 mod requests;
 mod switching;
 
+use std::collections::BTreeMap;
 use std::ops::Add;
 
 use bytes::Bytes;
 use flash::{FaultPlan, Flash, FlashError, Lpn, Pbn};
-use ftl::{Cause, Drive, FlashOp, FlashPort, FtlError, HostOp, Moment, Nanos, Note, Request, Timing};
+use ftl::{Awaited, Cause, Drive, FlashOp, FlashPort, FtlError, HostOp, Moment, Nanos, Note, Request, Timing};
 use serde::Serialize;
 use sim::EventTiming;
 
@@ -51,6 +52,8 @@ pub struct LiveDrive {
     /// A bit for each logical page: whether it may hold data.
     may_hold: Vec<u64>,
     zeros: Bytes,
+    /// Pages that are read in place of what the flash holds; while there are any, nothing is written.
+    shown: BTreeMap<u32, Bytes>,
     /// Since the power came on.
     counts: HostCounts,
     /// Since the drive was started, up to when the power came on.
@@ -132,8 +135,18 @@ impl LiveDrive {
     }
 
     /// A command comes over the modelled device's link, with so many bytes, and to its controller.
-    pub(crate) fn take_command(&mut self, bytes: u32) {
-        self.parts().0.take_command(bytes.into());
+    /// Each piece of its request waits for what is returned.
+    pub(crate) fn take_command(&mut self, bytes: u32) -> Awaited {
+        let flash = self.parts().0;
+        flash.take_command(bytes.into());
+        flash.awaited()
+    }
+
+    /// A piece of a request begins whose command was taken before.
+    pub(crate) fn begin_piece(&mut self, at: Nanos, taken: Awaited) {
+        let flash = self.parts().0;
+        flash.begin(at);
+        flash.wait_for(taken);
     }
 
     /// When so many bytes that were read by a moment have gone over the modelled device's link.
@@ -353,6 +366,19 @@ impl Piece {
     /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The bytes of pieces in order, which are as many as there is room for.
+    pub fn gather(pieces: &[Self], into: &mut [u8]) {
+        let mut at = 0;
+        for piece in pieces {
+            let part = &mut into[at..at + piece.len()];
+            match piece {
+                Self::Data(data) => part.copy_from_slice(data),
+                Self::Zeros(_) => part.fill(0),
+            }
+            at += piece.len();
+        }
     }
 }
 

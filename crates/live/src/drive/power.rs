@@ -1,5 +1,7 @@
 //! Switching on: from an image, and again after a power cut.
 
+use std::collections::BTreeMap;
+
 use flash::FaultPlan;
 use ftl::{FlashPort, Nanos, Timing, registry};
 
@@ -22,6 +24,7 @@ impl LiveDrive {
             page_bytes,
             may_hold: Vec::new(),
             zeros: vec![0; page_bytes].into(),
+            shown: BTreeMap::new(),
             counts: HostCounts::default(),
             earlier: HostCounts::default(),
             before,
@@ -88,7 +91,8 @@ impl LiveDrive {
         let logical_pages = self.description.logical_pages;
         let mut may_hold = vec![0_u64; (logical_pages as usize).div_ceil(64)];
         let store = self.flash().device().chip.chip().store();
-        for lpn in store.logical_numbers().filter(|&lpn| lpn < logical_pages) {
+        let shown = self.shown.keys().copied();
+        for lpn in store.logical_numbers().filter(|&lpn| lpn < logical_pages).chain(shown) {
             may_hold[lpn as usize / 64] |= 1 << (lpn % 64);
         }
         self.may_hold = may_hold;

@@ -12,6 +12,11 @@ impl LiveDrive {
     /// nothing.
     pub fn read(&mut self, offset: u64, length: u32) -> Result<Vec<Piece>, DriveError> {
         self.counts.bytes_read += u64::from(length);
+        self.peek(offset, length)
+    }
+
+    /// The same for no client, and not counted.
+    pub fn peek(&mut self, offset: u64, length: u32) -> Result<Vec<Piece>, DriveError> {
         let span = self.touched(offset, u64::from(length));
         if span.pages() == 0 {
             return Ok(Vec::new());
@@ -25,6 +30,19 @@ impl LiveDrive {
         Ok(pieces)
     }
 
+    /// From now on shows bytes that the flash cannot take in their places, and takes no writes.
+    pub fn show(&mut self, offset: u64, data: &[u8]) -> Result<(), DriveError> {
+        let span = self.touched(offset, data.len() as u64);
+        let pages = self.read_pages(span.first as u32, span.pages() as u32)?;
+        for ((i, lpn), page) in (0..).zip(span.first as u32..).zip(pages) {
+            let mut page = if page.is_empty() { vec![0; self.page_bytes] } else { page.to_vec() };
+            page[span.covered(i)].copy_from_slice(&data[span.bytes_of(i)]);
+            self.shown.insert(lpn, page.into());
+            self.mark(lpn, 1, true);
+        }
+        Ok(())
+    }
+
     /// Writes bytes that lie on the device.
     pub fn write(&mut self, offset: u64, data: &Bytes) -> Result<(), DriveError> {
         self.write_hinted(offset, data, Hint::NONE)
@@ -32,6 +50,7 @@ impl LiveDrive {
 
     /// The same, with what the host says of the data.
     pub fn write_hinted(&mut self, offset: u64, data: &Bytes, hint: Hint) -> Result<(), DriveError> {
+        self.refuse_if_shown()?;
         let span = self.touched(offset, data.len() as u64);
         self.counts.bytes_written += data.len() as u64;
         self.counts.pages_written += span.pages();
@@ -100,6 +119,9 @@ impl LiveDrive {
         let mut out = vec![Bytes::new(); pages as usize];
         let (flash, ftl) = self.parts();
         ftl.read(flash, &request(flash.now(), first, pages), &mut out)?;
+        for (lpn, page) in self.shown.range(first..first + pages) {
+            out[(lpn - first) as usize] = page.clone();
+        }
         for (lpn, _) in (first..).zip(&out).filter(|(_, page)| page.is_empty()) {
             self.may_hold[lpn as usize / 64] &= !(1 << (lpn % 64));
         }
@@ -124,7 +146,12 @@ impl LiveDrive {
         })
     }
 
+    fn refuse_if_shown(&self) -> Result<(), DriveError> {
+        if self.shown.is_empty() { Ok(()) } else { Err(DriveError::ReadOnly) }
+    }
+
     fn trim_pages(&mut self, first: u32, pages: u32) -> Result<(), DriveError> {
+        self.refuse_if_shown()?;
         if pages > 0 {
             let (flash, ftl) = self.parts();
             ftl.trim(flash, &request(flash.now(), first, pages))?;

@@ -279,7 +279,7 @@ impl Engine {
             return Ok(());
         }
         self.latest = self.latest.max(request.arrived);
-        self.drive.begin(self.latest);
+        self.drive.begin_piece(self.latest, request.taken);
         match self.perform(&mut request) {
             Ok(is_done) => {
                 request.end = self.drive.end_with(request.end);
@@ -323,7 +323,7 @@ impl Engine {
         let length = piece_bytes(command, at, left, drive.page_bytes());
         if request.done == 0 {
             drive.count(command.host_op());
-            drive.take_command(command.bytes_brought(request.length));
+            request.taken = drive.take_command(command.bytes_brought(request.length));
         }
         let from = request.done as usize;
         let data = match command {

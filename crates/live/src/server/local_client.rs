@@ -55,15 +55,7 @@ impl LocalClient {
     pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), LocalClientError> {
         let read = Command::Read { in_one_piece: true };
         let pieces = self.ask(read, (offset, into.len() as u32), (Bytes::new(), Hint::NONE))?;
-        let mut at = 0;
-        for piece in pieces {
-            let part = &mut into[at..at + piece.len()];
-            match &piece {
-                Piece::Data(data) => part.copy_from_slice(data),
-                Piece::Zeros(_) => part.fill(0),
-            }
-            at += piece.len();
-        }
+        Piece::gather(&pieces, into);
         Ok(())
     }
 
@@ -124,12 +116,11 @@ impl Engine {
     /// Serves the local client and answers it.
     pub(super) fn local_request(&mut self, request: &LocalRequest) -> Result<(), LiveError> {
         let (result, end) = self.serve_request(request);
-        let is_done = result.is_ok();
+        let (result, read) = result.map_or_else(|error| (Err(error), None), |(pieces, end)| (Ok(pieces), Some(end)));
         let spares = self.drive.ftl().spares();
         let answer = Answer { result, power_ons: self.power_ons, due: None, spares };
         let reply = Awaited::Local(request.answer.clone(), answer);
-        if is_done && self.modelled {
-            let read = self.drive.end_with(Moment::ZERO);
+        if let Some(read) = read.filter(|_| self.modelled) {
             let end = self.drive.hand_over(read, request.command.bytes_returned(request.length));
             self.await_end(reply, (request.command, request.offset, request.length), end);
         } else {
@@ -142,7 +133,7 @@ impl Engine {
     fn serve_request(
         &mut self,
         request: &LocalRequest,
-    ) -> (Result<Vec<Piece>, LocalClientError>, Result<(), LiveError>) {
+    ) -> (Result<(Vec<Piece>, Moment), LocalClientError>, Result<(), LiveError>) {
         if self.is_dark {
             return (Err(LocalClientError::Drive(DriveError::NoPower)), Ok(()));
         }
@@ -152,7 +143,6 @@ impl Engine {
         self.latest = self.latest.max(self.shared.clock());
         self.drive.begin(self.latest);
         self.drive.count(request.command.host_op());
-        self.drive.take_command(request.command.bytes_brought(request.length));
         match self.perform_request(request) {
             Ok(read) => {
                 let recorded = self.recorder.as_mut().map_or(Ok(()), |recorder| {
@@ -177,9 +167,12 @@ impl Engine {
         }
     }
 
-    fn perform_request(&mut self, request: &LocalRequest) -> Result<Vec<Piece>, DriveError> {
-        let (mut read, mut done) = (Vec::new(), 0);
+    /// What was read, and when the modelled device is done.
+    fn perform_request(&mut self, request: &LocalRequest) -> Result<(Vec<Piece>, Moment), DriveError> {
+        let taken = self.drive.take_command(request.command.bytes_brought(request.length));
+        let (mut read, mut done, mut end) = (Vec::new(), 0, Moment::ZERO);
         loop {
+            self.drive.begin_piece(self.latest, taken);
             let (at, left) = (request.offset + u64::from(done), request.length - done);
             let length = piece_bytes(request.command, at, left, self.drive.page_bytes());
             let data = if request.data.is_empty() {
@@ -188,9 +181,10 @@ impl Engine {
                 request.data.slice(done as usize..(done + length) as usize)
             };
             perform_piece(&mut self.drive, request.command, (at, length), (&data, request.hint), &mut read)?;
+            end = self.drive.end_with(end);
             done += length;
             if done >= request.length {
-                return Ok(read);
+                return Ok((read, end));
             }
         }
     }

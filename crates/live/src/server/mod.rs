@@ -151,6 +151,15 @@ pub struct Server {
 impl Server {
     /// Listens, switches the image on and recovers its translation layer; then clients are let in.
     pub fn start(options: &ServeOptions) -> Result<Self, LiveError> {
+        Self::start_prepared(options, |_| Ok(None))
+    }
+
+    /// The same, for a host that prepares the device before clients are let in, and may have
+    /// something to say of it.
+    pub fn start_prepared(
+        options: &ServeOptions,
+        prepare: impl FnOnce(&mut LiveDrive) -> Result<Option<String>, LiveError>,
+    ) -> Result<Self, LiveError> {
         let tls = options.tls.as_deref().map(|folder| Certificates::read(folder, options.insecure)).transpose()?;
         let image = Image::open(&options.image, options.read_only)?;
         let control = Address::Unix(control_path(&options.image));
@@ -169,6 +178,7 @@ impl Server {
                 accept_damage: options.accept_damage,
             },
         )?;
+        let finding = prepare(&mut drive)?;
         let export = Export {
             bytes: drive.len(),
             page_bytes: drive.page_bytes() as u32,
@@ -182,7 +192,7 @@ impl Server {
             ftl: drive.description().stack.names(),
             mount_s: drive.wait().0 as f64 / 1e9,
             is_read_only: options.read_only,
-            findings: drive.findings().sentences(),
+            findings: drive.findings().sentences().into_iter().chain(finding).collect(),
             warnings: address.map(|address| warnings(&address, tls.as_ref())).unwrap_or_default(),
         };
         let shared = Arc::new(Shared::new(export, tls, options.clients, options.limits, options.modelled));

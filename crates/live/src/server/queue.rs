@@ -16,7 +16,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ftl::{Hint, Moment, Nanos, Spares};
+use ftl::{Awaited, Hint, Moment, Nanos, Spares};
 
 use super::client::Connection;
 use super::commands::ControlRequest;
@@ -167,7 +167,9 @@ pub(crate) struct ClientRequest {
     pub(super) done: u32,
     /// What they held, of a read.
     pub(super) read: Vec<Piece>,
-    /// When the modelled device is done with them.
+    /// When the modelled device has its command.
+    pub(super) taken: Awaited,
+    /// When the modelled device is done with what is done.
     pub(super) end: Moment,
 }
 
@@ -193,6 +195,7 @@ impl ClientRequest {
             weight,
             done: 0,
             read: Vec::new(),
+            taken: Awaited::NOTHING,
             end: Moment::ZERO,
         }
     }

@@ -94,6 +94,36 @@ fn requests_pass_the_link_and_the_controller_of_the_device() {
     assert_close(&times(15, || assert!(client.read(0, 4096).is_ok())), READ_MS + 5 + 3 + 4);
 }
 
+/// A request that is served in pieces passes the link as a whole, and its pieces use the dies
+/// together, for clients of a socket as for the local one.
+#[test]
+fn long_requests_take_what_the_device_would_take() {
+    const PAGES: u64 = 128;
+    let folder = tempfile::tempdir().expect("a folder");
+    let ms = |ms: u64| Some(Nanoseconds(ms * 1_000_000));
+    let device = DeviceText {
+        read_latency: Some(PageDurations(vec![Nanoseconds(1_000_000)])),
+        program_latency: Some(PageDurations(vec![Nanoseconds(2_000_000)])),
+        transfer_latency: ms(0),
+        link_latency: ms(5),
+        controller_latency: ms(3),
+        // A page of 4096 bytes takes 1 ms.
+        link_bandwidth: Some(BytesPerSecond(4_096_000)),
+        ..small_device()
+    };
+    let image = create_on(folder.path(), "page", &device);
+    let server = start(&image);
+    let mut client = Client::connect(&image).expect("a connection");
+    let (data, begin) = (vec![7; PAGES as usize * 4096], 5 + 3 + PAGES);
+    assert_close(&times(3, || assert_eq!(client.write(0, &data), 0)), begin + PAGES / 2 * 2);
+    assert_close(&times(3, || assert!(client.read(0, data.len()).is_ok())), begin + PAGES / 2);
+    let mut local = server.local_client();
+    let bytes = bytes::Bytes::from(data.clone());
+    assert_close(&times(3, || local.write(0, bytes.clone(), Hint::NONE).expect("written")), begin + PAGES / 2 * 2);
+    let mut read = data.clone();
+    assert_close(&times(3, || local.read(0, &mut read).expect("read")), begin + PAGES / 2);
+}
+
 #[test]
 fn requests_that_wait_for_one_die_wait_for_each_other() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -106,3 +106,33 @@ fn after_a_power_cut_no_page_with_data_is_told_as_a_hole() {
     }
     assert!(came_back > 0, "no trim was ever forgotten: nothing was tried");
 }
+
+/// Bytes that the flash does not take are read, and told as data, in their places, also after a
+/// power cut; nothing is written from then on.
+#[test]
+fn what_is_shown_is_read_in_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    let server = Server::start_prepared(&options(&image), |drive| {
+        drive.write(3 * 4096, &vec![9; 4096].into()).expect("room");
+        drive.show(3 * 4096 + 100, &[5; 8000]).expect("power");
+        Ok(Some("a finding".into()))
+    })
+    .expect("a server");
+    assert!(server.ready().findings.contains(&"a finding".into()));
+    let mut expected = vec![0; 3 * 4096];
+    expected[..4096].fill(9);
+    expected[100..8100].fill(5);
+    for _ in 0..2 {
+        let mut client = Client::connect(&image).expect("a connection");
+        assert_eq!(client.read(3 * 4096, expected.len()), Ok(expected.clone()));
+        let runs = client.status(2 * 4096, 4 * 4096).into_iter().map(|(bytes, kind)| (bytes, kind == 0));
+        assert_eq!(runs.collect::<Vec<_>>(), [(4096, false), (2 * 4096, true), (4096, false)]);
+        for (kind, page) in [(WRITE, 3), (WRITE, 9), (TRIM, 4), (WRITE_ZEROES, 4)] {
+            let data = vec![1; if kind == WRITE { 4096 } else { 0 }];
+            assert_eq!(client.ask(0, kind, page * 4096, 4096, &data), EPERM, "{kind} {page}");
+        }
+        drop(client);
+        cut(&image);
+    }
+}

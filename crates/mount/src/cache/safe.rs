@@ -33,6 +33,7 @@ impl<V: Device> Cache<V> {
                 Err(error) => return Err(error),
             }
         }
+        self.is_ahead = !pages.is_empty();
         self.pages.extend(pages);
         Ok(())
     }
@@ -153,7 +154,7 @@ impl<V: Device> Cache<V> {
         self.device.flush()?;
         match self.settle(&journal, &tables) {
             Err(DeviceError::ReadOnly) => {
-                self.is_worn_out = true;
+                (self.is_worn_out, self.is_ahead) = (true, true);
                 Ok(())
             }
             result => result,

@@ -109,6 +109,11 @@ impl<V: Device> Tree<V> {
         self.volume.disk().is_worn_out()
     }
 
+    /// Whether the last of what is safe lies in the journal alone, where other drivers do not look.
+    pub fn is_in_journal(&self) -> bool {
+        self.volume.disk().is_ahead()
+    }
+
     /// Whether nothing can be changed.
     pub fn is_read_only(&self) -> bool {
         self.volume.disk().is_read_only()

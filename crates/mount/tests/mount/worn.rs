@@ -1,11 +1,13 @@
 //! Flash that takes no writes any more, from any operation on: nothing is lost without a word.
 
 use std::collections::BTreeSet;
+use std::io::{Cursor, Read};
 
+use fatfs::{FileSystem, FsOptions};
 use mount::{Changes, FileError, ROOT, Tree};
 
 use crate::crash::{Files, all, difference, is_between, script};
-use crate::device::{Memory, Survives};
+use crate::device::{Memory, PAGE, Survives};
 use crate::files::create_file;
 
 fn refused<T: std::fmt::Debug>(result: Result<T, FileError>, what: &str) {
@@ -64,6 +66,32 @@ fn a_foreign_volume_on_worn_out_flash_is_mounted_read_only() {
     changes_are_refused(&mut tree);
 }
 
+/// What a driver that knows no journal finds on the device as it is served.
+fn by_another_driver(device: &Memory) -> Files {
+    let shown = mount::settle(device.clone()).expect("power").unwrap_or_default();
+    let mut content = device.content();
+    for (number, page) in shown {
+        content[number as usize * PAGE..][..PAGE].copy_from_slice(&page[..]);
+    }
+    let volume = FileSystem::new(Cursor::new(content), FsOptions::new()).expect("a volume");
+    let (mut files, mut folders) = (Files::new(), vec![(String::new(), volume.root_dir())]);
+    while let Some((path, folder)) = folders.pop() {
+        for entry in
+            folder.iter().map(|entry| entry.expect("whole")).filter(|entry| !entry.file_name().starts_with('.'))
+        {
+            let full = format!("{path}/{}", entry.file_name());
+            let mut bytes = Vec::new();
+            if entry.is_dir() {
+                folders.push((full.clone(), entry.to_dir()));
+            } else {
+                entry.to_file().read_to_end(&mut bytes).expect("readable");
+            }
+            files.insert(full, entry.is_file().then_some(bytes));
+        }
+    }
+    files
+}
+
 /// Paths that differ.
 fn differing(one: &Files, other: &Files) -> BTreeSet<String> {
     let paths = one.keys().chain(other.keys());
@@ -95,9 +123,11 @@ fn flash_that_wears_out_at_any_write_loses_nothing_silently() {
         assert_eq!(unmounted.is_err(), lost.is_some(), "{at}: {unmounted:?} {lost:?}");
         drop(tree);
         device.restart();
+        let foreign = by_another_driver(&device);
         let mut tree = device.mounted();
         assert!(tree.is_read_only());
         let contents = all(&mut tree);
+        assert_eq!(differing(&foreign, &contents), BTreeSet::new(), "worn out at {at}: what another driver finds");
         assert!(is_between(&contents, &old, &new), "worn out at {at}: {}", difference(&contents, &old, &new));
         if let (Some(shown), None) = (&shown, &lost) {
             assert_eq!(differing(shown, &contents), BTreeSet::new(), "worn out at {at}: nothing was said to be lost");
