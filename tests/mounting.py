@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -106,6 +107,15 @@ class Mount:
                 ["qemu-img", "convert", "-f", "raw", "-O", "raw", device.uri, str(raw)], check=True, capture_output=True
             )
         return raw
+
+    def by_another_driver(self) -> dict[Path, bytes] | None:
+        """Files that mtools finds on the device as it is served; None where they are missing."""
+        if shutil.which("mcopy") is None:
+            return None
+        files = self.image.with_suffix(".files")
+        files.mkdir()
+        subprocess.run(["mcopy", "-s", "-n", "-i", str(self.exported()), "::", str(files)], check=True)
+        return {path.relative_to(files): path.read_bytes() for path in files.rglob("*") if path.is_file()}
 
     def check(self) -> None:
         """Nothing is wrong with the file system, as others judge it."""

@@ -125,8 +125,12 @@ def test_what_fat_has_not_is_refused_and_what_it_has_works(tmp_path: Path) -> No
         assert (at / "uPPER.txt").read_bytes() == b"one"
         file.chmod(0o444)
         assert file.stat().st_mode & 0o777 == 0o444
-        file.chmod(0o755)
+        file.chmod(0o644)
         assert file.stat().st_mode & 0o777 == 0o644
+        for mode in (0o755, 0o600):
+            with pytest.raises(PermissionError):
+                file.chmod(mode)
+            assert file.stat().st_mode & 0o777 == 0o644
         os.utime(file, (1_700_000_000, 1_700_000_000))
         assert file.stat().st_mtime == 1_700_000_000
         with file.open("ab") as more:
@@ -279,3 +283,17 @@ def test_end_of_a_mount_leaves_what_others_mounted_at_its_folder(tmp_path: Path,
         assert "something is mounted at" in refused.stderr.replace("\n", " ")
     finally:
         subprocess.run(["umount", str(mount.at)], check=True)
+
+
+def test_files_are_executed_with_the_permissions_of_the_mount(tmp_path: Path) -> None:
+    with Mount(tmp_path) as mount:
+        program = mount.start("--format", "--exec", "--umask", "077").at / "program"
+        program.write_text("#!/bin/sh\necho it runs\n")
+        assert program.stat().st_mode & 0o777 == 0o700
+        assert program.parent.stat().st_mode & 0o777 == 0o700
+        assert subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout == "it runs\n"
+        program.chmod(0o755)
+        with pytest.raises(PermissionError):
+            program.chmod(0o644)
+    with pytest.raises(fk.UserError, match="--umask 888: must be octal, from 000 to 777"):
+        fk.mount(mount.image, mount.at, umask="888")

@@ -108,6 +108,7 @@ def test_flash_that_wears_out_under_a_mount_tells_all(tmp_path: Path, ftl: str) 
         text = " ".join(mount.stop(code=2).split())
         for name in refused:
             assert name in text.split("is lost:")[1]
+        foreign = mount.by_another_driver()
         mount.start()
         until = time.monotonic() + 30.0
         while "is worn out" not in mount.said():
@@ -115,6 +116,8 @@ def test_flash_that_wears_out_under_a_mount_tells_all(tmp_path: Path, ftl: str) 
             time.sleep(0.05)
         assert "for reading alone" in mount.said()
         assert os.statvfs(at).f_flag & os.ST_RDONLY
+        shown = {path.relative_to(at): path.read_bytes() for path in at.rglob("*") if path.is_file()}
+        assert foreign is None or foreign == shown
         assert (at / "kept").read_bytes() == b"kept" * 5_000
         for name, content in safe.items():
             assert name in refused or (at / name).read_bytes() == content, name

@@ -82,6 +82,20 @@ impl Analyzer {
         Ok(Self { parameters, types, rated, active: HashMap::new(), writes: 0, intervals: 0, last: None })
     }
 
+    /// Gives an extension its number, as when the first file with it is seen.
+    pub fn know(&mut self, extension: &str) {
+        self.types.see(&format!("_.{extension}"), false);
+        self.rated.resize(self.types.all().len(), Rated::default());
+    }
+
+    /// The extensions that have a number, in the order of their numbers.
+    pub fn extensions(&self) -> impl Iterator<Item = &str> {
+        self.types.all().iter().filter_map(|found| match found {
+            FileType::Extension(extension) => Some(extension.as_str()),
+            _ => None,
+        })
+    }
+
     /// The parameters it was made with.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters

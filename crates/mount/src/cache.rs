@@ -29,7 +29,7 @@ use fat::{Disk, PAGE_BYTES, Page};
 use ftl::Hint;
 
 use crate::device::{Device, DeviceError};
-use crate::journal::Journal;
+use crate::journal::{BETWEEN_TYPES, Journal};
 
 mod safe;
 
@@ -63,6 +63,9 @@ type Before = (Option<Box<Page>>, Option<Dirty>);
 pub(crate) struct Cache<V> {
     device: V,
     journal: Option<Journal>,
+    /// Types of files in the order of their numbers, and as many of them as the volume keeps.
+    types: String,
+    kept_types: String,
     /// Dirty pages, and clean ones of tables and folders.
     pages: HashMap<u64, Box<Page>>,
     dirty: BTreeMap<u64, Dirty>,
@@ -83,6 +86,8 @@ impl<V: Device> Cache<V> {
         Self {
             device,
             journal: None,
+            types: String::new(),
+            kept_types: String::new(),
             pages: HashMap::new(),
             dirty: BTreeMap::new(),
             freed: BTreeSet::new(),
@@ -124,6 +129,22 @@ impl<V: Device> Cache<V> {
     /// Whether commits are whole or not there at all.
     pub(crate) fn has_journal(&self) -> bool {
         self.journal.is_some()
+    }
+
+    /// Types of files that have a number on the volume, in the order of these.
+    pub(crate) fn types(&self) -> impl Iterator<Item = &str> {
+        self.types.split(BETWEEN_TYPES).filter(|name| !name.is_empty())
+    }
+
+    /// Keeps the types from the next commit on.
+    pub(crate) fn set_types<'a>(&mut self, types: impl Iterator<Item = &'a str>) {
+        self.types.clear();
+        for name in types {
+            if !self.types.is_empty() {
+                self.types.push(BETWEEN_TYPES);
+            }
+            self.types.push_str(name);
+        }
     }
 
     /// Data of files begin here.

@@ -23,6 +23,9 @@ pub enum FileError {
     /// FAT has no such thing.
     #[error("FAT has no links, devices, pipes or sockets")]
     NoSuchKind,
+    /// FAT does not keep such a mode.
+    #[error("of a mode FAT keeps whether a file may be written, and nothing else")]
+    NoSuchMode,
     /// Nothing can be written.
     #[error("the device is read-only")]
     ReadOnly,
@@ -61,7 +64,7 @@ impl FileError {
             Self::IsFolder => Errno::EISDIR,
             Self::NotFolder => Errno::ENOTDIR,
             Self::InItself | Self::Fat(FatError::BadName) => Errno::EINVAL,
-            Self::NoSuchKind => Errno::EPERM,
+            Self::NoSuchKind | Self::NoSuchMode => Errno::EPERM,
             Self::ReadOnly => Errno::EROFS,
             Self::Fat(FatError::Full | FatError::RootFull | FatError::FolderFull) => Errno::ENOSPC,
             Self::Fat(FatError::Exists) => Errno::EEXIST,

@@ -20,6 +20,7 @@ use fuser::{
 
 use crate::device::Device;
 use crate::error::FileError;
+use crate::modes::{Modes, is_read_only};
 use crate::tree::{Attributes, Changes, Listed, Tree};
 
 /// The handle of files that are open for reading alone, and of others.
@@ -31,8 +32,6 @@ const ATTRIBUTES_TTL: Duration = Duration::from_secs(1);
 const NAMES_TTL: Duration = Duration::ZERO;
 /// The longest write that the kernel may send.
 const MOST_WRITE_BYTES: u32 = 1 << 20;
-/// The permission bits for writing: owner, group and others.
-const WRITE_BITS: u32 = 0o222;
 /// The longest name, for `statfs`.
 const MOST_NAME: u32 = 255;
 
@@ -50,6 +49,7 @@ pub(crate) fn lock<V: Device>(tree: &Shared<V>) -> MutexGuard<'_, Option<Tree<V>
 pub(crate) struct Fuse<V: Device> {
     tree: Shared<V>,
     owner: (u32, u32),
+    modes: Modes,
     /// Whether the kernel has nothing more to ask.
     is_over: Arc<AtomicBool>,
     /// Folders that are being listed.
@@ -58,8 +58,8 @@ pub(crate) struct Fuse<V: Device> {
 }
 
 impl<V: Device> Fuse<V> {
-    pub(crate) fn new(tree: Shared<V>, owner: (u32, u32), is_over: Arc<AtomicBool>) -> Self {
-        Self { tree, owner, is_over, listings: Mutex::default(), next_listing: AtomicU64::new(1) }
+    pub(crate) fn new(tree: Shared<V>, owner: (u32, u32), modes: Modes, is_over: Arc<AtomicBool>) -> Self {
+        Self { tree, owner, modes, is_over, listings: Mutex::default(), next_listing: AtomicU64::new(1) }
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Tree<V>) -> Result<T, FileError>) -> Result<T, Errno> {
@@ -70,8 +70,7 @@ impl<V: Device> Fuse<V> {
 
     fn attr(&self, found: &Attributes) -> FileAttr {
         let modified = UNIX_EPOCH + Duration::new(found.modified.try_into().unwrap_or(0), found.modified_ns);
-        let (kind, mode) = if found.is_folder { (FileType::Directory, 0o755) } else { (FileType::RegularFile, 0o644) };
-        let perm = if found.is_read_only && !found.is_folder { mode & !(WRITE_BITS as u16) } else { mode };
+        let kind = if found.is_folder { FileType::Directory } else { FileType::RegularFile };
         FileAttr {
             ino: INodeNo(found.number),
             size: found.bytes,
@@ -81,7 +80,7 @@ impl<V: Device> Fuse<V> {
             ctime: modified,
             crtime: modified,
             kind,
-            perm,
+            perm: self.modes.of(found),
             nlink: 1,
             uid: self.owner.0,
             gid: self.owner.1,
@@ -113,10 +112,6 @@ fn done(result: Result<(), Errno>, reply: ReplyEmpty) {
         Ok(()) => reply.ok(),
         Err(error) => reply.error(error),
     }
-}
-
-fn is_read_only(mode: u32) -> bool {
-    mode & WRITE_BITS == 0
 }
 
 impl<V: Device + 'static> Filesystem for Fuse<V> {
@@ -178,7 +173,11 @@ impl<V: Device + 'static> Filesystem for Fuse<V> {
             TimeOrNow::Now => seconds(SystemTime::now()),
         });
         let changes = Changes { bytes: size, is_read_only: mode.map(is_read_only), modified };
-        match self.with(|tree| tree.set(ino.0, changes)) {
+        let set = |tree: &mut Tree<V>| match mode {
+            Some(mode) if !self.modes.keeps(tree.attributes(ino.0)?.is_folder, mode) => Err(FileError::NoSuchMode),
+            _ => tree.set(ino.0, changes),
+        };
+        match self.with(set) {
             Ok(found) => reply.attr(&ATTRIBUTES_TTL, &self.attr(&found)),
             Err(error) => reply.error(error),
         }

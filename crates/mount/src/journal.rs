@@ -8,7 +8,8 @@
 //! It lies behind the end of the volume, where no other driver looks:
 //!
 //! ```text
-//!   header: magic, pages it has room for, pages in it, checksums of the rest and of itself
+//!   header: magic, pages it has room for, pages in it, checksums of the rest and of itself,
+//!           checksum and length of the types, types of files in the order of their numbers
 //!   list:   the number of each page, 8 bytes each, in whole pages
 //!   pages
 //! ```
@@ -22,12 +23,19 @@ use ftl::Hint;
 use crate::device::{Device, DeviceError};
 
 const MAGIC: [u8; 8] = *b"FTLKITJ1";
+/// Bytes of the header that say what the journal holds, and bytes before the types.
+const CONTENT_BYTES: usize = 24;
 const HEADER_BYTES: usize = 32;
+/// Between two types: no name has it.
+pub(crate) const BETWEEN_TYPES: char = '/';
 /// Numbers of pages in a page.
 const LISTED: usize = PAGE_BYTES / 8;
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 512 << 10;
 const PAGE: u64 = PAGE_BYTES as u64;
+
+/// A page and its number on the device.
+pub type NumberedPage = (u64, Box<Page>);
 
 /// Where the journal of a volume lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +55,7 @@ impl Journal {
     /// Makes an empty journal behind a volume of so many bytes.
     pub(crate) fn create(device: &mut impl Device, volume_bytes: u64, room: usize) -> Result<Self, DeviceError> {
         let journal = Self { offset: volume_bytes.next_multiple_of(PAGE), room };
-        journal.clear(device)?;
+        journal.clear(device, "")?;
         Ok(journal)
     }
 
@@ -65,11 +73,11 @@ impl Journal {
     }
 
     /// What it holds, if that is whole.
-    pub(crate) fn read(&self, device: &mut impl Device) -> Result<Vec<(u64, Box<Page>)>, DeviceError> {
+    pub(crate) fn read(&self, device: &mut impl Device) -> Result<Vec<NumberedPage>, DeviceError> {
         let mut header = [0; HEADER_BYTES];
         device.read(self.offset, &mut header)?;
         let (count, sum) = (u32::from_le_bytes(word(&header, 12)) as usize, u32::from_le_bytes(word(&header, 16)));
-        if header != self.header(count, sum) || count == 0 || count > self.room {
+        if header[..CONTENT_BYTES] != self.header(count, sum) || count == 0 || count > self.room {
             return Ok(Vec::new());
         }
         let list_bytes = count.div_ceil(LISTED) * PAGE_BYTES;
@@ -85,9 +93,23 @@ impl Journal {
         Ok(numbers.zip(pages.as_chunks::<PAGE_BYTES>().0).map(|(number, page)| (number, Box::new(*page))).collect())
     }
 
+    /// The types of files that have a number on the volume, in the order of these.
+    pub(crate) fn types(&self, device: &mut impl Device) -> Result<String, DeviceError> {
+        let mut page = vec![0; PAGE_BYTES];
+        device.read(self.offset, &mut page)?;
+        let [sum, length] = [24, 28].map(|at| u32::from_le_bytes(std::array::from_fn(|i| page[at + i])));
+        let text = page.get(HEADER_BYTES..HEADER_BYTES + length as usize).filter(|text| crc32c::crc32c(text) == sum);
+        Ok(text.and_then(|text| String::from_utf8(text.to_vec()).ok()).unwrap_or_default())
+    }
+
     /// Keeps pages aside. They are safe with the next flush, and the journal is whole then or as it
     /// was.
-    pub(crate) fn write(&self, device: &mut impl Device, pages: &[(u64, &Page)]) -> Result<(), DeviceError> {
+    pub(crate) fn write(
+        &self,
+        device: &mut impl Device,
+        pages: &[(u64, &Page)],
+        types: &str,
+    ) -> Result<(), DeviceError> {
         let list_bytes = pages.len().div_ceil(LISTED) * PAGE_BYTES;
         let mut bytes = Vec::with_capacity(list_bytes + pages.len() * PAGE_BYTES);
         bytes.extend(pages.iter().flat_map(|(number, _)| number.to_le_bytes()));
@@ -103,22 +125,34 @@ impl Journal {
             device.write(self.offset + PAGE + at as u64, bytes.slice(at..end), Hint::NONE)?;
             at = end;
         }
-        self.write_header(device, pages.len(), sum)
+        self.write_header(device, (pages.len(), sum), types)
     }
 
-    /// It holds nothing any more.
-    pub(crate) fn clear(&self, device: &mut impl Device) -> Result<(), DeviceError> {
-        self.write_header(device, 0, 0)
+    /// It holds no pages any more.
+    pub(crate) fn clear(&self, device: &mut impl Device, types: &str) -> Result<(), DeviceError> {
+        self.write_header(device, (0, 0), types)
     }
 
-    fn write_header(&self, device: &mut impl Device, count: usize, sum: u32) -> Result<(), DeviceError> {
+    fn write_header(
+        &self,
+        device: &mut impl Device,
+        (count, sum): (usize, u32),
+        types: &str,
+    ) -> Result<(), DeviceError> {
         let mut page = vec![0; PAGE_BYTES];
-        page[..HEADER_BYTES].copy_from_slice(&self.header(count, sum));
+        page[..CONTENT_BYTES].copy_from_slice(&self.header(count, sum));
+        // Types that have no room any more get new numbers with the next mount.
+        let room = PAGE_BYTES - HEADER_BYTES;
+        let ends = types.match_indices(BETWEEN_TYPES).map(|(at, _)| at).chain([types.len()]);
+        let text = &types.as_bytes()[..ends.take_while(|&end| end <= room).last().unwrap_or(0)];
+        page[CONTENT_BYTES..][..4].copy_from_slice(&crc32c::crc32c(text).to_le_bytes());
+        page[CONTENT_BYTES + 4..][..4].copy_from_slice(&(text.len() as u32).to_le_bytes());
+        page[HEADER_BYTES..][..text.len()].copy_from_slice(text);
         device.write(self.offset, page.into(), Hint::NONE)
     }
 
-    fn header(&self, count: usize, sum: u32) -> [u8; HEADER_BYTES] {
-        let mut header = [0; HEADER_BYTES];
+    fn header(&self, count: usize, sum: u32) -> [u8; CONTENT_BYTES] {
+        let mut header = [0; CONTENT_BYTES];
         header[..8].copy_from_slice(&MAGIC);
         header[8..12].copy_from_slice(&(self.room as u32).to_le_bytes());
         header[12..16].copy_from_slice(&(count as u32).to_le_bytes());

@@ -21,6 +21,7 @@ mod device;
 mod error;
 mod fuse;
 mod journal;
+mod modes;
 mod mounted;
 mod open;
 mod rating;
@@ -29,6 +30,8 @@ mod tree;
 
 pub use device::{Device, DeviceError};
 pub use error::FileError;
+pub use journal::NumberedPage;
+pub use modes::Modes;
 pub use mounted::{MountOptions, MountText, Mounted, Ready, Summary};
 pub use open::{format, open};
 pub use settle::{serve, settle};

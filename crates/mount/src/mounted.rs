@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::FileError;
 use crate::fuse::{Fuse, Shared, lock};
+use crate::modes::Modes;
 use crate::open;
 use crate::tree::{Lost, Tree};
 
@@ -45,6 +46,8 @@ pub struct MountOptions {
     pub streams: u8,
     /// The letters of short names.
     pub code_page: CodePage,
+    /// The modes of files and folders.
+    pub modes: Modes,
 }
 
 /// What a mount says when it is ready.
@@ -68,6 +71,7 @@ pub struct Ready {
 
 /// What a mount says when it has ended.
 #[derive(Clone, Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Summary {
     /// Requests and bytes.
     pub host: HostCounts,
@@ -134,7 +138,7 @@ impl Mounted {
         let tree: Shared<LocalClient> = Arc::new(Mutex::new(Some(tree)));
         let is_over = Arc::new(AtomicBool::new(false));
         let owner = (getuid().as_raw(), getgid().as_raw());
-        let fuse = Fuse::new(Arc::clone(&tree), owner, Arc::clone(&is_over));
+        let fuse = Fuse::new(Arc::clone(&tree), owner, options.modes, Arc::clone(&is_over));
         let failed = |error: std::io::Error| cannot_mount(&folder, &error);
         let session = Session::new(fuse, &folder, &config).map_err(failed)?.spawn().map_err(failed)?;
         let (device, notice) = (device_at(&folder), Notice::default());
@@ -425,6 +429,12 @@ pub struct MountText {
     /// The code page of short names.
     #[serde(default)]
     pub code_page: Option<i64>,
+    /// The permissions that files and folders are shown without, in octal.
+    #[serde(default)]
+    pub umask: Option<String>,
+    /// Whether files can be executed.
+    #[serde(default)]
+    pub exec: bool,
     /// How the image is served meanwhile.
     pub serve: ServeText,
 }
@@ -450,7 +460,8 @@ impl MountText {
             return Err(LiveError::user("--format writes, and --read-only forbids it: give one of them"));
         }
         let serve = ServeOptions { address: None, ..self.serve.check()? };
-        Ok(MountOptions { serve, folder: self.folder, format: self.format, parameters, streams, code_page })
+        let modes = Modes::check(self.umask.as_deref(), self.exec)?;
+        Ok(MountOptions { serve, folder: self.folder, format: self.format, parameters, streams, code_page, modes })
     }
 }
 

@@ -46,8 +46,8 @@ pub fn open<V: Device>(
     streams: u8,
     code_page: CodePage,
 ) -> Result<Tree<V>, LiveError> {
-    let analyzer = Analyzer::new(parameters).map_err(|error| LiveError::user(error.to_string()))?;
-    let open = || -> Result<Tree<V>, FileError> {
+    let mut analyzer = Analyzer::new(parameters).map_err(|error| LiveError::user(error.to_string()))?;
+    let open = move || -> Result<Tree<V>, FileError> {
         let mut cache = Cache::new(device);
         let shape = Shape::read(&mut cache)?;
         cache.set_data(shape.data);
@@ -55,6 +55,7 @@ pub fn open<V: Device>(
             Some(journal) => cache.use_journal(journal)?,
             None => cache.try_writing()?,
         }
+        cache.types().for_each(|extension| analyzer.know(extension));
         Tree::new(Volume::open(cache)?.with_code_page(code_page), analyzer, streams)
     };
     open().map_err(|error| failed("mount the volume", error))

@@ -21,6 +21,11 @@ impl Rating {
         Self { analyzer, streams, intervals: 0, is_news: true }
     }
 
+    /// The extensions that have a number, in the order of these.
+    pub(crate) fn extensions(&self) -> impl Iterator<Item = &str> {
+        self.analyzer.extensions()
+    }
+
     /// Something happens to a file.
     pub(crate) fn tell(&mut self, event: Event, id: u64, name: &str, read_only: bool) {
         if self.analyzer.tell(event, &File { id, name, read_only }).is_some() {

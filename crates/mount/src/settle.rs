@@ -3,13 +3,13 @@
 //! before they come, or is shown there.
 
 use bytes::Bytes;
-use fat::{Page, Shape};
+use fat::Shape;
 use ftl::Hint;
 use live::{LiveDrive, LiveError, Piece, ServeOptions, Server};
 
 use crate::cache::Cache;
 use crate::device::{Device, DeviceError, is_nearly_worn_out};
-use crate::journal::Journal;
+use crate::journal::{Journal, NumberedPage};
 
 /// A server of an image. What the journal of its volume holds is in its place, or shown there.
 pub fn serve(options: &ServeOptions) -> Result<Server, LiveError> {
@@ -41,7 +41,7 @@ fn prepare(drive: &mut LiveDrive, is_read_only: bool) -> Result<Option<String>, 
 
 /// Puts in place what the journal of a volume holds. Returns the pages that the device does not
 /// take, with their numbers; nothing where no journal holds any.
-pub fn settle(device: impl Device) -> Result<Option<Vec<(u64, Box<Page>)>>, DeviceError> {
+pub fn settle(device: impl Device) -> Result<Option<Vec<NumberedPage>>, DeviceError> {
     let mut cache = Cache::new(device);
     // What holds no such volume is nobody's journal.
     let Ok(shape) = Shape::read(&mut cache) else { return Ok(None) };

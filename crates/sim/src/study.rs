@@ -385,11 +385,6 @@ pub enum Precondition {
 }
 
 impl Precondition {
-    /// Whether pages may be written that the workload does not ask for.
-    pub(crate) fn may_fill(self) -> bool {
-        matches!(self, Self::Auto | Self::Fill | Self::Steady)
-    }
-
     /// The name in studies and results.
     pub(crate) fn name(self) -> &'static str {
         match self {

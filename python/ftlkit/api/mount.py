@@ -47,6 +47,8 @@ def mount(  # noqa: PLR0913 - as many as there are options
     interval: int | None = None,
     streams: int | None = None,
     code_page: int | None = None,
+    umask: str | None = None,
+    exec: bool = False,  # noqa: A002 - as the option is called
     latency: str = "none",
     fault: str | Path | None = None,
     metrics: str | None = None,
@@ -59,9 +61,11 @@ def mount(  # noqa: PLR0913 - as many as there are options
     keeps the requests with their hints. `interval` is how many write requests there are until types
     of files are rated anew (10 000 without it), `streams` how many streams their degrees are shared
     out among (3). `code_page` says which letters the bytes above 127 of short names are (437
-    without it, or 850). The others are those of `serve`. Worn-out flash is mounted for reading
-    alone. Raises `UserError` when the input is at fault, or there is no FUSE; stopping raises it
-    when the flash has worn out meanwhile and something that programs wrote is lost.
+    without it, or 850). `umask` is the octal mask of permissions that files and folders are shown
+    without ("022"), and `exec` lets files be executed. The others are those of `serve`. Worn-out
+    flash is mounted for reading alone. Raises `UserError` when the input is at fault, or there is
+    no FUSE; stopping raises it when the flash has worn out meanwhile and something that programs
+    wrote is lost.
     """
     paths = {"fault": fault, "record": record}
     serve: dict[str, Any] = {key: None if value is None else str(value) for key, value in paths.items()}
@@ -69,6 +73,7 @@ def mount(  # noqa: PLR0913 - as many as there are options
     serve |= {"accept_damage": accept_damage, "read_only": read_only}
     check_writable([None if record is None else Path(record)], [path, fault])
     own = {"folder": str(folder), "format": format, "interval": interval, "streams": streams, "code_page": code_page}
+    own |= {"umask": umask, "exec": exec}
     return Mounted(_given(own) | {"serve": _given(serve)})
 
 

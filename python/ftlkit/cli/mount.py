@@ -40,6 +40,11 @@ def mount(
         int | None,
         typer.Option(metavar="437|850", help="Letters of the short names of other systems; 437 without it."),
     ] = None,
+    umask: Annotated[
+        str | None,
+        typer.Option(metavar="MASK", help="Permissions that files and folders are shown without; 022 without it."),
+    ] = None,
+    exec_: Annotated[bool, typer.Option("--exec", help="Let files be executed.")] = False,
     latency: Annotated[
         str,
         typer.Option(
@@ -72,6 +77,8 @@ def mount(
             interval=interval,
             streams=streams,
             code_page=code_page,
+            umask=umask,
+            exec=exec_,
             latency=latency,
             fault=fault,
             metrics=metrics,

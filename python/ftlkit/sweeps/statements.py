@@ -43,6 +43,8 @@ SUMMARIES = {
     f"({MORE})",
     "unwritten": "Reads found pages that had never been written, or had been trimmed, and cost nothing. Against the "
     f"first, fill the device ({FILL})",
+    "untouched": "The workload never touches more than a twentieth of the data that the preparation left, which make "
+    "collections dearer than in a device with more room. Say how full the device is (--in-use, in a study run.in_use)",
     "rising": "Write amplification was higher in the last fifth of the run than in the first, so means depend on its "
     f"length. Take a device in a steady state ({STEADY}), or replay more requests ({MORE})",
     "few_for_p99": "Response times are of fewer than 1,000 requests, so the 99th percentile is one of the longest few",

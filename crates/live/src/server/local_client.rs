@@ -21,6 +21,9 @@ use crate::LiveError;
 use crate::drive::{DriveError, Piece};
 use crate::nbd::Command;
 
+/// What was read, and when the modelled device is done.
+type Served = (Vec<Piece>, Moment);
+
 /// A client in the server's own process.
 #[derive(Debug)]
 pub struct LocalClient {
@@ -130,10 +133,7 @@ impl Engine {
     }
 
     /// What to answer, and whether the engine can go on.
-    fn serve_request(
-        &mut self,
-        request: &LocalRequest,
-    ) -> (Result<(Vec<Piece>, Moment), LocalClientError>, Result<(), LiveError>) {
+    fn serve_request(&mut self, request: &LocalRequest) -> (Result<Served, LocalClientError>, Result<(), LiveError>) {
         if self.is_dark {
             return (Err(LocalClientError::Drive(DriveError::NoPower)), Ok(()));
         }
@@ -168,7 +168,7 @@ impl Engine {
     }
 
     /// What was read, and when the modelled device is done.
-    fn perform_request(&mut self, request: &LocalRequest) -> Result<(Vec<Piece>, Moment), DriveError> {
+    fn perform_request(&mut self, request: &LocalRequest) -> Result<Served, DriveError> {
         let taken = self.drive.take_command(request.command.bytes_brought(request.length));
         let (mut read, mut done, mut end) = (Vec::new(), 0, Moment::ZERO);
         loop {

@@ -7,7 +7,7 @@ use ftl::Hint;
 
 use super::{Cache, Dirty, MOST_CLEAN, MOST_PAGES, PAGE, again};
 use crate::device::{Device, DeviceError};
-use crate::journal::Journal;
+use crate::journal::{Journal, NumberedPage};
 
 /// Bytes that are made zeros at once.
 const ZEROED_AT_ONCE: u64 = 256 << 20;
@@ -23,10 +23,12 @@ impl<V: Device> Cache<V> {
     /// memory where nothing can be written.
     pub(crate) fn use_journal(&mut self, journal: Journal) -> Result<(), DeviceError> {
         let pages = journal.read(&mut self.device)?;
+        self.types = journal.types(&mut self.device)?;
+        self.kept_types = self.types.clone();
         self.journal = Some(journal);
         self.pages.clear();
         if !self.device.is_read_only() {
-            let result = again(|| put_in_place(&mut self.device, &journal, &pages));
+            let result = again(|| put_in_place(&mut self.device, &journal, &pages, &self.types));
             match self.noted(result) {
                 Ok(()) => return Ok(()),
                 Err(DeviceError::ReadOnly) => {}
@@ -113,6 +115,7 @@ impl<V: Device> Cache<V> {
             self.freed.clear();
             return Ok(());
         }
+        self.kept_types.clone_from(&self.types);
         self.trim_freed();
         let dirty = std::mem::take(&mut self.dirty);
         for page in dirty.into_iter().filter(|(_, dirty)| !dirty.is_table).map(|(page, _)| page) {
@@ -132,6 +135,10 @@ impl<V: Device> Cache<V> {
         };
         let is_table = |page: &u64| tables.binary_search(page).is_ok();
         let data: Vec<u64> = self.dirty.keys().copied().filter(|page| !is_table(page)).collect();
+        if let Some(journal) = self.journal.filter(|_| self.types != self.kept_types) {
+            // Before data whose tags have a new number.
+            journal.clear(&mut self.device, &self.types)?;
+        }
         if !data.is_empty() {
             self.write_pages(&data)?;
             self.device.flush()?;
@@ -150,7 +157,7 @@ impl<V: Device> Cache<V> {
             return Err(DeviceError::TooMuch);
         }
         let pages: Vec<_> = tables.iter().map(|page| (*page, &*self.pages[page])).collect();
-        journal.write(&mut self.device, &pages)?;
+        journal.write(&mut self.device, &pages, &self.types)?;
         self.device.flush()?;
         match self.settle(&journal, &tables) {
             Err(DeviceError::ReadOnly) => {
@@ -165,7 +172,7 @@ impl<V: Device> Cache<V> {
     fn settle(&mut self, journal: &Journal, tables: &[u64]) -> Result<(), DeviceError> {
         self.write_pages(tables)?;
         self.device.flush()?;
-        journal.clear(&mut self.device)
+        journal.clear(&mut self.device, &self.types)
     }
 
     /// Writes pages in place, neighbours of one hint together.
@@ -199,13 +206,18 @@ impl<V: Device> Cache<V> {
 
 /// Puts in its place what a journal holds, and clears it, also where it holds nothing: a device
 /// that takes no writes is found out by that.
-fn put_in_place(device: &mut impl Device, journal: &Journal, pages: &[(u64, Box<Page>)]) -> Result<(), DeviceError> {
+fn put_in_place(
+    device: &mut impl Device,
+    journal: &Journal,
+    pages: &[NumberedPage],
+    types: &str,
+) -> Result<(), DeviceError> {
     for (number, page) in pages {
         device.write(number * PAGE, Bytes::copy_from_slice(&page[..]), Hint::NONE)?;
     }
     if !pages.is_empty() {
         device.flush()?;
     }
-    journal.clear(device)?;
+    journal.clear(device, types)?;
     device.flush()
 }

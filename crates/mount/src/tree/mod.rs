@@ -158,7 +158,9 @@ impl<V: Device> Tree<V> {
         if self.volume.disk().is_dirty() {
             self.volume.write_free()?;
         }
-        self.volume.disk_mut().commit()?;
+        let disk = self.volume.disk_mut();
+        disk.set_types(self.rating.extensions());
+        disk.commit()?;
         for number in self.owed.settle() {
             self.drop_if_unused(number);
         }

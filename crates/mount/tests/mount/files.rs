@@ -314,3 +314,31 @@ fn hidden_names_are_hidden_in_capitals_too() {
     tree.remove(ROOT, "open.txt").expect("there");
     assert_eq!(tree.read(file, 0, 9).expect("readable"), b"kept");
 }
+
+/// Tags on flash keep numbers of types, so a number means the same type after every mount.
+#[test]
+fn numbers_of_types_are_kept_with_the_volume() {
+    let device = Memory::formatted(24);
+    let number_of = |tree: &mut Tree<Memory>, name: &str| {
+        create_file(tree, name, &[1; 5_000]);
+        device.state().written.clear();
+        tree.sync().expect("power");
+        let numbers: std::collections::BTreeSet<u8> =
+            device.state().written.iter().map(|(_, _, hint)| hint.file_type()).filter(|&number| number > 0).collect();
+        assert_eq!(numbers.len(), 1, "{name}: {numbers:?}");
+        numbers.first().copied()
+    };
+    let mut tree = device.mounted();
+    let before = ["a.db", "b.jpg"].map(|name| number_of(&mut tree, name));
+    tree.unmount().expect("power");
+    drop(tree);
+    let mut tree = device.mounted();
+    let new = number_of(&mut tree, "c.txt");
+    assert!(!before.contains(&new));
+    // Killed, with what was safe.
+    drop(tree);
+    device.restart();
+    let mut tree = device.mounted();
+    let after = ["d.txt", "e.jpg", "f.db"].map(|name| number_of(&mut tree, name));
+    assert_eq!(after, [new, before[1], before[0]]);
+}

@@ -121,7 +121,7 @@ impl Experiment {
         let wraps = workload.addresses == Addresses::Wrap;
         check_auto(&study.device, wraps)?;
         let requested = study.run.precondition.unwrap_or_default();
-        let mut survey = workload.survey(draft.page_size_bytes(), requested.may_fill(), limit, &reporter)?;
+        let mut survey = workload.survey(draft.page_size_bytes(), requested, limit, &reporter)?;
         let in_use = study.run.in_use.map(|share| share.0);
         let (precondition, mut precondition_chosen) = choose(requested, in_use, survey.unwritten);
         let span_pages = (!wraps).then_some(survey.span_pages);

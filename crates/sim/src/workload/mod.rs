@@ -7,3 +7,4 @@ pub(crate) mod paging;
 pub(crate) mod stream;
 pub(crate) mod survey;
 mod suspicions;
+mod touched;

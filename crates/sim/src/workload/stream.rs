@@ -25,7 +25,7 @@ use crate::error::SetupError;
 use crate::host::control::Reporter;
 use crate::observe::memory::Limit;
 use crate::result::{ReadAs, TraceDevice, WorkloadFacts};
-use crate::study::{Addresses, WorkloadText};
+use crate::study::{Addresses, Precondition, WorkloadText};
 use crate::workload::overview::workload_seed;
 use crate::workload::paging::{HostRequest, Pager};
 use crate::workload::survey::{Survey, Surveyor};
@@ -145,18 +145,18 @@ impl Workload {
         Ok(Requests { stream: self.stream()?, pager })
     }
 
-    /// Reads the workload once, in pages of so many bytes; `written`: looks for reads of what was
-    /// never written.
+    /// Reads the workload once, in pages of so many bytes, for what is to be done to the device
+    /// before.
     pub(crate) fn survey(
         &mut self,
         page_size_bytes: u32,
-        written: bool,
+        precondition: Precondition,
         limit: Limit,
         reporter: &Reporter,
     ) -> Result<Survey, SetupError> {
         let mut stream = self.stream()?;
         let dense = self.addresses == Addresses::Dense;
-        let surveyor = Surveyor::new(u64::from(page_size_bytes), dense, written, limit);
+        let surveyor = Surveyor::new(u64::from(page_size_bytes), dense, precondition, limit);
         // A trace that is kept is kept already.
         let (mut surveyor, most_kept_bytes) = match self.source {
             Source::Trace { .. } => (surveyor.suspecting(), 0),

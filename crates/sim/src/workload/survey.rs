@@ -15,6 +15,7 @@ use crate::result::{PreconditionChosen, WorkloadFacts};
 use crate::study::Precondition;
 use crate::workload::paging::{FirstTouch, span_of};
 use crate::workload::suspicions::Suspicions;
+use crate::workload::touched::Touched;
 
 /// What a survey found.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub(crate) struct Survey {
     /// Reads of pages that the workload has not written before, where asked for.
     pub(crate) unwritten: Option<Unwritten>,
     /// The pages that are read or written, before they are placed on a device, where asked for.
-    pub(crate) live: Option<RoaringTreemap>,
+    pub(crate) live: Option<Touched>,
 }
 
 /// How much of what a workload reads it has not written itself. The rest of a page that is written
@@ -89,6 +90,8 @@ pub(crate) struct Surveyor {
     limit: Limit,
     touched: Option<FirstTouch>,
     written: Option<Written>,
+    /// Where pages are filled that the workload may never touch.
+    live: Option<Touched>,
     /// Where a trace is read; a workload that is generated is as it is meant.
     suspicions: Option<Suspicions>,
     facts: WorkloadFacts,
@@ -101,14 +104,16 @@ pub(crate) struct Surveyor {
 }
 
 impl Surveyor {
-    /// A survey in pages of so many bytes: with the dense numbering or without, and with the set of
-    /// written pages or without.
-    pub(crate) fn new(page_bytes: u64, dense: bool, written: bool, limit: Limit) -> Self {
+    /// A survey in pages of so many bytes, with the dense numbering or without, for what is to be
+    /// done to the device before.
+    pub(crate) fn new(page_bytes: u64, dense: bool, precondition: Precondition, limit: Limit) -> Self {
+        let fills = matches!(precondition, Precondition::Fill | Precondition::Steady);
         Self {
             page_bytes,
             limit,
             touched: dense.then(FirstTouch::default),
-            written: written.then(Written::default),
+            written: (precondition == Precondition::Auto).then(Written::default),
+            live: fills.then(Touched::default),
             suspicions: None,
             facts: WorkloadFacts::default(),
             highest: None,
@@ -143,6 +148,9 @@ impl Surveyor {
         let torn = !(record.offset.is_multiple_of(self.page_bytes) && record.end().is_multiple_of(self.page_bytes));
         if matches!(record.op, HostOp::Read | HostOp::Write) {
             self.facts.bytes += u64::from(record.length);
+            if let Some(live) = &mut self.live {
+                live.insert(span.first..span.end);
+            }
         }
         match record.op {
             HostOp::Read => self.facts.pages_read += span.pages(),
@@ -182,7 +190,9 @@ impl Surveyor {
             self.facts.misalignment = suspicions.misalignment(shift_bytes);
             self.facts.repeated = suspicions.repeats();
         }
-        let (unwritten, live) = self.written.map(|written| (written.found, written.pages | written.read)).unzip();
+        let (unwritten, read_or_written) =
+            self.written.map(|written| (written.found, (written.pages | written.read).into())).unzip();
+        let live = self.live.or(read_or_written);
         Survey {
             facts: self.facts,
             span_pages,
