@@ -11,6 +11,7 @@ pub mod owl;
 pub mod pace;
 pub mod rejuvenator;
 pub mod relocation;
+pub mod rests;
 pub mod saw;
 pub mod static_levelling;
 pub mod temperatures;

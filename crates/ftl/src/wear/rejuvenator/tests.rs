@@ -68,3 +68,22 @@ fn hot_data_goes_to_young_blocks_and_cold_data_to_worn_ones_that_are_not_kept_fo
     let hotness = [1, 2, 3].map(|lbn| policy.recent.is_hot(Lbn::new(lbn)));
     assert_eq!(hotness, [false, false, true], "the window of writes has moved on");
 }
+
+/// Cold data leave a worn block at once, twice, and then rest for eight erases, as many as there
+/// are blocks.
+#[test]
+fn cold_data_whose_rests_are_short_go_to_young_blocks_more_often() {
+    let passed_over = |policy: &mut Rejuvenator, rest: u64| {
+        let cold = AllocRequest::new(Purpose::Collected);
+        policy.for_cold = 2;
+        let passes = (0..).take_while(|_| policy.place(cold, 3) == 0).count();
+        policy.on_used(Pbn::new(4), cold);
+        (1..rest).for_each(|_| policy.on_erased(Pbn::new(7), 3));
+        policy.on_erased(Pbn::new(4), 9);
+        passes
+    };
+    let rests = [1, 1, 8, 8, 8];
+    let (mut policy, mut as_printed) = (self::policy(&[]), self::policy(&[("back_off", "false")]));
+    assert_eq!(rests.map(|rest| passed_over(&mut policy, rest)), [0, 1, 3, 1, 0]);
+    assert_eq!(rests.map(|rest| passed_over(&mut as_printed, rest)), [0; 5]);
+}
