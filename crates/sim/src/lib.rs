@@ -33,11 +33,11 @@ pub use observe::wear::erases;
 pub use preset::pslc::pslc_setting;
 pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use result::{
-    BitErrorFacts, ClassLatency, Classes, DeviceFacts, EndOfLife, Endurance, Erases, FlashTraceFacts, FootprintFacts,
-    Lifetime, LoadFacts, Merges, Misalignment, MountFacts, OperationCount, PreconditionChosen, PreconditionFacts,
-    ReadAs, ReadLife, RepeatedRequests, RequestCounts, Responses, Results, RunResult, Series, SpareFacts, StoredPages,
-    StructureFacts, TimelineFacts, TraceDevice, TracedNote, TracedOperations, TracedRequests, Utilisation, WearMap,
-    WorkloadFacts, schema,
+    BitErrorFacts, ClassLatency, Classes, CoarseTicks, DeviceFacts, EndOfLife, Endurance, Erases, FlashTraceFacts,
+    FootprintFacts, Lifetime, LoadFacts, Merges, Misalignment, MountFacts, OperationCount, PreconditionChosen,
+    PreconditionFacts, ReadAs, ReadLife, RepeatedRequests, RequestCounts, Responses, Results, RunResult, Series,
+    SpareFacts, SpreadTicks, StoredPages, StructureFacts, TimelineFacts, TraceDevice, TracedNote, TracedOperations,
+    TracedRequests, Utilisation, WearMap, WorkloadFacts, schema,
 };
 pub use study::{Study, parse_json, parse_toml};
 pub use table::aligned;

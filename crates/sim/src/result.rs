@@ -29,7 +29,7 @@ pub use device::{DeviceFacts, LoadFacts, MountFacts, PreconditionChosen, Precond
 pub use flash_trace::{FlashTraceFacts, StoredPages, TracedNote, TracedOperations, TracedRequests};
 pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
 pub use wear::{EndOfLife, Endurance, Erases, Lifetime, SpareFacts, WearMap};
-pub use workload::{Misalignment, ReadAs, RepeatedRequests, TraceDevice, WorkloadFacts};
+pub use workload::{CoarseTicks, Misalignment, ReadAs, RepeatedRequests, SpreadTicks, TraceDevice, WorkloadFacts};
 
 /// The JSON schema of [`Results`].
 pub fn schema() -> serde_json::Value {

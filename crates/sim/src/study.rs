@@ -182,6 +182,8 @@ pub struct WorkloadText {
     pub time_backwards: Option<TimeBackwards>,
     /// Which action of a blkparse trace is a request: one letter.
     pub blkparse_action: Option<char>,
+    /// Over how long requests of one time are spread evenly, up to an hour; not when not given.
+    pub tick: Option<Nanoseconds>,
     /// Requests to take from a trace, or to generate; 1 or more.
     pub requests: Option<u64>,
     /// How often a trace is served, one time after another; 1 or more.
@@ -217,8 +219,9 @@ impl WorkloadText {
             conditions: self.conditions.clone().unwrap_or_default(),
             skip_bad: self.skip_bad.unwrap_or(default.skip_bad),
             time_unit: self.time_unit,
-            blkparse_action: self.blkparse_action.unwrap_or(default.blkparse_action),
+            blkparse_action: self.blkparse_action,
             time_backwards: self.time_backwards.unwrap_or(default.time_backwards),
+            tick: self.tick,
             shift_bytes: self.align_offset.map_or(default.shift_bytes, |bytes| bytes.0),
         }
     }

@@ -97,6 +97,10 @@ fn line(format: Format, request: &SampleRequest, out: &mut Vec<u8>) {
                 3645
             )
         }
+        Format::Ftrace => format!(
+            "  java-3645 [000] d..1. {s:>5}.{:06}: block_rq_issue: 8,{device} {letter} {size} () {sector} + {sectors} [java]",
+            ns / 1000
+        ),
         Format::Fio => format!("{} /dev/nvme{device}n1 {} {offset} {size}", ticks / 10, word.to_lowercase()),
         Format::Disksim => {
             format!("{}.{:06}\t{device}\t{sector}\t{sectors}\t{one_for_read}", ticks / 10_000, ticks % 10_000 * 100)

@@ -13,10 +13,11 @@ use crate::devices::Devices;
 use crate::error::{TraceError, excerpt};
 use crate::format::Format;
 use crate::input::{self, Origin};
+use crate::near_header;
 use crate::options::OpenOptions;
 use crate::read::{Parsed, layout, text::is_header, vscsi};
 use crate::record::Record;
-use crate::sanity_checks::{Doubt, Other, doubt, doubt_date, extent};
+use crate::sanity_checks::{Doubt, Other, doubt, doubt_times, extent};
 
 /// Shown in place of the first line of a file that has none.
 const NO_TEXT: &str = "bytes that are not text";
@@ -141,8 +142,9 @@ impl Reading {
     /// Refuses a reading whose units are doubted, and shows the other one.
     fn doubted(&self, path: &Path, lines: &[&[u8]], options: &OpenOptions) -> Result<(), TraceError> {
         let unit = options.unit(self.format);
-        let doubt = doubt(self.format, unit, &self.requests, options.shift_bytes)
-            .or_else(|| if options.time_unit.is_none() { doubt_date(self.format, unit, &self.requests) } else { None });
+        let doubt = doubt(self.format, unit, &self.requests, options.shift_bytes).or_else(|| {
+            if options.time_unit.is_none() { doubt_times(self.format, unit, &self.requests) } else { None }
+        });
         let Some(Doubt { why, other }) = doubt else {
             return Ok(());
         };
@@ -193,7 +195,10 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
     chosen.ok_or_else(|| TraceError::Unrecognised {
         path: origin.path().to_owned(),
         start: if is_text { excerpt(lines.first().copied().unwrap_or(&sample.bytes)) } else { NO_TEXT.to_owned() },
-        hint: input::hint(&sample.bytes).to_owned(),
+        hint: match input::hint(&sample.bytes) {
+            "" => near_header::hint(lines.first().copied().unwrap_or_default()),
+            hint => hint.to_owned(),
+        },
     })
 }
 
@@ -325,6 +330,32 @@ mod tests {
         }
         let options = OpenOptions { time_unit: Some(TimeUnit::Us), ..OpenOptions::default() };
         assert_eq!(guess("x", text.as_bytes(), &options).unwrap(), Format::Alibaba);
+    }
+
+    #[test]
+    fn fractions_in_times_of_whole_units_are_refused_with_both_readings() {
+        let text = "128166372.5,h,0,Read,0,512,1\n128166373.25,h,0,Write,0,512,1\n";
+        let error = guess("x", text.as_bytes(), &OpenOptions::default()).unwrap_err().to_string();
+        for part in ["--time-unit s: times in s", "--format msr: times in 100ns"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+
+    #[test]
+    fn binary_traces_that_are_not_read_are_named_with_a_way_out() {
+        let error = |bytes: Vec<u8>| guess("x", &bytes, &OpenOptions::default()).unwrap_err().to_string();
+        let event = |magic: u32| [&magic.to_le_bytes()[..], &[0; 44]].concat().repeat(5);
+        assert!(error(event(0x6561_7407)).contains("`blkparse -i NAME -o trace.txt`"));
+        let record = |place: i64, next: i64| {
+            let (time, size) = (place as u32 / 7, 4096_u32);
+            [&time.to_le_bytes()[..], &(place * 4096).to_le_bytes(), &size.to_le_bytes(), &next.to_le_bytes()].concat()
+        };
+        let general: Vec<u8> =
+            (0..3000).flat_map(|place| record(place, if place % 3 == 0 { -1 } else { place + 5 })).collect();
+        let text = error(general);
+        assert!(text.contains("oracleGeneral") && text.contains("op=read"), "{text}");
+        let backwards: Vec<u8> = (0..3000).flat_map(|place| record(place, 1)).collect();
+        assert!(!error(backwards).contains("oracleGeneral"));
     }
 
     #[test]

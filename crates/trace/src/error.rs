@@ -123,7 +123,7 @@ pub enum TraceError {
     /// A directory, a pipe or a device: it cannot be read twice.
     #[error(
         "{}: is not a regular file. A trace is read more than once (to guess its format and to survey its devices), so \
-         a directory, a pipe or a device will not do; save it to a file first", path.display()
+         a directory, a pipe or a device will not do; save it to a file first. Files of one trace are named by a pattern, such as \"DIR/*.csv\"", path.display()
     )]
     NotAFile {
         /// What was named.

@@ -133,6 +133,13 @@ formats! {
             time: TimeUnit::S,
             addresses: Sure,
         };
+        /// Events of the kernel in text: perf script, trace-cmd, ftrace.
+        Ftrace = About {
+            name: "ftrace",
+            columns: "process pid [cpu] seconds: event: fields",
+            time: TimeUnit::S,
+            addresses: Sure,
+        };
         /// Output of biosnoop, of bcc.
         Biosnoop = About {
             name: "biosnoop",

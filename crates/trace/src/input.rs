@@ -99,10 +99,27 @@ impl Origin {
         File::open(path).map_err(failed)
     }
 
-    /// Starts reading from the beginning.
+    /// Its files: one, or those that a pattern such as `hour*.csv` names, by name.
+    pub(crate) fn files(&self) -> Vec<Self> {
+        let Self::File(path) = self else { return vec![self.clone()] };
+        let pattern =
+            path.file_name().and_then(|name| name.to_str()).filter(|name| name.contains('*') && !path.exists());
+        let Some(pattern) = pattern else { return vec![self.clone()] };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let fits = |entry: &std::fs::DirEntry| entry.file_name().to_str().is_some_and(|name| is_named(name, pattern));
+        let mut paths: Vec<PathBuf> = entries.filter(fits).map(|entry| folder.join(entry.file_name())).collect();
+        paths.sort();
+        if paths.is_empty() { vec![self.clone()] } else { paths.into_iter().map(Self::File).collect() }
+    }
+
+    /// Starts reading from the beginning, of the first file.
     pub(crate) fn open(&self) -> Result<Input, TraceError> {
         match self {
-            Self::File(path) => self.decompress(Self::file(path)?),
+            Self::File(_) => {
+                let first = self.files().swap_remove(0);
+                first.decompress(Self::file(first.path())?)
+            }
             Self::Memory { bytes, .. } => self.decompress(Cursor::new(Arc::clone(bytes))),
         }
     }
@@ -177,11 +194,40 @@ pub(crate) fn hint(head: &[u8]) -> &'static str {
         "It is compressed with lz4, which is not read directly: decompress it first. "
     } else if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         "It is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8). "
+    } else if head.get(1..4) == Some(b"tae") || head.get(..3) == Some(b"eat") {
+        "It is the binary output of blktrace: print it as text with `blkparse -i NAME -o trace.txt`, without the ending .blktrace.N, and all \
+         processors are merged. "
+    } else if is_oracle_general(head) {
+        "It looks like libCacheSim's oracleGeneral, which numbers objects and has no operations and no addresses, so it is no block trace: take \
+         the trace it was made from, or print it as text (libCacheSim's tracePrint) and name its columns with op=read. "
     } else if head.contains(&0) {
         "It is binary, and not vscsi or Parquet, the two binary formats known here. "
     } else {
         ""
     }
+}
+
+/// Whether bytes are records of oracleGeneral: a time of 4 bytes that does not go back, an object of
+/// 8, its size of 4, and the number of the request that asks for it next, which comes later.
+fn is_oracle_general(head: &[u8]) -> bool {
+    const LEAST_RECORDS: usize = 8;
+    let number = |record: &[u8], at: usize| u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes"));
+    let mut last = 0;
+    let mut records = head.chunks_exact(24).zip(0_i64..);
+    head.len() >= 24 * LEAST_RECORDS
+        && records.all(|(record, place)| {
+            let (time, size) = (number(record, 0), number(record, 12));
+            let next = i64::from_le_bytes(record[16..24].try_into().expect("eight bytes"));
+            let is_later = next == -1 || next == i64::MAX || (next > place && next < 1 << 40);
+            std::mem::replace(&mut last, time) <= time && size > 0 && is_later
+        })
+}
+
+/// Whether a name fits a pattern, in which `*` stands for any letters.
+fn is_named(name: &str, pattern: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return name == pattern };
+    let Some(name) = name.strip_prefix(start) else { return false };
+    (0..=name.len()).filter(|&at| name.is_char_boundary(at)).any(|at| is_named(&name[at..], rest))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod fit;
 mod format;
 pub mod generate;
 mod input;
+mod near_header;
 mod options;
 mod packed_records;
 mod read;
@@ -26,6 +27,7 @@ mod record;
 mod sanity_checks;
 mod stacked_devices;
 mod statistics;
+mod ticks;
 mod trace;
 pub mod units;
 mod write;
@@ -40,6 +42,9 @@ pub use options::OpenOptions;
 pub use packed_records::{PackedRecords, RecordPacker};
 pub use record::{Record, Rounds};
 pub use stacked_devices::{DeviceFacts, Facts, FlatRecords, StackedDevices};
-pub use statistics::{Alignment, Footprint, Gaps, Locality, LocalityWindow, Profile, SizeClasses, Statistics};
+pub use statistics::{
+    Alignment, Footprint, Gaps, Locality, LocalityWindow, Profile, SizeClasses, Statistics, StreamWrites,
+};
+pub use ticks::Ticks;
 pub use trace::{Trace, open, open_bytes};
 pub use write::{Conversion, Target, convert, convert_while, write, write_parquet};

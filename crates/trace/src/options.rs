@@ -7,6 +7,10 @@ use crate::columns::{Column, Columns};
 use crate::conditions::Conditions;
 use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
+use crate::units::Nanoseconds;
+
+/// The longest tick of times: an hour.
+const LONGEST_TICK: Nanoseconds = Nanoseconds(3_600_000_000_000);
 
 /// How a trace is read. The default guesses the format and refuses everything that is not plainly
 /// right.
@@ -28,10 +32,12 @@ pub struct OpenOptions {
     pub time_unit: Option<TimeUnit>,
     /// Which blkparse action is a request: `Q` queued, `I` inserted, `D` dispatched, `C` completed
     /// … . One request passes through several, so taking more than one would count it more than
-    /// once.
-    pub blkparse_action: char,
+    /// once. None: see [`OpenOptions::action`].
+    pub blkparse_action: Option<char>,
     /// What to do when time goes backwards.
     pub time_backwards: TimeBackwards,
+    /// Requests of one time are spread evenly over so long from it on; none: they arrive together.
+    pub tick: Option<Nanoseconds>,
     /// Bytes added to every address. An old partition offset (63 sectors) puts a whole trace off
     /// the 4 KiB grid; 512 puts it back.
     pub shift_bytes: u64,
@@ -45,8 +51,9 @@ impl Default for OpenOptions {
             conditions: Conditions::default(),
             skip_bad: false,
             time_unit: None,
-            blkparse_action: 'Q',
+            blkparse_action: None,
             time_backwards: TimeBackwards::Refuse,
+            tick: None,
             shift_bytes: 0,
         }
     }
@@ -71,6 +78,12 @@ impl OpenOptions {
         }
     }
 
+    /// The action that is a request: queued, and dispatched among events of the kernel, which few
+    /// record from the queue on.
+    pub fn action(&self, format: Format) -> char {
+        self.blkparse_action.unwrap_or(if format == Format::Ftrace { 'D' } else { 'Q' })
+    }
+
     /// What a line of `format` holds under these options.
     pub(crate) fn layout(&self, format: Format) -> String {
         self.columns.as_ref().map_or_else(|| format.columns().to_owned(), ToString::to_string)
@@ -93,10 +106,15 @@ impl OpenOptions {
                 "the sorting window is {window} requests, but 1 to {MAX_WINDOW} are possible (--time-backwards sort:4096)"
             )));
         }
-        if !self.blkparse_action.is_ascii_alphabetic() {
+        if let Some(action) = self.blkparse_action.filter(|action| !action.is_ascii_alphabetic()) {
             return Err(TraceError::Option(format!(
-                "the blkparse action is {:?}, but it is one letter such as Q, I, D or C (--blkparse-action D)",
-                self.blkparse_action
+                "the blkparse action is {action:?}, but it is one letter such as Q, I, D or C (--blkparse-action D)"
+            )));
+        }
+        if let Some(tick) = self.tick.filter(|tick| !(1..=LONGEST_TICK.0).contains(&tick.0)) {
+            return Err(TraceError::Option(format!(
+                "the tick is {tick}, but requests are spread over {} to {LONGEST_TICK} (--tick 1s)",
+                Nanoseconds(1)
             )));
         }
         self.check_columns()?;
@@ -147,7 +165,7 @@ mod tests {
         assert_eq!(options.format, Some(Format::Ssdsim));
         assert_eq!(options.time_unit, Some(TimeUnit::Us));
         assert_eq!(options.time_backwards, TimeBackwards::Sort { window: 64 });
-        assert_eq!(options.blkparse_action, 'Q');
+        assert_eq!((options.action(Format::Blkparse), options.action(Format::Ftrace)), ('Q', 'D'));
         assert!(serde_json::from_str::<OpenOptions>(r#"{"skipbad": true}"#).is_err());
         assert!(serde_json::from_str::<OpenOptions>(r#"{"time_backwards": "sort:0"}"#).is_err());
     }
@@ -158,7 +176,7 @@ mod tests {
         assert!(sort(1).check().is_ok() && sort(MAX_WINDOW).check().is_ok());
         assert!(sort(0).check().unwrap_err().to_string().contains("1 to 1048576"));
         assert!(sort(MAX_WINDOW + 1).check().is_err());
-        assert!(OpenOptions { blkparse_action: '+', ..OpenOptions::default() }.check().is_err());
+        assert!(OpenOptions { blkparse_action: Some('+'), ..OpenOptions::default() }.check().is_err());
         assert!(OpenOptions::with_format(Format::Generated).check().is_err());
     }
 }

@@ -79,6 +79,18 @@ pub(crate) fn doubt(format: Format, unit: TimeUnit, requests: &[Record], shift_b
     Some(Doubt { why, other: Other::Columns(columns.replace("UNIT", other).replace("TIME", unit.name())) })
 }
 
+/// Whether times of a format in whole units are doubted: they have fractions of one, or they are
+/// dates of another century.
+pub(crate) fn doubt_times(format: Format, unit: TimeUnit, requests: &[Record]) -> Option<Doubt> {
+    let is_whole = matches!(format, Format::Msr | Format::Alibaba | Format::Etw);
+    let has_fraction = is_whole && requests.iter().any(|record| !record.time_ns.is_multiple_of(unit.ns()));
+    let fraction = has_fraction.then(|| Doubt {
+        why: format!("its times have fractions of {unit}, and {format} counts whole ones"),
+        other: Other::TimeUnit(TimeUnit::S),
+    });
+    doubt_date(format, unit, requests).or(fraction)
+}
+
 /// Years in which a block trace may have been recorded.
 const YEARS: std::ops::Range<u64> = 1990..2050;
 
@@ -89,7 +101,7 @@ const WINDOWS_EPOCH: u64 = 1601;
 
 /// Whether the times of a format that counts from an epoch are doubted: as read they are no date of
 /// ours, in another unit they are. Times from another origin are no date in any unit.
-pub(crate) fn doubt_date(format: Format, unit: TimeUnit, requests: &[Record]) -> Option<Doubt> {
+fn doubt_date(format: Format, unit: TimeUnit, requests: &[Record]) -> Option<Doubt> {
     const SECONDS_A_YEAR: u128 = 31_556_952;
     let epoch = match format {
         Format::Msr => WINDOWS_EPOCH,

@@ -21,6 +21,7 @@ use crate::input::Origin;
 use crate::options::OpenOptions;
 use crate::packed_records::{PackedRecords, RecordPacker};
 use crate::record::Record;
+use crate::ticks::Ticks;
 use crate::trace::{Trace, open_as};
 
 /// Stacked devices start at multiples of this, bytes: of any page or block that is likely to be
@@ -73,6 +74,8 @@ pub struct Facts {
     pub unmet: u64,
     /// What the user says of values that no row has: clauses.
     pub unmatched: Vec<String>,
+    /// The step of its times, where it is coarse and many requests share a time.
+    pub ticks: Option<Ticks>,
     /// Requests held at the latest time seen.
     pub clamped: u64,
     /// Requests put in order.
@@ -321,6 +324,7 @@ impl Survey {
             skipped: trace.skipped(),
             unmet: trace.unmet(),
             unmatched: trace.unmatched(),
+            ticks: trace.coarse_ticks(),
             clamped: trace.clamped(),
             sorted: trace.sorted(),
             left_out: trace.left_out(),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::choices::TimeBackwards;
+use crate::choices::{MAX_WINDOW, TimeBackwards};
 use crate::detect_format::{self, Sample};
 use crate::error::{Backwards, TraceError, TracePosition};
 use crate::format::{Format, TimeUnit};
@@ -18,7 +18,8 @@ use crate::input::Origin;
 use crate::options::OpenOptions;
 use crate::read::source::{LeftOut, Source};
 use crate::record::Record;
-use crate::units::several;
+use crate::ticks::{Spread, Spreading, TickCount, Ticks};
+use crate::units::{Nanoseconds, several};
 
 /// An opened workload. It yields requests until they end or one cannot be used; after an error it
 /// yields nothing more.
@@ -35,6 +36,8 @@ pub struct Trace {
     path: PathBuf,
     source: Box<dyn Source>,
     order: Order,
+    ticks: TickCount,
+    spread: Option<Spread>,
     /// Whether times are those of completions in the file.
     stamps_completions: bool,
     start_ns: Option<u64>,
@@ -86,6 +89,8 @@ pub(crate) fn open_as(format: Format, origin: &Origin, options: &OpenOptions) ->
             TimeBackwards::Refuse if stamps_completions => TimeBackwards::Sort { window: ENDS_SORTED },
             chosen => chosen,
         }),
+        ticks: TickCount::default(),
+        spread: options.tick.map(|tick| Spread::new(tick.0)),
         start_ns: None,
         is_finished: false,
     })
@@ -108,6 +113,8 @@ impl Trace {
             }),
             stamps_completions: false,
             order: Order::new(TimeBackwards::Refuse),
+            ticks: TickCount::default(),
+            spread: None,
             start_ns: None,
             is_finished: false,
         }
@@ -133,7 +140,29 @@ impl Trace {
     pub fn unmatched(&self) -> Vec<String> {
         let times =
             self.stamps_completions.then_some("its times are completions: each arrival is earlier by the latency");
-        times.into_iter().map(str::to_owned).chain(self.source.unmatched()).collect()
+        let times = times.into_iter().map(str::to_owned).chain(self.told_ticks());
+        times.chain(self.source.unmatched()).collect()
+    }
+
+    /// The step of its times so far, where it is coarse and many requests share a time that is not
+    /// spread.
+    pub fn coarse_ticks(&self) -> Option<Ticks> {
+        self.ticks.coarse().filter(|_| self.spread.is_none())
+    }
+
+    /// Coarse times, or what was made of them: a clause.
+    fn told_ticks(&self) -> Option<String> {
+        if let Some(spread) = &self.spread {
+            return Some(format!(
+                "requests of one time are spread evenly over {}",
+                Nanoseconds(spread.tick_ns).largest_unit()
+            ));
+        }
+        let Ticks { tick_ns, shared } = self.coarse_ticks()?;
+        let tick = Nanoseconds(tick_ns).largest_unit();
+        Some(format!(
+            "its times are in steps of {tick}, and {shared} requests arrive with the one before; --tick {tick} spreads them inside a step"
+        ))
     }
 
     /// Lines or records left out so far that the format provides for and that are no requests, by
@@ -153,11 +182,33 @@ impl Trace {
     }
 
     fn advance(&mut self) -> Result<Option<Record>, TraceError> {
-        let Some(mut record) = self.order.next(self.source.as_mut(), &self.path)? else {
+        let Some(mut record) = self.read()? else {
             return if self.start_ns.is_none() { Err(self.no_requests()) } else { Ok(None) };
         };
         record.time_ns -= *self.start_ns.get_or_insert(record.time_ns);
         Ok(Some(record))
+    }
+
+    /// The next request in order, its time as the file has it or spread.
+    #[inline]
+    fn read(&mut self) -> Result<Option<Record>, TraceError> {
+        let Self { order, source, path, ticks, spread, .. } = self;
+        let mut read = || {
+            let next = order.next(source.as_mut(), path)?;
+            if let Some(record) = &next {
+                ticks.observe(record.time_ns);
+            }
+            Ok(next)
+        };
+        let Some(spread) = spread else { return read() };
+        spread.next(read).map_err(|error| match error {
+            Spreading::Read(error) => error,
+            Spreading::TooMany => TraceError::Option(format!(
+                "{}: more than {MAX_WINDOW} requests have the same time, and no more are spread inside a tick (--tick). Leave it out, \
+                 and serve the trace in a closed loop (--loop closed)",
+                path.display()
+            )),
+        })
     }
 
     fn no_requests(&self) -> TraceError {
@@ -219,8 +270,8 @@ impl Source for Generated {
         &self.names
     }
 
-    fn left_out(&self) -> &LeftOut {
-        &self.left_out
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 
     fn place(&self) -> (TracePosition, String) {

@@ -170,6 +170,15 @@ impl fmt::Display for Bytes {
     }
 }
 
+impl Nanoseconds {
+    /// In the largest unit of at most a second that divides it: `100ms`.
+    pub fn largest_unit(self) -> String {
+        let divides = |(_, factor): &&(&str, u64)| *factor <= 1_000_000_000 && self.0.is_multiple_of(*factor);
+        let (unit, factor) = DURATIONS.iter().filter(divides).max_by_key(|(_, factor)| factor).unwrap_or(&("ns", 1));
+        format!("{}{unit}", self.0 / factor)
+    }
+}
+
 impl fmt::Display for Nanoseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}ns", self.0)

@@ -20,6 +20,7 @@ from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import Interrupted, watched
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
+from ftlkit.api import ticks
 from ftlkit.results.results import Results
 
 if TYPE_CHECKING:
@@ -82,15 +83,17 @@ def run_study(
     document, runs_at_once = _document(source), at_once(threads)
     if requests_out is not None:
         check_writable([Path(requests_out)], [document.get("workload", {}).get("trace")])
-    text = json.dumps(document)
-    try:
-        return Results(
-            json.loads(
-                watched(
-                    lambda control: _native.run_study(text, control, runs_at_once, requests_out), watcher or Silent()
-                )
-            )
+
+    def serve(study: Json, out: str | Path | None = None, watcher: Watcher | None = None) -> Json:
+        text = json.dumps(study)
+        return json.loads(
+            watched(lambda control: _native.run_study(text, control, runs_at_once, out), watcher or Silent())
         )
+
+    try:
+        results = serve(document, requests_out, watcher)
+        ticks.compare(document, results, serve)
+        return Results(results)
     except Interrupted as stop:
         raise Interrupted(Results(json.loads(stop.finished)) if stop.finished else None) from None
 

@@ -229,6 +229,9 @@ _OF_STUDIES = {
     "time_backwards": _Option(
         "When time goes backwards: refuse, clamp or sort:N.", _TRACE, metavar="refuse|clamp|sort:N"
     ),
+    "tick": _Option(
+        "Spread requests of one time evenly over this long: 1s for a trace in whole seconds.", _TRACE, metavar="DURATION"
+    ),
     "skip_bad": _Option("Skip malformed records, and count them.", _TRACE),
     "blkparse_action": _Option(
         "Which blkparse action is a request: one letter.",
@@ -302,6 +305,7 @@ READING = (
     "time_unit",
     "trace_device",
     "time_backwards",
+    "tick",
     "skip_bad",
     "blkparse_action",
     "align_offset",

@@ -150,6 +150,8 @@ def _show(document: Json) -> None:
     table = Table.grid(padding=(0, 2))
     for name, text in _lines(total, document["statistics"]["gaps"]):
         table.add_row(name, Text(units.typed(text)))
+    if streams := document["statistics"]["streams"]:
+        table.add_row("streams", Text(units.typed(_streams(streams))))
     OUT.print(table)
     if document["statistics"]["locality"]:
         _locality(document["statistics"]["locality"])
@@ -209,6 +211,14 @@ def _alignment(alignment: Json) -> str:
         shift, better = alignment["best_shift_bytes"], _percent(alignment["best_shift_percent"])
         text += f"; with --align-offset {shift} {better}"
     return text
+
+
+def _streams(streams: list[Json]) -> str:
+    """The streams that writes name, with their shares of the writes."""
+    writes = sum(stream["writes"] for stream in streams)
+    shown = [f"{stream['stream']} ({units.share(stream['writes'] / writes)})" for stream in streams[:DEVICES_SHOWN]]
+    more = f" and {len(streams) - DEVICES_SHOWN} more" if len(streams) > DEVICES_SHOWN else ""
+    return f"writes name {', '.join(shown)}{more}; 0 names none"
 
 
 def _locality(locality: Json) -> None:

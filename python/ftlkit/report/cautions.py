@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.report.load import fifths, is_overloaded, written_between
+from ftlkit.report.load import arrives_in_steps, fifths, is_overloaded, written_between
 from ftlkit.report.work import COPYING
 from ftlkit.results.outcome import device_of
 
@@ -76,6 +76,8 @@ def all_cautions(results: Outcome) -> list[Caution]:
         "few_for_p99": _few_for_p99(runs),
         "misaligned": _misaligned(results),
         "repeated": _repeated(results),
+        "ticks": _ticks(results),
+        "shared_streams": _shared_streams(runs),
         "unwritten": _unwritten(runs),
         "untouched": _untouched(results),
         "rising": _filling(results),
@@ -313,6 +315,39 @@ def _repeated(results: Outcome) -> str | None:
     return (
         f"{units.count(repeated['requests'])} rows ({share}) ask for what another row asked for within {within}: the "
         f"trace may have several rows a request, which are served as often. {way}."
+    )
+
+
+def _ticks(results: Outcome) -> str | None:
+    """Arrivals in steps coarser than responses, whose requests wait for each other."""
+    document = results.document
+    ticks = document["workload"].get("ticks")
+    if ticks is None or not arrives_in_steps(document):
+        return None
+    step = units.duration(ticks["tick_ns"])
+    text = (
+        f"{units.count(ticks['shared'])} of {several(document['workload']['requests'], 'request')} arrive with the one "
+        f"before, since the trace's times are in steps of {step}: they wait for each other"
+    )
+    way = f"--tick {step.replace(' ', '')}, in a study workload.tick"
+    if not (compared := ticks.get("compared")):
+        return f"{text}. Spread the requests of a step evenly over it ({way})."
+    return (
+        f"{text}. The mean response of {compared['label']} is {units.duration(compared['recorded_mean_ns'])} as "
+        f"recorded, and {units.duration(compared['spread_mean_ns'])} with the requests of a step spread evenly over it "
+        f"({way})."
+    )
+
+
+def _shared_streams(runs: list[Run]) -> str | None:
+    """Host writes with a stream number beyond those that an FTL keeps apart."""
+    sharing = [(run["label"], count) for run in runs if (count := run["notes"].get("shared_streams"))]
+    if not sharing:
+        return None
+    counts = ", ".join(f"{units.count(count)} under {label}" for label, count in sharing)
+    return (
+        f"Writes named streams beyond hint_streams, and shared the last stream: {counts}. Raise hint_streams above the "
+        "highest number (`ftlkit trace info` lists them), or number the streams from 1."
     )
 
 

@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ftlkit.results.document import Run
+    from ftlkit.results.document import Document, Run
 
 
 def is_overloaded(run: Run) -> bool:
     """Whether a run fell behind its arrivals, by the simulator; false where it did not measure."""
     load = run.get("load")
     return load is not None and load["is_overloaded"]
+
+
+def arrives_in_steps(document: Document) -> bool:
+    """Whether requests arrive in steps that are coarser than the fastest run's mean response."""
+    ticks = document["workload"].get("ticks")
+    is_open = document["study"].get("host", {}).get("loop") == "open"
+    means = [mean for run in document["runs"] if (mean := run["response_ns"]["all"]["mean"]) is not None]
+    return bool(ticks and is_open and means and ticks["tick_ns"] > min(means))
 
 
 def bottleneck(run: Run) -> float | None:

@@ -67,7 +67,7 @@ ABSENT = {
     ),
     "TimelineFacts": ("service_ns",),
     "Series": ("moved_share", "erases_std", "erases_max", "host_written_bytes", "buffer_hit_ratio"),
-    "WorkloadFacts": ("read_as", "bytes", "bytes_written", "misalignment", "repeated"),
+    "WorkloadFacts": ("read_as", "bytes", "bytes_written", "misalignment", "repeated", "ticks"),
 }
 """Keys that results from before them lack, which stay readable: ask for such a key with `get`."""
 

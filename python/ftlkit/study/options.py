@@ -29,6 +29,8 @@ class ReadingOptions(TypedDict, total=False):
     """Unit of the trace's time stamps where it is not the format's own: `ns`, `us`, `ms`, `s`."""
     time_backwards: str
     """What to do when the trace's time runs backwards: `refuse`, `clamp` or `sort:N`."""
+    tick: str
+    """Over how long requests of one time are spread evenly: `1s` for a trace in whole seconds."""
     skip_bad: bool
     """Leave out malformed records, and count them, instead of refusing them."""
     blkparse_action: str

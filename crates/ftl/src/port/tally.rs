@@ -60,6 +60,8 @@ listed! {
         CachedPage => "cached_pages",
         /// A block in pSLC mode was folded into native ones.
         Fold => "folds",
+        /// A host write named a stream beyond those that are kept apart, and shared the last one.
+        SharedStream => "shared_streams",
     }
 }
 

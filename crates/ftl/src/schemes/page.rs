@@ -233,6 +233,11 @@ impl StreamPolicy for Streams {
         }
     }
 
+    #[inline]
+    fn is_beyond_streams(&self, request: &Request) -> bool {
+        matches!(self, Self::Hinted { streams, .. } if usize::from(request.hint.stream()) >= *streams)
+    }
+
     fn uses_hints(&self) -> bool {
         matches!(self, Self::Hinted { .. } | Self::Classified(_))
     }

@@ -34,6 +34,8 @@ pub struct WorkloadFacts {
     pub misalignment: Option<Misalignment>,
     /// Rows of a trace that repeat a request which has just arrived; null if they are few.
     pub repeated: Option<RepeatedRequests>,
+    /// The steps of a trace's times, where they are coarse and many requests share one; else null.
+    pub ticks: Option<CoarseTicks>,
 }
 
 /// Requests that are off the device's page grid, and the offset that puts most of them on it.
@@ -55,6 +57,30 @@ pub struct RepeatedRequests {
     pub requests: u64,
     /// How long ago the other arrived at most.
     pub within_ns: u64,
+}
+
+/// Times of a trace in coarse steps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CoarseTicks {
+    /// The largest power of ten that divides all times, at most a second.
+    pub tick_ns: u64,
+    /// Requests that arrive at the time of the one before.
+    pub shared: u64,
+    /// Responses with requests spread inside the steps; null where it was not tried.
+    pub compared: Option<SpreadTicks>,
+}
+
+/// Responses as the trace was recorded, and with the requests of a time spread evenly over a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SpreadTicks {
+    /// Label of the run.
+    pub label: String,
+    /// Requests that were served both ways: the first of the trace.
+    pub requests: u64,
+    /// Mean response as recorded.
+    pub recorded_mean_ns: u64,
+    /// Mean response of the spread requests.
+    pub spread_mean_ns: u64,
 }
 
 /// How a trace file was read.

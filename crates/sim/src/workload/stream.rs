@@ -24,7 +24,7 @@ use crate::SimError;
 use crate::error::SetupError;
 use crate::host::control::Reporter;
 use crate::observe::memory::Limit;
-use crate::result::{ReadAs, TraceDevice, WorkloadFacts};
+use crate::result::{CoarseTicks, ReadAs, TraceDevice, WorkloadFacts};
 use crate::study::{Addresses, Precondition, WorkloadText};
 use crate::workload::overview::workload_seed;
 use crate::workload::paging::{HostRequest, Pager};
@@ -127,7 +127,8 @@ impl Workload {
                 repeat: Some(self.rounds),
                 trace_device: (*device != DeviceChoice::Only).then(|| device.clone()),
                 time_backwards: Some(options.time_backwards),
-                blkparse_action: Some(options.blkparse_action),
+                blkparse_action: Some(options.action(trace.facts().format)),
+                tick: options.tick,
                 align_offset: Some(Bytes(options.shift_bytes)),
                 ..common
             },
@@ -181,7 +182,12 @@ impl Workload {
                     reading(facts, &options.conditions),
                     options.shift_bytes,
                 );
-                Survey { facts: WorkloadFacts { read_as: Some(read_as(facts)), ..survey.facts }, ..survey }
+                let ticks = facts.ticks.map(|ticks| CoarseTicks {
+                    tick_ns: ticks.tick_ns,
+                    shared: ticks.shared,
+                    compared: None,
+                });
+                Survey { facts: WorkloadFacts { read_as: Some(read_as(facts)), ticks, ..survey.facts }, ..survey }
             }
             Source::Generated { preset, packed, .. } => {
                 *packed = packer.finish();
@@ -301,6 +307,7 @@ fn refuse_trace_keys(text: &WorkloadText) -> Result<(), SimError> {
         ("skip_bad", text.skip_bad.is_some()),
         ("trace_device", text.trace_device.is_some()),
         ("time_backwards", text.time_backwards.is_some()),
+        ("tick", text.tick.is_some()),
         ("blkparse_action", text.blkparse_action.is_some()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {

@@ -190,7 +190,7 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
             ('D', vec![HostOp::Flush]),
             ('C', vec![HostOp::Flush, HostOp::Write]),
         ] {
-            let options = OpenOptions { blkparse_action: action, ..OpenOptions::with_format(Blkparse) };
+            let options = OpenOptions { blkparse_action: Some(action), ..OpenOptions::with_format(Blkparse) };
             let records = open_bytes("test", lines.as_bytes(), &options).unwrap().map(|record| record.unwrap().op);
             assert_eq!(records.collect::<Vec<_>>(), ops, "{action}");
         }
@@ -198,7 +198,7 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
 
     #[test]
     fn a_trace_without_the_action_says_which_it_has() {
-        let options = OpenOptions { blkparse_action: 'C', ..OpenOptions::with_format(Blkparse) };
+        let options = OpenOptions { blkparse_action: Some('C'), ..OpenOptions::with_format(Blkparse) };
         let error = open_bytes("test", TEXT.as_bytes(), &options).unwrap().next().unwrap().unwrap_err().to_string();
         assert!(error.contains("taking action C: its actions are D (1 events), G (1 events), Q (6 events)"), "{error}");
     }

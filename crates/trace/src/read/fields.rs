@@ -128,6 +128,11 @@ impl<'a> Blanks<'a> {
         self.next_if_any().ok_or_else(|| Fault::missing(name))
     }
 
+    /// All that is left.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// The next field as a whole number.
     #[inline]
     pub(super) fn whole(&mut self, name: &str) -> Result<u64, Fault> {
@@ -202,6 +207,8 @@ const WHOLE: &str = "a whole number from 0 to 18446744073709551615";
 const HEX: &str = "a hexadecimal number from 0 to ffffffffffffffff";
 const DECIMAL: &str = "a decimal number from 0 to 2^64-1 nanoseconds";
 
+const BELOW_NS: &str = "whole nanoseconds; name the unit of the times (--time-unit s, or time:s in --columns)";
+
 /// What was expected where something else was found.
 pub(super) type Expected = &'static str;
 
@@ -265,7 +272,7 @@ pub(super) fn hex(bytes: &[u8]) -> Result<u64, Expected> {
 }
 
 /// All of `bytes` as a time counted in `unit`, in nanoseconds. A fraction finer than a nanosecond
-/// is rounded.
+/// is rounded; one of a nanosecond tells that the unit is another.
 #[inline]
 pub(super) fn time(bytes: &[u8], unit: TimeUnit) -> Result<u64, Expected> {
     let (value, count) = digits(bytes).ok_or(DECIMAL)?;
@@ -275,7 +282,10 @@ pub(super) fn time(bytes: &[u8], unit: TimeUnit) -> Result<u64, Expected> {
         Some(b'.') => {
             let fraction = &bytes[count + 1..];
             if fraction.iter().all(u8::is_ascii_digit) {
-                whole_ns.and_then(|ns| ns.checked_add(fraction_ns(fraction, unit))).ok_or(DECIMAL)
+                let is_finer =
+                    |time_ns| (time_ns == 0 || unit == TimeUnit::Ns) && fraction.iter().any(|&digit| digit != b'0');
+                let time_ns = whole_ns.and_then(|ns| ns.checked_add(fraction_ns(fraction, unit))).ok_or(DECIMAL)?;
+                if is_finer(time_ns) { Err(BELOW_NS) } else { Ok(time_ns) }
             } else {
                 scientific(bytes, unit)
             }
@@ -373,6 +383,18 @@ mod tests {
     fn times_in_scientific_notation_are_understood() {
         assert_eq!(time(b"5.2e-05", TimeUnit::S), Ok(52_000));
         assert_eq!(time(b"1e3", TimeUnit::Us), Ok(1_000_000));
+    }
+
+    #[test]
+    fn times_below_a_nanosecond_are_refused_and_those_of_printed_fractions_are_not() {
+        for (text, unit) in [("0.0001", TimeUnit::Ns), ("938513000.5", TimeUnit::Ns), ("0.0000000001", TimeUnit::S)] {
+            assert_eq!(time(text.as_bytes(), unit), Err(BELOW_NS), "{text}");
+        }
+        for (text, unit, ns) in
+            [("938513000.0", TimeUnit::Ns, 938_513_000), ("0.026214000000000003", TimeUnit::S, 26_214_000)]
+        {
+            assert_eq!(time(text.as_bytes(), unit), Ok(ns), "{text}");
+        }
     }
 
     #[test]

@@ -15,8 +15,10 @@ mod fields;
 mod filter;
 mod fio;
 mod fiu;
+mod ftrace;
 mod layout;
 mod libcachesim;
+mod merged;
 mod msr;
 pub(crate) mod parquet;
 mod rwbs;
@@ -50,7 +52,8 @@ pub(crate) fn layout(format: Format, options: &OpenOptions) -> Option<Box<dyn La
         Format::Tencent => Box::new(tencent::Tencent::new(unit)),
         Format::Fiu => Box::new(fiu::Fiu::new(unit)),
         Format::Etw => Box::new(etw::Etw::new(unit)),
-        Format::Blkparse => Box::new(blkparse::Blkparse::new(unit, options.blkparse_action)),
+        Format::Blkparse => Box::new(blkparse::Blkparse::new(unit, options.action(format))),
+        Format::Ftrace => Box::new(ftrace::Ftrace::new(unit, options.action(format))),
         Format::Biosnoop => Box::new(biosnoop::Biosnoop::new(unit)),
         Format::Fio => Box::new(fio::Fio::new(unit)),
         Format::Disksim => Box::new(disksim::Disksim::new(unit)),
@@ -62,8 +65,17 @@ pub(crate) fn layout(format: Format, options: &OpenOptions) -> Option<Box<dyn La
     })
 }
 
-/// Opens `origin` as `format`.
+/// Opens `origin` as `format`: its file, or all of its files as one.
 pub(crate) fn source(format: Format, origin: &Origin, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
+    let files = origin.files();
+    if let [file] = files.as_slice() {
+        return source_of_file(format, file, options);
+    }
+    let open = |file: &Origin| Ok((file.path().to_owned(), source_of_file(format, file, options)?));
+    Ok(Box::new(merged::Merged::new(files.iter().map(open).collect::<Result<_, TraceError>>()?)))
+}
+
+fn source_of_file(format: Format, origin: &Origin, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
     match layout(format, options) {
         Some(layout) => Ok(Box::new(text::TextSource::new(format, layout, origin, options)?)),
         None if !options.conditions.is_empty() => Err(TraceError::Option(format!(

@@ -95,6 +95,18 @@ impl LeftOut {
         }
     }
 
+    /// Adds what another reader left out.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.bad += other.bad;
+        self.unmet += other.unmet;
+        for &(kind, count) in &other.other {
+            match self.other.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, sum)) => *sum += count,
+                None => self.other.push((kind, count)),
+            }
+        }
+    }
+
     /// The counts by kind.
     pub(crate) fn other(&self) -> BTreeMap<String, u64> {
         self.other.iter().map(|&(kind, count)| (kind.to_owned(), count)).collect()
@@ -110,7 +122,7 @@ pub(crate) trait Source: Send {
     fn devices(&self) -> &[String];
 
     /// What was left out so far.
-    fn left_out(&self) -> &LeftOut;
+    fn left_out(&self) -> LeftOut;
 
     /// What the user says of values that no row has had so far: clauses.
     fn unmatched(&self) -> Vec<String> {

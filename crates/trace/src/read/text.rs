@@ -127,8 +127,8 @@ impl Source for TextSource {
         self.devices.names()
     }
 
-    fn left_out(&self) -> &LeftOut {
-        &self.left_out
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 
     fn unmatched(&self) -> Vec<String> {

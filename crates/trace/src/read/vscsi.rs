@@ -241,8 +241,8 @@ impl Source for VscsiSource {
         self.devices.names()
     }
 
-    fn left_out(&self) -> &LeftOut {
-        &self.left_out
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 
     fn place(&self) -> (TracePosition, String) {

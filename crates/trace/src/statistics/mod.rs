@@ -25,6 +25,8 @@ mod locality;
 mod profile;
 mod tally;
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 use host::HostOp;
 use serde::Serialize;
@@ -47,8 +49,21 @@ pub struct Statistics {
     pub gaps: Option<Gaps>,
     /// Locality of the writes, over all devices; none without writes.
     pub locality: Option<Locality>,
+    /// Writes by stream hint, ascending; empty where no write has one.
+    pub streams: Vec<StreamWrites>,
     /// Each device, in order of first appearance.
     pub devices: Vec<Profile>,
+}
+
+/// The writes that name a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StreamWrites {
+    /// The stream, 0 where a write names none.
+    pub stream: u8,
+    /// How many writes.
+    pub writes: u64,
+    /// How many bytes they write.
+    pub bytes: u64,
 }
 
 impl Statistics {
@@ -84,6 +99,7 @@ struct Observer {
     devices: Vec<Tally>,
     gaps: Histogram<u64>,
     locality: Locating,
+    streams: BTreeMap<u8, StreamWrites>,
     previous_ns: Option<u64>,
 }
 
@@ -93,7 +109,7 @@ impl Observer {
         // number of requests. The bounds are given, since a saturating record into a histogram that
         // would have to grow counts as its present bound.
         let gaps = Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("bounds and digits are valid");
-        Self { devices: Vec::new(), gaps, locality: Locating::default(), previous_ns: None }
+        Self { devices: Vec::new(), gaps, locality: Locating::default(), streams: BTreeMap::new(), previous_ns: None }
     }
 
     fn observe(&mut self, record: &Record) {
@@ -104,6 +120,10 @@ impl Observer {
         self.devices[device].observe(record);
         if record.op == HostOp::Write {
             self.locality.observe(record);
+            let stream = record.hint.stream();
+            let counted = self.streams.entry(stream).or_insert(StreamWrites { stream, writes: 0, bytes: 0 });
+            counted.writes += 1;
+            counted.bytes += u64::from(record.length);
         }
         if let Some(previous_ns) = self.previous_ns {
             self.gaps.saturating_record(record.time_ns.saturating_sub(previous_ns));
@@ -112,6 +132,7 @@ impl Observer {
     }
 
     fn finish(self, names: &[String]) -> Statistics {
+        let has_streams = self.streams.keys().any(|&stream| stream > 0);
         let mut total = Tally::default();
         let mut devices = Vec::with_capacity(self.devices.len());
         for (index, tally) in self.devices.iter().enumerate() {
@@ -123,6 +144,7 @@ impl Observer {
             total: total.profile("all".to_owned()),
             gaps: Gaps::of(&self.gaps),
             locality: self.locality.finish(),
+            streams: self.streams.into_values().filter(|_| has_streams).collect(),
             devices,
         }
     }

@@ -48,7 +48,7 @@ fn forced(format: Format) -> OpenOptions {
 fn known() -> Vec<Known> {
     let microseconds = OpenOptions { time_unit: Some(TimeUnit::Us), ..forced(Format::Ssdsim) };
     let dispatched = OpenOptions {
-        blkparse_action: 'D',
+        blkparse_action: Some('D'),
         skip_bad: true,
         time_backwards: TimeBackwards::Sort { window: 4096 },
         ..plain()
@@ -174,7 +174,7 @@ fn the_blkparse_file_names_its_actions_and_its_stray_event() {
     let path = folder.join("java-ext4.blkparse.txt");
     let queued = open(&path, &plain()).unwrap().find_map(Result::err).unwrap().to_string();
     assert!(queued.contains("C (9887 events), D (9887 events), I (9888 events)"), "{queued}");
-    let dispatched = OpenOptions { blkparse_action: 'D', ..plain() };
+    let dispatched = OpenOptions { blkparse_action: Some('D'), ..plain() };
     let backwards = open(&path, &dispatched).unwrap().find_map(Result::err).unwrap().to_string();
     assert!(backwards.contains("time goes back by 4.187816 ms"), "{backwards}");
     let sorted = OpenOptions { time_backwards: TimeBackwards::Sort { window: 4096 }, ..dispatched };

@@ -14,3 +14,5 @@ mod generators;
 mod locality;
 mod presets;
 mod round_trip;
+mod several_files;
+mod ticks;

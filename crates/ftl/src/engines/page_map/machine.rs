@@ -108,6 +108,9 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
     }
 
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        if self.policy.is_beyond_streams(request) {
+            flash.note(Note::SharedStream);
+        }
         let is_cached = self.cache.as_ref().is_some_and(|cache| cache.takes(request));
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             let stream = self.policy.write_stream(request, lpn);

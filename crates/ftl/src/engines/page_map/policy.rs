@@ -97,6 +97,12 @@ pub trait StreamPolicy {
         None
     }
 
+    /// Whether a request's stream hint is beyond the streams that are kept apart.
+    #[inline]
+    fn is_beyond_streams(&self, _request: &Request) -> bool {
+        false
+    }
+
     /// Whether anything that it decides depends on hints.
     fn uses_hints(&self) -> bool {
         false

@@ -268,8 +268,8 @@ impl Source for ParquetSource {
         &self.names
     }
 
-    fn left_out(&self) -> &LeftOut {
-        &self.left_out
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 
     fn place(&self) -> (TracePosition, String) {

@@ -1,0 +1,95 @@
+//! Times in coarse steps: found in any format, said, and requests spread inside a step on demand.
+
+use random::SeededRng;
+use trace::units::Nanoseconds;
+use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, open_bytes};
+
+/// A trace of whole milliseconds: so many requests at each time.
+fn text(groups: &[(u64, usize)]) -> String {
+    let line = |time_ms: u64| format!("{},write,0,4096,0,a\n", time_ms * 1_000_000);
+    groups.iter().flat_map(|&(time_ms, count)| std::iter::repeat_n(line(time_ms), count)).collect()
+}
+
+fn read(text: &str, tick: Option<&str>) -> (Vec<u64>, Vec<String>) {
+    let tick = tick.map(|tick| trace::units::parse_duration("", tick).unwrap());
+    let mut trace =
+        open_bytes("t", text.as_bytes(), &OpenOptions { tick, ..OpenOptions::with_format(Format::Csv) }).unwrap();
+    let times = trace.by_ref().map(|record| record.unwrap().time_ns).collect();
+    (times, trace.unmatched())
+}
+
+#[test]
+fn requests_of_a_time_are_spread_to_the_next_time() {
+    let (times, told) = read(&text(&[(0, 4), (5, 2), (1005, 5)]), Some("1s"));
+    let ms = |time: u64| time * 1_000_000;
+    let spread = [0, 1250, 2500, 3750].map(|us| us * 1000).into_iter();
+    let expected = spread.chain([ms(5), ms(505)]).chain([1005, 1205, 1405, 1605, 1805].map(ms));
+    assert_eq!(times, expected.collect::<Vec<_>>());
+    assert_eq!(told, ["requests of one time are spread evenly over 1s"]);
+}
+
+#[test]
+fn spreading_any_times_keeps_order_number_and_the_first_of_a_time() {
+    let mut rng = SeededRng::named(1, "ticks");
+    for _ in 0..200 {
+        let mut time_ms = 0;
+        let groups: Vec<_> = (0..1 + rng.below(20))
+            .map(|_| {
+                time_ms += 1 + rng.below(3000);
+                (time_ms, 1 + rng.below(9) as usize)
+            })
+            .collect();
+        let plain = read(&text(&groups), None).0;
+        let times = read(&text(&groups), Some("1s")).0;
+        assert_eq!(times.len(), plain.len());
+        assert!(times.is_sorted(), "{groups:?}: {times:?}");
+        let first = |place: usize| place == 0 || plain[place - 1] != plain[place];
+        for (place, (spread, plain)) in times.iter().zip(&plain).enumerate() {
+            assert!(spread - plain < 1_000_000_000 && (!first(place) || spread == plain), "{groups:?}");
+        }
+    }
+}
+
+#[test]
+fn coarse_times_of_many_requests_are_said_with_their_step() {
+    for (groups, step) in [
+        (&[(0, 40), (1000, 40), (5000, 40)][..], Some("1s")),
+        (&[(0, 40), (1000, 40), (5100, 40)], Some("100ms")),
+        (&[(0, 2), (7, 1), (9, 4)], Some("1ms")),
+        (&[(0, 1), (1000, 1), (2000, 1), (3000, 1)], None),
+        (&[(0, 40)], None),
+    ] {
+        let (_, told) = read(&text(groups), None);
+        let said = told.iter().find(|clause| clause.contains("in steps of"));
+        match step {
+            Some(step) => assert!(said.unwrap().contains(&format!("--tick {step} spreads")), "{told:?}"),
+            None => assert_eq!(said, None),
+        }
+    }
+    let fine = text(&[(0, 40), (1000, 40)]).replace("1000000000,", "1000000010,");
+    assert_eq!(read(&fine, None).1, Vec::<String>::new());
+}
+
+#[test]
+fn facts_of_a_trace_have_its_step() {
+    let seconds: String = (0..200).map(|n| format!("{},{},8,1,7\n", 1_538_323_200 + n / 40, 8 * n)).collect();
+    let open = |tick| {
+        let options = OpenOptions { tick, ..OpenOptions::default() };
+        StackedDevices::open_bytes("t", seconds.clone().into_bytes(), &options, &DeviceChoice::Only).unwrap()
+    };
+    let ticks = open(None).facts().ticks.unwrap();
+    assert_eq!((ticks.tick_ns, ticks.shared), (1_000_000_000, 195));
+    let spread = open(Some(Nanoseconds(1_000_000_000)));
+    assert_eq!(spread.facts().ticks, None);
+    let times: Vec<u64> = spread.records().unwrap().map(|record| record.unwrap().time_ns).collect();
+    assert_eq!(times, (0..200).map(|n| n * 25_000_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_tick_of_nothing_or_of_days_is_refused() {
+    for tick in [0, 86_400_000_000_000] {
+        let options = OpenOptions { tick: Some(Nanoseconds(tick)), ..OpenOptions::default() };
+        let error = open_bytes("t", text(&[(0, 1)]).into_bytes(), &options).unwrap_err().to_string();
+        assert!(error.contains("--tick 1s"), "{error}");
+    }
+}

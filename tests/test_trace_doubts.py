@@ -1,0 +1,82 @@
+"""What a trace's times and hints leave in doubt is said with results, with figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ftlkit.results.document import Json
+
+SECOND = 1_000_000_000
+
+
+def tencent(path: Path, *, seconds: int = 12, rate: int = 40) -> Path:
+    """Writes at random places in whole seconds."""
+    rows = (f"{1538323200 + s},{(s * rate + n) * 7919 % 4096 * 8},8,1,7" for s in range(seconds) for n in range(rate))
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def said(results: fk.Results, part: str) -> list[str]:
+    """The cautions that have these words."""
+    return [caution for caution in results.verdict.cautions if part in caution]
+
+
+def study(trace: Path, **workload: object) -> Json:
+    return {
+        "device": {"preset": "slc-small", "capacity": "32MiB"},
+        "workload": {"trace": str(trace), **workload},
+        "run": {"precondition": "none"},
+        "ftl": [{"name": "page"}, {"name": "dftl"}],
+    }
+
+
+def test_coarse_ticks_are_said_with_the_responses_of_both_readings(tmp_path: Path) -> None:
+    trace = tencent(tmp_path / "seconds.csv")
+    recorded, spread = fk.run_study(study(trace)), fk.run_study(study(trace, tick="1s"))
+    means = [results.document["runs"][0]["response_ns"]["all"]["mean"] for results in (recorded, spread)]
+    compared = recorded.document["workload"]["ticks"]["compared"]
+    assert (compared["recorded_mean_ns"], compared["spread_mean_ns"]) == tuple(round(mean) for mean in means)
+    assert means[0] > 5 * means[1]
+    (caution,) = said(recorded, "in steps of 1 s")
+    assert "--tick 1s" in caution
+    assert spread.document["workload"]["ticks"] is None
+    assert not said(spread, "in steps of")
+
+
+@pytest.mark.parametrize(("loop", "seconds"), [("closed", 12), ("open", 1)])
+def test_ticks_that_do_not_matter_are_not_said(loop: str, seconds: int, tmp_path: Path) -> None:
+    """In a closed loop times are not used; times that are all alike have no step."""
+    document = study(tencent(tmp_path / "seconds.csv", seconds=seconds))
+    results = fk.run_study({**document, "host": {"loop": loop}})
+    assert not said(results, "in steps of")
+
+
+def streams(path: Path, first: int) -> Path:
+    """Writes of five streams, numbered from `first` on."""
+    rows = (f"{n * 1000000},write,{n * 4096},4096,{first + n % 5},0,0,a" for n in range(500))
+    path.write_text("\n".join(["time_ns,op,offset,length,stream,temperature,file_type,device", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(("first", "streams_kept", "shared"), [(1, 6, 0), (1, 4, 200), (11, 8, 500), (11, 16, 0)])
+def test_streams_beyond_those_kept_apart_are_counted(
+    first: int, streams_kept: int, shared: int, tmp_path: Path
+) -> None:
+    trace = streams(tmp_path / "streams.csv", first)
+    layers = [f"page:streams=hints:hint_streams={streams_kept}", "page"]
+    results = fk.compare(str(trace), layers, device="slc-small", capacity="64MiB", precondition="none")
+    assert [run["notes"]["shared_streams"] for run in results.document["runs"]] == [shared, 0]
+    assert len(said(results, f"{shared} under page")) == (shared > 0)
+
+
+def test_trace_info_lists_streams(tmp_path: Path) -> None:
+    found = fk.trace_info(streams(tmp_path / "streams.csv", 11))["statistics"]["streams"]
+    assert found == [{"stream": 11 + n, "writes": 100, "bytes": 409600} for n in range(5)]
+    assert fk.trace_info(tencent(tmp_path / "seconds.csv"))["statistics"]["streams"] == []
