@@ -207,8 +207,8 @@ pub(crate) fn hint(head: &[u8]) -> &'static str {
     }
 }
 
-/// Whether bytes are records of oracleGeneral: a time of 4 bytes that does not go back, an object of
-/// 8, its size of 4, and the number of the request that asks for it next, which comes later.
+/// Whether bytes are records of oracleGeneral: a time of 4 bytes that does not go back, an object
+/// of 8, its size of 4, and the number of the request that asks for it next, which comes later.
 fn is_oracle_general(head: &[u8]) -> bool {
     const LEAST_RECORDS: usize = 8;
     let number = |record: &[u8], at: usize| u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes"));

@@ -105,7 +105,7 @@ pub struct FlatRecords {
 
 #[derive(Debug)]
 enum RecordSource {
-    File(Trace),
+    File(Box<Trace>),
     Memory(PackedRecords),
 }
 
@@ -180,7 +180,7 @@ impl StackedDevices {
     pub fn records(&self) -> Result<FlatRecords, TraceError> {
         let source = match &self.packed {
             Some(packed) => RecordSource::Memory(packed.clone()),
-            None => RecordSource::File(open_as(self.facts.format, &self.origin, &self.options)?),
+            None => RecordSource::File(Box::new(open_as(self.facts.format, &self.origin, &self.options)?)),
         };
         Ok(FlatRecords { source, facts: Arc::clone(&self.facts), start_ns: None })
     }

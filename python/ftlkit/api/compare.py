@@ -26,7 +26,7 @@ from ftlkit.results.results import Results
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ftlkit.results.document import Json
+    from ftlkit.results.document import Document, Json
 
 
 @typed_kwargs(study.Options)
@@ -84,11 +84,12 @@ def run_study(
     if requests_out is not None:
         check_writable([Path(requests_out)], [document.get("workload", {}).get("trace")])
 
-    def serve(study: Json, out: str | Path | None = None, watcher: Watcher | None = None) -> Json:
+    def serve(study: Json, out: str | Path | None = None, watcher: Watcher | None = None) -> Document:
         text = json.dumps(study)
-        return json.loads(
+        document: Document = json.loads(
             watched(lambda control: _native.run_study(text, control, runs_at_once, out), watcher or Silent())
         )
+        return document
 
     try:
         results = serve(document, requests_out, watcher)

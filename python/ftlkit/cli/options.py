@@ -230,7 +230,9 @@ _OF_STUDIES = {
         "When time goes backwards: refuse, clamp or sort:N.", _TRACE, metavar="refuse|clamp|sort:N"
     ),
     "tick": _Option(
-        "Spread requests of one time evenly over this long: 1s for a trace in whole seconds.", _TRACE, metavar="DURATION"
+        "Spread requests of one time evenly over this long: 1s for a trace in whole seconds.",
+        _TRACE,
+        metavar="DURATION",
     ),
     "skip_bad": _Option("Skip malformed records, and count them.", _TRACE),
     "blkparse_action": _Option(

@@ -324,12 +324,13 @@ def _ticks(results: Outcome) -> str | None:
     ticks = document["workload"].get("ticks")
     if ticks is None or not arrives_in_steps(document):
         return None
-    step = units.duration(ticks["tick_ns"])
+    # A power of ten from 1 ms to 1 s.
+    step = "1s" if ticks["tick_ns"] == 1_000_000_000 else f"{ticks['tick_ns'] // 1_000_000}ms"
     text = (
         f"{units.count(ticks['shared'])} of {several(document['workload']['requests'], 'request')} arrive with the one "
         f"before, since the trace's times are in steps of {step}: they wait for each other"
     )
-    way = f"--tick {step.replace(' ', '')}, in a study workload.tick"
+    way = f"--tick {step}, in a study workload.tick"
     if not (compared := ticks.get("compared")):
         return f"{text}. Spread the requests of a step evenly over it ({way})."
     return (

@@ -100,6 +100,32 @@ class ClassLatency(TypedDict):
     """Distribution of the service."""
 
 
+class SpreadTicks(TypedDict):
+    """Responses as the trace was recorded, and with the requests of a time spread evenly over a
+    step.
+    """
+
+    label: str
+    """Label of the run."""
+    requests: int
+    """Requests that were served both ways: the first of the trace."""
+    recorded_mean_ns: int
+    """Mean response as recorded."""
+    spread_mean_ns: int
+    """Mean response of the spread requests."""
+
+
+class CoarseTicks(TypedDict):
+    """Times of a trace in coarse steps."""
+
+    tick_ns: int
+    """The largest power of ten that divides all times, at most a second."""
+    shared: int
+    """Requests that arrive at the time of the one before."""
+    compared: SpreadTicks | None
+    """Responses with requests spread inside the steps; null where it was not tried."""
+
+
 class DeviceFacts(TypedDict):
     """The simulated device."""
 
@@ -745,6 +771,10 @@ class WorkloadFacts(TypedDict):
     """
     repeated: NotRequired[RepeatedRequests | None]
     """Rows of a trace that repeat a request which has just arrived; null if they are few."""
+    ticks: NotRequired[CoarseTicks | None]
+    """The steps of a trace's times, where they are coarse and many requests share one; else
+    null.
+    """
 
 
 class Document(TypedDict):

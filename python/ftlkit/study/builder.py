@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import _native
 from ftlkit._native import UserError, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
+from ftlkit._util.trace_files import trace_files
 from ftlkit.own.loading import registered_name, resolved, settled
 from ftlkit.own.plugins import plugins
 from ftlkit.study.options import SECTIONS, TRACE_KEYS
@@ -179,7 +180,7 @@ def source(choice: WorkloadChoice) -> Json:
     if choice.startswith("preset:"):
         return {"preset": choice.removeprefix("preset:")}
     names = [preset["name"] for preset in json.loads(workload_presets())]
-    is_file = Path(choice).exists()
+    is_file = bool(trace_files(choice))
     if choice in names and is_file:
         raise UserError(
             f"{choice} is both a workload preset and a file here: write preset:{choice} or ./{choice} to say which."

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._native import UserError, __version__
+from ftlkit._util.trace_files import trace_files
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json
@@ -31,12 +32,13 @@ def engine() -> str:
 
 
 def digest(path: Path) -> str:
-    """A digest of a file's bytes."""
+    """A digest of a file's bytes, or of those of all files that a pattern names."""
     hashed = hashlib.blake2b(digest_size=16)
     try:
-        with path.open("rb") as file:
-            while piece := file.read(_PIECE_BYTES):
-                hashed.update(piece)
+        for one in trace_files(path) or [path]:
+            with one.open("rb") as file:
+                while piece := file.read(_PIECE_BYTES):
+                    hashed.update(piece)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}. Give the path of a trace.") from None
     return hashed.hexdigest()

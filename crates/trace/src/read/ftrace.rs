@@ -1,11 +1,11 @@
 //! Events of the kernel in text: `perf script`, `trace-cmd report` and the `trace` file of ftrace.
 //!
 //! A line is `process pid [cpu] flags seconds: system:event: fields`, with the system or without.
-//! Known events are those of the block layer (`8,0 WS 4096 () 8000 + 8 [worker]`), of NVMe
+//! Known events are those of the block layer (`8,0 WS 4096 () 8000 + 8 [worker]`), of `NVMe`
 //! (`nvme0: disk=nvme0n1, qid=1, …, cmd=(nvme_cmd_read slba=0, len=7, …)`, with blocks of 512 B and
-//! one block less in `len`) and of UFS (`send_req: 1d84000.ufshc: …, size: 4096, …, LBA: 16, opcode:
-//! 0x28 …`, with blocks of 4 KiB). Each belongs to an action of blkparse, and one action is taken:
-//! otherwise every request would count several times. Other events are left out.
+//! one block less in `len`), and of UFS (`send_req: 1d84000.ufshc: …, size: 4096, …, LBA: 16,
+//! opcode: 0x28 …`, with blocks of 4 KiB). Each belongs to an action of blkparse, and one action is
+//! taken: otherwise every request would count several times. Other events are left out.
 
 use host::HostOp;
 
