@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ftlkit.api.catalogue import devices, parts, schemes, workloads
     from ftlkit.api.compare import check_study, compare, run, run_study
     from ftlkit.api.curve import curve_depth, curve_load
+    from ftlkit.api.drive import drive_life
     from ftlkit.api.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
     from ftlkit.api.mount import Mounted, mount
     from ftlkit.api.sweep import Swept, sweep
@@ -94,6 +95,7 @@ __all__ = [
     "curve_depth",
     "curve_load",
     "devices",
+    "drive_life",
     "fault",
     "forget",
     "generate_files",
@@ -129,6 +131,7 @@ _HOMES = (
     "api.mount",
     "api.advise",
     "api.calibrate",
+    "api.drive",
     "curves.hits",
     "api.curve",
     "curves.latency",

@@ -48,6 +48,10 @@ COMMANDS = {
         "calibrate:calibrate",
         "Fit a device to what fio measured of a drive; say how sure each parameter is.",
     ),
+    "drive": (
+        "drive:drive",
+        "Compare two reports of a drive's counters: write amplification, bytes per day, life left.",
+    ),
     "reproduce": (
         "reproduce:reproduce",
         "Run a paper's experiments, judge its claims, write one page; run again for the missing.",

@@ -1,0 +1,73 @@
+"""`fk.drive_life`: what two reports of a drive's counters tell.
+
+>>> import ftlkit as fk
+>>> life = fk.drive_life("monday.json", "friday.json")  # doctest: +SKIP
+>>> life["per_day_bytes"]  # doctest: +SKIP
+{'value': 812000000000.0, 'low': 811999872000.0, 'high': 812000128000.0}
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+from ftlkit.drive.counters import read
+from ftlkit.drive.life import Life, between
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ftlkit.drive.life import Range
+    from ftlkit.results.document import Json
+
+_UNITS = {"GB": 10**9, "TB": 10**12, "PB": 10**15, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def drive_life(before: str | Path, after: str | Path, *, capacity: str | None = None, tbw: str | None = None) -> Json:
+    """Compare two reports of a drive, `smartctl -j -x` or `nvme smart-log -o json`.
+
+    `capacity` is the drive's size where the reports lack it, `tbw` what its maker rates it to be
+    written, both such as `960GB`. Each figure is a table of `value`, `low` and `high`, or None where
+    the counters do not tell it; `high` is None without bound.
+    """
+    return document(compared(before, after, capacity=capacity, tbw=tbw))
+
+
+def compared(before: str | Path, after: str | Path, *, capacity: str | None = None, tbw: str | None = None) -> Life:
+    """The same before it is a document."""
+    sizes = {"capacity": _bytes("capacity", capacity), "tbw": _bytes("tbw", tbw)}
+    return between(read(before), read(after), **sizes)
+
+
+def document(life: Life) -> Json:
+    """All figures, as JSON has them."""
+
+    def table(found: Range | None) -> Json | None:
+        return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
+
+    after = life.after
+    return {
+        "model": after.model or life.before.model,
+        "serial": after.serial or life.before.serial,
+        "days": table(life.days),
+        "clock": life.clock,
+        "host_written_bytes": table(life.written),
+        "per_day_bytes": table(life.per_day),
+        "write_amplification": table(life.write_amplification),
+        "write_amplification_by": life.counted_by,
+        "dwpd": table(life.dwpd),
+        "days_left": table(life.days_left),
+        "days_left_by": life.left_by,
+        "used_percent": after.used.value if after.used else None,
+        "unknown": after.unknown,
+    }
+
+
+def _bytes(name: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(GB|TB|PB|GiB|TiB)", text.strip())
+    if not found or float(found[1]) == 0:
+        raise UserError(f"{name} = {text!r} is no size. Write a number with GB, TB, PB, GiB or TiB, such as 960GB.")
+    return float(found[1]) * _UNITS[found[2]]

@@ -1,0 +1,76 @@
+"""`ftlkit drive`: what two reports of a drive's counters tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from ftlkit._util import units
+from ftlkit.api.drive import compared, document
+from ftlkit.cli.shell import OUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ftlkit.drive.life import Life, Range
+
+
+def drive(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE.json", help="The earlier report.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER.json", help="The later report.")],
+    capacity: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="The drive's size, such as 960GB; nvme smart-log lacks it.")
+    ] = None,
+    tbw: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Rated bytes written, such as 600TB, for the life left.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Compare two reports of a drive's counters: write amplification, bytes per day, life left.
+
+    Reports come from smartctl -j -x, or nvme smart-log -o json. Every figure comes with the range that the steps of its counters leave.
+    """
+    life = compared(before, after, capacity=capacity, tbw=tbw)
+    if as_json:
+        OUT.file.write(json.dumps(document(life), indent=2, ensure_ascii=False) + "\n")
+        return
+    OUT.print(Text(life.after.model or life.before.model or str(after), style="bold"))
+    table = Table.grid(padding=(0, 2))
+    for name, text in _lines(life):
+        table.add_row(name, Text(units.typed(text)))
+    OUT.print(table)
+
+
+def _lines(life: Life) -> Iterator[tuple[str, str]]:
+    yield "between", f"{_ranged(life.days, _days)}, by {life.clock}"
+    yield "host writes", _ranged(life.written, units.written)
+    yield "per day", _ranged(life.per_day, units.written)
+    by = f", by {life.counted_by}" if life.counted_by else " (no counter of flash writes is known)"
+    yield "write amplification", _ranged(life.write_amplification, units.factor) + by
+    yield "DWPD", _ranged(life.dwpd, units.digits) + ("" if life.dwpd else " (give --capacity)" if life.per_day else "")
+    if used := life.after.used:
+        yield "life used", f"{used.value:.0f} % ({used.name})"
+    by = f", by {life.left_by}" if life.left_by else " (no counter of life used, and no --tbw)"
+    yield "life left", _ranged(life.days_left, _days) + by
+    if life.after.unknown:
+        yield "not read", f"{', '.join(life.after.unknown)}: counters whose unit the name does not say"
+
+
+def _days(days: float) -> str:
+    return units.years(days / 365)
+
+
+def _ranged(found: Range | None, shown: Callable[[float], str]) -> str:
+    """A figure with its range, as far as the figures shown differ."""
+    if found is None:
+        return "not told"
+    value, low = shown(found.value), shown(found.low)
+    if found.high is None:
+        return f"at least {low}"
+    high = shown(found.high)
+    return value if low == value == high else f"{value} ({low} to {high})"

@@ -1,0 +1,1 @@
+"""A real drive's own counters: read from its reports, and compared at two times."""

@@ -1,0 +1,151 @@
+"""What two readings of a drive's counters tell: rates, write amplification and the life left.
+
+A difference of two counters is off by less than a step either way, so every figure has a range. It
+is what the counters allow, not a forecast: the drive is taken to go on as between the readings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ftlkit._native import UserError
+
+if TYPE_CHECKING:
+    from ftlkit.drive.counters import Counter, Reading
+
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class Range:
+    """A value, with the least and the most that the counters allow; None: without bound."""
+
+    value: float
+    low: float
+    high: float | None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the counters moved far enough to say more than an order of size."""
+        return self.low > 0 and self.high is not None and self.high <= 4 * self.low
+
+
+@dataclass(frozen=True)
+class Life:
+    """A drive between two readings."""
+
+    before: Reading
+    after: Reading
+    days: Range
+    clock: str
+    """What the days were counted with."""
+    written: Range | None
+    """Bytes that the host wrote."""
+    per_day: Range | None
+    write_amplification: Range | None
+    counted_by: str | None
+    """The counters of the write amplification."""
+    dwpd: Range | None
+    """Drive writes per day: bytes per day, each by the capacity."""
+    days_left: Range | None
+    left_by: str | None
+    """What the life left rests on."""
+
+
+def between(before: Reading, after: Reading, *, capacity: float | None = None, tbw: float | None = None) -> Life:
+    """Compare two readings; `tbw` is the bytes that the maker rates the drive for."""
+    _check(before, after)
+    days, clock = _days(before, after)
+    written = _grown(before.host, after.host)
+    per_day = None if written is None else ratio(written, days)
+    amplification, counted_by = _amplification(before, after, written)
+    size = capacity or after.capacity or before.capacity
+    dwpd = None if per_day is None or size is None else ratio(per_day, Range(size, size, size))
+    left, left_by = _left(before, after, days, per_day, tbw)
+    return Life(before, after, days, clock, written, per_day, amplification, counted_by, dwpd, left, left_by)
+
+
+def ratio(above: Range, below: Range) -> Range:
+    """The quotient of two ranges; without bound where the divisor may be nothing."""
+    high = None if above.high is None or below.low <= 0 else above.high / below.low
+    low = 0.0 if below.high is None else above.low / below.high
+    return Range(above.value / below.value if below.value else float("inf"), low, high)
+
+
+def _check(before: Reading, after: Reading) -> None:
+    for name, first, second in (
+        ("serial number", before.serial, after.serial),
+        ("model", before.model, after.model),
+    ):
+        if first and second and first != second:
+            raise UserError(
+                f"{before.source} is of the {name} {first} and {after.source} of {second}. Give two reports of one "
+                "drive, the earlier first."
+            )
+
+
+def _grown(before: Counter | None, after: Counter | None) -> Range | None:
+    """How far a counter grew; None where a report lacks it or has another one."""
+    if before is None or after is None or before.name != after.name:
+        return None
+    grown = after.value - before.value
+    if grown < 0:
+        raise UserError(
+            f"{after.name} fell from {before.value:,.0f} to {after.value:,.0f}. Give the earlier report first, and two "
+            "of one drive whose counters were not cleared between them."
+        )
+    return Range(grown, max(0.0, grown - after.step), grown + after.step)
+
+
+def _days(before: Reading, after: Reading) -> tuple[Range, str]:
+    if before.time_s is not None and after.time_s is not None:
+        days = (after.time_s - before.time_s) / DAY_S
+        if days <= 0:
+            raise UserError(f"{after.source} was made no later than {before.source}. Give the earlier report first.")
+        return Range(days, days, days), "the times of the reports"
+    hours = _grown(before.hours, after.hours)
+    if hours is None or hours.high is None:
+        raise UserError(
+            f"{before.source} and {after.source} tell neither a time nor the hours of power. Use "
+            "`smartctl -j -x DEVICE`."
+        )
+    if hours.value == 0:
+        raise UserError(
+            f"{before.source} and {after.source} have the same hours of power and no time. Take reports some "
+            "days apart, or use `smartctl -j -x DEVICE`, which has the time."
+        )
+    return Range(hours.value / 24, hours.low / 24, hours.high / 24), "hours of power"
+
+
+def _amplification(before: Reading, after: Reading, written: Range | None) -> tuple[Range | None, str | None]:
+    flash = _grown(before.flash, after.flash)
+    if flash is not None and written is not None and written.value > 0 and after.flash and after.host:
+        return ratio(flash, written), f"{after.flash.name} and {after.host.name}"
+    if before.pages and after.pages:
+        host, own = (_grown(*pair) for pair in zip(before.pages, after.pages, strict=True))
+        if host is not None and own is not None and host.value > 0:
+            copied = ratio(own, host)
+            high = None if copied.high is None else 1 + copied.high
+            names = " and ".join(counter.name for counter in after.pages)
+            return Range(1 + copied.value, 1 + copied.low, high), names
+    return None, None
+
+
+def _left(
+    before: Reading, after: Reading, days: Range, per_day: Range | None, tbw: float | None
+) -> tuple[Range | None, str | None]:
+    """Days until the rated life is used: by the maker's bytes, else by the drive's own per cent."""
+    if tbw is not None and per_day is not None and per_day.value > 0 and after.host:
+        left = max(0.0, tbw - after.host.value)
+        return ratio(Range(left, left, left), per_day), "the rated bytes and the bytes per day"
+    used = _grown(before.used, after.used)
+    if used is None or after.used is None:
+        return None, None
+    left = max(0.0, 100 - after.used.value)
+    rate = ratio(used, days)
+    if used.value == 0:
+        # Less than a step was used, so there is a least life and no other figure.
+        least = 0.0 if rate.high is None else max(0.0, left - after.used.step) / rate.high
+        return Range(least, least, None), after.used.name
+    return ratio(Range(left, max(0.0, left - after.used.step), left), rate), after.used.name

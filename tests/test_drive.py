@@ -1,0 +1,155 @@
+"""A drive's counters at two times: figures by own arithmetic, each with its range."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    from ftlkit.results.document import Json
+
+UNIT = 512_000
+
+
+def smartctl(*, day: float = 0, units: int = 1000, used: int = 3, serial: str = "S1", **more: object) -> Json:
+    """The report of an NVMe drive."""
+    log = {"percentage_used": used, "data_units_written": units, "data_units_read": 5, "power_on_hours": 24 * int(day)}
+    return {
+        "model_name": "Example SSD",
+        "serial_number": serial,
+        "local_time": {"time_t": 1_700_000_000 + round(day * 86_400)},
+        "user_capacity": {"bytes": 10**12},
+        "nvme_smart_health_information_log": log,
+        **more,
+    }
+
+
+def sata(*rows: tuple[str, int, int]) -> Json:
+    """The report of a SATA drive with these attributes: name, normalised and raw value."""
+    table = [
+        {"id": number, "name": name, "value": value, "raw": {"value": raw}}
+        for number, (name, value, raw) in enumerate(rows)
+    ]
+    return {"model_name": "SATA", "local_time": {"time_t": 0}, "ata_smart_attributes": {"table": table}}
+
+
+def life(folder: Path, before: Json | list[Json], after: Json | list[Json], **options: str) -> Json:
+    paths = [folder / "before.json", folder / "after.json"]
+    for path, report in zip(paths, (before, after), strict=True):
+        path.write_text(json.dumps(report))
+    return fk.drive_life(*paths, **options)
+
+
+def test_rates_and_life_by_own_arithmetic_with_their_ranges(tmp_path: Path) -> None:
+    found = life(tmp_path, smartctl(used=10), smartctl(day=10, units=1_001_000, used=15))
+    assert found["host_written_bytes"] == {
+        "value": 10**6 * UNIT,
+        "low": (10**6 - 1) * UNIT,
+        "high": (10**6 + 1) * UNIT,
+    }
+    assert found["per_day_bytes"]["value"] == pytest.approx(51.2e9)
+    assert found["dwpd"]["value"] == pytest.approx(0.0512)
+    # 85 % left at 0.5 % per day; 84 % at 0.6, and 85 at 0.4.
+    assert found["days_left"] == {"value": 170, "low": pytest.approx(140), "high": pytest.approx(212.5)}
+    assert found["write_amplification"] is None
+
+
+@pytest.mark.parametrize(("rate", "days"), [(0.07, 30), (0.2, 4), (0.33, 9), (1.4, 3)])
+def test_truth_lies_in_the_range_wherever_in_a_step_the_drive_is(rate: float, days: float, tmp_path: Path) -> None:
+    """A drive that is read at any place in a step of its per cent used."""
+    for tenth in range(10):
+        begin = 20 + tenth / 10
+        end = begin + rate * days
+        found = life(tmp_path, smartctl(used=int(begin)), smartctl(day=days, units=2000, used=int(end)))["days_left"]
+        truth = (100 - end) / rate
+        assert found["low"] <= truth <= (found["high"] or truth), (begin, found, truth)
+
+
+def test_counter_that_has_not_moved_gives_a_least_life(tmp_path: Path) -> None:
+    left = life(tmp_path, smartctl(), smartctl(day=30, units=2000))["days_left"]
+    assert left == {"value": pytest.approx(96 * 30), "low": pytest.approx(96 * 30), "high": None}
+
+
+def test_rated_bytes_give_the_life_left_in_place_of_the_per_cent(tmp_path: Path) -> None:
+    found = life(tmp_path, smartctl(), smartctl(day=1, units=2_001_000), tbw="2TB")
+    written = 2_001_000 * UNIT
+    assert found["days_left"]["value"] == pytest.approx((2e12 - written) / (2e6 * UNIT))
+
+
+def test_flash_writes_of_every_known_kind_give_the_write_amplification(tmp_path: Path) -> None:
+    media = {"Physical media units written": {"hi": 0, "lo": 10**9}}
+    later = {"Physical media units written": {"hi": 0, "lo": 10**9 + 3 * 10**6 * UNIT}}
+    cases: list[tuple[Json | list[Json], Json | list[Json], float]] = [
+        ([smartctl(), media], [smartctl(day=1, units=1_001_000), later], 3.0),
+        (
+            sata(("Host_Writes_32MiB", 100, 100), ("NAND_Writes_1GiB", 100, 50)),
+            sata(("Host_Writes_32MiB", 100, 32_100), ("NAND_Writes_1GiB", 100, 2_550)),
+            2.5,
+        ),
+        (
+            sata(("Host_Program_Page_Count", 100, 0), ("FTL_Program_Page_Count", 100, 0)),
+            sata(("Host_Program_Page_Count", 100, 10**6), ("FTL_Program_Page_Count", 100, 10**6 // 2)),
+            1.5,
+        ),
+    ]
+    for before, after, expected in cases:
+        if isinstance(after, dict):
+            after["local_time"] = {"time_t": 86_400}
+        found = life(tmp_path, before, after)["write_amplification"]
+        assert found["value"] == pytest.approx(expected)
+        assert found["low"] < expected < found["high"] < 1.01 * expected
+
+
+def test_counters_of_unknown_unit_are_named_and_not_read(tmp_path: Path) -> None:
+    rows = [("Total_LBAs_Written", 100, 5), ("Percent_Lifetime_Used", 3, 3), ("Unknown_SSD_Attribute", 1, 7)]
+    before, after = sata(*rows), sata(*rows)
+    after["local_time"] = {"time_t": 86_400}
+    found = life(tmp_path, before, after)
+    assert list(found["unknown"]) == ["0 Total_LBAs_Written", "2 Unknown_SSD_Attribute"]
+    assert found["host_written_bytes"] is None
+
+
+def test_smart_log_of_nvme_counts_days_by_hours_of_power(tmp_path: Path) -> None:
+    def log(hours: int, units: int) -> Json:
+        return {"percent_used": 3, "data_units_written": str(units), "power_on_hours": hours, "temperature": 310}
+
+    found = life(tmp_path, log(100, 10), log(148, 1_000_010), capacity="512GB")
+    assert found["clock"] == "hours of power"
+    assert found["days"] == {"value": 2, "low": 47 / 24, "high": 49 / 24}
+    assert found["dwpd"]["low"] < 0.5 == found["dwpd"]["value"] < found["dwpd"]["high"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        (smartctl(), smartctl(day=1, serial="S2"), "of the serial number S1"),
+        (smartctl(units=9), smartctl(day=1, units=3), "Give the earlier report first"),
+        (smartctl(day=1), smartctl(), "no later than"),
+        ({"a": 1}, smartctl(), "no counter of host writes"),
+    ],
+    ids=["another-drive", "cleared", "swapped", "no-report"],
+)
+def test_reports_that_cannot_be_compared_are_refused_with_the_way(
+    before: Json, after: Json, says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(fk.UserError, match=says):
+        life(tmp_path, before, after)
+
+
+def test_command_prints_figures_and_json(call: Callable[..., Result], tmp_path: Path) -> None:
+    life(tmp_path, smartctl(used=10), smartctl(day=10, units=1_001_000, used=15))
+    paths = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]
+    done = call("drive", *paths)
+    assert done.exit_code == 0, done.output
+    for part in ("51.2 GB", "0.0512", "15 % (percentage_used)", "170 days (140 days to 212 days)", "not told"):
+        assert part in done.stdout, done.stdout
+    assert json.loads(call("drive", *paths, "--json").stdout)["dwpd"]["value"] == pytest.approx(0.0512)
