@@ -7,7 +7,9 @@ use trace::{DeviceChoice, Format, OpenOptions, Record, StackedDevices, Trace, op
 
 fn folder(files: &[(&str, String)]) -> TempDir {
     let folder = TempDir::new().unwrap();
-    files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
     folder
 }
 
@@ -19,7 +21,7 @@ fn read(folder: &TempDir, pattern: &str, options: &OpenOptions) -> Result<(Vec<R
 
 /// Lines of our own format.
 fn csv(device: &str, times: impl Iterator<Item = u64>) -> String {
-    times.map(|time| format!("{time},write,{},4096,0,{device}\n", time * 4096)).collect()
+    times.map(|time| format!("{time},write,{},4096,0,{device}\n", time * 4096)).collect::<Vec<_>>().concat()
 }
 
 /// Any way of cutting a trace into files gives the same trace.
@@ -49,7 +51,9 @@ fn files_by_time_or_by_device_are_the_trace_they_were_cut_from() {
 
 #[test]
 fn files_without_devices_are_one_where_they_follow_each_other_and_refused_side_by_side() {
-    let lines = |times: std::ops::Range<u64>| -> String { times.map(|time| format!("{time} W 0 8\n")).collect() };
+    let lines = |times: std::ops::Range<u64>| -> String {
+        times.map(|time| format!("{time} W 0 8\n")).collect::<Vec<_>>().concat()
+    };
     let options = OpenOptions {
         columns: Some("time:s, op, offset:sector, size:sector".parse().unwrap()),
         ..OpenOptions::default()
@@ -81,5 +85,5 @@ fn stacked_devices_of_several_files_have_each_its_range() {
     let devices: Vec<_> =
         stacked.facts().devices.iter().map(|device| (device.name.as_str(), device.requests)).collect();
     assert_eq!(devices, [("a", 3), ("b", 3)]);
-    assert_eq!(stacked.records().unwrap().filter(Result::is_ok).count(), 6);
+    assert_eq!(stacked.records().unwrap().flatten().count(), 6);
 }

@@ -33,7 +33,7 @@ fn spreading_any_times_keeps_order_number_and_the_first_of_a_time() {
     let mut rng = SeededRng::named(1, "ticks");
     for _ in 0..200 {
         let mut time_ms = 0;
-        let groups: Vec<_> = (0..1 + rng.below(20))
+        let groups: Vec<_> = (0..=rng.below(20))
             .map(|_| {
                 time_ms += 1 + rng.below(3000);
                 (time_ms, 1 + rng.below(9) as usize)
@@ -72,7 +72,8 @@ fn coarse_times_of_many_requests_are_said_with_their_step() {
 
 #[test]
 fn facts_of_a_trace_have_its_step() {
-    let seconds: String = (0..200).map(|n| format!("{},{},8,1,7\n", 1_538_323_200 + n / 40, 8 * n)).collect();
+    let lines: Vec<String> = (0..200).map(|n| format!("{},{},8,1,7\n", 1_538_323_200 + n / 40, 8 * n)).collect();
+    let seconds = lines.concat();
     let open = |tick| {
         let options = OpenOptions { tick, ..OpenOptions::default() };
         StackedDevices::open_bytes("t", seconds.clone().into_bytes(), &options, &DeviceChoice::Only).unwrap()
