@@ -29,7 +29,7 @@ from ftlkit.advice.clock import Clock, process_began_s
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.proposer import optuna_study
 from ftlkit.advice.query import Query
-from ftlkit.advice.run import fitting, floors, heads, search_stacks
+from ftlkit.advice.run import fitting, floors, heads, log_sizes, search_stacks
 from ftlkit.advice.search_result import prefix_lengths
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
@@ -114,13 +114,18 @@ class Anything:
         assert low <= high, name
         return self._chance.randint(low, high)
 
+    def suggest_log(self, name: str, shares: Sequence[str], default: str) -> str:  # noqa: ARG002 - as a trial has it
+        """Any size."""
+        return self._chance.choice(list(shares))
+
 
 def everything(ceiling: int = 1 << 20) -> space.Space:
     """The space of all stacks that fit the default device."""
-    fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    device = fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"]
+    fits = fitting(device)
     mappings, refused = heads([], fits, levelled=True)
     assert not refused
-    return space.Space(mappings, ceiling, floors(mappings, fits))
+    return space.Space(mappings, ceiling, floors(mappings, fits), log_sizes(mappings, fits, device, None))
 
 
 def test_whatever_is_proposed_is_a_stack_within_the_ranges_of_the_registry() -> None:
@@ -207,6 +212,10 @@ class Fixed:
         assert low <= int(self._params[name]) <= high
         return int(self._params[name])
 
+    def suggest_log(self, name: str, shares: Sequence[str], default: str) -> str:  # noqa: ARG002 - as a trial has it
+        """The size at the place under a name."""
+        return shares[int(self._params[name])]
+
 
 def test_a_mapping_of_each_family_is_looked_at() -> None:
     assert everything().probes() == ["dftl", "fast"]
@@ -233,6 +242,35 @@ def test_what_takes_too_much_with_the_least_ram_is_left_out() -> None:
     assert list(searched.heads) == ["dftl", "cdftl"]
     # What dftl takes beside its cache is off the ceiling.
     assert searched.ask(space.Rule(searched.heads["dftl"], lambda _, high: high)) == "dftl:cmt=60KiB"
+
+
+def test_a_log_is_searched_whatever_else_is_and_the_least_ram_has_the_smallest() -> None:
+    searched = everything(64 * KIB)
+    logged = [part["name"] for part in fk.parts() if any(space.is_log(each) for each in part["parameters"])]
+    assert {"fast", "superblock", "adapt"} <= {*logged}
+    least = searched.least()
+    for name in logged:
+        sizes = searched.logs(name)
+        assert list(sizes.values()) == sorted(sizes.values())
+        assert f"log_space={next(iter(sizes))}" in least[name], "a mapping is left out by its smallest log alone"
+        limit = list(sizes.values())[len(sizes) // 2]
+        sized = space.logs(searched, [name], limit)
+        within = [share for share, ram in sizes.items() if ram <= limit]
+        assert any(f"log_space={share}" in stack for stack in sized for share in within[-1:] if share != "0.03") or (
+            name in sized
+        )
+        assert len(sized) >= len(within) // 2
+        for stack in (name, f"{name}+lru:ram=8KiB"):
+            others = dict(searched.relogged(stack, limit - sizes["0.03"]))
+            assert {other.count("log_space=") for other in others} <= {0, 1}
+            assert all(sizes["0.03"] + more <= limit for more in others.values())
+            assert stack not in others
+            turned_back = [back for other in others for back, _ in searched.relogged(other) if back == stack]
+            assert len(turned_back) == len(others)
+    # What was asked for stays.
+    asked = space.Space([space.Head("fast:log_space=0.01", ("",))], 1 << 20, {}, {"fast": searched.logs("fast")})
+    assert asked.relogged("fast:log_space=0.01") == []
+    assert asked.ask(Anything(1)).startswith("fast:log_space=0.01")
 
 
 def test_what_only_a_simulation_knows_is_not_to_be_built() -> None:

@@ -112,7 +112,7 @@ class Held:
 
     def __init__(self, name: str, seed: int, ram_bytes: int, store: Path) -> None:
         workload, options = WORKLOADS[name]
-        self.query = Query(workload, options={**options, "seed": seed}, ram_bytes=ram_bytes)  # type: ignore[arg-type] # options of a study
+        self.query = Query(workload, options={**options, "seed": seed}, ram_bytes=ram_bytes)  # type: ignore[typeddict-item] # options of a study
         self._device = watched(lambda control: filled(self.query.document(), control), Silent())["device"]
         self._skip = prefix_lengths(int(options["requests"]))[-1]
         self._store, self._ram = Store(store, create=True, lazily=True), ram_bytes

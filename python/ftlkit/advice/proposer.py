@@ -28,6 +28,10 @@ class TrialChooser:
         """A whole number."""
         return self._trial.suggest_int(name, low, high)
 
+    def suggest_log(self, name: str, shares: Sequence[str], default: str) -> str:  # noqa: ARG002 - drawn alike
+        """One of some sizes of a log."""
+        return shares[self._trial.suggest_int(name, 0, len(shares) - 1)]
+
 
 def optuna_study(query: Query, metrics: int) -> optuna.Study:
     """What proposes: TPE over RAM and so many metrics, seeded."""

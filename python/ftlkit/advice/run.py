@@ -27,7 +27,7 @@ from ftlkit.advice.preparing import GEOMETRY, Preparing, preset_device, touched_
 from ftlkit.advice.query import REFERENCE, TooLittleRamError
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, SearchResult, prefix_lengths
-from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_ram, wear_policies
+from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_log, is_ram, log_shares, wear_policies
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.results.store import Store, files
@@ -152,9 +152,10 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
     if not heads_that_fit:
         raise UserError(next(iter(refused.values())))
     ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // study.mapped_bytes(device))
+    logs = log_sizes(heads_that_fit, fits, device, clock.ends_s)
     # Caches of some bytes are looked at only where nothing else fits.
     for smallest in (FLOOR_BYTES, 1):
-        space = Space(heads_that_fit, ceiling, floors(heads_that_fit, fits, smallest))
+        space = Space(heads_that_fit, ceiling, floors(heads_that_fit, fits, smallest), logs)
         least_stacks = space.least()
         too_large = {} if query.ram_bytes is None else space.bound(least_ram(least_stacks, device, clock.ends_s))
         if space.heads:
@@ -280,6 +281,24 @@ def floors(heads: Sequence[Head], fits: Callable[[str], str], smallest: int = FL
                 size *= 2
             least[f"{name}.{parameter['name']}"] = size
     return least
+
+
+def log_sizes(
+    heads: Sequence[Head], fits: Callable[[str], str], device: Json, until_s: float | None
+) -> dict[str, dict[str, float]]:
+    """By mapping the sizes that its log may have on a device, each with the mapping's RAM."""
+    parts = {part["name"]: part for part in catalogue.parts()}
+    stacks: dict[str, dict[str, str]] = {}
+    for name in dict.fromkeys(head.text.partition(":")[0] for head in heads):
+        for parameter in filter(is_log, parts[name]["parameters"]):
+            shares = {share: f"{name}:{parameter['name']}={share}" for share in log_shares(parameter)}
+            # From the largest one down: what fits leaves room for a smaller one.
+            while shares and fits(list(shares.values())[-1]):
+                shares.popitem()
+            stacks[name] = shares
+    texts = {stack: stack for shares in stacks.values() for stack in shares.values()}
+    ram = least_ram(texts, device, until_s) if texts else {}
+    return {name: {share: ram[stack] for share, stack in shares.items()} for name, shares in stacks.items()}
 
 
 def _parts_of(head: Head) -> list[str]:

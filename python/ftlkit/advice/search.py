@@ -26,7 +26,7 @@ from ftlkit.advice.proposer import TrialChooser, optuna_study
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
 from ftlkit.advice.rivals import rivals
 from ftlkit.advice.search_result import Halved, Rung, SearchResult, is_of
-from ftlkit.advice.space import doublings, filling, halves, levelled, named, others
+from ftlkit.advice.space import doublings, filling, halves, levelled, logs, named, others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -159,6 +159,10 @@ class Search:
         half = halves(self._space)
         self.result.survey_trials = len(half) * (1 if self._query.ram_bytes is None else 2)
         spent += self._round(rung, half, most, self._times.survey_s)
+        # What a log mapping does hangs on the size of its log more than on anything else.
+        sized = self._logs(rung)
+        self.result.survey_trials += len(sized.keys() - half.keys())
+        spent += self._round(rung, sized, most - spent, self._times.survey_s)
         if self._query.ftl is not None:
             stacks = named(self._space)
             self.result.survey_trials += len(stacks.keys() - half.keys())
@@ -189,6 +193,17 @@ class Search:
         if not self.result.of(rung):
             self._refuse(rung)
         self._simplify(rung)
+
+    def _logs(self, rung: Rung) -> Proposals:
+        """The mappings that have a log with each second size of it, the best mapping first."""
+        order = dict.fromkeys([*self._heads(self._ranking(rung)), *self._space.heads])
+        return logs(self._space, list(order), self._query.ram_bytes or float("inf"))
+
+    def _relogged(self, rung: Rung, stack: str) -> list[str]:
+        """A stack with each other size of its log that the RAM allows."""
+        most, ram = self._query.ram_bytes, rung.tried[stack].mean("ram_bytes")
+        unused = float("inf") if most is None or ram is None else most - ram
+        return [other for other, _ in self._space.relogged(stack, unused)]
 
     def _round(self, rung: Rung, proposals: Proposals, most: int, reserved_s: Callable[[Rung], float]) -> int:
         """Try new proposals, so many at most, while there is time; how many trials that took."""
@@ -235,6 +250,7 @@ class Search:
                 changed
                 for stack in best
                 for changed in (
+                    *self._relogged(rung, stack),
                     *self._rivals(rung, stack),
                     *self._refilled(rung, stack),
                     *self._space.turned(stack),
@@ -414,6 +430,7 @@ class Search:
             if not best:
                 break
             tried = [
+                *self._relogged(rung, best[0]),
                 *self._rivals(rung, best[0]),
                 *self._refilled(rung, best[0]),
                 *(changed for changed in self._space.turned(best[0]) if changed not in self._seen()),

@@ -1,22 +1,26 @@
 """What can be tried: stacks and their parameters, with the ranges that the registry declares.
 
 RAM is searched on a logarithmic scale of eight steps a doubling (64, 72, 80 … KiB), from the least
-that works on the device to a ceiling. Of the other parameters a trial sets at most two of a part:
+that works on the device to a ceiling. So is a log, from the smallest to the largest that fits. Of
+the other parameters a trial sets at most two of a part:
 numbers from an eighth to eight times their default, words to any value. Times are what the hardware
 is, not what one chooses, and are never searched.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Protocol
 
 from ftlkit.api import catalogue
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ftlkit.results.document import Json
 
@@ -26,8 +30,11 @@ FLOOR_BYTES = 1 << 10
 NOT_TO_BE_BUILT = frozenset({("victims", "opt")})
 """Values of parameters that know the future and so exist in a simulation alone."""
 
-NOT_SEARCHED = frozenset({"pslc_static", "pslc_dynamic", "pslc_direct"})
-"""Parameters that few devices allow: a stack that comes with them keeps them."""
+NOT_SEARCHED = frozenset({"pslc_static", "pslc_dynamic", "pslc_direct", "log_blocks"})
+"""Parameters that few devices allow, and the second one of two that set the same.
+
+A stack that comes with them keeps them.
+"""
 
 PROBES = {"demand-paged": "dftl", "log-buffer": "fast"}
 """Families that do otherwise than `page` on a device in use; of each the mapping to look at.
@@ -60,6 +67,9 @@ class Chooser(Protocol):
     def suggest_int(self, name: str, low: int, high: int) -> int:
         """A whole number from `low` to `high`."""
 
+    def suggest_log(self, name: str, shares: Sequence[str], default: str) -> str:
+        """One of some sizes of a log, which ascend."""
+
 
 @dataclass(frozen=True)
 class Head:
@@ -73,11 +83,17 @@ class Head:
 class Space:
     """The stacks that a search chooses from."""
 
-    def __init__(self, heads: Sequence[Head], ceiling_bytes: int, floors: Mapping[str, int]) -> None:
-        """`floors` has the least RAM of parameters, in bytes, by their keys such as `dftl.cmt`."""
+    def __init__(
+        self, heads: Sequence[Head], ceiling_bytes: int, floors: Mapping[str, int], logs: Logs | None = None
+    ) -> None:
+        """`floors` has the least RAM of parameters, in bytes, by their keys such as `dftl.cmt`.
+
+        `logs` has the sizes of logs by mapping; of a mapping that it leaves out none is searched.
+        """
         self._families: dict[str, str] = {scheme["name"]: scheme["family"] for scheme in catalogue.schemes()}
         self.heads = {head.text: head for head in self._in_turn(heads)}
         self._ceiling, self._floors = ceiling_bytes, floors
+        self._logs = logs or {}
         self._beside: dict[str, int] = {}
         parts = catalogue.parts()
         self._parameters = {part["name"]: part["parameters"] for part in parts}
@@ -166,7 +182,7 @@ class Space:
             (name, setting)
             for name, *settings in parts
             for setting in settings
-            if (name, setting) not in required and not is_ram(self._parameter(name, setting))
+            if (name, setting) not in required and not is_size(self._parameter(name, setting))
         ]
         without = [{pair} for pair in extra] + ([set(extra)] if len(extra) > 1 else [])
         return [
@@ -212,6 +228,35 @@ class Space:
         """
         return [_resized(stack, size, half) for size in self._sizes(stack) if (half := self._half(size)) is not None]
 
+    def logs(self, name: str) -> dict[str, float]:
+        """The sizes of a mapping's log, ascending, each with the mapping's RAM in bytes."""
+        return dict(self._logs.get(name, {}))
+
+    def relogged(self, stack: str, unused_bytes: float = math.inf) -> list[tuple[str, float]]:
+        """The stack with each smaller log, and with each larger one that the unused RAM allows.
+
+        Each comes with the RAM that it takes more, below 0 if it takes less; the nearest are first.
+        """
+        name, *settings = stack.partition("+")[0].split(":")
+        given = {setting.partition("=")[0]: setting for setting in settings}
+        shares = self._logs.get(name, {})
+        keys = [key for key in given if (name, given[key]) in self._asked_for() and is_log_name(key)]
+        if not shares or keys or "log_blocks" in given:
+            return []
+        default = next(parameter["default"] for parameter in self._parameters[name] if is_log(parameter))
+        now = given.get(_LOG, f"={default}").partition("=")[2]
+        if now not in shares:
+            return []
+        order = list(shares)
+        near = sorted((share for share in order if share != now), key=lambda s: abs(order.index(s) - order.index(now)))
+        others = [setting for setting in settings if setting.partition("=")[0] != _LOG]
+        made = []
+        for share in near:
+            chosen = [] if share == default else [f"{_LOG}={share}"]
+            mapping = ":".join([name, *sorted([*others, *chosen])])
+            made.append(("+".join([mapping, *stack.split("+")[1:]]), shares[share] - shares[now]))
+        return [(other, more) for other, more in made if more <= unused_bytes]
+
     def fitted(self, stack: str, excess_bytes: int) -> str | None:
         """The stack with its largest size smaller by what it takes too much, if that may be."""
         size = max(self._sizes(stack, with_defaults=True), key=lambda size: size.size_bytes, default=None)
@@ -231,13 +276,17 @@ class Space:
         sizes = self._sizes(stack, with_defaults=True)
         buffers = [_Size(stack.count("+") + 1, name, parameter, 0) for name, parameter in self._buffers(stack)]
         largest = max(sizes, key=lambda size: size.size_bytes, default=None)
-        cuts = [(size, level(rank(int(kept * size.size_bytes)))) for kept in _KEPT for size in sizes]
+        cuts: list[tuple[_Size | None, str, int]] = [(None, stack, 0)]
+        for kept, size in product(_KEPT, sizes):
+            kept_bytes = level(rank(int(kept * size.size_bytes)))
+            if kept_bytes >= self._floor(size.owner, size.parameter):
+                cuts.append((size, _resized(stack, size, kept_bytes), size.size_bytes - kept_bytes))
+        smaller = [(other, int(-more)) for other, more in self.relogged(stack, -1.0)]
+        # The nearest size of a log is half as large again, so each second one is half of another.
+        cuts += [(None, other, freed) for other, freed in smaller[1::2]]
         shared = []
-        for less, kept_bytes in [(None, 0), *cuts]:
-            if less is not None and kept_bytes < self._floor(less.owner, less.parameter):
-                continue
-            rest = stack if less is None else _resized(stack, less, kept_bytes)
-            more_bytes = unused_bytes + (0 if less is None else less.size_bytes - kept_bytes)
+        for less, rest, freed_bytes in cuts:
+            more_bytes = unused_bytes + freed_bytes
             for more in (*sizes, *(buffers if less in (None, largest) else ())):
                 top = rank(min(more.size_bytes + more_bytes, more.parameter["max"]))
                 least = max(more.size_bytes + 1, self._floor(more.owner, more.parameter))
@@ -327,7 +376,9 @@ class Space:
         ]
         sizes = [parameter for parameter in free if is_ram(parameter)]
         chosen = [f"{parameter['name']}={self._size(name, parameter, chooser)}" for parameter in sizes]
-        others = {parameter["name"]: parameter for parameter in free if not is_ram(parameter)}
+        if not any(map(is_log_name, fixed)):
+            chosen += self._log(name, chooser)
+        others = {parameter["name"]: parameter for parameter in free if not is_size(parameter)}
         # By the text: what is left to tune differs with what the part came with.
         tuned = [chooser.suggest_categorical(f"tune {text} {slot}", ["", *others]) for slot in range(_TUNED) if others]
         for parameter in (others[key] for key in dict.fromkeys(tuned) if key):
@@ -336,6 +387,15 @@ class Space:
                 chosen.append(f"{parameter['name']}={value}")
         # In order, so that one stack has one text.
         return ":".join(self._acting(name, sorted([*given, *chosen]), {(name, setting) for setting in given}))
+
+    def _log(self, name: str, chooser: Chooser) -> list[str]:
+        """The size of a mapping's log as a setting; none if it has no log, or the default's size."""
+        shares = list(self._logs.get(name, ()))
+        if not shares:
+            return []
+        default = next(parameter["default"] for parameter in self._parameters[name] if is_log(parameter))
+        share = chooser.suggest_log(f"{name}.{_LOG}", shares, default)
+        return [] if share == default else [f"{_LOG}={share}"]
 
     def _size(self, owner: str, parameter: Json, chooser: Chooser) -> str:
         key = f"{owner}.{parameter['name']}"
@@ -372,6 +432,31 @@ def _resized(stack: str, size: _Size, size_bytes: int) -> str:
 def is_ram(parameter: Json) -> bool:
     """Whether a parameter is an amount of RAM, by what the registry says of it."""
     return bool(parameter["kind"] == "bytes" and parameter["meaning"].startswith("RAM"))
+
+
+_LOG = "log_space"
+Logs = Mapping[str, Mapping[str, float]]
+"""By mapping the sizes that its log may have on a device, ascending, each with its RAM in bytes."""
+
+
+def is_log_name(name: str) -> bool:
+    """Whether a parameter of this name sets the size of a log."""
+    return name in (_LOG, "log_blocks")
+
+
+def is_log(parameter: Json) -> bool:
+    """Whether a parameter is the size of a log, whose map takes RAM."""
+    return bool(parameter["name"] == _LOG)
+
+
+def is_size(parameter: Json) -> bool:
+    """Whether a parameter decides how much RAM a part takes: RAM, or the size of a log."""
+    return is_ram(parameter) or is_log_name(parameter["name"])
+
+
+def log_shares(parameter: Json) -> list[str]:
+    """The sizes that are tried of a log, ascending: the smallest that there is, then by steps."""
+    return [f"{parameter['min']:g}", *_numbers(parameter)]
 
 
 def needs(parameters: Sequence[Json]) -> dict[str, tuple[str, str]]:
@@ -458,13 +543,22 @@ class Rule:
     """Chooses by a rule and remembers what it chose, so that Optuna can begin with it."""
 
     def __init__(
-        self, head: Head, size: Callable[[int, int], int], turned: tuple[str, str] = ("", ""), tail: str = ""
+        self,
+        head: Head,
+        size: Callable[[int, int], int],
+        turned: tuple[str, str] = ("", ""),
+        tail: str = "",
+        log: str = "",
     ) -> None:
         """`turned` is a switch of the mapping that is set, and its value; nothing else is tuned.
 
-        `tail` is what goes behind the mapping, by default the first that may.
+        `tail` is what goes behind the mapping, by default the first that may. `log` is the size of
+        its log: the smallest with the least RAM, else by default that of the mapping.
         """
         self.params: dict[str, str | int] = {}
+        self.sizes: list[int] = []
+        """The sizes that it chose, in bytes."""
+        self._log = log
         self._head, self._size, self._turned = head, size, turned
         self._tail = tail
 
@@ -486,6 +580,15 @@ class Rule:
         """The size of the rule."""
         chosen = min(max(self._size(low, high), low), high)
         self.params[name] = chosen
+        self.sizes.append(level(chosen))
+        return chosen
+
+    def suggest_log(self, name: str, shares: Sequence[str], default: str) -> str:
+        """The log of the rule, or the largest below it that fits."""
+        chosen = self._log or (shares[0] if self._size is _least else default)
+        if chosen not in shares:
+            chosen = shares[-1]
+        self.params[name] = shares.index(chosen)
         return chosen
 
 
@@ -496,6 +599,18 @@ Proposals = dict[str, dict[str, "str | int"]]
 def halves(space: Space) -> Proposals:
     """What a search begins with: every mapping with half of the ceiling."""
     return _proposed(space, [Rule(head, _half) for head in space.heads.values()])
+
+
+def logs(space: Space, heads: Sequence[str], ram_bytes: float) -> Proposals:
+    """Some mappings with each second size of their log that takes no more RAM, the largest first.
+
+    The first mapping comes first, with all of them.
+    """
+    rules = []
+    for head in heads:
+        shares = [share for share, ram in space.logs(head.partition(":")[0]).items() if ram <= ram_bytes]
+        rules += [Rule(space.heads[head], _half, log=share) for share in (*shares[::-2], *shares[:1])]
+    return _proposed(space, rules)
 
 
 def levelled(space: Space, heads: Sequence[str]) -> Proposals:
@@ -577,7 +692,7 @@ def filling(space: Space, ram_bytes: int, takes: Callable[[str], float | None]) 
     for head in space.heads.values():
         rule = Rule(head, _half)
         took = takes(space.ask(rule))
-        sizes = [level(place) for place in rule.params.values() if isinstance(place, int)]
+        sizes = rule.sizes
         if took is None or not sizes:
             continue
         share_bytes = int(ram_bytes - took + sum(sizes)) // len(sizes)
