@@ -102,6 +102,7 @@ def searched(
     trials: int | None = None,
     goal: str = "mean",
     host_erases: float = float("inf"),
+    defaults: tuple[str, ...] = (),
 ) -> tuple[Query, SearchResult]:
     """What a search over all mappings comes to in made-up time."""
     monkeypatch.setattr("time.monotonic", lambda: machine.now_s)
@@ -110,7 +111,13 @@ def searched(
     space = Space(mappings, 256 * KIB, least)
     policies = tuple(wear_policies(mappings))
     result = SearchResult(
-        REQUESTS, frozenset(space.heads), refused, 1 << 30, wear_policies=policies, host_erases=host_erases
+        REQUESTS,
+        frozenset(space.heads),
+        refused,
+        1 << 30,
+        wear_policies=policies,
+        host_erases=host_erases,
+        defaults=defaults,
     )
     made: Any = machine
     return query, Search(query, space, made, made, result, Clock(budget_s, BEGAN_S, ANSWERING_S)).run()
@@ -325,6 +332,32 @@ def test_without_time_to_share_the_ram_otherwise_it_is_said_first(
     assert result.is_shared == (budget_s > 20)
     assert result.is_shared or "not enough time; best so far: " in advice.sentences[0]
     assert ("+fab" in advice.advised.stack) >= result.is_shared
+
+
+DEFAULTS = ("page", "block", "bast", "fast", "faster", "dftl", "cdftl", "superblock", "adapt")
+
+
+@pytest.mark.parametrize("budget_s", [8.0, 20.0, None])
+def test_the_held_out_part_runs_each_family_and_default_or_there_was_not_enough_time(
+    monkeypatch: pytest.MonkeyPatch, budget_s: float | None
+) -> None:
+    def response_ns(stack: str) -> float:
+        # All forms of one mapping lead everything else.
+        return 1_000.0 + len(stack) if stack.startswith("adapt") else 1_200.0 + len(stack)
+
+    query, result = searched(
+        monkeypatch, Machine(lambda _: 2.0, response_ns), budget_s, 60 if budget_s is None else None, defaults=DEFAULTS
+    )
+    families = {stack.partition("+")[0].partition(":")[0]: stack for stack in result.finalists}
+    is_whole = {*DEFAULTS} <= {*result.finalists} and {"page", "block", "dftl", "adapt"} <= {*families}
+    assert is_whole or budget_s is not None
+    advice = answer(query, result)
+    assert advice is not None
+    assert is_whole or "ot enough time" in advice.sentences[0]
+    # Beside them the mappings take turns.
+    others = [stack for stack in result.asked_for[1:] if stack not in {*DEFAULTS, *result.required}]
+    names = [stack.partition("+")[0].partition(":")[0] for stack in others]
+    assert len({*names[: len({*names})]}) == len({*names})
 
 
 def test_many_forms_of_the_leader_do_not_crowd_out_another_mapping(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,8 @@ _OFF = 5.0
 """The factor by which a time is off at most."""
 RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
+_REQUIRED = 0.3
+"""The most of the time that is reserved for what is held out whatever else is."""
 _LATE = 1.5
 """How much longer than expected the first ones there may take: what runs beside them changes."""
 _SURVEYED = 0.5
@@ -165,12 +167,18 @@ class RunTimes:
 
     def final_s(self, rung: Rung, going: Sequence[str]) -> float:
         """About how long the held-out part takes for the first of those that go on."""
-        return self.held_out_s(rung, going[:RESERVED])
+        most_s = self._clock.part_s(_REQUIRED) if self._clock.is_running else float("inf")
+        first = going[:RESERVED]
+        return self.held_out_s(rung, first) + min(most_s, self.held_out_s(rung, self._required(first)))
+
+    def _required(self, stacks: Sequence[str]) -> list[str]:
+        """What is held out whatever else is, without some stacks."""
+        return [stack for stack in self._result.defaults if stack not in stacks]
 
     def runs_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
         """About how long stacks take over so many requests, by their runs on a prefix."""
-        longer = requests / rung.requests
-        runs = [wall_s(rung.tried[stack], longer) for stack in stacks]
+        known = [(rung, rung.tried[stack]) if stack in rung.tried else self._result.known(stack) for stack in stacks]
+        runs = [wall_s(measured, requests / there.requests) for there, measured in filter(None, known) if measured.rows]
         # Whatever the number of cores, the longest run has to end.
         return self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
 
@@ -191,8 +199,7 @@ class RunTimes:
 
     def held_out_s(self, rung: Rung, stacks: Sequence[str]) -> float:
         """About how long stacks take on the held-out part with the seeds that are run."""
-        known = [stack for stack in stacks if stack in rung.tried and rung.tried[stack].rows]
-        return self._result.seeds * self.runs_s(rung, known, self._result.requests)
+        return self._result.seeds * self.runs_s(rung, stacks, self._result.requests)
 
     def held_out_paced_s(self, rung: Rung, stacks: Sequence[str]) -> float:
         """The same, by how long the runs took that were made there."""

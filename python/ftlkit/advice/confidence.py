@@ -388,6 +388,7 @@ def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out:
         "" if result.is_rivalled else f"{REFERENCE} with a write buffer of as much RAM was not tried",
         "" if result.is_turned else "not every other setting of the best was tried",
         _not_gone_on(query, result, best),
+        _unopposed(result),
         _missed(query, result, best),
     )
     return next((reason for reason in reasons if reason), "")
@@ -450,6 +451,16 @@ def _not_gone_on(query: Query, result: SearchResult, best: Measured) -> str:
         if _may_be_best(query, result, rung, stack, best)
     }
     return f"{several(len(dropped), 'stack')} that did well on a prefix did not go on" if dropped else ""
+
+
+def _unopposed(result: SearchResult) -> str:
+    """Whether the choice was not held against the best of each family and every default."""
+    required = dict.fromkeys([*result.required, *result.defaults])
+    missed = [stack for stack in required if stack not in result.finalists]
+    many = f"{len(missed)} of the {several(len(required), 'stack')}"
+    return (
+        f"{many} that are defaults or lead a family were not measured on the part that was held out" if missed else ""
+    )
 
 
 def _missed(query: Query, result: SearchResult, best: Measured) -> str:

@@ -163,14 +163,22 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
     else:
         stack, least = min(too_large.items(), key=lambda pair: pair[1])
         raise query.too_little_ram(least_stacks[stack], least, len(too_large))
+    heads_left = dict.fromkeys(head.text + tail for head in space.heads.values() for tail in _untouched(head, query))
+    defaults = least_ram({stack: stack for stack in heads_left}, device, clock.ends_s)
     return space, SearchResult(
         requests,
         frozenset(space.heads),
         refused,
         device["capacity"],
         too_large=too_large,
+        defaults=tuple(stack for stack, ram in defaults.items() if ram <= (query.ram_bytes or math.inf)),
         wear_policies=tuple(wear_policies(list(space.heads.values()))),
     )
+
+
+def _untouched(head: Head, query: Query) -> tuple[str, ...]:
+    """What is behind a mapping in the stacks that one has without a search."""
+    return head.tails if query.ftl is not None else head.tails[:1]
 
 
 def _require_enough(query: Query, requests: int) -> None:

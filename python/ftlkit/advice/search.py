@@ -159,6 +159,8 @@ class Search:
         half = halves(self._space)
         self.result.survey_trials = len(half) * (1 if self._query.ram_bytes is None else 2)
         spent += self._round(rung, half, most, self._times.survey_s)
+        # A choice has to be held against what everybody has without a search.
+        self._try(rung, [stack for stack in self.result.defaults if stack not in rung.tried], self._times.survey_s)
         # What a log mapping does hangs on the size of its log more than on anything else.
         sized = self._logs(rung)
         self.result.survey_trials += len(sized.keys() - half.keys())
@@ -337,8 +339,7 @@ class Search:
 
     def _plan_seeds(self, rung: Rung) -> None:
         """Use one seed on the held-out part if all would take too long, by what runs took."""
-        going = self._ranking(rung)[:RESERVED]
-        if self._clock.is_running and self._times.held_out_s(rung, going) > self._clock.part_s(_SEEDED):
+        if self._clock.is_running and self._times.final_s(rung, self._ranking(rung)) > self._clock.part_s(_SEEDED):
             self.result.seeds = 1
 
     def _batch(self, rung: Rung, most: int) -> dict[str, Any]:
@@ -473,7 +474,8 @@ class Search:
         rung.halved = self._halved_at_last(rung)
         result.asked_for = self._finalists(rung)
         self._clock.limit(self._executor, 0.0)
-        if self._times.held_out_s(rung, result.asked_for[:RESERVED]) > self._clock.left_s:
+        least = max(RESERVED, 2 + len(result.required))
+        if self._times.held_out_s(rung, result.asked_for[:least]) > self._clock.left_s:
             # One run of each of several stacks can refute the choice, several of one stack cannot.
             result.seeds = 1
         waiting, least = list(result.asked_for), FIRST_HELD_OUT
@@ -498,17 +500,35 @@ class Search:
         return choice.with_more(choice.halve(points, self._query.metrics, FINALISTS), list(near.values()))
 
     def _finalists(self, rung: Rung) -> list[str]:
-        """Those of a prefix that are to be run on the held-out part."""
-        # The best for the goal first, should time end: a front's other end is no answer.
+        """Those that are to be run on the held-out part.
+
+        After the best and the reference come the best of each family and the defaults: what may
+        refute the choice. Of the others the mappings take turns, since forms of one do alike.
+        """
         best = self._ranking(rung)
-        places = {stack: place for place, stack in enumerate(best)}
-        halved_stacks = [point.stack for point in rung.halved.kept] if rung.halved else []
-        order = (
-            [*best[:1], REFERENCE, *sorted(halved_stacks, key=lambda stack: places.get(stack, len(best)))]
-            if best
-            else []
-        )
-        return [stack for stack in dict.fromkeys(order) if stack in rung.tried and rung.tried[stack].rows]
+        if not best:
+            return []
+        self.result.required = self._required(best)
+        halved_stacks = {point.stack for point in rung.halved.kept} if rung.halved else set()
+        turns: dict[str, int] = {}
+        turn: dict[str, int] = {}
+        for stack in (*best, *sorted(halved_stacks - {*best})):
+            if stack in halved_stacks:
+                mapping = stack.partition("+")[0].partition(":")[0]
+                turn[stack] = turns[mapping] = turns.get(mapping, 0) + 1
+        order = [*best[:1], REFERENCE, *self.result.required, *sorted(turn, key=lambda stack: turn[stack])]
+        return [stack for stack in dict.fromkeys(order) if self.result.known(stack)]
+
+    def _required(self, best: Sequence[str]) -> list[str]:
+        """The best stack of each family, and every default that was run, the best first."""
+        families: dict[str, str] = {}
+        defaults: dict[str, None] = {}
+        # On a longer prefix the order tells more; what did not get there follows.
+        for stack in (*best, *(stack for rung in reversed(self.result.rungs) for stack in self._ranking(rung))):
+            families.setdefault(self._space.family(stack), stack)
+            if stack in self.result.defaults:
+                defaults[stack] = None
+        return list(dict.fromkeys([*families.values(), *defaults]))
 
     def _hold_out_what_fits(self, waiting: Sequence[str], least: int) -> None:
         """Run stacks over everything while there is time, the first so many whatever they take."""

@@ -116,6 +116,10 @@ class SearchResult:
     """How often the host's writes alone erase a block where the searched part is measured."""
     too_large: dict[str, float] = field(default_factory=dict)
     """Mappings whose least RAM is more than asked for, with that RAM in bytes."""
+    defaults: tuple[str, ...] = ()
+    """The stacks as they are by default that take no more RAM than asked for."""
+    required: list[str] = field(default_factory=list)
+    """Stacks that any choice has to be held against on the held-out part."""
     lengths: list[int] = field(default_factory=list)
     """Requests of each prefix, ascending; the last is the whole part that is searched."""
     rungs: list[Rung] = field(default_factory=list)
@@ -191,6 +195,11 @@ class SearchResult:
     def was_cut(self) -> bool:
         """Whether the choice lacked the whole searched part: then only held-out figures tell."""
         return self.last.requests < self.searched
+
+    def known(self, stack: str) -> tuple[Rung, Measured] | None:
+        """The longest prefix on which a stack has figures, with these; None if it has none."""
+        rungs = (rung for rung in reversed(self.rungs) if stack in rung.tried and rung.tried[stack].rows)
+        return next(((rung, rung.tried[stack]) for rung in rungs), None)
 
     def of(self, rung: Rung) -> list[Measured]:
         """The candidates that have figures on a prefix and take no more RAM than asked for."""
