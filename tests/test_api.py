@@ -337,3 +337,11 @@ def test_a_sweep_can_be_called_whatever_was_loaded_before() -> None:
     code = "import ftlkit as fk, ftlkit.sweeps.plan; fk.sweep('nosuch')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "nosuch: no such file, and no workload preset" in done.stderr
+
+
+def test_results_and_curves_draw_the_charts_of_their_reports(results: fk.Results) -> None:
+    assert "<svg" in results.chart("operations")._repr_html_()
+    with pytest.raises(fk.UserError, match=r"no chart flow\. There are response-cdf, tail"):
+        results.chart("flow")
+    hits = fk.curve("fin1", requests=500, addresses="dense")
+    assert "<svg" in hits.chart()._repr_html_()

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from markupsafe import escape
 
 import ftlkit as fk
 from ftlkit import _native
 from ftlkit.api import catalogue
+from ftlkit.report.chart import Chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +57,13 @@ def test_every_notebook_runs_and_shows_tables(notebook: Path) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     shown = [run(code, namespace, f"{notebook.stem}, cell {i}") for i, code in enumerate(cells(notebook))]
     pages = [value._repr_html_() for value in shown if isinstance(value, fk.Results | fk.Swept)]
+    charts = [value for value in shown if isinstance(value, Chart)]
+    assert charts
+    for chart in charts:
+        page = chart._repr_html_()
+        assert page.count("<svg") > 1, "a picture and a legend"
+        assert all(str(escape(name)) in page for name in chart.legend)
+        assert "<script" not in page
     assert pages
     for page in pages:
         assert page.count("<table>") == 1
@@ -72,6 +81,24 @@ def test_notebooks_are_kept_without_what_they_showed(notebook: Path) -> None:
 def test_a_cell_that_fails_fails_the_notebook() -> None:
     with pytest.raises(ZeroDivisionError):
         run("x = 1\nx / 0", {}, "a cell")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_torture_finds_what_the_text_says_whatever_the_seed(seed: int) -> None:
+    code = cells(FOLDER / "your-own-ftl.ipynb")
+    torture = next(cell for cell in code if "fk.torture" in cell)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    run(
+        "import ftlkit as fk\n" + next(cell for cell in code if "class Append" in cell).partition("\n\n\nfk.")[0],
+        namespace,
+        "",
+    )
+    run(torture.replace("minutes=0.1", f"minutes=0.02, seed={seed}"), namespace, "torture")
+    finding = namespace["finding"]
+    assert isinstance(finding, dict)
+    said = " ".join([finding["message"], *finding["explanation"]])
+    reasons = ("is marked bad", "is not on the device", "power")
+    assert any(reason in said for reason in reasons), said
 
 
 def test_there_are_three() -> None:

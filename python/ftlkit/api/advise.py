@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ftlkit.advice.answer import Answer
+    from ftlkit.report.chart import Chart
     from ftlkit.results.document import Json
 
 
@@ -114,6 +115,13 @@ class Advice:
     def _read(self) -> list[str | Path | None]:
         """What was read for it, which nothing may overwrite."""
         return [self.answer.query.trace()]
+
+    def chart(self, name: str | None = None) -> Chart:
+        """One chart of the report, for a notebook; the first unless named."""
+        from ftlkit.advice.page import panels  # noqa: PLC0415 - as for the report
+        from ftlkit.sweeps.charts import chosen  # noqa: PLC0415 - as for the report
+
+        return chosen(panels(self.answer), name)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the advice, and the stacks that were measured."""

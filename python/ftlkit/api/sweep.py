@@ -26,6 +26,7 @@ from ftlkit.sweeps.traces import scratch
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ftlkit.report.chart import Chart
     from ftlkit.results.document import Json
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
@@ -71,6 +72,13 @@ class Swept:
         from ftlkit.sweeps.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
         write(Path(path), page(self.plan, self.done).encode(), self.plan.traces())
+
+    def chart(self, name: str | None = None) -> Chart:
+        """One chart of the report, for a notebook; the first unless named."""
+        from ftlkit.sweeps.charts import chosen  # noqa: PLC0415 - as for the report
+        from ftlkit.sweeps.page import figures  # noqa: PLC0415 - as for the report
+
+        return chosen(figures(self.plan, self.done), name)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: what the sweep says, and its table."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ftlkit._native import Control
     from ftlkit.curves.accesses import Accesses
     from ftlkit.curves.cache import Curve
+    from ftlkit.curves.page import Drawing
     from ftlkit.results.document import Json
 
 _SMALLEST = 1 << 10
@@ -51,6 +52,12 @@ class HitRatios(Saved):
             },
             schema={"cache_bytes": pl.Int64, "hit_ratio": pl.Float64, "che": pl.Float64, "cold": pl.Float64},
         )
+
+    def drawing(self) -> Drawing:
+        """The curve as it is drawn and told."""
+        from ftlkit.curves.drawings import cache  # noqa: PLC0415 - the drawing libraries take a second to load
+
+        return cache(self.accesses, self.curve)
 
     @property
     def document(self) -> Json:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from ftlkit import study
     from ftlkit._util.progress import Watcher
+    from ftlkit.curves.page import Drawing
     from ftlkit.curves.service import Capacity, Point
     from ftlkit.results.document import Json
     from ftlkit.results.store import Store
@@ -119,12 +120,17 @@ class LatencyCurve(Saved):
             "points": self.frame.to_dicts(),
         }
 
+    def drawing(self) -> Drawing:
+        """The curve as it is drawn and told."""
+        from ftlkit.curves.drawings import latency  # noqa: PLC0415 - the drawing libraries take a second to load
+
+        return latency(self)
+
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML file with verdict, charts and table."""
-        from ftlkit.curves.drawings import latency  # noqa: PLC0415 - the drawing libraries take a second to load
         from ftlkit.curves.page import page  # noqa: PLC0415 - as above
 
-        write(Path(path), page(latency(self)).encode(), self.inputs())
+        write(Path(path), page(self.drawing()).encode(), self.inputs())
 
     def __repr__(self) -> str:
         return f"<ftlkit.LatencyCurve over {self.kind}, {several(len(self.points), 'point')}>"

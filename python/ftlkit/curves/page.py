@@ -52,16 +52,21 @@ class Drawing:
 
 def page(drawing: Drawing) -> str:
     """The page's HTML."""
-    every = styles(list(dict.fromkeys(row["line"] for drawn in drawing.charts for row in drawn.rows)))
     return template("curve.html.j2").render(
         drawing=drawing,
         version=__version__,
-        figures=[_panel(drawing, place, every) for place in range(len(drawing.charts))],
+        figures=figures(drawing),
         study=toml.written(drawing.study),
         css=style(),
         script=own_script(),
         vega=drawing_script(),
     )
+
+
+def figures(drawing: Drawing) -> list[Panel]:
+    """The charts."""
+    every = styles(list(dict.fromkeys(row["line"] for drawn in drawing.charts for row in drawn.rows)))
+    return [_panel(drawing, place, every) for place in range(len(drawing.charts))]
 
 
 def _panel(drawing: Drawing, place: int, every: dict[str, Style]) -> Panel:

@@ -14,6 +14,8 @@ from ftlkit._util.outputs import write
 if TYPE_CHECKING:
     import polars as pl
 
+    from ftlkit.curves.page import Drawing
+    from ftlkit.report.chart import Chart
     from ftlkit.results.document import Json
 
 
@@ -29,6 +31,17 @@ class Saved(ABC):
     @abstractmethod
     def document(self) -> Json:
         """Everything as JSON, with the study that was asked."""
+
+    @abstractmethod
+    def drawing(self) -> Drawing:
+        """The curve as it is drawn and told."""
+
+    def chart(self, name: str | None = None) -> Chart:
+        """One chart of the report, for a notebook; the first unless named."""
+        from ftlkit.curves.page import figures  # noqa: PLC0415 - the drawing libraries take a second to load
+        from ftlkit.sweeps.charts import chosen  # noqa: PLC0415 - as above
+
+        return chosen(figures(self.drawing()), name)
 
     def written(self, suffix: str) -> bytes:
         """What `save` writes for `.json` or `.csv`."""

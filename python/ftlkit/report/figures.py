@@ -228,12 +228,14 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
 )
 
 
-def draw(results: Outcome) -> list[Figure]:
-    """The figures for which the results hold data."""
+def draw(results: Outcome, only: str | None = None) -> list[Figure]:
+    """The figures for which the results hold data, or the one of a name."""
     if not results.labels:
         return []
     figures = []
     for name, title, note, legend, chart in _FIGURES:
+        if only not in (None, name):
+            continue
         # Altair would check each part against its schema again and again.
         with debug_mode(False):  # noqa: FBT003 - as Altair has it
             drawn = chart(results)

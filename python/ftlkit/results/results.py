@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from ftlkit.report.chart import Chart
     from ftlkit.report.verdict import Verdict
 
 SUFFIXES = (".json", ".csv", ".parquet")
@@ -90,6 +91,12 @@ class Results(Outcome):
     def __repr__(self) -> str:
         state = ", cancelled" if self.cancelled else ""
         return f"<ftlkit.Results of {', '.join(self.labels) or 'no run'} on {self.document['workload']['name']}{state}>"
+
+    def chart(self, name: str | None = None) -> Chart:
+        """One chart of the report, for a notebook; `response-cdf`, the first, unless named."""
+        from ftlkit.report.chart import of_results  # noqa: PLC0415 - as for the report
+
+        return of_results(self, name)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the verdict and the table of the report."""

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
+from ftlkit._native import UserError
 from ftlkit._util import units
+from ftlkit.report.chart import Chart
 from ftlkit.report.drawing import LOG_FROM, log_axis, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.palette import styles
@@ -66,6 +68,16 @@ def panels(groups: Sequence[Group], key: str) -> list[Panel]:
             note = f"{meaning[0].upper()}{meaning[1:]}. {_noise(mine)}"
             panels.append(Panel(f"{name}-{number}", title, note, lines, spec, still(f"{name}-{number}", spec)))
     return panels
+
+
+def chosen(panels: Sequence[Panel], name: str | None) -> Chart:
+    """The chart of a page by its name, or the first."""
+    for panel in panels:
+        if name in (None, panel.name):
+            legend = {line: (style.colour, style.dash) for line, style in panel.lines.items()}
+            return Chart(panel.title, panel.note, legend, panel.still)
+    known = ", ".join(panel.name for panel in panels) or "none, since no two points differ"
+    raise UserError(f"there is no chart {name}. There are {known}.")
 
 
 def _noise(groups: Sequence[Group]) -> str:

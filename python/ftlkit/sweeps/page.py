@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
     from ftlkit.results.noise import Estimate
+    from ftlkit.sweeps.charts import Panel
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
     from ftlkit.sweeps.summary import Group
@@ -31,7 +32,6 @@ def page(plan: Plan, done: Sweep) -> str:
     metrics = shown(done.rows)
     keys = [axis.key for axis in plan.axes]
     rows = [{"place": list(place.values()), "cells": cells} for place, cells in _rows(groups_of_rows, keys, metrics)]
-    longest = max(plan.axes, key=lambda axis: axis.size, default=None)
     return template("sweep.html.j2").render(
         title=plan.title,
         version=__version__,
@@ -44,13 +44,19 @@ def page(plan: Plan, done: Sweep) -> str:
         facts=facts(plan, groups_of_rows),
         metrics=metrics,
         rows=rows,
-        figures=panels(groups_of_rows, longest.key if longest is not None and longest.size > 1 else ""),
+        figures=figures(plan, done),
         failed=[{"name": named(row), "state": row["state"], "error": row["error"]} for row in done.failed],
         study=toml.written(plan.document),
         css=style(),
         script=own_script(),
         vega=drawing_script(),
     )
+
+
+def figures(plan: Plan, done: Sweep) -> list[Panel]:
+    """The charts, over the key with most values."""
+    longest = max(plan.axes, key=lambda axis: axis.size, default=None)
+    return panels(groups(done.rows), longest.key if longest is not None and longest.size > 1 else "")
 
 
 def _extent(plan: Plan, done: Sweep) -> str:
