@@ -33,7 +33,8 @@ def drive(
 ) -> None:
     """Compare two reports of a drive's counters: write amplification, bytes per day, life left.
 
-    Reports come from smartctl -j -x, or nvme smart-log -o json. Every figure comes with the range that the steps of its counters leave.
+    Reports come from smartctl -j -x, or nvme smart-log -o json. Every figure comes with the range
+    that the steps of its counters leave.
     """
     life = compared(before, after, capacity=capacity, tbw=tbw)
     if as_json:
