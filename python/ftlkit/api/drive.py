@@ -27,9 +27,9 @@ _UNITS = {"GB": 10**9, "TB": 10**12, "PB": 10**15, "GiB": 1 << 30, "TiB": 1 << 4
 def drive_life(before: str | Path, after: str | Path, *, capacity: str | None = None, tbw: str | None = None) -> Json:
     """Compare two reports of a drive, `smartctl -j -x` or `nvme smart-log -o json`.
 
-    `capacity` is the drive's size where the reports lack it, `tbw` what its maker rates it to be
-    written, both such as `960GB`. Each figure is a table of `value`, `low` and `high`, or None where
-    the counters do not tell it; `high` is None without bound.
+    `capacity` is the drive's size where the reports lack it, `tbw` its rated bytes written, both
+    such as `960GB`. Each figure is a table of `value`, `low` and `high`, or None where no counter
+    tells it; `high` is None without bound.
     """
     return document(compared(before, after, capacity=capacity, tbw=tbw))
 

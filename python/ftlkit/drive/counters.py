@@ -1,8 +1,8 @@
 """Counters of a drive, as `smartctl -j` and `nvme smart-log -o json` report them.
 
 A counter counts in steps: an NVMe data unit is 512,000 bytes, an attribute of a SATA drive has its
-unit in its name (`Host_Writes_32MiB`). A reading is up to a step away from the truth. Names that say
-no unit are not guessed: they are listed.
+unit in its name (`Host_Writes_32MiB`). A reading is up to a step away from the truth. Counters
+without a unit in their names are not guessed: they are listed.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _statistic(row: Json, reading: Reading) -> None:
 
 
 def _attribute(row: Json, reading: Reading) -> None:
-    """An attribute of a SATA drive, by its name alone: numbers mean one thing here, another there."""
+    """An attribute of a SATA drive, by its name: numbers differ between makers."""
     name, raw = str(row.get("name")), _number(_within(row, "raw", "value"))
     normal = _number(row.get("value"))
     if raw is None:
