@@ -607,9 +607,7 @@ def test_a_mapping_that_takes_more_ram_than_there_may_be_is_told(given: Given) -
 
 def test_what_is_not_known_is_said(given: Given) -> None:
     text = " ".join(given.result.stdout.split())
-    assert re.search(
-        r"Life: not known from this run\. `ftlkit advise fin1 --ftl \S+ --goal life [^`]+` gives it\.", text
-    )
+    assert "--goal life" not in text.partition("Wear policies")[0], "a life was not asked for"
     assert "No block was erased" in text
     assert "Measured on the last 2,000 (the held-out part), after serving all earlier ones." in text
 
@@ -643,7 +641,6 @@ def test_the_page_tells_the_same(given: Given) -> None:
     html = (given.folder / "a.html").read_text(encoding="utf-8")
     assert given.document["command"].replace("'", "&#39;") in html
     assert html.count("<figure") == html.count("data-spec=") == 3
-    assert "Life: not known from this run. <code>ftlkit advise fin1 --ftl " in html
     assert "(advised)" in html
 
 

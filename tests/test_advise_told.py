@@ -456,7 +456,7 @@ def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
     advice = answer(replace(whole.query, budget_s=20.0), result)
     assert advice is not None
     assert advice.sentences[0].startswith("Not enough time; best so far: ")
-    assert "(3 of 6 mappings were tried; at this pace all take about --budget 40s)" in advice.sentences[0]
+    assert "(3 of 6 mappings were tried)" in advice.sentences[0]
     fates = {fate.name: fate.reason for fate in search_result.fates(advice.query, result)}
     assert fates["aps"] == "not tried: there was no time"
     result.survey_trials = 12

@@ -80,3 +80,9 @@ def test_a_life_is_told_in_decimal_bytes_wherever_it_stands() -> None:
     life = COLUMNS["host_written_bytes"]
     assert units.typed(life.text(2e12)) == units.typed(units.written(2e12)) == "2.00 TB"
     assert units.typed(COLUMNS["ram_bytes"].text(2 * 2**40)) == "2 TiB"
+
+
+def test_an_interval_never_crosses_zero() -> None:
+    for mean, half in ((605.0, 665.0), (5.32, 5.94), (1.0, 1.0)):
+        shown = units.with_interval(lambda number: f"{number:.2f} ms", mean, half)
+        assert shown == f"{mean:.2f} ms (0 to {mean + half:.2f} ms)"

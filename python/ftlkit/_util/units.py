@@ -125,11 +125,14 @@ def plain(value: float | None) -> str:
 def with_interval(shown: Callable[[float], str], mean: float, half_width: float | None) -> str:
     """A mean with half its interval, to the interval's last digit: 1.00 ± 0.03, 312 µs ± 4 µs.
 
-    What is below half of that digit is told as less than one: 1.00 ± <0.01.
+    What is below half of that digit is told as less than one: 1.00 ± <0.01. An interval that would
+    cross zero ends there, since what is measured is above it: 605 ms (0 to 1.27 s).
     """
     text = shown(mean)
     if not half_width:
         return text
+    if half_width >= mean > 0:
+        return f"{text} (0 to {shown(mean + half_width)})"
     match = _NUMBER.fullmatch(text)
     number = float(match[1].replace(",", "")) if match else 0.0
     if match is None or not number:

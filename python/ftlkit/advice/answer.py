@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
+from ftlkit._util.lookup import several
 from ftlkit.advice import conditions, life, phrasing, unit_answer
 from ftlkit.advice.choice import (
+    MARGIN,
     NEAR,
     NOTHING,
     frugal,
     halve,
     is_decided_on_held_out_part,
     is_lucky,
+    is_within_noise,
     leading,
     quickest,
     ranked,
@@ -45,6 +48,10 @@ if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.search_result import SearchResult
     from ftlkit.results.document import Json
+
+
+_NAMED = 2
+"""So many ties are named."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +187,8 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         chosen = best
     if best is not chosen:
         better = []
+    is_tied = refuter is not None and is_within_noise(query.metric, chosen, best)
+    is_refuted = refuter is not None and not is_tied
     fronts = {
         metric: {point.stack for point in front(points, metric, NOTHING)}
         for metric, points in (
@@ -208,14 +217,24 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
             *conditions.in_ram(query, result, best),
             *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
             *conditions.of_a_new_device(query, result, best, figures.get(REFERENCE)),
-            *_refuted(query, chosen, best, is_refuted=refuter is not None),
+            *_refuted(query, chosen, best, is_refuted=is_refuted, is_tied=is_tied),
+            *(_tied(query.metric, best, chosen, candidates) if is_held_out and result.seeds > 1 else []),
             *_better(query.metric, best, better, searched if is_held_out else {}),
             *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
-            *life.sentences(query, result, best, figures.get(REFERENCE), is_held_out=is_held_out),
+            *life.sentences(query, best, figures.get(REFERENCE)),
             *_settings(best.stack),
             *unit_answer.sentences(query, result, best),
         ],
-        doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=refuter is not None),
+        doubts(
+            query,
+            result,
+            chosen,
+            best,
+            figures,
+            is_held_out=is_held_out,
+            is_refuted=is_refuted,
+            is_tied=is_tied,
+        ),
         cautions(query, result, best, is_held_out=is_held_out),
         command(query, result, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
         frozenset(measured.stack for measured in (*better[:1], *beside.all)),
@@ -289,14 +308,57 @@ def _advice(
         its = f"has {phrasing.text(metric, reference)} and " if reference.least(metric) is not None else ""
         than = f", {compared}{'' if aside else f', which needs {needs}'}"
         first += than if compared else f"; {REFERENCE} {its}needs {needs}"
+        first += _mean_beside(query, best, reference)
     return [f"{first}."]
 
 
-def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool) -> list[str]:
-    """That the held-out part refutes the search's choice, or that its RAM buys nothing there."""
+def _mean_beside(query: Query, best: Measured, reference: Measured) -> str:
+    """The mean response, where another goal was asked for and it is much worse."""
+    name = "response_mean_ns"
+    costs = [measured.point([name]).costs.get(name) for measured in (best, reference)]
+    if query.metric == name or costs[0] is None or costs[1] is None or ratio(costs[0], costs[1]) <= MARGIN:
+        return ""
+    mine, its = (phrasing.text(name, measured) for measured in (best, reference))
+    return f"; but its mean response is {mine}, and that of {REFERENCE} is {its}"
+
+
+def _tied(metric: str, best: Measured, chosen: Measured, others: Mapping[str, Measured]) -> list[str]:
+    """The best of each other mapping that does as well within the noise of the seeds."""
+    order = sorted(
+        (other for other in others.values() if other.is_behind <= best.is_behind and other.mean(metric) is not None),
+        key=lambda other: other.point([metric]).costs[metric],
+    )
+    mine = _mapping(best)
+    by_mapping: dict[str, Measured] = {}
+    for other in order:
+        by_mapping.setdefault(_mapping(other), other)
+    ties = [
+        other.stack
+        for name, other in by_mapping.items()
+        if name != mine and other is not chosen and other.is_drawn and is_within_noise(metric, other, best)
+    ]
+    more = f" and {several(len(ties) - _NAMED, 'other mapping')}" if len(ties) > _NAMED else ""
+    return [f"A tie within the noise of the seeds: {', '.join(ties[:_NAMED])}{more}."] if ties else []
+
+
+def _mapping(measured: Measured) -> str:
+    return measured.stack.partition("+")[0].partition(":")[0]
+
+
+def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool, is_tied: bool) -> list[str]:
+    """That the held-out part refutes the search's choice or ties, or that its RAM buys nothing."""
     metric = query.metric
     if chosen is best:
         return []
+    if is_tied:
+        told = phrasing.against(metric, chosen, best, best.stack)
+        return [
+            (
+                f"The search had chosen {chosen.stack}, which ties with it on the held-out part: "
+                f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with "
+                f"{units.size(chosen.mean('ram_bytes'))} of RAM{told and f', {told}'}."
+            )
+        ]
     if not is_refuted and query.goal == "life":
         lives = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)}"
         slower = phrasing.against(query.response, chosen, best, best.stack)
@@ -353,7 +415,7 @@ def _besides(
             f"{phrasing.text(metric, near)}{compared and f', {compared}'}{_bought_there(metric, near, best, searched)}."
         )
     sentences += _not_best(best, beside.leaders)
-    for name in (query.response, "write_amplification"):
+    for name in dict.fromkeys((query.response, "response_mean_ns", "write_amplification")):
         if name != metric:
             sentences += _also(name, best, reference)
     return [*sentences, *_buffer(best)]

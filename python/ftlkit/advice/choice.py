@@ -13,6 +13,8 @@ from ftlkit.advice.measure import Point, distance, front, ratio
 from ftlkit.advice.query import RAM_SLACK
 from ftlkit.advice.search_result import SHARE, Halved
 from ftlkit.report.cautions import FEW_FOR_P99
+from ftlkit.results.columns import COLUMNS
+from ftlkit.results.comparison import SAME, UNKNOWN, UNSEEN, change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -236,6 +238,16 @@ def refuting(
         if is_relief or is_better_in_all or lead > 1 + NEAR:
             return other
     return None
+
+
+def is_within_noise(metric: str, one: Measured, other: Measured) -> bool:
+    """Whether which of two is better is a matter of noise, or of little that one seed tells."""
+    if one.mean(metric) is None or other.mean(metric) is None:
+        return False
+    pairs = [(float(was), float(now)) for was, now in other.beside(one, metric)]
+    verdict = change(COLUMNS[metric], pairs).verdict
+    costs = sorted(measured.point([metric]).costs[metric] for measured in (one, other))
+    return verdict in (UNSEEN, SAME) or (verdict == UNKNOWN and costs[1] <= (1 + NEAR) * costs[0])
 
 
 def thrifty(metric: str, best: Measured, others: Sequence[Measured], searched: Mapping[str, Measured]) -> Measured:

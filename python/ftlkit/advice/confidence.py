@@ -50,6 +50,7 @@ def doubts(
     *,
     is_held_out: bool,
     is_refuted: bool,
+    is_tied: bool,
 ) -> list[str]:
     """How sure the answer is; `chosen` is what the search chose, and `best` what is advised."""
     rung = result.last
@@ -70,6 +71,8 @@ def doubts(
             why = (
                 "the held-out part refutes the choice of the search"
                 if is_refuted
+                else "it does no worse than the choice of the search, within the noise"
+                if is_tied
                 else "it lives about as long on the held-out part, and responds faster or takes less RAM"
                 if query.goal == "life"
                 else "it does as well with less RAM on both parts"
@@ -246,9 +249,11 @@ def better_there(query: Query, result: SearchResult, best: Measured, figures: Ma
         pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
         verdict = change(COLUMNS[metric], pairs).verdict
         costs = [measured.point([metric]).costs[metric] for measured in (best, other)]
-        # One seed tells no noise: then a lead counts that is above `NEAR` or takes no more RAM.
-        lead = 1 + NEAR if ram > (best.mean("ram_bytes") or 0.0) else NOTHING
-        if verdict == BETTER or (verdict == UNKNOWN and costs[1] * lead < costs[0]):
+        # A lead above `NEAR` counts even within the noise: the table shows the better row. One seed
+        # tells no noise: then a lead counts, too, that takes no more RAM.
+        takes_more = verdict != UNKNOWN or ram > (best.mean("ram_bytes") or 0.0)
+        lead = 1 + NEAR if takes_more else NOTHING
+        if verdict == BETTER or costs[1] * lead < costs[0]:
             better.append(other)
     return sorted(better, key=lambda measured: measured.point([metric]).costs[metric])
 
@@ -411,11 +416,8 @@ def _mappings(query: Query, result: SearchResult) -> str:
     if tried == all_:
         return ""
     more = ""
-    # A search that was stopped has not spent its budget, which so says nothing of its pace.
     if _is_out_of_trials(query, result) and not result.interrupted:
         more = f"; --trials {result.survey_trials} tries all of them"
-    elif query.budget_s is not None and tried and not result.interrupted:
-        more = f"; at this pace all take about --budget {query.budget_s * -(-all_ // tried):g}s"
     return f"{tried} of {all_} mappings were tried{more}"
 
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.commands import question
-from ftlkit.advice.measure import WARM_UP, wall_s
 from ftlkit.advice.query import REFERENCE
 from ftlkit.study import Options
 
@@ -36,19 +33,15 @@ WIDE = 2.0
 """From so many times what it touches on, a device is much larger than that."""
 _ROUNDS = 2
 """So often every mapping is tried on the part that is searched."""
-_LONGEST_S = 86_400.0
-"""A search that takes longer than this is not proposed."""
 
 
-def sentences(
-    query: Query, result: SearchResult, best: Measured, reference: Measured | None, *, is_held_out: bool
-) -> list[str]:
-    """What is known of the life of the device under the advised stack, or what would tell it."""
+def sentences(query: Query, best: Measured, reference: Measured | None) -> list[str]:
+    """What is known of the life of the device under the advised stack, if anything is."""
     mine = phrasing.of("life_bytes", best)
     if mine is None and query.goal == "life":
         return ["Its life is at least what its run wrote: the device lasted, and no life could be forecast."]
     if mine is None:
-        return _unknown(query, result, best, reference, is_held_out=is_held_out)
+        return []
     is_measured = all(row["is_life_measured"] for row in best.rows)
     how = "measured: the device wore out" if is_measured else "a forecast from the erases of the run, not measured"
     if query.goal == "life":
@@ -85,48 +78,6 @@ def _rates(measured: Measured) -> tuple[str, str]:
     return lasts, f"{units.digits(fmean(life['drive_writes_per_day'] for life in lives))} DWPD"
 
 
-def _unknown(
-    query: Query, result: SearchResult, best: Measured, reference: Measured | None, *, is_held_out: bool
-) -> list[str]:
-    """That no life is known, with the command of a search that forecasts one."""
-    requests = result.requests if is_held_out else result.last.requests
-    measured = requests - result.searched if is_held_out else requests - requests // WARM_UP
-    runs = [run for run in (best, reference) if run is not None and run.rows]
-    erases = min(wear(run.rows[0]) for run in runs) * (result.searched - result.searched // WARM_UP) / measured
-    if not erases:
-        return ["Life: not known from this run, which wrote nothing."]
-    slowest_s = max(wall_s(run, result.searched / requests) for run in runs)
-    asked = long_enough(query, result, erases, slowest_s)
-    if asked is None:
-        refusals = [refusal for row in best.rows if (refusal := _endurance(row).get("refusal"))]
-        return [f"Life: not known from this run{f': {refusals[0]}' if refusals else ''}."]
-    return [f"Life: not known from this run. `{question(asked)}` gives it."]
-
-
-def long_enough(query: Query, result: SearchResult, erases: float, run_s: float) -> Query | None:
-    """The question that has a life; None if more of the same would not help, or takes a day.
-
-    `erases` is how often the part that is searched erases a block on average, and `run_s` how long
-    a run over that part takes.
-    """
-    if not 0 < erases < ENOUGH_ERASES:
-        return None
-    options, smaller = _smallest_device(query, result)
-    times = more_times(erases * smaller)
-    budget_s = query.budget_s
-    if budget_s is not None:
-        # Without a budget the answer is the same on every machine, and so is this.
-        budget_s = 60.0 * math.ceil(max(budget_s, times * survey_s(result, run_s)) / 60)
-        if budget_s > _LONGEST_S:
-            return None
-    workload = query.document()["workload"]
-    if "trace" not in workload or "requests" in workload:
-        options["requests"] = times * result.requests
-    if "trace" in workload:
-        options["repeat"] = times * int(workload.get("repeat", 1))
-    return replace(query, goal="life", options=options, budget_s=budget_s)
-
-
 def more_times(erases: float) -> int:
     """How many times as much has to be served where a block was erased so often on average."""
     return math.ceil(_MARGIN * ENOUGH_ERASES / erases) if erases < ENOUGH_ERASES else 1
@@ -135,18 +86,6 @@ def more_times(erases: float) -> int:
 def survey_s(result: SearchResult, run_s: float) -> float:
     """About how long trying every mapping takes, by what one run over the searched part takes."""
     return _ROUNDS * len(result.candidates) * run_s / result.cores
-
-
-def _smallest_device(query: Query, result: SearchResult) -> tuple[Options, float]:
-    """The options with the smallest device that holds the workload, and how much smaller it is.
-
-    They are as they were if the device is no larger, or what it holds was asked for.
-    """
-    options, changed = Options(**query.options), open_options(query)
-    if not changed or not is_wide(result):
-        return options, 1.0
-    options.update(changed)
-    return options, result.capacity / result.touched_bytes
 
 
 def is_wide(result: SearchResult) -> bool:

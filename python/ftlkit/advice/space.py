@@ -389,7 +389,7 @@ class Space:
         return ":".join(self._acting(name, sorted([*given, *chosen]), {(name, setting) for setting in given}))
 
     def _log(self, name: str, chooser: Chooser) -> list[str]:
-        """The size of a mapping's log as a setting; none if it has no log, or the default's size."""
+        """The size of a mapping's log as a setting; none without a log, or for its default."""
         shares = list(self._logs.get(name, ()))
         if not shares:
             return []
