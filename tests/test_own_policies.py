@@ -186,10 +186,11 @@ def test_a_name_that_is_built_in_is_refused() -> None:
         compared({"name": "page", "victim": Greedy})
 
 
-def test_sweeps_refuse_a_policy_of_this_process(tmp_path: Path) -> None:
+def test_sweeps_take_a_policy_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OLDEST)
-    with pytest.raises(fk.UserError, match="oldest, a class of this one"):
-        fk.sweep("fin1", f"page:victim={tmp_path / 'mine.py'}:Oldest", store=tmp_path / "store")
+    ftl = f"page:victim={tmp_path / 'mine.py'}:Oldest"
+    swept = fk.sweep("fin1", ftl, requests=300, addresses="dense")
+    assert [row["state"] for row in swept.rows] == ["done"]
 
 
 class Once(fk.WriteClassifier):

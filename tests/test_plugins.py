@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import ftlkit as fk
+from ftlkit.own.loading import settled
+from ftlkit.own.references import references
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ftlkit._native import Block
 
 PARTS = '''
 import ftlkit as fk
@@ -124,9 +131,77 @@ def test_plugins_run_by_their_names_beside_a_broken_one(
     study = "[workload]\npreset = 'fin1'\nrequests = 300\naddresses = 'wrap'\n[device]\ncapacity = '32MiB'\n"
     (tmp_path / "study.toml").write_text(f"{study}[[ftl]]\nname = 'append'\n")
     assert ftlkit("run", "study.toml").returncode == 0
-    refused = ftlkit("sweep", "fin1", "--ftl", "append", "--store", "s")
-    assert refused.returncode == 2
-    assert "append" in refused.stderr
+
+
+OWN = ["append,page:victim=oldest", "append,page:victim=mine.py:Oldest"]
+"""Plugins, and a plugin beside a class by path."""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN)
+    (tmp_path / "mine.py").write_text(PARTS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("ftl", OWN, ids=["plugins", "path"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sweep", "fin1", "--seeds", "2"],
+        ["curve", "depth", "fin1", "--depths", "1,2"],
+        ["advise", "fin1", "--budget", "20s"],
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.usefixtures("installed")
+def test_commands_with_workers_take_own_classes_and_warn_once(
+    ftlkit: Callable[..., subprocess.CompletedProcess[str]], command: list[str], ftl: str
+) -> None:
+    done = ftlkit(*command, "--ftl", ftl, *COMPARE)
+    assert done.returncode == 0, done.stderr
+    assert "append" in done.stdout
+    assert "oldest" in done.stdout.lower()
+    assert " ".join(done.stderr.split()).count("fk_broken:Thing of fk-parts 1.2 is left out") == 1
+
+
+def test_points_of_changed_code_are_run_again(
+    ftlkit: Callable[..., subprocess.CompletedProcess[str]], installed: Path
+) -> None:
+    sweep = ["sweep", "fin1", "--ftl", "append,page:victim=mine.py:Oldest", *COMPARE]
+    said = [ftlkit(*sweep), ftlkit(*sweep)]
+    (installed / "mine.py").write_text(PARTS + "\n# changed\n")
+    said.append(ftlkit(*sweep))
+    (installed / "fk_parts.py").write_text(PARTS + "\n# changed\n")
+    said.append(ftlkit(*sweep))
+    found = [re.search(r"2 points: (\d) were in", done.stdout + done.stderr) for done in said]
+    assert [match and int(match[1]) for match in found] == [0, 2, 1, 1]
+
+
+def test_a_class_of_a_session_is_refused_by_workers_with_the_way_out() -> None:
+    class Mine(fk.VictimPolicy):
+        def score(self, block: Block) -> float:  # noqa: ARG002 - as asked
+            return 0.0
+
+    layer = {"name": "page", "victim": Mine}
+    with pytest.raises(fk.UserError, match=r"Mine is known to this process alone.*name it as mine\.py:Mine"):
+        references([settled(layer)])
+
+
+@pytest.mark.parametrize("ftl", ["append", "page:victim=oldest", "page:victim=mine.py:Oldest"])
+@pytest.mark.usefixtures("installed")
+def test_images_are_made_and_opened_with_own_classes(
+    ftlkit: Callable[..., subprocess.CompletedProcess[str]], ftl: str
+) -> None:
+    made = ftlkit("image", "create", "d.img", "--ftl", ftl, "--capacity", "32MiB")
+    assert made.returncode == 0, made.stderr
+    checked = ftlkit("image", "check", "d.img")
+    if ftl == "append":
+        # It is known, and has no recover.
+        assert "append" in checked.stdout + checked.stderr
+        assert "made by another ftlkit" not in checked.stderr
+        return
+    assert checked.returncode == 0, checked.stderr
 
 
 def test_the_first_package_keeps_a_name(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import GOAL, SEEDS
+from ftlkit.own.references import as_typed
 from ftlkit.sweeps.values import plain
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def command(query: Query, result: SearchResult, names: list[str], *, is_held_out
         if rung.precondition:
             options["precondition"] = rung.precondition
         skip, seeds = rung.requests // WARM_UP, 1
-    stacks = ",".join(dict.fromkeys(names))
+    stacks = ",".join(dict.fromkeys(map(as_typed, names)))
     typed = ["ftlkit", "sweep", query.workload, "--ftl", stacks, *_typed(query, options)]
     return shlex.join([*typed, "--skip", str(skip), "--seeds", str(seeds)])
 

@@ -11,7 +11,8 @@ from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import hint
 from ftlkit.api import catalogue
-from ftlkit.own.loading import refuse_own
+from ftlkit.own.loading import resolved
+from ftlkit.own.references import references
 from ftlkit.study import Options
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
@@ -167,8 +168,8 @@ class Query:
         """The stacks that `--ftl` names; each must be one that there is."""
         names = [name.strip() for name in (self.ftl or "").split(",") if name.strip()]
         if names:
-            refuse_own(study.named(self.ftl or ""), "ftlkit advise")
-        return list(dict.fromkeys(names))
+            references(study.named(self.ftl or ""))
+        return list(dict.fromkeys(map(resolved, names)))
 
     def trace(self) -> str | None:
         """The path of the trace, if the workload is one."""

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import _native, study
 from ftlkit._util.outputs import check_writable
 from ftlkit.api.native_handle import Running
-from ftlkit.own.loading import refuse_own
+from ftlkit.own.images import keep, register_parts
+from ftlkit.own.references import references
 from ftlkit.study.builder import check_seed
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def create_image(
     device, or if the seed is out of range.
     """
     layer = study.scheme(ftl)
-    refuse_own([layer], "a live device")
+    references([layer])
     request: dict[str, Any] = {
         "image": str(path),
         "ftl": layer,
@@ -48,17 +49,20 @@ def create_image(
         check_seed(seed)
         request["seed"] = seed
     made: Json = json.loads(_native.image_create(json.dumps(request)))
+    keep(path, layer)
     return made
 
 
 def image_info(path: str | Path) -> Json:
     """Describe an image: translation layer, sizes, counts over its life; also while served."""
+    register_parts(path)
     info: Json = json.loads(_native.image_info(str(path)))
     return info
 
 
 def check_image(path: str | Path) -> Json:
     """The damage of an image that nobody serves; changes nothing. `is_sound` if there is none."""
+    register_parts(path)
     report: Json = json.loads(_native.image_check(str(path)))
     return report
 
@@ -70,6 +74,7 @@ def upgrade_image(path: str | Path, to: str | Path | None = None, *, accept_dama
     `accept_damage` what is left of a damaged image is converted. The result has `image`,
     `description`, `pages` and `findings`.
     """
+    register_parts(path)
     target = None if to is None else str(to)
     made: Json = json.loads(_native.image_upgrade(str(path), target, accept_damage))
     return made
@@ -129,6 +134,7 @@ def serve(  # noqa: PLR0913 - as many as there are options
     damaged image; `read_only` leaves the image as it is; `insecure` lets other hosts in without
     TLS. Raises `UserError` when the input is at fault.
     """
+    register_parts(path)
     given: dict[str, Any] = {"latency": latency, "listen": listen, "metrics": metrics, "clients": clients}
     paths = {"socket": socket, "fault": fault, "record": record, "tls": tls}
     given |= {key: None if value is None else str(value) for key, value in paths.items()}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import _native
 from ftlkit._util.outputs import check_writable
 from ftlkit.api.native_handle import Running
+from ftlkit.own.images import register_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,6 +73,7 @@ def mount(  # noqa: PLR0913 - as many as there are options
     serve |= {"image": str(path), "latency": latency, "metrics": metrics}
     serve |= {"accept_damage": accept_damage, "read_only": read_only}
     check_writable([None if record is None else Path(record)], [path, fault])
+    register_parts(path)
     own = {"folder": str(folder), "format": format, "interval": interval, "streams": streams, "code_page": code_page}
     own |= {"umask": umask, "exec": exec}
     return Mounted(_given(own) | {"serve": _given(serve)})

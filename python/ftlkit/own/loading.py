@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ftlkit._native import UserError, forget_part, own_policies, register_ftl
-from ftlkit.api import catalogue
+from ftlkit._native import UserError, forget_part, register_ftl
 from ftlkit.own import policies, watchdog
 from ftlkit.own.ftl import Ftl
 from ftlkit.own.policies import (
@@ -28,7 +27,7 @@ from ftlkit.own.policies import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from types import ModuleType
 
     from ftlkit.results.document import Json
@@ -48,18 +47,6 @@ FILE_ALONE = re.compile(r"(?:^|(?<=\+)|(?<==))[^:+,=]+\.py(?=$|[:+])")
 
 MUST_HAVE = ("read", "write")
 """What no FTL does without; `read_pages` and `write_pages` take their place."""
-
-
-def refuse_own(layers: Iterable[Json], what: str) -> None:
-    """Raise a `UserError` for `[[ftl]]` tables of classes: other processes do not know them."""
-    here = (set(catalogue.names()) - set(catalogue.built_in())) | set(own_policies())
-    for layer in layers:
-        named = [*str(layer.get("name", "")).split("+"), *(str(layer.get(key)) for key in policies.BASES)]
-        for name in here.intersection(named):
-            raise UserError(
-                f"{what} runs in processes of its own, which do not know {name}, a class of this one: use "
-                "ftlkit compare or ftlkit.compare."
-            )
 
 
 def registered_name(scheme: type) -> str:
@@ -89,6 +76,7 @@ def registered_name(scheme: type) -> str:
     ]
     story = f"# {name}: {first_line(scheme, 'an FTL in Python')}\n\n{own_story(scheme)}"
     register_ftl(scheme, name, story, file_of(scheme), json.dumps(parameters))
+    policies.registered["", name] = scheme
     watchdog.start()
     return name
 

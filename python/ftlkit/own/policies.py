@@ -213,6 +213,10 @@ PARTS: dict[str, type[EvictionPolicy | WearPolicy]] = {"wear_policy": WearPolicy
 """The keys under which a table names the class of a part, and what it derives from."""
 
 
+registered: dict[tuple[str, str], type] = {}
+"""The classes of this process by the parameter they stand for, if any, and their names."""
+
+
 def base_of(key: str, cls: str) -> type[Policy]:
     """What a class derives from that stands for a parameter. Raises `UserError` if none may."""
     if key not in BASES:
@@ -235,6 +239,7 @@ def registered_policy(policy: type, key: str) -> str:
         register_victims(policy, name, _origin(policy.score))
     elif issubclass(policy, WriteClassifier):
         register_classifier(policy, name, _origin(policy.stream))
+    registered[key, name] = policy
     watchdog.start()
     return name
 
@@ -258,6 +263,7 @@ def registered_part(policy: type, key: str | None = None) -> str:
     register = register_wear if base is WearPolicy else register_eviction
     story = f"# {name}: {first_line(policy, 'a policy in Python')}\n\n{own_story(policy)}"
     register(policy, name, story, file_of(policy), {method.__name__: _origin(method) for method in own})
+    registered["", name] = policy
     watchdog.start()
     return name
 

@@ -9,6 +9,7 @@ way.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -125,7 +126,7 @@ class _Slot(threading.Thread):
             process = self._living()
             if process is None:
                 break
-            line = _asked(process, f"{job.sharers(self._at_once)} {job.text()}")
+            line = _asked(process, json.dumps([job.text(), job.sharers(self._at_once), job.own]))
             if line.endswith("\n"):
                 return Answer(job.index, *json.loads(line))
             died = _ending(process.wait())
@@ -150,7 +151,8 @@ class _Slot(threading.Thread):
                     _close(self._process)
                     self._process = None
             if self._process is None:
-                # In a session of its own, so that Ctrl-C is heard in one place.
+                # In a session of its own, so that Ctrl-C is heard in one place. It
+                # imports classes of one's own where this process does.
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "ftlkit.sweeps.worker"],
                     stdin=subprocess.PIPE,
@@ -158,6 +160,7 @@ class _Slot(threading.Thread):
                     text=True,
                     encoding="utf-8",
                     start_new_session=True,
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 )
             return self._process
 

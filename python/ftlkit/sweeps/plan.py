@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.lookup import refuse_unknown
-from ftlkit.own.loading import refuse_own
+from ftlkit.own.references import references
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
 
@@ -174,7 +174,7 @@ def from_study(document: Json, path: Path | None = None) -> Plan:
     for entry in layers:
         if "name" not in entry:
             raise UserError(f'[[ftl]] {entry}: it has no name; give one of `ftlkit schemes`, such as name = "dftl".')
-    refuse_own(layers, "a sweep")
+    references(layers)
     return Plan(
         shared | {"ftl": layers},
         _named([_device(name, shared.get("device", {}), path) for name in devices], "device"),
@@ -208,7 +208,7 @@ def from_options(
         raise UserError("no workload was named: give at least one, for example fin1.")
     documents = [study.build(name, ftls, None, options) for name in workloads]
     shared = documents[0]
-    refuse_own(shared["ftl"], "a sweep")
+    references(shared["ftl"])
     presets = [name.strip() for name in devices.split(",") if name.strip()] if devices else []
     own = shared.get("device", {})
     return Plan(

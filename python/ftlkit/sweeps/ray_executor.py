@@ -123,7 +123,7 @@ def _unreachable(where: str, reason: str) -> UserError:
 def point(job: Job, trace: list[Any]) -> tuple[str, str, str]:
     """What a machine of the cluster does: the state and the text of the answer, and its engine."""
     if job.trace is None:
-        return *perform(job.text()), engine()
+        return *perform(job.text(), own=job.own), engine()
     place = Path(tempfile.gettempdir()) / f"ftlkit-{os.getuid()}" / f"{job.trace.digest}.parquet"
     if not place.exists():
         ray: Any = importlib.import_module("ray")
@@ -132,4 +132,4 @@ def point(job: Job, trace: list[Any]) -> tuple[str, str, str]:
         with os.fdopen(handle, "wb") as file:
             file.write(ray.get(trace[0]))
         Path(begun).replace(place)
-    return *perform(job.text(place)), engine()
+    return *perform(job.text(place), own=job.own), engine()

@@ -21,6 +21,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
 from ftlkit._util.progress import Silent, State, Watcher
+from ftlkit.own.references import code, references
 from ftlkit.results import store as stores
 from ftlkit.results.point_state import DONE, LOST, REFUSED
 from ftlkit.sweeps import key
@@ -122,7 +123,7 @@ class _Checker:
         except UserError as error:
             if len(group) == 1:
                 study = group[0].study
-                name = key.text_digest(json.dumps([key.engine(), study], sort_keys=True))
+                name = key.text_digest(json.dumps([_engine(group[0]), study], sort_keys=True))
                 return [Prepared(group[0], name, study, self._traces.digest(study["workload"]), str(error))]
             return [one for point in group for one in self.together([point])]
         return [
@@ -132,7 +133,7 @@ class _Checker:
 
     def _prepared(self, point: Point, resolved: Json) -> Prepared:
         trace = self._traces.digest(point.study["workload"])
-        return Prepared(point, key.key(resolved, trace, key.engine()), resolved, trace)
+        return Prepared(point, key.key(resolved, trace, _engine(point)), resolved, trace)
 
     def _resolved(self, document: Json) -> Json:
         """A completed study; its workload says how the original trace is read."""
@@ -149,6 +150,11 @@ class _Checker:
 
     def _check(self, document: Json) -> Json:
         return study.filled(document, self._control)
+
+
+def _engine(point: Point) -> str:
+    """The engine of a point, with the code of the classes that it names."""
+    return key.engine() + code(references(point.study["ftl"]))
 
 
 def _text(workload: Json) -> str:
@@ -253,7 +259,10 @@ def _sweep(prepared: list[Prepared], rows: dict[str, Json], reused: int, damaged
 def _run_missing(
     missing: list[Prepared], rows: dict[str, Json], store: Store, executor: Executor, traces: Traces, watcher: Watcher
 ) -> None:
-    jobs = [Job(place, point.study, traces.laid_out(point.study["workload"])) for place, point in enumerate(missing)]
+    jobs = [
+        Job(place, one.study, traces.laid_out(one.study["workload"]), tuple(references(one.point.study["ftl"])))
+        for place, one in enumerate(missing)
+    ]
     with watcher, closing(executor.run(jobs)) as answers:
         for number, answer in enumerate(answers, 1):
             missing_point = missing[answer.index]
@@ -277,7 +286,7 @@ def _kept(store: Store, point: Prepared, answer: Answer) -> Json:
     row: Json = {
         **_place(point),
         "key": point.key,
-        "engine": key.engine(),
+        "engine": _engine(point.point),
         "trace": point.trace,
         "state": answer.state,
         "error": None if is_done else answer.text,

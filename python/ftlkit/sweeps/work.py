@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ftlkit import _native
 from ftlkit._native import Control, FtlBug, UserError
+from ftlkit.own.references import register
 from ftlkit.results.point_state import BUG, DONE, REFUSED
 from ftlkit.sweeps.traces import over
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from pathlib import Path
 
+    from ftlkit.own.references import Reference
     from ftlkit.results.document import Json
     from ftlkit.sweeps.traces import LaidOut
 
@@ -31,6 +33,8 @@ class Job:
     study: Json
     trace: LaidOut | None
     """The laid-out trace that is read instead of the study's own."""
+    own: tuple[Reference, ...] = ()
+    """The classes of one's own that it names."""
 
     def sharers(self, at_once: int) -> int:
         """How many points share the memory limit while it runs, of as many as run at once.
@@ -79,14 +83,16 @@ def left_s(until_s: float | None) -> float | None:
     return None if until_s is None else max(0.0, until_s - time.monotonic())
 
 
-def perform(text: str, sharers: int = 1) -> tuple[str, str]:
+def perform(text: str, sharers: int = 1, own: Sequence[Sequence[str]] = ()) -> tuple[str, str]:
     """Run a study (JSON) on one thread: the state and the text of the answer.
 
-    `sharers` points keep to the study's memory limit together, this one included.
+    `sharers` points keep to the study's memory limit together, this one included. `own` are the
+    fields of the `Reference` of each class of one's own.
     """
     control = Control()
     control.share_memory(sharers)
     try:
+        register(own)
         return DONE, _native.run_study(text, control, 1)
     except UserError as error:
         return REFUSED, str(error)

@@ -1,6 +1,7 @@
 """A worker process: runs the studies that it reads, a line each, and answers in lines.
 
-A line is how many points share the memory limit, a blank, and the study (JSON).
+A line is a list (JSON): the study, how many points share the memory limit, and the classes of one's
+own that it names.
 
 It ends when whoever started it does, however that ended: then there is nothing more to read. It
 works in a thread, so that it notices in the middle of a run.
@@ -25,8 +26,7 @@ def main() -> None:
     texts: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(texts,), daemon=True).start()
     while True:
-        sharers, _, study = texts.get().partition(" ")
-        answers.write(json.dumps(perform(study, int(sharers))) + "\n")
+        answers.write(json.dumps(perform(*json.loads(texts.get()))) + "\n")
         answers.flush()
 
 
