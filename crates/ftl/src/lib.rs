@@ -22,7 +22,7 @@ pub mod wear;
 pub mod write_buffer;
 
 pub use api::classifier::WriteClassifier;
-pub use api::entry::{Capabilities, Entry, PartKind};
+pub use api::entry::{Capabilities, Entry, Memory, PartKind};
 pub use api::layout::{Layout, Wear};
 pub use api::mapping::{FutureRequest, Mapping, Scheme, WearQuery};
 pub use api::parameter::AccessDelays;

@@ -16,7 +16,7 @@ use flash::Pbn;
 use ftl::api::layout::WearScheme;
 use ftl::api::wear::{BlockFacts, Use, WearPolicy};
 use ftl::{
-    Capabilities, ConfigError, Deferred, Entry, Layout, Note, Part, PartKind, RelocateOutcome, Stack, Values, Wear,
+    Capabilities, ConfigError, Deferred, Entry, Layout, Memory, Note, Part, PartKind, RelocateOutcome, Stack, Values, Wear,
     registry,
 };
 use random::SeededRng;
@@ -165,6 +165,7 @@ impl WearScheme for Rounds {
         family: "wear",
         source: "test",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         parameters: &[],
         header: "",
     };

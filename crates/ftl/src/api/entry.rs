@@ -17,6 +17,9 @@ pub struct Entry {
     /// What others must know of it before they work over it.
     #[serde(skip)]
     pub capabilities: Capabilities,
+    /// Memory that the program needs for it.
+    #[serde(skip)]
+    pub memory: Memory,
     /// The parameters that a stack's text may set.
     pub parameters: &'static [Parameter],
     /// The part's header, from which its docs page is made.
@@ -67,6 +70,58 @@ impl Capabilities {
     pub const fn write_buffer(parameter: &'static str) -> Self {
         Self { write_buffer: Some(parameter), ..Self::NONE }
     }
+}
+
+/// Memory that the program needs for a part while it simulates a device: bytes by the unit that
+/// they grow with.
+///
+/// A study's memory is estimated from it before anything is allocated. The bytes were fitted to the
+/// peak of the example `study` of sim, less 7 MB for the program, after a fill of 2 to 24 GiB of
+/// 4 KiB pages, 4 and 64 per block: `/usr/bin/time -f %M`. A test of sim measures every part.
+///
+/// RAM of the device is not counted in itself: `ram` names the parameters that size it, and
+/// `entry_bytes` and `data_bytes` are what its content costs the program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memory {
+    /// Page numbers per logical page, packed by bits.
+    pub page_numbers: f64,
+    /// Further bytes per logical page.
+    pub page_bytes: f64,
+    /// Bytes per physical block.
+    pub block_bytes: f64,
+    /// The parameters that size the part's RAM for map entries and data pages, in bytes.
+    pub ram: &'static [&'static str],
+    /// Bytes per map entry that fits into this RAM.
+    pub entry_bytes: f64,
+    /// Bytes per data page that fits into this RAM.
+    pub data_bytes: f64,
+}
+
+impl Memory {
+    /// Nothing that grows with the device.
+    pub const NONE: Self =
+        Self { page_numbers: 0.0, page_bytes: 0.0, block_bytes: 0.0, ram: &[], entry_bytes: 0.0, data_bytes: 0.0 };
+
+    /// A page map and its blocks' states and lists.
+    pub const PAGE_MAP: Self = Self { page_numbers: 1.0, block_bytes: 92.0, ..Self::NONE };
+
+    /// A page map with a stamp per page, for the order in which entries leave the cache.
+    pub const CACHED_MAP: Self = Self { page_bytes: 4.0, ..Self::PAGE_MAP };
+
+    /// A map of whole blocks.
+    pub const BLOCK_MAP: Self = Self { block_bytes: 80.0, ..Self::NONE };
+
+    /// A map of whole blocks, and the log's map of pages.
+    pub const LOG_MAP: Self = Self { page_bytes: 4.0, block_bytes: 120.0, ..Self::NONE };
+
+    /// A wear policy's counts and lists.
+    pub const WEAR_LISTS: Self = Self { block_bytes: 6.0, ..Self::NONE };
+
+    /// A write buffer whose pages leave one by one, in the order of a list.
+    pub const PAGE_BUFFER: Self = Self { ram: &["ram"], data_bytes: 46.0, ..Self::NONE };
+
+    /// A write buffer whose pages leave by blocks, so they need no links of their own.
+    pub const BLOCK_BUFFER: Self = Self { data_bytes: 32.0, ..Self::PAGE_BUFFER };
 }
 
 /// What a part does in its stack.

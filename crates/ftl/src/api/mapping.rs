@@ -31,7 +31,7 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 /// ```
 /// # use ftlkit_ftl as ftl;
 /// use flash::{Chip, Full, Lpn, Pbn, Ppn, Role, Scan};
-/// use ftl::api::entry::Capabilities;
+/// use ftl::api::entry::{Capabilities, Memory};
 /// use ftl::blocks::manager::BlockManager;
 /// use ftl::{
 ///     BrokenInvariant, ConfigError, Deferred, Device, Entry, FlashPort, Footprint, FtlError,
@@ -51,6 +51,7 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 ///         family: "page",
 ///         source: "an example",
 ///         capabilities: Capabilities { relocates_blocks: false, ..Capabilities::NONE },
+///         memory: Memory::PAGE_MAP,
 ///         parameters: &[],
 ///         header: "//! # append: each page behind the last one",
 ///     };

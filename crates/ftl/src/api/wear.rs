@@ -151,7 +151,7 @@ pub trait Homes {
 /// ```
 /// # use ftlkit_ftl as ftl;
 /// use flash::Pbn;
-/// use ftl::api::entry::Capabilities;
+/// use ftl::api::entry::{Capabilities, Memory};
 /// use ftl::api::layout::WearScheme;
 /// use ftl::api::wear::{BlockFacts, Order, Purpose, Use, WearPolicy};
 /// use ftl::{Entry, Layout, Values, registry};
@@ -167,6 +167,7 @@ pub trait Homes {
 ///         family: "wear",
 ///         source: "an example",
 ///         capabilities: Capabilities::NONE,
+///         memory: Memory::WEAR_LISTS,
 ///         parameters: &[],
 ///         header: "//! # even: the least worn block is emptied after each 20 erases",
 ///     };

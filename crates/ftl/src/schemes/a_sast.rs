@@ -73,7 +73,7 @@
 
 use flash::Lbn;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
@@ -107,6 +107,7 @@ impl LogScheme for AdaptiveSast {
         name: "a-sast",
         family: "log-buffer",
         capabilities: Capabilities::LOGICAL_BLOCKS,
+        memory: Memory { block_bytes: 150.0, ..Memory::LOG_MAP },
         source: "A-SAST III",
         parameters: &[
             LOG_SPACE,

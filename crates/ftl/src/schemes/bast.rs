@@ -62,7 +62,7 @@
 //! Uniform one-page updates of D full data blocks of b pages with L log blocks, h = L/D: A = 1 + b
 //! (1 − h) / (1 − h^b).
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::engines::log_buffer::groups::LogGroups;
@@ -78,6 +78,7 @@ impl LogScheme for Bast {
         name: "bast",
         family: "log-buffer",
         capabilities: Capabilities::LOGICAL_BLOCKS,
+        memory: Memory::LOG_MAP,
         source: "A-SAST I-II; Wang 2013 3.2.2; Kim 2002",
         parameters: &[LOG_SPACE, LOG_BLOCKS],
         header: include_str!("bast.rs"),

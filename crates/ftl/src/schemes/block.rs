@@ -53,7 +53,7 @@ use std::ops::Range;
 use flash::{Lbn, Lpn, Pbn, Role};
 use host::Hint;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;
@@ -89,6 +89,7 @@ impl Scheme for Block {
         name: "block",
         family: "block",
         capabilities: Capabilities::LOGICAL_BLOCKS,
+        memory: Memory::BLOCK_MAP,
         source: "WAFTL tab. I, Wang 2013 2.2",
         parameters: &[],
         header: include_str!("block.rs"),

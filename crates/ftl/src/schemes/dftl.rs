@@ -73,7 +73,7 @@
 //! An access costs 1 − h mapping reads for the miss, plus a read and a write of a translation page
 //! for each dirty eviction; h follows Che's approximation for plain LRU.
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{AccessDelays, Values, joined};
 use crate::engines::demand::machine::{self, TRANSLATION};
@@ -91,6 +91,7 @@ impl DemandScheme for Dftl {
         name: "dftl",
         family: "demand-paged",
         capabilities: Capabilities::FILLS_BLOCKS_UP,
+        memory: Memory::CACHED_MAP,
         source: "RFTL 2-3, Wang 2013 3.2.3; Gupta 2009",
         parameters: &joined::<15>(&[
             &[placement::PARAMETER],

@@ -68,7 +68,7 @@
 //! Uniform one-page updates of D full data blocks with L random log blocks of b pages:
 //! A = 1 + bD / (D + R), R = (L − ½) b + D (1 − e^(−(L − ½)/D)).
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::engines::log_buffer::areas::{InOrder, LogAreas, SEQUENTIAL};
@@ -83,6 +83,7 @@ impl LogScheme for Fast {
         name: "fast",
         family: "log-buffer",
         capabilities: Capabilities::LOGICAL_BLOCKS,
+        memory: Memory::LOG_MAP,
         source: "Wang 2013 3.2.2, fig. 3.1; A-SAST II; Lee 2007",
         parameters: &[LOG_SPACE, LOG_BLOCKS, SEQUENTIAL],
         header: include_str!("fast.rs"),

@@ -65,7 +65,7 @@
 
 use flash::Lpn;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::log_buffer::areas::SecondChanceBits;
@@ -82,6 +82,7 @@ impl LogScheme for Faster {
         name: "faster",
         family: "log-buffer",
         capabilities: Capabilities::LOGICAL_BLOCKS,
+        memory: Memory::LOG_MAP,
         source: "Wang 2013 3.2.2, 5.3; Lim 2010",
         parameters: &[
             LOG_SPACE,

@@ -77,7 +77,7 @@ use flash::Lpn;
 use host::HostOp;
 use levels::{Levels, Member};
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{AccessDelays, Values, joined};
 use crate::api::report::Gauge;
@@ -102,6 +102,7 @@ impl DemandScheme for Map {
         name: "jtl",
         family: "demand-paged",
         capabilities: Capabilities { fills_blocks_up: true, ..Capabilities::write_buffer(policy::RAM.name) },
+        memory: Memory { page_bytes: 5.0, ram: &[policy::RAM.name], entry_bytes: 17.0, ..Memory::PAGE_MAP },
         source: "Wang 2013 3.2.3; Huang 2012",
         parameters: &joined::<15>(&[&policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("jtl.rs"),

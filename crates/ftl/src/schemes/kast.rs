@@ -62,7 +62,7 @@ use std::collections::BTreeSet;
 
 use flash::Lbn;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
@@ -88,6 +88,7 @@ impl LogScheme for Kast {
         name: "kast",
         family: "log-buffer",
         capabilities: Capabilities::LOGICAL_BLOCKS,
+        memory: Memory::LOG_MAP,
         source: "A-SAST II; Cho 2009",
         parameters: &[LOG_SPACE, LOG_BLOCKS, SEQUENTIAL, K],
         header: include_str!("kast.rs"),

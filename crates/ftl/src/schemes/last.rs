@@ -68,7 +68,7 @@
 
 use flash::Lbn;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
@@ -87,6 +87,7 @@ impl LogScheme for Last {
         name: "last",
         family: "log-buffer",
         capabilities: Capabilities::LOGICAL_BLOCKS,
+        memory: Memory { page_bytes: 6.0, block_bytes: 140.0, ..Memory::LOG_MAP },
         source: "Wang 2013 3.2.2, 5.2; Lee 2008",
         parameters: &[
             LOG_SPACE,

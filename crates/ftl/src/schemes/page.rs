@@ -74,7 +74,7 @@ use flash::{Lpn, Role, Tag};
 use host::Hint;
 
 use crate::api::classifier::Classified;
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::named::PolicyKind;
 use crate::api::parameter::joined;
@@ -131,6 +131,7 @@ impl PageMapScheme for Page {
         name: "page",
         family: "page",
         capabilities: Capabilities::FILLS_BLOCKS_UP,
+        memory: Memory::PAGE_MAP,
         source: "WAFTL tab. I, RFTL 2 (baseline)",
         parameters: &joined::<12>(&[
             &victims::PARAMETERS,

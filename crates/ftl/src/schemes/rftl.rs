@@ -77,7 +77,7 @@
 //! As dftl, but each write of a translation page costs n + 1 programs; they run on different
 //! channels at once.
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values, joined};
 use crate::engines::demand::machine;
@@ -102,6 +102,7 @@ impl DemandScheme for Rftl {
         name: "rftl",
         family: "demand-paged",
         capabilities: Capabilities::FILLS_BLOCKS_UP,
+        memory: Memory::CACHED_MAP,
         source: "RFTL 3",
         parameters: &joined::<13>(&[&[REPLICAS, COPY_CHOICE], &mapping_cache::PARAMETERS, &machine::PARAMETERS]),
         header: include_str!("rftl.rs"),

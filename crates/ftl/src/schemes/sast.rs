@@ -62,7 +62,7 @@
 //! ## Costs
 //! A full merge of a log block: b A(L) copies, A(L) + 1 erases, A(L) ≤ N (A-SAST eq. 1).
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::log_buffer::groups::LogGroups;
@@ -78,6 +78,7 @@ impl LogScheme for Sast {
         name: "sast",
         family: "log-buffer",
         capabilities: Capabilities::LOGICAL_BLOCKS,
+        memory: Memory::LOG_MAP,
         source: "A-SAST II; Park 2008",
         parameters: &[LOG_SPACE, LOG_BLOCKS, GROUP_BLOCKS, GROUP_LOG_BLOCKS],
         header: include_str!("sast.rs"),

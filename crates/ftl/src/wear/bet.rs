@@ -46,7 +46,7 @@ use flash::Pbn;
 use host::FileEvent;
 use random::SeededRng;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
@@ -93,6 +93,7 @@ impl WearScheme for Bet {
         name: "bet",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         source: "Chang 2007b",
         parameters: &[K, THRESHOLD, FREE_BLOCKS, DEGREES],
         header: include_str!("bet.rs"),

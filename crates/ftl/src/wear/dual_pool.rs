@@ -35,7 +35,7 @@
 
 use flash::Pbn;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, RelocateOutcome, Use, WearPolicy};
@@ -71,6 +71,7 @@ impl WearScheme for DualPool {
         name: "dual-pool",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         source: "Chang 2007",
         parameters: &[THRESHOLD],
         header: include_str!("dual_pool.rs"),

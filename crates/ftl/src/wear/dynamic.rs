@@ -27,7 +27,7 @@
 //! No flash operations. A die takes the next block in order of wear, in O(log n) of its free ones;
 //! over the device, in O(n).
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::wear::{Order, WearPolicy};
@@ -43,6 +43,7 @@ impl WearScheme for Dynamic {
         name: "dynamic",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         source: "Wang 2013 3.2.1",
         parameters: &[],
         header: include_str!("dynamic.rs"),

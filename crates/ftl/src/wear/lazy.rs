@@ -77,7 +77,7 @@ use std::collections::VecDeque;
 
 use flash::{Lbn, Pbn};
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::layout::{WearScheme, keeps_logical_blocks};
 use crate::api::parameter::{Kind, Parameter, Values};
@@ -151,6 +151,7 @@ impl WearScheme for Lazy {
         name: "lazy",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         source: "Wang 2013 3.2.1; Chang 2011",
         parameters: &[DELTA, TUNE, SLOPE, SESSION, BACK_OFF, FREE_BLOCKS, DEGREES],
         header: include_str!("lazy.rs"),

@@ -17,7 +17,7 @@
 //! ## Costs
 //! None.
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::wear::WearPolicy;
@@ -31,6 +31,7 @@ impl WearScheme for NoLevelling {
         name: "none",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::NONE,
         source: "Wang 2013 3.2.1 (baseline)",
         parameters: &[],
         header: include_str!("none.rs"),

@@ -78,7 +78,7 @@ mod tests;
 use flash::{Geometry, Lbn, Pbn};
 use host::Hint;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::layout::{WearScheme, keeps_logical_blocks};
 use crate::api::parameter::{Kind, Parameter, Values};
@@ -165,6 +165,7 @@ impl WearScheme for Owl {
         name: "owl",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         source: "Wang 2013 ch. 4",
         parameters: &[BAT, SCAN, LAMBDA, DELTA, GAMMA, ALLOCATION, DEGREES],
         header: include_str!("owl.rs"),

@@ -63,7 +63,7 @@ use std::collections::VecDeque;
 
 use flash::{Geometry, Lbn, Pbn};
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
@@ -160,6 +160,7 @@ impl WearScheme for Rejuvenator {
         name: "rejuvenator",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         source: "Murugan 2011",
         parameters: &PARAMETERS,
         header: include_str!("rejuvenator.rs"),

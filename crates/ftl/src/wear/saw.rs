@@ -64,7 +64,7 @@
 
 use host::FileEvent;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::request::Request;
@@ -83,6 +83,7 @@ impl WearScheme for Saw {
         name: "saw",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         source: "Wang 2013 ch. 7",
         parameters: &[DEGREES],
         header: include_str!("saw.rs"),

@@ -41,7 +41,7 @@
 
 use flash::Pbn;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, RelocateOutcome, Use, WearPolicy};
@@ -74,6 +74,7 @@ impl WearScheme for StaticLevelling {
         name: "static",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         source: "Wang 2013 3.2.1",
         parameters: &[THRESHOLD],
         header: include_str!("static_levelling.rs"),

@@ -48,7 +48,7 @@
 
 use flash::{Geometry, Lbn};
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values, joined};
 use crate::api::report::Gauge;
@@ -103,6 +103,7 @@ impl BufferScheme for Bplru {
         name: "bplru",
         family: "buffer",
         capabilities: Capabilities::NONE,
+        memory: Memory::BLOCK_BUFFER,
         source: "Kim 2008",
         parameters: &joined::<4>(&[&policy::PARAMETERS, &[PADDING, COMPENSATION]]),
         header: include_str!("bplru.rs"),

@@ -35,7 +35,7 @@ use std::collections::BTreeSet;
 
 use flash::{Geometry, Lbn};
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::report::Gauge;
@@ -86,6 +86,7 @@ impl BufferScheme for Fab {
         name: "fab",
         family: "buffer",
         capabilities: Capabilities::NONE,
+        memory: Memory::BLOCK_BUFFER,
         source: "Jo 2006",
         parameters: &policy::PARAMETERS,
         header: include_str!("fab.rs"),

@@ -19,7 +19,7 @@
 //! the pages are programmed; under independent references that come with probability qᵢ, h = Σ
 //! qᵢ·qᵢt / (1 + qᵢt), where t is such that Σ qᵢt / (1 + qᵢt) are the pages that there is room for.
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
@@ -36,6 +36,7 @@ impl BufferScheme for Fifo {
         name: "fifo",
         family: "buffer",
         capabilities: Capabilities::NONE,
+        memory: Memory::PAGE_BUFFER,
         source: "ftlkit (baseline)",
         parameters: &policy::PARAMETERS,
         header: include_str!("fifo.rs"),

@@ -21,7 +21,7 @@
 //! No flash operation of its own. With a share h of writes that find their page waiting, 1 − h of
 //! the pages are programmed; under independent references h follows Che's approximation.
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
@@ -38,6 +38,7 @@ impl BufferScheme for Lru {
         name: "lru",
         family: "buffer",
         capabilities: Capabilities::NONE,
+        memory: Memory::PAGE_BUFFER,
         source: "Kim 2008, Jo 2006 (baseline)",
         parameters: &policy::PARAMETERS,
         header: include_str!("lru.rs"),

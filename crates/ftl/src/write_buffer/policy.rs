@@ -54,7 +54,7 @@ pub enum Victim {
 ///
 /// ```
 /// # use ftlkit_ftl as ftl;
-/// use ftl::api::entry::Capabilities;
+/// use ftl::api::entry::{Capabilities, Memory};
 /// use ftl::write_buffer::policy::{
 ///     self, BufferPolicy, BufferScheme, BufferedPage, PageOrder, Room, Victim,
 /// };
@@ -71,6 +71,7 @@ pub enum Victim {
 ///         family: "buffer",
 ///         source: "an example",
 ///         capabilities: Capabilities::NONE,
+///         memory: Memory::PAGE_BUFFER,
 ///         parameters: &policy::PARAMETERS,
 ///         header: "//! # least-written: the page that was written longest ago leaves",
 ///     };

@@ -6,7 +6,8 @@ use flash::{Chip, Flash, Full, Lpn, Ppn, Role};
 use ftl::api::layout::WearScheme;
 use ftl::api::wear::{AllocRequest, Purpose, WearPolicy};
 use ftl::{
-    Capabilities, Cause, Device, Drive, Entry, FlashOp, FlashPort, Hint, Layout, Request, Stack, Values, Wear, registry,
+    Capabilities, Cause, Device, Drive, Entry, FlashOp, FlashPort, Hint, Layout, Memory, Request, Stack, Values, Wear,
+    registry,
 };
 use testkit::TestFlash;
 
@@ -53,6 +54,7 @@ impl<const KEEPS: bool> WearScheme for Listener<KEEPS> {
         family: "wear",
         source: "ftlkit",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         parameters: &[],
         header: "",
     };

@@ -10,7 +10,7 @@ use flash::{Lbn, Lpn};
 use ftl::write_buffer::policy::{
     BufferKind, BufferPolicy, BufferedPage, Built, PARAMETERS, Room, Victim, no_buffer_of_its_own,
 };
-use ftl::{ConfigError, Entry, Layout, Request, Values};
+use ftl::{ConfigError, Entry, Layout, Memory, Request, Values};
 use pyo3::prelude::*;
 
 use super::device::FlashDevice;
@@ -118,7 +118,7 @@ impl BufferPolicy for PythonEviction {
 /// `origins` names the methods that the class has, each with file and line.
 #[pyfunction]
 fn register_eviction(cls: Py<PyAny>, name: &str, story: &str, source: &str, origins: Origins) -> PyResult<()> {
-    let entry: &'static Entry = Box::leak(Box::new(entry(name, story, source, &PARAMETERS)));
+    let entry: &'static Entry = Box::leak(Box::new(entry(name, story, source, &PARAMETERS, Memory::PAGE_BUFFER)));
     let class = PolicyClass { class: cls, origins };
     let build = move |layout: &Layout, values: &Values| -> Result<Built, ConfigError> {
         let room = Room::from_values(entry.name, layout, values)?;

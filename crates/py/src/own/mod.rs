@@ -19,7 +19,7 @@ use std::sync::Arc;
 use ftl::api::entry::Capabilities;
 use ftl::api::mapping::MappingBuilder;
 use ftl::api::parameter::{Kind, Parameter, Values};
-use ftl::{ConfigError, Device, Entry, FlashPort, FtlError, Layout, Mapping, RecoverError};
+use ftl::{ConfigError, Device, Entry, FlashPort, FtlError, Layout, Mapping, Memory, RecoverError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -147,6 +147,10 @@ impl Declared {
     }
 }
 
+/// Memory of a mapping in Python: Python does not say, so what the dictionaries and sets of
+/// `examples/own_ftl.py` take after a fill of 64 and 256 MiB.
+const MEMORY: Memory = Memory { page_bytes: 420.0, ..Memory::NONE };
+
 /// Registers a class as a translation layer: studies, torture and live devices know it by name from
 /// then on. One that was registered before under this name is replaced. `parameters` (JSON) lists
 /// name, default, choices and meaning of each.
@@ -156,7 +160,7 @@ fn register_ftl(cls: Py<PyAny>, name: &str, story: &str, source: &str, parameter
         let declared: Vec<Declared> = crate::error::parse("the parameters of the class", parameters)?;
         let parameters: Vec<Parameter> = declared.iter().map(Declared::parameter).collect::<Result<_, _>>()?;
         let capabilities = Capabilities { relocates_blocks: false, ..Capabilities::NONE };
-        let entry = Entry { capabilities, ..policy::entry(name, story, source, parameters.leak()) };
+        let entry = Entry { capabilities, ..policy::entry(name, story, source, parameters.leak(), MEMORY) };
         let entry: &'static Entry = Box::leak(Box::new(entry));
         let builder = PythonBuilder { class: Arc::new(cls), entry };
         ftlkit::replace_built(*entry, builder).map_err(|error| Failure::User(error.to_string()))

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use ftl::Entry;
+use ftl::{Entry, Memory};
 use ftl::api::entry::Capabilities;
 use ftl::api::parameter::Parameter;
 use pyo3::call::PyCallArgs;
@@ -106,13 +106,14 @@ impl PolicyObject {
 }
 
 /// What lists know of a part that is a class.
-pub(super) fn entry(name: &str, story: &str, source: &str, parameters: &'static [Parameter]) -> Entry {
+pub(super) fn entry(name: &str, story: &str, source: &str, parameters: &'static [Parameter], memory: Memory) -> Entry {
     let header: Vec<_> = story.lines().map(|line| format!("//! {line}")).collect();
     Entry {
         name: interned(name),
         family: "python",
         source: interned(source),
         capabilities: Capabilities::NONE,
+        memory,
         parameters,
         header: interned(&header.join("\n")),
     }

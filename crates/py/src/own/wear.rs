@@ -10,7 +10,7 @@ use std::sync::Arc;
 use flash::Pbn;
 use ftl::api::layout::WearKind;
 use ftl::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
-use ftl::{Deferred, Entry, Layout, RelocateOutcome, Values};
+use ftl::{Deferred, Entry, Layout, Memory, RelocateOutcome, Values};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::scoped_thread_local;
@@ -184,7 +184,7 @@ impl WearPolicy for NotMade {
 /// each with file and line.
 #[pyfunction]
 fn register_wear(cls: Py<PyAny>, name: &str, story: &str, source: &str, origins: Origins) -> PyResult<()> {
-    let entry: &'static Entry = Box::leak(Box::new(entry(name, story, source, &[])));
+    let entry: &'static Entry = Box::leak(Box::new(entry(name, story, source, &[], Memory::WEAR_LISTS)));
     let class = PolicyClass { class: cls, origins };
     let build = move |layout: &Layout, _: &Values| -> Box<dyn WearPolicy> {
         Python::attach(|py| match PythonWear::new(py, &class, layout) {

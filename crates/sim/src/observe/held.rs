@@ -7,11 +7,9 @@
 //!   RAM of the device entries and data pages, as many as have room (caches, write buffers)
 //! ```
 //!
-//! The bytes were fitted to what the example `study` took at most, less 7 MB for the program, after
-//! a fill of 2 to 24 GiB of 4 KiB pages, 4 and 64 a block: `/usr/bin/time -f %M`.
+//! Each part of a stack states its bytes in its registry entry ([`ftl::Memory`]).
 
 use flash::Geometry;
-use ftl::PartKind;
 use ftl::registry::{Chosen, Resolved};
 
 /// Bytes that a verified run keeps of each physical page and of each block when it takes most:
@@ -22,75 +20,6 @@ const VERIFIED_BLOCK_BYTES: f64 = 1500.0;
 
 /// Bytes of a map entry in the RAM of a device.
 const ENTRY_BYTES: f64 = 8.0;
-
-/// What is kept for a part of a stack.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Held {
-    /// Numbers of each logical page, packed by bits, and bytes besides.
-    numbers: f64,
-    page_bytes: f64,
-    block_bytes: f64,
-    /// Of each map entry, and of each data page, for which the part's RAM has room.
-    entry_bytes: f64,
-    data_bytes: f64,
-}
-
-/// A page map alone.
-const PAGE_MAP: Held = Held { numbers: 1.0, page_bytes: 0.0, block_bytes: 92.0, entry_bytes: 0.0, data_bytes: 0.0 };
-/// Blocks that are mapped whole, and the log's map of pages beside them.
-const BLOCK_MAP: Held = Held { numbers: 0.0, block_bytes: 80.0, ..PAGE_MAP };
-const LOG_MAP: Held = Held { page_bytes: 4.0, block_bytes: 120.0, ..BLOCK_MAP };
-/// A page map with a stamp of each page for the order in which entries leave.
-const STAMPED: Held = Held { page_bytes: 4.0, ..PAGE_MAP };
-
-impl Held {
-    /// For a mapping; one that is not known here is taken for a plain one of its family.
-    fn by_mapping(name: &str, family: &str) -> Self {
-        match (name, family) {
-            ("last", _) => Self { page_bytes: 6.0, block_bytes: 140.0, ..LOG_MAP },
-            ("adapt", _) => Self { page_bytes: 10.0, ..LOG_MAP },
-            ("a-sast", _) => Self { block_bytes: 150.0, ..LOG_MAP },
-            ("cdftl", _) => Self { page_bytes: 2.0, entry_bytes: 8.0, ..PAGE_MAP },
-            ("treeftl", _) => Self { data_bytes: 16.0, ..STAMPED },
-            // Places of entries are numbers; ghosts of entries and data, places of data: 4 each.
-            ("aps", _) => Self { numbers: 2.0, page_bytes: 12.0, entry_bytes: 16.0, data_bytes: 32.0, ..PAGE_MAP },
-            ("jtl", _) => Self { page_bytes: 5.0, entry_bytes: 17.0, ..PAGE_MAP },
-            ("waftl", _) => Self { page_bytes: 10.0, block_bytes: 155.0, ..PAGE_MAP },
-            ("bdb", _) => Self { page_bytes: 15.0, ..PAGE_MAP },
-            (_, "block") => BLOCK_MAP,
-            (_, "log-buffer") => LOG_MAP,
-            (_, "demand-paged") => STAMPED,
-            _ => PAGE_MAP,
-        }
-    }
-
-    /// For a part that joins a mapping.
-    fn by_other(part: &Chosen) -> Self {
-        let nothing = Self { numbers: 0.0, block_bytes: 0.0, ..PAGE_MAP };
-        match (part.kind, part.entry.name) {
-            (PartKind::WearPolicy, _) => Self { block_bytes: 6.0, ..nothing },
-            // Pages that leave by blocks need no links of their own.
-            (_, "bplru" | "fab") => Self { data_bytes: 32.0, ..nothing },
-            _ => Self { data_bytes: 46.0, ..nothing },
-        }
-    }
-
-    fn of(part: &Chosen) -> Self {
-        match part.kind {
-            PartKind::Mapping => Self::by_mapping(part.entry.name, part.entry.family),
-            PartKind::WearPolicy | PartKind::Buffer => Self::by_other(part),
-        }
-    }
-
-    fn bytes(self, device: &Size, ram: f64) -> f64 {
-        let logical = f64::from(device.logical_pages);
-        let [entries, data] = [ENTRY_BYTES, device.page_bytes].map(|bytes| (ram / bytes).min(logical));
-        logical * (self.numbers * device.number_bytes() + self.page_bytes)
-            + device.blocks * self.block_bytes
-            + entries * self.entry_bytes
-            + data * self.data_bytes
-    }
-}
 
 /// What there is to keep something of.
 #[derive(Clone, Copy, Debug)]
@@ -116,23 +45,26 @@ impl Size {
         f64::from(u32::BITS - self.pages.leading_zeros()) / 8.0
     }
 
+    /// Bytes that a part of a stack keeps. No more of the device's RAM is filled than it has pages.
+    fn part_bytes(&self, part: &Chosen) -> f64 {
+        let memory = part.entry.memory;
+        let ram: f64 = memory.ram.iter().map(|name| part.values.integer(name) as f64).sum();
+        let logical = f64::from(self.logical_pages);
+        let [entries, data] = [ENTRY_BYTES, self.page_bytes].map(|bytes| (ram / bytes).min(logical));
+        logical * (memory.page_numbers * self.number_bytes() + memory.page_bytes)
+            + self.blocks * memory.block_bytes
+            + entries * memory.entry_bytes
+            + data * memory.data_bytes
+    }
+
     /// Bytes that a run of a stack keeps at most.
     pub(crate) fn run_bytes(&self, stack: &Resolved, is_verified: bool) -> u64 {
         let pages = f64::from(self.pages);
-        let parts: f64 = stack.parts().iter().map(|part| Held::of(part).bytes(self, ram_of(part))).sum();
+        let parts: f64 = stack.parts().iter().map(|part| self.part_bytes(part)).sum();
         let lean = pages * (self.number_bytes() + 1.0 / 8.0) + parts;
         let verified = pages * VERIFIED_PAGE_BYTES + self.blocks * VERIFIED_BLOCK_BYTES;
         (if is_verified { lean.max(verified) } else { lean }).ceil() as u64
     }
-}
-
-/// Bytes of RAM of the device that a part may fill.
-fn ram_of(part: &Chosen) -> f64 {
-    let has = |name: &&str| part.entry.parameters.iter().any(|parameter| parameter.name == *name);
-    let sizes = ["ram", "cmt", "ctp"].into_iter().filter(has);
-    // A part from outside may mean something else by such a name.
-    let is_ours = Held::of(part).entry_bytes + Held::of(part).data_bytes > 0.0;
-    if is_ours { sizes.map(|name| part.values.integer(name) as f64).sum() } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use flash::{Flash, Ppn, Role};
 use proptest::prelude::*;
 
 use super::*;
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Wear, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::wear::Order;
@@ -38,6 +38,7 @@ impl WearScheme for Ranked {
         family: "wear",
         source: "test",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         parameters: &[],
         header: "",
     };
@@ -217,6 +218,7 @@ impl WearScheme for Choosy {
         family: "wear",
         source: "test",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         parameters: &[],
         header: "",
     };

@@ -108,7 +108,7 @@ mod partition;
 use self::adaptive::{Adaptive, Transfer};
 use self::history::History;
 use self::partition::{Partition, Rules};
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::log_buffer::areas::LogAreas;
@@ -140,6 +140,7 @@ impl LogScheme for Adapt {
         name: "adapt",
         family: "log-buffer",
         capabilities: Capabilities::LOGICAL_BLOCKS,
+        memory: Memory { page_bytes: 10.0, ..Memory::LOG_MAP },
         source: "Wang 2013 5",
         parameters: &[
             LOG_SPACE,

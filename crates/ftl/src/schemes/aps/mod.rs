@@ -107,7 +107,7 @@ use flash::Lpn;
 use host::HostOp;
 use parameters::{ENTRY_BYTES, PARAMETERS, Sizes};
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{AccessDelays, Values, joined};
 use crate::api::report::Gauge;
@@ -136,6 +136,15 @@ impl DemandScheme for Map {
         name: "aps",
         family: "demand-paged",
         capabilities: Capabilities { fills_blocks_up: true, ..Capabilities::write_buffer(policy::RAM.name) },
+        // Places of entries are numbers; ghosts of entries and data, places of data: 4 B each.
+        memory: Memory {
+            page_numbers: 2.0,
+            page_bytes: 12.0,
+            ram: &[policy::RAM.name],
+            entry_bytes: 16.0,
+            data_bytes: 32.0,
+            ..Memory::PAGE_MAP
+        },
         source: "Wang 2013 3.2.3; Shim 2010",
         parameters: &joined::<19>(&[&PARAMETERS, &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),

@@ -80,7 +80,7 @@ pub(crate) mod write_buffer;
 use flash::{Lpn, Pbn};
 use host::Hint;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::{AccessDelays, Values, joined};
@@ -114,6 +114,7 @@ impl DemandScheme for Map {
             fills_blocks_up: true,
             ..Capabilities::write_buffer(write_buffer::PARAMETERS[0].name)
         },
+        memory: Memory { page_bytes: 15.0, ..Memory::PAGE_MAP },
         source: "BDB 3-6, tab. 1",
         parameters: &joined::<18>(&[
             &write_buffer::PARAMETERS,

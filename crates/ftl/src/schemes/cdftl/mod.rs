@@ -63,7 +63,7 @@
 
 mod two_level_cache;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::joined;
 use crate::api::parameter::{Kind, Parameter, Values};
@@ -91,6 +91,7 @@ impl DemandScheme for Cdftl {
         name: "cdftl",
         family: "demand-paged",
         capabilities: Capabilities::FILLS_BLOCKS_UP,
+        memory: Memory { page_bytes: 2.0, ram: &[CMT.name, CTP.name], entry_bytes: 8.0, ..Memory::PAGE_MAP },
         source: "Wang 2013 3.2.3; Qin 2011",
         parameters: &joined::<9>(&[&[CMT, CTP], &machine::PARAMETERS]),
         header: include_str!("mod.rs"),

@@ -73,7 +73,7 @@ mod spare_map;
 use flash::{Geometry, Lpn, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::{Kind, Parameter, Values};
@@ -112,6 +112,7 @@ impl Scheme for Superblock {
         name: "superblock",
         family: "log-buffer",
         capabilities: Capabilities::NONE,
+        memory: Memory::LOG_MAP,
         source: "Wang 2013 3.2.2; Kang 2006",
         parameters: &[
             LOG_SPACE,

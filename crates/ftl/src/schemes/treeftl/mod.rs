@@ -87,7 +87,7 @@ use host::HostOp;
 use opt::Opt;
 use victims::Order;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::mapping::FutureRequest;
 use crate::api::parameter::{AccessDelays, Kind, Parameter, Values, joined};
@@ -125,6 +125,7 @@ impl DemandScheme for Map {
         name: "treeftl",
         family: "demand-paged",
         capabilities: Capabilities { fills_blocks_up: true, ..Capabilities::write_buffer(policy::RAM.name) },
+        memory: Memory { ram: &[policy::RAM.name], data_bytes: 16.0, ..Memory::CACHED_MAP },
         source: "Wang 2013 6",
         parameters: &joined::<16>(&[&[VICTIMS], &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use flash::Pbn;
 
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, Wear, WearScheme};
 use crate::api::parameter::Values;
 use crate::api::wear::{AllocRequest, Order, Purpose, WearPolicy};
@@ -98,6 +98,7 @@ impl WearScheme for LeastWornForZone {
         name: "youngest for the zone",
         family: "wear",
         capabilities: Capabilities::NONE,
+        memory: Memory::WEAR_LISTS,
         source: "WAFTL III.E",
         parameters: &[],
         header: include_str!("idle_erase.rs"),

@@ -99,7 +99,7 @@ use flash::{Pbn, ProgramOrder};
 
 use self::idle_erase::{EraseQueue, IdleErasePolicy};
 use self::threshold::Threshold;
-use crate::api::entry::{Capabilities, Entry};
+use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;
@@ -125,6 +125,7 @@ impl DemandScheme for Map {
         name: "waftl",
         family: "demand-paged",
         capabilities: Capabilities::NONE,
+        memory: Memory { page_bytes: 10.0, block_bytes: 155.0, ..Memory::PAGE_MAP },
         source: "WAFTL III",
         parameters: &parameters::ALL,
         header: include_str!("mod.rs"),

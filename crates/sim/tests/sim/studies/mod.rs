@@ -8,6 +8,7 @@ mod idle;
 mod in_use;
 mod levellers;
 mod manual;
+mod memory;
 mod mount;
 mod partition;
 mod pslc;

@@ -1,7 +1,7 @@
 //! The log machine against a map, under a policy that decides at random: whatever it answers, no
 //! page is lost.
 
-use crate::api::entry::Capabilities;
+use crate::api::entry::{Capabilities, Memory};
 use std::collections::BTreeMap;
 
 use flash::{Chip, Full};
@@ -70,6 +70,7 @@ impl LogScheme for Whims {
         family: "log-buffer",
         source: "test",
         capabilities: Capabilities::NONE,
+        memory: Memory::LOG_MAP,
         parameters: &[],
         header: "",
     };
