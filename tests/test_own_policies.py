@@ -186,6 +186,16 @@ def test_a_name_that_is_built_in_is_refused() -> None:
         compared({"name": "page", "victim": Greedy})
 
 
+def test_labels_of_tables_keep_the_policy_and_tell_siblings_apart(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OLDEST)
+    own = {"name": "page", "victim": f"{tmp_path / 'mine.py'}:Oldest"}
+    apart = {**own, "gc_idle": 3}
+    alone = fk.compare("fin1", own, requests=300, addresses="dense")
+    both = fk.compare("fin1", [own, apart], requests=300, addresses="dense")
+    assert alone.labels == ["page:victim=oldest"]
+    assert both.labels == ["page:victim=oldest", "page:gc_idle=3:victim=oldest"]
+
+
 def test_sweeps_take_a_policy_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OLDEST)
     ftl = f"page:victim={tmp_path / 'mine.py'}:Oldest"

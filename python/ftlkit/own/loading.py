@@ -123,14 +123,25 @@ def settled(table: Mapping[str, object]) -> Json:
     """
     if isinstance(table.get("name"), str) and names_own(str(table["name"])):
         table = {**table, "name": resolved(str(table["name"]))}
+    for key in policies.BASES.keys() & table.keys():
+        reference = policies.REFERENCE.fullmatch(f":{key}={table[key]}", 1)
+        if reference is not None:
+            home, cls = _named(reference)
+            table = {**table, key: load(home, cls, base_of(key, cls))}
     classes = {key: value for key, value in table.items() if isinstance(value, type)}
     if not classes:
         return dict(table)
     parts = [registered_part(classes[key], key) for key in PARTS if key in classes]
     own = {key: registered_policy(value, key) for key, value in classes.items() if key not in PARTS}
     name = "+".join([str(table.get("name")), *parts])
-    label = "+".join([":".join([str(table.get("name")), *(f"{key}={word}" for key, word in own.items())]), *parts])
     left = {key: value for key, value in table.items() if key not in classes}
+    settings = {
+        key: value
+        for key, value in sorted((left | own).items())
+        if key not in ("label", "name") and not isinstance(value, dict)
+    }
+    mapping, *behind = name.split("+")
+    label = "+".join([":".join([mapping, *(f"{key}={value}" for key, value in settings.items())]), *behind])
     return {"label": label, **left, **own, "name": name}
 
 
