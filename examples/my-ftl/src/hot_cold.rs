@@ -20,7 +20,7 @@ use ftlkit::flash::Lpn;
 use ftlkit::ftl::api::wear::Purpose;
 use ftlkit::ftl::engines::page_map::policy::{self, PageMapScheme, StreamPolicy};
 use ftlkit::ftl::engines::page_map::space::Stream;
-use ftlkit::ftl::{Capabilities, ConfigError, Entry, Kind, Layout, Parameter, Request, Values, joined};
+use ftlkit::ftl::{Capabilities, ConfigError, Entry, Kind, Layout, Memory, Parameter, Request, Values, joined};
 
 const HOT: Stream = 0;
 const COLD: Stream = 1;
@@ -47,6 +47,7 @@ impl PageMapScheme for HotCold {
         family: "page",
         source: "this template",
         capabilities: Capabilities::NONE,
+        memory: Memory { page_bytes: 8.0, ..Memory::PAGE_MAP },
         parameters: &joined::<10>(&[&policy::PARAMETERS, &[SOON]]),
         header: include_str!("hot_cold.rs"),
     };

@@ -16,8 +16,8 @@ use flash::Pbn;
 use ftl::api::layout::WearScheme;
 use ftl::api::wear::{BlockFacts, Use, WearPolicy};
 use ftl::{
-    Capabilities, ConfigError, Deferred, Entry, Layout, Memory, Note, Part, PartKind, RelocateOutcome, Stack, Values, Wear,
-    registry,
+    Capabilities, ConfigError, Deferred, Entry, Layout, Memory, Note, Part, PartKind, RelocateOutcome, Stack, Values,
+    Wear, registry,
 };
 use random::SeededRng;
 

@@ -33,9 +33,9 @@
 //! | 10 000 requests of | least worn | without backing off | first freed |
 //! |---|---|---|---|
 //! | Financial1, × 100 | −79 % | +7 % | +33 % |
-//! | hm_0, 20 % reads, × 100 | −88 % | +1 475 % | +10 % |
-//! | hm_0, 40 % reads, × 100 | −78 % | +2 037 % | +23 % |
-//! | hm_0, 20 % reads, × 80, one die | −88 % | +52 % | −60 % |
+//! | `hm_0`, 20 % reads, × 100 | −88 % | +1 475 % | +10 % |
+//! | `hm_0`, 40 % reads, × 100 | −78 % | +2 037 % | +23 % |
+//! | `hm_0`, 20 % reads, × 80, one die | −88 % | +52 % | −60 % |
 //!
 //! The turn of the dies is not the reason. With the first freed block of the whole device in place
 //! of the next die's, σ on Financial1 × 100 is 20 % above no levelling. It is 22 % above with moves

@@ -51,7 +51,7 @@
 //! of few erases a block are above none, too: on fin2 after 15 000 requests, at 0.9 erases a block,
 //! σ is 0.52 against 0.44. In all that was measured, σ exceeds that of none by less than the mean
 //! erases of a block, to which `crates/sim/tests/sim/studies/levellers.rs` holds it. After 100 000
-//! requests of mds_0 and devdiv91, σ is 75 and 90 % below that of none.
+//! requests of `mds_0` and devdiv91, σ is 75 and 90 % below that of none.
 //!
 //! ## State
 //! RAM: the table, 12 B a record; the valid block pool, 8 B a logical block; the erase counts, 4 B

@@ -29,7 +29,7 @@
 //! | | backing off | not backing off | cold data on young blocks always |
 //! |---|---|---|---|
 //! | prxy_0-cold | −70 % | +120 % | −70 % |
-//! | ts_0 | −70 % | +50 % | −70 % |
+//! | `ts_0` | −70 % | +50 % | −70 % |
 //! | fin1 | −66 % | +47 % | −66 % |
 //!
 //! ## Source

@@ -92,9 +92,9 @@ mod tests {
         let mut back_off = BackOff::default();
         let mut chances = |is_short: bool| {
             if is_short {
-                back_off.on_short_rest()
+                back_off.on_short_rest();
             } else {
-                back_off.on_long_rest()
+                back_off.on_long_rest();
             }
             std::iter::from_fn(|| back_off.passes().then_some(())).count()
         };

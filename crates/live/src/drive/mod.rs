@@ -52,7 +52,8 @@ pub struct LiveDrive {
     /// A bit for each logical page: whether it may hold data.
     may_hold: Vec<u64>,
     zeros: Bytes,
-    /// Pages that are read in place of what the flash holds; while there are any, nothing is written.
+    /// Pages that are read in place of what the flash holds; while there are any, nothing is
+    /// written.
     shown: BTreeMap<u32, Bytes>,
     /// Since the power came on.
     counts: HostCounts,

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use ftl::{Entry, Memory};
 use ftl::api::entry::Capabilities;
 use ftl::api::parameter::Parameter;
+use ftl::{Entry, Memory};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

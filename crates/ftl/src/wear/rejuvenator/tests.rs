@@ -76,7 +76,7 @@ fn cold_data_whose_rests_are_short_go_to_young_blocks_more_often() {
     let passed_over = |policy: &mut Rejuvenator, rest: u64| {
         let cold = AllocRequest::new(Purpose::Collected);
         policy.for_cold = 2;
-        let passes = (0..).take_while(|_| policy.place(cold, 3) == 0).count();
+        let passes = (0..1_000).take_while(|_| policy.place(cold, 3) == 0).count();
         policy.on_used(Pbn::new(4), cold);
         (1..rest).for_each(|_| policy.on_erased(Pbn::new(7), 3));
         policy.on_erased(Pbn::new(4), 9);
