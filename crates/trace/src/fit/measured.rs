@@ -1,7 +1,7 @@
 //! What of a trace is taken over as it is: sizes, shares, gaps, range. One pass, in memory that
 //! does not grow with the trace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use hdrhistogram::Histogram;
 use host::HostOp;
@@ -23,6 +23,9 @@ pub(super) const PAGE: u64 = 4096;
 /// Sectors of a page.
 const SECTORS: usize = (PAGE / SECTOR) as usize;
 
+/// Pages whose last start is known; of a longer trace the first are enough.
+const PAGES_KNOWN: usize = 1 << 20;
+
 /// Ranges are whole mebibytes, so that every extent that a search may try divides them.
 const SPAN_GRAIN: u64 = 1 << 20;
 
@@ -35,6 +38,10 @@ pub(super) struct Class {
     sizes: BTreeMap<u32, u64>,
     /// How many start at each sector of a page.
     starts: [u64; SECTORS],
+    /// Starts in a page in which one of this class was the last to start, and those of them at the
+    /// same sector.
+    again: u64,
+    kept: u64,
 }
 
 impl Class {
@@ -47,6 +54,17 @@ impl Class {
         }
         *sizes.entry(length).or_default() += 1;
         self.starts[(record.offset % PAGE / SECTOR) as usize] += 1;
+    }
+
+    /// Share of the starts at their page's own sector: as many more as the starts in a page agree
+    /// than they would by chance.
+    pub(super) fn starts_kept(&self) -> f64 {
+        let all = self.requests().max(1) as f64;
+        let chance: f64 = self.starts.iter().map(|&count| (count as f64 / all).powi(2)).sum();
+        let agreeing = self.kept as f64 / self.again.max(1) as f64;
+        // Two agree where both keep their page's sector.
+        let kept = ((agreeing - chance) / (1.0 - chance)).max(0.0).sqrt();
+        if kept.is_finite() { (kept * 100.0).round() / 100.0 } else { 0.0 }
     }
 
     pub(super) fn sizes(&self) -> Vec<WeightedSize> {
@@ -72,12 +90,21 @@ pub(super) struct Measured {
     gaps_ns: Histogram<u64>,
     gaps_total_ns: u64,
     previous_ns: Option<u64>,
+    /// The sector at which a request last started, by device and page.
+    last_starts: HashMap<(u32, u64), u8>,
 }
 
 impl Measured {
     pub(super) fn new() -> Self {
         let gaps_ns = Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("bounds and digits are valid");
-        Self { reads: Default::default(), writes: Default::default(), gaps_ns, gaps_total_ns: 0, previous_ns: None }
+        Self {
+            reads: Default::default(),
+            writes: Default::default(),
+            gaps_ns,
+            gaps_total_ns: 0,
+            previous_ns: None,
+            last_starts: HashMap::new(),
+        }
     }
 
     /// Counts a request; trims and flushes are left out of a look-alike.
@@ -87,7 +114,15 @@ impl Measured {
             HostOp::Write => &mut self.writes,
             HostOp::Trim | HostOp::Flush => return,
         };
-        classes[usize::from(!record.offset.is_multiple_of(PAGE))].observe(record);
+        let sector = (record.offset % PAGE / SECTOR) as u8;
+        let class = &mut classes[usize::from(!record.offset.is_multiple_of(PAGE))];
+        class.observe(record);
+        let page = (record.device, record.offset / PAGE);
+        if self.last_starts.len() < PAGES_KNOWN || self.last_starts.contains_key(&page) {
+            let last = self.last_starts.insert(page, sector).filter(|&last| (last > 0) == (sector > 0));
+            class.again += u64::from(last.is_some());
+            class.kept += u64::from(last == Some(sector));
+        }
         if let Some(previous_ns) = self.previous_ns {
             let gap_ns = record.time_ns.saturating_sub(previous_ns);
             self.gaps_ns.saturating_record(gap_ns);

@@ -33,6 +33,9 @@ const WINDOWS_HELD: u64 = 4;
 /// Reads go to places of their own unless so many of the pages read are written as well, %.
 const SHARED_PERCENT: f64 = 50.0;
 
+/// Added to the number of a hot set where requests start inside pages.
+const INSIDE: u64 = 2;
+
 /// Popularity that a calibration may choose: from nearly even to a few places that get nearly all.
 const THETAS: [f64; 2] = [0.5, 1.8];
 
@@ -173,8 +176,13 @@ impl Base<'_> {
     fn spec(&self, shape: &PlaceShape) -> GeneratorSpec {
         let [reads, writes] = &self.classes;
         let parts_of = |classes: &[&Class], write_share: f64, hot_set: u64| -> Vec<Part> {
-            let of =
-                |class: &&Class| shape.parts(&class.sizes(), Some(write_share), hot_set, class.starts().as_deref());
+            let of = |class: &&Class| {
+                let starts = class.starts();
+                // The places that start at pages are others than those that do not.
+                let hot_set = hot_set + if starts.is_some() { INSIDE } else { 0 };
+                let starts = starts.as_deref().map(|weights| (weights, class.starts_kept()));
+                shape.parts(&class.sizes(), Some(write_share), hot_set, starts)
+            };
             classes.iter().flat_map(of).collect()
         };
         let mut parts = parts_of(writes, 1.0, 0);

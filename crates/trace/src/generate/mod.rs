@@ -115,6 +115,8 @@ struct PartState {
     aligned: bool,
     /// The sector of a unit at which they start, where that is not always its first.
     starts: Option<Weighted>,
+    /// Whether a request starts at its unit's own sector.
+    keeps_start: Chance,
     start_stream: SeededRng,
     stream: u8,
 }
@@ -226,6 +228,7 @@ impl PartState {
             run: 0,
             aligned: plan.aligned,
             starts: plan.starts.as_deref().map(Weighted::new),
+            keeps_start: Chance::of(plan.starts_kept),
             start_stream: stream("starts"),
             stream: plan.stream,
         }
@@ -268,11 +271,27 @@ impl PartState {
             return next;
         }
         let grain = if self.aligned { length } else { self.unit };
-        let drawn = self.places.draw(&mut self.place_stream) * self.unit;
+        let unit = self.places.draw(&mut self.place_stream);
+        let drawn = unit * self.unit;
         let last = self.region.1 - self.region.0 - length;
-        let sector = self.starts.as_ref().map_or(0, |starts| starts.draw(&mut self.start_stream) as u64);
+        let sector = self.sector(unit);
         let offset = if self.aligned { drawn - drawn % grain } else { drawn } + sector * SECTOR;
         self.region.0 + if offset <= last { offset } else { last - last % grain }
+    }
+}
+
+impl PartState {
+    /// The sector of a unit at which a request starts.
+    #[inline]
+    fn sector(&mut self, unit: u64) -> u64 {
+        let Some(starts) = &self.starts else { return 0 };
+        let sector = if self.keeps_start.hit(&mut self.start_stream) {
+            // All parts with these weights agree on a unit's own sector.
+            starts.draw(&mut SeededRng::new(unit))
+        } else {
+            starts.draw(&mut self.start_stream)
+        };
+        sector as u64
     }
 }
 

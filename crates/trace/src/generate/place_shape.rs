@@ -38,13 +38,13 @@ pub struct PlaceShape {
 
 impl PlaceShape {
     /// The parts for requests of these sizes, whose weights the parts' are the sums of. `hot_set`
-    /// as in [`Zipf::hot_set`], `starts` as in [`Part::starts`].
+    /// as in [`Zipf::hot_set`], `starts` as in [`Part::starts`] with [`Part::starts_kept`].
     pub(crate) fn parts(
         &self,
         sizes: &[WeightedSize],
         write_share: Option<f64>,
         hot_set: u64,
-        starts: Option<&[f64]>,
+        starts: Option<(&[f64], f64)>,
     ) -> Vec<Part> {
         let share = |size: &WeightedSize| if size.size.0 >= LARGE { self.joined } else { 1.0 };
         let weighted = |share: &dyn Fn(&WeightedSize) -> f64| -> Vec<WeightedSize> {
@@ -70,7 +70,8 @@ impl PlaceShape {
             sequential_share: Some(sequential_share),
             runs: (runs > 1).then_some(runs),
             aligned: None,
-            starts: starts.map(<[f64]>::to_vec),
+            starts: starts.map(|(weights, _)| weights.to_vec()),
+            starts_kept: starts.map(|(_, kept)| kept),
             sizes: Some(Sizes::Choice(sizes)),
             stream: None,
         };

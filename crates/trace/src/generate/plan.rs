@@ -55,6 +55,8 @@ pub(crate) struct PartPlan {
     pub(crate) aligned: bool,
     /// Weights of the sectors of a unit; none where all start at its first.
     pub(crate) starts: Option<Vec<f64>>,
+    /// Share of the requests that start at their unit's own sector.
+    pub(crate) starts_kept: f64,
     pub(crate) sizes: SizesPlan,
     pub(crate) stream: u8,
 }
@@ -142,6 +144,7 @@ struct Settings<'a> {
     runs: u32,
     aligned: bool,
     starts: Option<&'a Vec<f64>>,
+    starts_kept: f64,
     sizes: Option<&'a Sizes>,
     stream: u8,
 }
@@ -156,6 +159,7 @@ impl<'a> Settings<'a> {
             runs: spec.runs,
             aligned: spec.aligned,
             starts: spec.starts.as_ref(),
+            starts_kept: spec.starts_kept,
             sizes: spec.sizes.as_ref(),
             stream: spec.stream,
         }
@@ -181,6 +185,7 @@ fn plan_phases(spec: &GeneratorSpec, phases: &[Phase], units: u64) -> Result<Vec
             runs: phase.runs.unwrap_or(outer.runs),
             aligned: phase.aligned.unwrap_or(outer.aligned),
             starts: phase.starts.as_ref().or(outer.starts),
+            starts_kept: phase.starts_kept.unwrap_or(outer.starts_kept),
             sizes: phase.sizes.as_ref().or(outer.sizes),
             stream: phase.stream.unwrap_or(outer.stream),
             ..outer
@@ -210,6 +215,7 @@ fn plan_parts(settings: &Settings<'_>, pattern: &Pattern, key: &str, units: u64)
             runs: part.runs.unwrap_or(settings.runs),
             aligned: part.aligned.unwrap_or(settings.aligned),
             starts: part.starts.as_ref().or(settings.starts),
+            starts_kept: part.starts_kept.unwrap_or(settings.starts_kept),
             sizes: part.sizes.as_ref().or(settings.sizes),
             stream: part.stream.unwrap_or(settings.stream),
             ..*settings
@@ -246,6 +252,7 @@ fn plan_part(
         runs: check_runs(&beside(key, "runs"), settings.runs)?,
         aligned: settings.aligned,
         starts: check_starts(&beside(key, "starts"), settings.starts, settings.unit, settings.aligned)?,
+        starts_kept: check_share(&beside(key, "starts_kept"), settings.starts_kept)?,
         sizes: check_sizes(&beside(key, "sizes"), settings.sizes, settings.unit, units)?,
         stream: settings.stream,
     })

@@ -71,6 +71,10 @@ pub struct GeneratorSpec {
     /// weight for each. Default: at the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts: Option<Vec<f64>>,
+    /// Share of these requests that start at the unit's own sector, drawn once with these weights;
+    /// the others draw anew. 0 to 1, default 0.
+    #[serde(skip_serializing_if = "is_nought")]
+    pub starts_kept: f64,
     /// How long requests are (trims are one unit). Default: one unit, whatever `unit` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
@@ -94,6 +98,7 @@ impl Default for GeneratorSpec {
             runs: 1,
             aligned: false,
             starts: None,
+            starts_kept: 0.0,
             sizes: None,
             stream: 0,
         }
@@ -238,6 +243,9 @@ pub struct Part {
     /// As in [`GeneratorSpec::starts`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<Vec<f64>>,
+    /// As in [`GeneratorSpec::starts_kept`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_kept: Option<f64>,
     /// As in [`GeneratorSpec::sizes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
@@ -279,6 +287,9 @@ pub struct Phase {
     /// As in [`GeneratorSpec::starts`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<Vec<f64>>,
+    /// As in [`GeneratorSpec::starts_kept`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_kept: Option<f64>,
     /// As in [`GeneratorSpec::sizes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,

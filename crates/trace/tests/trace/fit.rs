@@ -83,6 +83,37 @@ fn starts_inside_pages_go_with_their_sizes() {
     assert!((whole(&trace) - whole(&made)).abs() < 0.03, "{} and {}", whole(&trace), whole(&made));
 }
 
+/// Of the requests that start in a page where one has started, the share at the same sector.
+fn kept_starts(records: &[Record]) -> f64 {
+    let mut last = std::collections::BTreeMap::new();
+    let again: Vec<bool> = records
+        .iter()
+        .filter_map(|it| last.insert(it.offset / 4096, it.offset % 4096).map(|at| at == it.offset % 4096))
+        .collect();
+    again.iter().filter(|&&is_kept| is_kept).count() as f64 / again.len() as f64
+}
+
+#[test]
+fn starts_that_stay_in_a_page_stay_in_the_look_alike() {
+    for kept in [0.0, 0.9] {
+        let toml = format!(
+            "
+            requests = 8000
+            span = '64MiB'
+            write_share = 1
+            sizes = '1KiB'
+            starts = [0, 1, 1, 1, 1, 1, 1, 0]
+            starts_kept = {kept}
+            arrivals = {{ poisson = {{ mean_gap = '1ms' }} }}
+            pattern = {{ zipf = {{ theta = 1.1, extent = '64KiB', theta_inside = 0.8 }} }}"
+        );
+        let trace: Vec<Record> = generate(&toml::from_str(&toml).unwrap(), 7).unwrap().collect();
+        let made: Vec<Record> = generate(&fitted(&trace).spec, 1).unwrap().collect();
+        let (before, after) = (kept_starts(&trace), kept_starts(&made));
+        assert!((before - after).abs() < 0.08, "{kept}: {before} and {after}");
+    }
+}
+
 #[test]
 fn a_look_alike_has_the_figures_of_what_it_was_fitted_to() {
     let server = server();

@@ -116,6 +116,7 @@ fn phase(requests: u64, parts: Vec<Part>) -> Phase {
         runs: None,
         aligned: None,
         starts: None,
+        starts_kept: None,
         sizes: None,
         stream: None,
     }
@@ -132,6 +133,7 @@ fn part(weight: f64, pattern: Pattern, sizes: &[(u64, f64)]) -> Part {
         runs: None,
         aligned: None,
         starts: None,
+        starts_kept: None,
         sizes: Some(Sizes::of_kib(sizes)),
         stream: None,
     }

@@ -201,6 +201,7 @@ impl Server {
             runs: None,
             aligned: None,
             starts: None,
+            starts_kept: None,
             sizes: Some(Sizes::of_kib(sizes)),
             stream: None,
         };
