@@ -5,6 +5,7 @@
 //! its own and a short while.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
@@ -83,6 +84,17 @@ fn ask(shared: &Shared, request: ControlRequest) -> String {
 
 /// Asks the server of an image; returns its answer, JSON.
 pub fn call(image: &Path, request: &ControlRequest) -> Result<String, LiveError> {
+    if image.metadata().is_ok_and(|found| found.file_type().is_socket()) {
+        let image = image.display().to_string();
+        let served = [".sock", ".control"]
+            .iter()
+            .find_map(|end| image.strip_suffix(end))
+            .filter(|image| Path::new(image).exists());
+        return Err(LiveError::user(format!(
+            "{image} is a socket; give the image that is served there{}",
+            served.map(|served| format!(": {served}")).unwrap_or_default()
+        )));
+    }
     let path = control_path(image);
     let caller = UnixStream::connect(&path).map_err(|error| {
         LiveError::user(format!(

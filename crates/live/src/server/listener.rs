@@ -104,7 +104,13 @@ impl Listener {
             LiveError::user(format!("cannot listen on {}: {error}; choose another path with {options}", path.display()))
         };
         let _folder = lock_folder(path).map_err(failed)?;
-        if path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()) {
+        if let Ok(found) = path.symlink_metadata() {
+            if !found.file_type().is_socket() {
+                return Err(LiveError::user(format!(
+                    "cannot listen on {}: something else has this name, and stays as it is; move it, or choose another path with {options}",
+                    path.display()
+                )));
+            }
             if somebody_answers(path).map_err(failed)? {
                 return Err(LiveError::user(format!(
                     "another program listens on {}; stop it first, or choose another path with {options}",

@@ -131,3 +131,20 @@ fn sockets_and_images_are_their_owners_alone() {
     let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o777;
     assert_eq!([mode(&image), mode(&socket(&image)), mode(&control_path(&image))], [0o600; 3].map(|mode| mode as u32));
 }
+
+#[test]
+fn what_has_the_name_of_a_socket_and_a_socket_in_place_of_an_image_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    fs::write(socket(&image), "mine").expect("written");
+    let refused = Server::start(&options(&image)).err().expect("refused").to_string();
+    assert!(refused.contains("something else has this name") && refused.contains("--socket"), "{refused}");
+    assert_eq!(fs::read(socket(&image)).expect("left alone"), b"mine");
+    fs::remove_file(socket(&image)).expect("removed");
+    let server = serve(&image);
+    let refused = call(&socket(&image), &ControlRequest::Stat).expect_err("no image").to_string();
+    assert!(refused.ends_with("is a socket; give the image that is served there"), "{refused}");
+    let refused = call(&control_path(&image), &ControlRequest::Stat).expect_err("no image").to_string();
+    assert!(refused.ends_with(&format!("give the image that is served there: {}", image.display())), "{refused}");
+    stop(server);
+}
