@@ -16,6 +16,7 @@ from markupsafe import escape
 import ftlkit as fk
 from ftlkit import _native
 from ftlkit.api import catalogue
+from ftlkit.own import policies
 from ftlkit.report.chart import Chart
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for name in {scheme["name"] for scheme in fk.schemes()} - set(catalogue.built_in()):
         _native.forget_part(name)
-    for name in _native.own_policies():
-        assert _native.forget_victims(name)
+    policies.forget_all()
 
 
 def cells(notebook: Path) -> list[str]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit._native import forget_part, own_policies
+from ftlkit._native import own_policies
+from ftlkit.own import policies
 from ftlkit.own.loading import resolved
 from own_stacks import compared
 
@@ -114,7 +115,7 @@ class Levelled(fk.WearPolicy):
 @pytest.fixture(autouse=True)
 def _parts_are_forgotten() -> Iterator[None]:
     yield
-    assert all(forget_part(name) for name in own_policies())
+    policies.forget_all()
 
 
 def buffered(policy: type[fk.EvictionPolicy], mapping: str = "page") -> fk.study.FtlChoice:

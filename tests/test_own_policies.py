@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit._native import forget_classifier, forget_victims, own_policies
+from ftlkit._native import own_policies
+from ftlkit.own import policies
 from ftlkit.own.loading import resolved
 from own_stacks import compared
 
@@ -46,7 +47,8 @@ class Oldest(fk.VictimPolicy):
 @pytest.fixture(autouse=True)
 def _policies_are_forgotten() -> Iterator[None]:
     yield
-    assert all(forget_victims(name) or forget_classifier(name) for name in own_policies())
+    policies.forget_all()
+    assert own_policies() == []
 
 
 def test_the_oldest_block_first_is_fifo_to_the_event() -> None:

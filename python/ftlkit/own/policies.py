@@ -21,6 +21,7 @@ from ftlkit._native import (
     forget_classifier,
     forget_part,
     forget_victims,
+    own_policies,
     register_classifier,
     register_eviction,
     register_victims,
@@ -314,3 +315,11 @@ def _origin(method: Callable[..., object]) -> str:
         return f"{inspect.getfile(method)}, line {line}, {name}"
     except (TypeError, OSError):
         return name
+
+
+def forget_all() -> None:
+    """Take every own policy out of the lists again. Runs under way keep theirs."""
+    for name in own_policies():
+        # A name may stand in more than one list.
+        for forget_one in (forget_victims, forget_classifier, forget_part):
+            forget_one(name)
