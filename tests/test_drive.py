@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 UNIT = 512_000
 
+HOURS_BACK = {"percentage_used": 3, "data_units_written": 1000, "power_on_hours": 4}
+
 
 def smartctl(*, day: float = 0, units: int = 1000, used: int = 3, serial: str = "S1", **more: object) -> Json:
     """The report of an NVMe drive."""
@@ -128,15 +130,43 @@ def test_smart_log_of_nvme_counts_days_by_hours_of_power(tmp_path: Path) -> None
     assert found["dwpd"]["low"] < 0.5 == found["dwpd"]["value"] < found["dwpd"]["high"]
 
 
+def test_statistics_of_ata_count_sectors_of_the_drive_unless_it_says_that_they_are_not_valid(tmp_path: Path) -> None:
+    def report(day: int, sectors: int, *, valid: bool = True) -> Json:
+        row = {"name": "Logical Sectors Written", "value": sectors, "flags": {"valid": valid}}
+        worn = {"name": "Percentage Used Endurance Indicator", "value": 3, "flags": {"valid": True}}
+        statistics = {"pages": [{"table": [row, worn]}]}
+        return {"logical_block_size": 4096, "local_time": {"time_t": day * 86_400}, "ata_device_statistics": statistics}
+
+    found = life(tmp_path, report(1, 10**9), report(11, 12 * 10**8))
+    assert found["host_written_bytes"]["value"] == 2 * 10**8 * 4096
+    assert life(tmp_path, report(1, 10**9), report(11, 12 * 10**8, valid=False))["host_written_bytes"] is None
+
+
+def test_per_cent_used_is_one_counter_whichever_tool_reports_it(tmp_path: Path) -> None:
+    later = {"percent_used": 4, "data_units_written": 2000, "power_on_hours": 96}
+    assert life(tmp_path, smartctl(), later)["days_left_by"] == "percentage_used"
+
+
+def test_rated_bytes_of_a_drive_that_was_not_written_give_a_least_life(tmp_path: Path) -> None:
+    left = life(tmp_path, smartctl(), smartctl(day=10), tbw="100TB")["days_left"]
+    assert left == {"value": left["low"], "low": pytest.approx((1e14 - 1000 * UNIT) / (UNIT / 10)), "high": None}
+
+
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
         (smartctl(), smartctl(day=1, serial="S2"), "of the serial number S1"),
+        (smartctl(), smartctl(day=1, user_capacity={"bytes": 2 * 10**12}), "of the capacity 1000000000000"),
+        (
+            smartctl(day=1),
+            smartctl(day=2, nvme_smart_health_information_log=HOURS_BACK),
+            "power_on_hours fell from 24 to 4",
+        ),
         (smartctl(units=9), smartctl(day=1, units=3), "Give the earlier report first"),
         (smartctl(day=1), smartctl(), "no later than"),
         ({"a": 1}, smartctl(), "no counter of host writes"),
     ],
-    ids=["another-drive", "cleared", "swapped", "no-report"],
+    ids=["another-drive", "another-size", "hours-back", "cleared", "swapped", "no-report"],
 )
 def test_reports_that_cannot_be_compared_are_refused_with_the_way(
     before: Json, after: Json, says: str, tmp_path: Path

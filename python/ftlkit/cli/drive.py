@@ -57,7 +57,8 @@ def _lines(life: Life) -> Iterator[tuple[str, str]]:
     if used := life.after.used:
         yield "life used", f"{used.value:.0f} % ({used.name})"
     by = f", by {life.left_by}" if life.left_by else " (no counter of life used, and no --tbw)"
-    yield "life left", _ranged(life.days_left, _days) + by
+    is_over = life.days_left is not None and life.days_left.value == 0
+    yield "life left", ("none: the rated life is used up" if is_over else _ranged(life.days_left, _days)) + by
     if life.after.unknown:
         yield "not read", f"{', '.join(life.after.unknown)}: counters whose unit the name does not say"
 

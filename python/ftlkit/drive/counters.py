@@ -107,8 +107,9 @@ def _take(report: Json, reading: Reading) -> None:
         reading.hours = Counter(hours, 1, "power_on_time")
     log = report.get("nvme_smart_health_information_log", report)
     _nvme(log, reading)
+    sector = int(_number(report.get("logical_block_size")) or 512)
     for row in _statistics(report):
-        _statistic(row, reading)
+        _statistic(row, reading, sector)
     for row in _rows(report, "ata_smart_attributes"):
         _attribute(row, reading)
     units = _number(_wide(report.get("Physical media units written")))
@@ -122,18 +123,18 @@ def _nvme(log: Json, reading: Reading) -> None:
         reading.host = Counter(units * DATA_UNIT, DATA_UNIT, "data_units_written")
     for name in ("percentage_used", "percent_used"):
         if (used := _number(log.get(name))) is not None:
-            reading.used = Counter(used, 1, name)
+            reading.used = Counter(used, 1, "percentage_used")
     if (hours := _number(_wide(log.get("power_on_hours")))) is not None:
         reading.hours = Counter(hours, 1, "power_on_hours")
 
 
-def _statistic(row: Json, reading: Reading) -> None:
+def _statistic(row: Json, reading: Reading, sector: int) -> None:
     """A row of the device statistics of ATA, whose meanings the standard has."""
     name, value = str(row.get("name")), _number(row.get("value"))
-    if value is None:
+    if value is None or _within(row, "flags", "valid") is False:
         return
     if name == "Logical Sectors Written":
-        reading.host = Counter(value * 512, 512, name)
+        reading.host = Counter(value * sector, sector, name)
     elif name == "Percentage Used Endurance Indicator":
         reading.used = Counter(value, 1, name)
 

@@ -57,6 +57,8 @@ def between(before: Reading, after: Reading, *, capacity: float | None = None, t
     """Compare two readings; `tbw` is the bytes that the maker rates the drive for."""
     _check(before, after)
     days, clock = _days(before, after)
+    # Hours that fell belong to another drive, whatever the clock says.
+    _grown(before.hours, after.hours)
     written = _grown(before.host, after.host)
     per_day = None if written is None else ratio(written, days)
     amplification, counted_by = _amplification(before, after, written)
@@ -77,6 +79,7 @@ def _check(before: Reading, after: Reading) -> None:
     for name, first, second in (
         ("serial number", before.serial, after.serial),
         ("model", before.model, after.model),
+        ("capacity", before.capacity, after.capacity),
     ):
         if first and second and first != second:
             raise UserError(
@@ -136,9 +139,12 @@ def _left(
     before: Reading, after: Reading, days: Range, per_day: Range | None, tbw: float | None
 ) -> tuple[Range | None, str | None]:
     """Days until the rated life is used: by the maker's bytes, else by the drive's own per cent."""
-    if tbw is not None and per_day is not None and per_day.value > 0 and after.host:
+    if tbw is not None and per_day is not None and after.host:
         left = max(0.0, tbw - after.host.value)
-        return ratio(Range(left, left, left), per_day), "the rated bytes and the bytes per day"
+        found = ratio(Range(left, left, left), per_day)
+        if per_day.value == 0:
+            found = Range(found.low, found.low, None)
+        return found, "the rated bytes and the bytes per day"
     used = _grown(before.used, after.used)
     if used is None or after.used is None:
         return None, None
