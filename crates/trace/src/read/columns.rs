@@ -191,12 +191,24 @@ fn number<T>(
     read: impl Fn(&[u8]) -> Result<T, Expected>,
 ) -> Result<T, Fault> {
     let found = if notation.decimal_comma {
+        if !has_points_between_thousands(field) {
+            return Err(Fault::new(format!(
+                "{name} is `{}`, whose point is not between thousands; leave decimal=comma out where points are decimal",
+                field.escape_ascii()
+            )));
+        }
         let digits = field.iter().filter(|&&byte| byte != b'.');
         read(&digits.map(|&byte| if byte == b',' { b'.' } else { byte }).collect::<Vec<u8>>())
     } else {
         read(field)
     };
     found.map_err(|expected| Fault::field(name, field, expected))
+}
+
+/// Whether three digits follow each point of a number with a decimal comma, if it has points.
+fn has_points_between_thousands(field: &[u8]) -> bool {
+    let (whole, fraction) = field.split_at(field.iter().position(|&byte| byte == b',').unwrap_or(field.len()));
+    !fraction.contains(&b'.') && whole.split(|&byte| byte == b'.').skip(1).all(|group| group.len() == 3)
 }
 
 fn duration(name: &str, field: &[u8], unit: TimeUnit, notation: Notation) -> Result<u64, Fault> {
@@ -293,6 +305,18 @@ mod tests {
             ),
         ] {
             assert_eq!(read(columns, text).map(|(records, _)| records), Ok(expected.clone()), "{columns}");
+        }
+    }
+
+    #[test]
+    fn points_that_are_not_between_thousands_are_refused() {
+        for (text, refused) in [
+            ("0.5;8;512;W", "time is `0.5`"),
+            ("0;8;1.234.56;W", "size is `1.234.56`"),
+            ("0,000.001;8;512;W", "time is `0,000.001`"),
+        ] {
+            let error = read("time:s, offset:B, size:B, op, separator=;, decimal=comma", text).unwrap_err();
+            assert!(error.contains(refused) && error.contains("decimal=comma"), "{error}");
         }
     }
 
