@@ -25,7 +25,9 @@
 //!
 //! ## Costs
 //! No flash operations. A die takes the next block in order of wear, in O(log n) of its free ones;
-//! over the device, in O(n).
+//! over the device, in O(n). There blocks of equal wear that are taken in a row may lie on one die,
+//! and requests wait: 20 000 of tpcc over fast on four dies took 11.0 ms in the mean, 1.51 ms
+//! without levelling, at equal erases.
 
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
