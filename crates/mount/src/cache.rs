@@ -98,6 +98,11 @@ impl<V: Device> Cache<V> {
         }
     }
 
+    /// The pages that the journal alone holds, as they were when it came into use.
+    pub(crate) fn into_ahead(self) -> HashMap<u64, Box<Page>> {
+        if self.is_ahead { self.pages } else { HashMap::new() }
+    }
+
     /// The device; what waits is lost.
     pub(crate) fn into_device(self) -> V {
         self.device

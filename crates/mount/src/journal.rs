@@ -35,7 +35,7 @@ const WRITE_BYTES: usize = 512 << 10;
 const PAGE: u64 = PAGE_BYTES as u64;
 
 /// A page and its number on the device.
-pub type NumberedPage = (u64, Box<Page>);
+pub(crate) type NumberedPage = (u64, Box<Page>);
 
 /// Where the journal of a volume lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,9 +30,8 @@ mod tree;
 
 pub use device::{Device, DeviceError};
 pub use error::FileError;
-pub use journal::NumberedPage;
 pub use modes::Modes;
 pub use mounted::{MountOptions, MountText, Mounted, Ready, Summary};
 pub use open::{format, open};
-pub use settle::{serve, settle};
+pub use settle::{prepare, serve, settle};
 pub use tree::{Attributes, Changes, Listed, Lost, ROOT, Space, Tree};

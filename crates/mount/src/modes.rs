@@ -27,7 +27,8 @@ impl Modes {
         let umask = u16::from_str_radix(text, 8).ok().filter(|umask| *umask <= ALL_BITS);
         let umask = umask.ok_or_else(|| {
             LiveError::user(format!(
-                "--umask {text}: must be octal, from 000 to 777: the permissions that files and folders are shown without; 022 without it"
+                "--umask {text}: must be octal, from 000 to 777: the permissions that files and folders are shown \
+                 without; 022 without it"
             ))
         })?;
         Ok(Self { umask, is_executable })

@@ -52,7 +52,7 @@ pub fn open<V: Device>(
         let shape = Shape::read(&mut cache)?;
         cache.set_data(shape.data);
         match Journal::find(cache.device_mut(), shape.bytes)? {
-            Some(journal) => cache.use_journal(journal)?,
+            Some(journal) => drop(cache.use_journal(journal)?),
             None => cache.try_writing()?,
         }
         cache.types().for_each(|extension| analyzer.know(extension));

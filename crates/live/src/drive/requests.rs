@@ -146,8 +146,13 @@ impl LiveDrive {
         })
     }
 
+    /// Whether bytes are shown in place of what the flash holds.
+    pub fn shows_others(&self) -> bool {
+        !self.shown.is_empty()
+    }
+
     fn refuse_if_shown(&self) -> Result<(), DriveError> {
-        if self.shown.is_empty() { Ok(()) } else { Err(DriveError::ReadOnly) }
+        if self.shows_others() { Err(DriveError::ReadOnly) } else { Ok(()) }
     }
 
     fn trim_pages(&mut self, first: u32, pages: u32) -> Result<(), DriveError> {

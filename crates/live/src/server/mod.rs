@@ -179,10 +179,11 @@ impl Server {
             },
         )?;
         let finding = prepare(&mut drive)?;
+        let is_read_only = options.read_only || drive.shows_others();
         let export = Export {
             bytes: drive.len(),
             page_bytes: drive.page_bytes() as u32,
-            is_read_only: options.read_only,
+            is_read_only,
             description: format!("{} on {}", drive.description().stack.names(), options.image.display()),
         };
         let ready = Ready {
@@ -191,7 +192,7 @@ impl Server {
             logical_bytes: drive.len(),
             ftl: drive.description().stack.names(),
             mount_s: drive.wait().0 as f64 / 1e9,
-            is_read_only: options.read_only,
+            is_read_only,
             findings: drive.findings().sentences().into_iter().chain(finding).collect(),
             warnings: address.map(|address| warnings(&address, tls.as_ref())).unwrap_or_default(),
         };

@@ -20,8 +20,8 @@ impl<V: Device> Cache<V> {
     }
 
     /// Commits go through this journal from now on. What it holds comes first: in place, or in
-    /// memory where nothing can be written.
-    pub(crate) fn use_journal(&mut self, journal: Journal) -> Result<(), DeviceError> {
+    /// memory where nothing can be written. Returns whether it held anything.
+    pub(crate) fn use_journal(&mut self, journal: Journal) -> Result<bool, DeviceError> {
         let pages = journal.read(&mut self.device)?;
         self.types = journal.types(&mut self.device)?;
         self.kept_types = self.types.clone();
@@ -30,14 +30,14 @@ impl<V: Device> Cache<V> {
         if !self.device.is_read_only() {
             let result = again(|| put_in_place(&mut self.device, &journal, &pages, &self.types));
             match self.noted(result) {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(!pages.is_empty()),
                 Err(DeviceError::ReadOnly) => {}
                 Err(error) => return Err(error),
             }
         }
         self.is_ahead = !pages.is_empty();
         self.pages.extend(pages);
-        Ok(())
+        Ok(self.is_ahead)
     }
 
     /// Finds out whether the device takes writes, where no journal has to be cleared: the first

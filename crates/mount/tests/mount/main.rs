@@ -7,4 +7,5 @@ mod crash;
 mod device;
 mod files;
 mod names;
+mod settled;
 mod worn;

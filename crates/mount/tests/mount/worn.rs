@@ -73,6 +73,11 @@ fn by_another_driver(device: &Memory) -> Files {
     for (number, page) in shown {
         content[number as usize * PAGE..][..PAGE].copy_from_slice(&page[..]);
     }
+    files_of(content)
+}
+
+/// The files of a volume, as a driver that knows no journal finds them.
+pub(crate) fn files_of(content: Vec<u8>) -> Files {
     let volume = FileSystem::new(Cursor::new(content), FsOptions::new()).expect("a volume");
     let (mut files, mut folders) = (Files::new(), vec![(String::new(), volume.root_dir())]);
     while let Some((path, folder)) = folders.pop() {
