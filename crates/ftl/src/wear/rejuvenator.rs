@@ -45,8 +45,8 @@
 //!
 //! ## State
 //! RAM: the erase counts of all blocks, 4 B each; the logical blocks of the window's requests, 4 B
-//! each, and how often each logical block is among them, 4 B; since when a worn block rests, 4 B a
-//! block. Lists are compared within a die under a page map, else over the device. There, moved
+//! each, and how often each logical block is among them, 4 B; since when a worn block rests, 4 B
+//! per block. Lists are compared within a die under a page map, else over the device. There, moved
 //! pages have an open block of their own on each die, paid out of the spare.
 //!
 //! ## After a cut
@@ -104,7 +104,7 @@ const PARAMETERS: [Parameter; 5] = [
         name: "back_off",
         kind: Kind::Switch,
         default: "true",
-        meaning: "Whether cold data go to young blocks for a while after data that were taken for cold left worn blocks soon.",
+        meaning: "Whether cold data go to young blocks for a while after short rests of worn ones.",
         source: "ftlkit",
     },
 ];
