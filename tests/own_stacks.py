@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ftlkit as fk
+from ftlkit.own import policies
 
 
 def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]:
@@ -17,3 +18,8 @@ def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]
     )
     runs = results.document["runs"]
     return [(run["label"], run["event_hash"], run["page_write_amplification"]) for run in runs]
+
+
+def forget_own() -> None:
+    """Take all classes of one's own out of the lists again."""
+    assert all(fk.forget(part) for part in dict.fromkeys(policies.registered.values()))

@@ -14,10 +14,8 @@ import pytest
 from markupsafe import escape
 
 import ftlkit as fk
-from ftlkit import _native
-from ftlkit.api import catalogue
-from ftlkit.own import policies
 from ftlkit.report.chart import Chart
+from own_stacks import forget_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +29,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a notebook writes and registers is gone when it ends."""
     monkeypatch.chdir(tmp_path)
     yield
-    for name in {scheme["name"] for scheme in fk.schemes()} - set(catalogue.built_in()):
-        _native.forget_part(name)
-    policies.forget_all()
+    forget_own()
 
 
 def cells(notebook: Path) -> list[str]:

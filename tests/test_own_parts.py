@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit._native import own_policies
 from ftlkit.own import policies
 from ftlkit.own.loading import resolved
-from own_stacks import compared
+from own_stacks import compared, forget_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,7 +114,7 @@ class Levelled(fk.WearPolicy):
 @pytest.fixture(autouse=True)
 def _parts_are_forgotten() -> Iterator[None]:
     yield
-    policies.forget_all()
+    forget_own()
 
 
 def buffered(policy: type[fk.EvictionPolicy], mapping: str = "page") -> fk.study.FtlChoice:
@@ -341,6 +340,6 @@ def test_a_part_that_is_forgotten_has_no_name() -> None:
     assert [row["state"] for row in swept.rows] == ["done"], "its module is known to workers, too"
     assert fk.forget(Youngest)
     assert fk.forget(Any)
-    assert own_policies() == []
+    assert policies.registered == {}
     with pytest.raises(fk.UserError, match="youngest"):
         compared("page+youngest")

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit._native import own_policies
 from ftlkit.own import policies
 from ftlkit.own.loading import resolved
-from own_stacks import compared
+from own_stacks import compared, forget_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,8 +46,8 @@ class Oldest(fk.VictimPolicy):
 @pytest.fixture(autouse=True)
 def _policies_are_forgotten() -> Iterator[None]:
     yield
-    policies.forget_all()
-    assert own_policies() == []
+    forget_own()
+    assert policies.registered == {}
 
 
 def test_the_oldest_block_first_is_fifo_to_the_event() -> None:
@@ -296,6 +295,6 @@ def test_a_policy_that_is_forgotten_has_no_name() -> None:
     compared({"name": "page", "victim": Oldest, "streams": Once})
     assert fk.forget(Oldest)
     assert fk.forget(Once)
-    assert own_policies() == []
+    assert policies.registered == {}
     with pytest.raises(fk.UserError, match="oldest"):
         compared("page:victim=oldest")

@@ -287,9 +287,6 @@ def register_wear(cls: type, name: str, story: str, source: str, origins: dict[s
     `origins` names the methods that the class has of its own, each with file and line.
     """
 
-def own_policies() -> list[str]:
-    """The names of the registered policies: victim policies, classifiers, wear policies, buffers."""
-
 def overdue_calls() -> list[int]:
     """The threads whose calls of an FTL last longer than they may; each call is named once."""
 

@@ -87,7 +87,10 @@ def forget(part: type[Ftl | Policy]) -> bool:
     Runs that are under way keep it. Returns whether a class of its name was listed: naming a class
     in `fk.compare` or `fk.torture` lists it.
     """
-    return forget_part(part.stack_name()) if issubclass(part, Ftl) else policies.forget(part)
+    if not issubclass(part, Ftl):
+        return policies.forget(part)
+    policies.registered.pop(("", part.stack_name()), None)
+    return forget_part(part.stack_name())
 
 
 def resolved(stack: str) -> str:

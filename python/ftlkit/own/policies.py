@@ -21,7 +21,6 @@ from ftlkit._native import (
     forget_classifier,
     forget_part,
     forget_victims,
-    own_policies,
     register_classifier,
     register_eviction,
     register_victims,
@@ -284,7 +283,9 @@ def _is_own(policy: type, base: type, method: str) -> bool:
 def forget(policy: type[Policy]) -> bool:
     """Take a policy out of the list again; tells whether it was there. Runs under way keep it."""
     name = policy.stack_name()
-    if issubclass(policy, (EvictionPolicy, WearPolicy)):
+    key = next((key for key, base in BASES.items() if issubclass(policy, base)), "")
+    registered.pop((key, name), None)
+    if not key:
         return forget_part(name)
     return forget_victims(name) if issubclass(policy, VictimPolicy) else forget_classifier(name)
 
@@ -315,11 +316,3 @@ def _origin(method: Callable[..., object]) -> str:
         return f"{inspect.getfile(method)}, line {line}, {name}"
     except (TypeError, OSError):
         return name
-
-
-def forget_all() -> None:
-    """Take every own policy out of the lists again. Runs under way keep theirs."""
-    for name in own_policies():
-        # A name may stand in more than one list.
-        for forget_one in (forget_victims, forget_classifier, forget_part):
-            forget_one(name)

@@ -56,9 +56,8 @@ def references(layers: Iterable[Json]) -> list[Reference]:
 
 def as_typed(stack: str) -> str:
     """A stack's text with the files of its classes in place of their names here."""
-    places = {
-        one.name: f"{one.home}:{one.cls}" for one in references([json.loads(parse_stack(stack))]) if ".py" in one.home
-    }
+    found = references([json.loads(parse_stack(stack))])
+    places = {one.name: f"{one.home}:{one.cls}" for one in found if one.home.endswith(".py")}
     words = re.split(r"([+:=])", stack)
     return "".join(places.get(word, word) for word in words)
 

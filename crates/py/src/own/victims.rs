@@ -8,8 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ftl::api::named::PolicyKind;
-use ftl::{Candidate, ConfigError, PartKind, VictimPolicy};
+use ftl::{Candidate, ConfigError, VictimPolicy};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -108,19 +107,9 @@ fn forget_victims(name: &str) -> bool {
     ftl::registry::forget_victim_policy(name)
 }
 
-/// The names of the registered policies: victim policies, write classifiers, wear policies and
-/// write buffers.
-#[pyfunction]
-fn own_policies() -> Vec<&'static str> {
-    let settings = [PolicyKind::Victims, PolicyKind::Classifier].into_iter().flat_map(ftl::api::named::names);
-    let parts = [PartKind::WearPolicy, PartKind::Buffer].into_iter().flat_map(ftl::registry::entries);
-    settings.chain(parts.filter(|entry| entry.family == "python").map(|entry| entry.name)).collect()
-}
-
 /// Adds classes and functions to the module.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyBlock>()?;
     module.add_function(wrap_pyfunction!(register_victims, module)?)?;
-    module.add_function(wrap_pyfunction!(forget_victims, module)?)?;
-    module.add_function(wrap_pyfunction!(own_policies, module)?)
+    module.add_function(wrap_pyfunction!(forget_victims, module)?)
 }
