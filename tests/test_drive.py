@@ -183,3 +183,9 @@ def test_command_prints_figures_and_json(call: Callable[..., Result], tmp_path: 
     for part in ("51.2 GB", "0.0512", "15 % (percentage_used)", "170 days (140 days to 212 days)", "not told"):
         assert part in done.stdout, done.stdout
     assert json.loads(call("drive", *paths, "--json").stdout)["dwpd"]["value"] == pytest.approx(0.0512)
+
+
+@pytest.mark.parametrize("size", ["0", "0GB", "-1TB", "many", "1EB"])
+def test_sizes_that_are_none_are_refused(size: str, tmp_path: Path) -> None:
+    with pytest.raises(fk.UserError, match=f"tbw {size}: is no size"):
+        life(tmp_path, smartctl(), smartctl(day=1), tbw=size)

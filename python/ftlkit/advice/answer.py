@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
+from ftlkit._util.stacks import mapping
 from ftlkit.advice import conditions, life, phrasing, unit_answer
 from ftlkit.advice.choice import (
     MARGIN,
@@ -328,10 +329,10 @@ def _tied(metric: str, best: Measured, chosen: Measured, others: Mapping[str, Me
         (other for other in others.values() if other.is_behind <= best.is_behind and other.mean(metric) is not None),
         key=lambda other: other.point([metric]).costs[metric],
     )
-    mine = _mapping(best)
+    mine = mapping(best.stack)
     by_mapping: dict[str, Measured] = {}
     for other in order:
-        by_mapping.setdefault(_mapping(other), other)
+        by_mapping.setdefault(mapping(other.stack), other)
     ties = [
         other.stack
         for name, other in by_mapping.items()
@@ -339,10 +340,6 @@ def _tied(metric: str, best: Measured, chosen: Measured, others: Mapping[str, Me
     ]
     more = f" and {several(len(ties) - _NAMED, 'other mapping')}" if len(ties) > _NAMED else ""
     return [f"A tie within the noise of the seeds: {', '.join(ties[:_NAMED])}{more}."] if ties else []
-
-
-def _mapping(measured: Measured) -> str:
-    return measured.stack.partition("+")[0].partition(":")[0]
 
 
 def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool, is_tied: bool) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
+from ftlkit._util.stacks import mapping
 from ftlkit.advice.life import is_wide, missing_options
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
@@ -118,15 +119,10 @@ def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
 def _most_ram(result: SearchResult, stack: str) -> float:
     """The most RAM that was tried with a mapping; infinite if no part of the stack has a size."""
     parts = {part["name"]: part["parameters"] for part in catalogue.parts()}
-    if not any(is_ram(parameter) for part in stack.split("+") for parameter in parts[_name(part)]):
+    if not any(is_ram(parameter) for part in stack.split("+") for parameter in parts[mapping(part)]):
         return float("inf")
     tried = [measured for rung in result.rungs for measured in rung.tried.values() if measured.rows]
-    return max(measured.mean("ram_bytes") or 0.0 for measured in tried if _name(measured.stack) == _name(stack))
-
-
-def _name(stack: str) -> str:
-    """The name of a part, or of the mapping of a stack."""
-    return stack.partition("+")[0].partition(":")[0]
+    return max(measured.mean("ram_bytes") or 0.0 for measured in tried if mapping(measured.stack) == mapping(stack))
 
 
 def lost_in_a_cut(stack: str) -> list[str]:

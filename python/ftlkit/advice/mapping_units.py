@@ -19,6 +19,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import TimeIsUp
+from ftlkit._util.stacks import mapping
 from ftlkit.advice.choice import ranked, ranking
 from ftlkit.advice.footprints import least_ram, ram_per_tb
 from ftlkit.advice.query import REFERENCE
@@ -149,9 +150,9 @@ class UnitSearch:
 
     def _leaders(self, result: SearchResult, advised: str) -> list[str]:
         """The stacks to try with each unit: the best of each mapping, and what was too large."""
-        by_mapping = {_mapping(advised): advised}
+        by_mapping = {mapping(advised): advised}
         for stack in ranking(self._query, result, result.last):
-            by_mapping.setdefault(_mapping(stack), stack)
+            by_mapping.setdefault(mapping(stack), stack)
         large = sorted(result.too_large, key=lambda stack: (stack != REFERENCE, result.too_large[stack]))
         return list(dict.fromkeys([*list(by_mapping.values())[:_LEADERS], *large[:_LEADERS]]))
 
@@ -168,7 +169,7 @@ class UnitSearch:
         trial.searched |= part.sift(runner, self._refilled(trial))
         best: dict[str, str] = {}
         for stack in best_first(self._query, trial.searched):
-            best.setdefault(_mapping(stack), stack)
+            best.setdefault(mapping(stack), stack)
         self._limit(waiting, 1.0)
         for stack in list(best.values())[:_FINALISTS]:
             self._grow(trial, stack)
@@ -236,7 +237,3 @@ def best_first(query: Query, runs: Mapping[str, Measured]) -> list[str]:
     """The stacks of some runs that may be advised, the best for the goal first."""
     points = [measured.point(query.metrics) for measured in runs.values() if is_within(query, measured)]
     return [point.stack for point in ranked(points, query)]
-
-
-def _mapping(stack: str) -> str:
-    return stack.partition("+")[0].partition(":")[0]

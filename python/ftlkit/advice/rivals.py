@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ftlkit._util.stacks import mapping
 from ftlkit.advice.query import REFERENCE
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def rivals(space: Space, result: SearchResult, rung: Rung, stack: str) -> list[s
 
 def _is_reference(stack: str) -> bool:
     """Whether a stack is the reference, with whatever settings and parts."""
-    return stack.partition("+")[0].partition(":")[0] == REFERENCE
+    return mapping(stack) == REFERENCE
 
 
 def _is_rival(stack: str) -> bool:

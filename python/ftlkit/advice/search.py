@@ -18,6 +18,7 @@ import optuna
 from ftlkit._native import UserError
 from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
+from ftlkit._util.stacks import mapping
 from ftlkit.advice import choice
 from ftlkit.advice.choice import ranked, ranking
 from ftlkit.advice.clock import FIRST_HELD_OUT, RESERVED, RunTimes
@@ -496,7 +497,7 @@ class Search:
         for point in order:
             is_near = point.costs[metric] <= choice.MARGIN * order[0].costs[metric]
             if is_near and point.is_behind <= order[0].is_behind:
-                near.setdefault(point.stack.partition("+")[0].partition(":")[0], point)
+                near.setdefault(mapping(point.stack), point)
         return choice.with_more(choice.halve(points, self._query.metrics, FINALISTS), list(near.values()))
 
     def _finalists(self, rung: Rung) -> list[str]:
@@ -514,8 +515,8 @@ class Search:
         turn: dict[str, int] = {}
         for stack in (*best, *sorted(halved_stacks - {*best})):
             if stack in halved_stacks:
-                mapping = stack.partition("+")[0].partition(":")[0]
-                turn[stack] = turns[mapping] = turns.get(mapping, 0) + 1
+                name = mapping(stack)
+                turn[stack] = turns[name] = turns.get(name, 0) + 1
         order = [*best[:1], REFERENCE, *self.result.required, *sorted(turn, key=lambda stack: turn[stack])]
         return [stack for stack in dict.fromkeys(order) if self.result.known(stack)]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Protocol
 
+from ftlkit._util.stacks import mapping
 from ftlkit.api import catalogue
 from ftlkit.sweeps import values
 
@@ -115,7 +116,7 @@ class Space:
 
     def family(self, stack: str) -> str:
         """The family of a stack's mapping."""
-        return self._families[stack.partition("+")[0].partition(":")[0]]
+        return self._families[mapping(stack)]
 
     def ask(self, chooser: Chooser) -> str:
         """A stack, as on the command line."""

@@ -8,10 +8,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from ftlkit._native import UserError
+from ftlkit._util.sizes import drive_bytes
 from ftlkit.drive.counters import read
 from ftlkit.drive.life import Life, between
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
     from ftlkit.drive.life import Range
     from ftlkit.results.document import Json
-
-_UNITS = {"GB": 10**9, "TB": 10**12, "PB": 10**15, "GiB": 1 << 30, "TiB": 1 << 40}
 
 
 def drive_life(before: str | Path, after: str | Path, *, capacity: str | None = None, tbw: str | None = None) -> Json:
@@ -36,7 +33,7 @@ def drive_life(before: str | Path, after: str | Path, *, capacity: str | None = 
 
 def compared(before: str | Path, after: str | Path, *, capacity: str | None = None, tbw: str | None = None) -> Life:
     """The same before it is a document."""
-    sizes = {"capacity": _bytes("capacity", capacity), "tbw": _bytes("tbw", tbw)}
+    sizes = {name: drive_bytes(name, text) for name, text in (("capacity", capacity), ("tbw", tbw))}
     return between(read(before), read(after), **sizes)
 
 
@@ -62,12 +59,3 @@ def document(life: Life) -> Json:
         "used_percent": after.used.value if after.used else None,
         "unknown": after.unknown,
     }
-
-
-def _bytes(name: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(GB|TB|PB|GiB|TiB)", text.strip())
-    if not found or float(found[1]) == 0:
-        raise UserError(f"{name} = {text!r} is no size. Write a number with GB, TB, PB, GiB or TiB, such as 960GB.")
-    return float(found[1]) * _UNITS[found[2]]

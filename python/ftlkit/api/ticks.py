@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ftlkit.report.load import arrives_in_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ftlkit.results.document import Document, Json
 
 COMPARED = 20_000
 """Requests that are served both ways, at most: seconds of work at the usual rate."""
+PREPARED = 10_000_000
+"""Pages that a preparation may write before each of them, at most: about a second."""
 
 
 def compare(study: Json, document: Document, serve: Callable[[Json], Document]) -> None:
     """Add to `document`, what came of `study`, the mean responses of its first FTL both ways."""
     ticks = document["workload"].get("ticks")
     if ticks is None or document["cancelled"] or not arrives_in_steps(document):
+        return
+    chosen: Mapping[str, Any] = document.get("precondition_chosen") or {}
+    if (chosen.get("live_pages") or 0) > PREPARED:
         return
     first = document["runs"][0]
     workload = {**study["workload"], "requests": COMPARED + study.get("run", {}).get("skip", 0)}

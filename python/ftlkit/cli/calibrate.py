@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_text
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
+from ftlkit._util.sizes import drive_bytes
 from ftlkit.api import catalogue
 from ftlkit.calibration import PRESET
 from ftlkit.calibration.jobs import LEAST_BYTES, job_file
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _JOBS = "The jobs"
 _FIT = "The fit"
-_PREFIXES = ("", "k", "m", "g", "t")
 
 
 def calibrate(
@@ -110,7 +109,7 @@ def calibrate(
     ] = None,
 ) -> None:
     """Fit a device to what fio measured of a drive; say how sure each parameter is."""
-    size = _bytes(capacity)
+    size = drive_bytes("--capacity", capacity)
     if print_jobs:
         _print_jobs(size, target, files)
         return
@@ -147,17 +146,6 @@ def _print_jobs(size: int | None, target: str | None, files: Sequence[Path] | No
     if size < LEAST_BYTES:
         raise UserError(f"--capacity: jobs need a drive of {units.typed(units.size(LEAST_BYTES))} or more.")
     OUT.file.write(job_file(size, target))
-
-
-def _bytes(text: str | None) -> int | None:
-    """A size: `960GB` of powers of 1000, `512GiB` of 1024, or a number of bytes."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise UserError(f"--capacity {text}: is no size. Give a number with a unit, such as 960GB or 512GiB.")
-    power = _PREFIXES.index(match[2].lower())
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
 
 
 def _counters(given: Sequence[str]) -> dict[str, float]:

@@ -74,18 +74,20 @@ fn requests_take_what_the_device_would_take() {
     assert!(times(15, || assert!(client.read(1 << 20, 4096).is_ok()))[0] < Duration::from_millis(READ_MS / 2));
 }
 
+/// The small device behind a link of 5 ms and a controller of 3 ms.
+fn behind_link() -> DeviceText {
+    let ms = |ms: u64| Some(Nanoseconds(ms * 1_000_000));
+    DeviceText { transfer_latency: ms(0), link_latency: ms(5), controller_latency: ms(3), ..small_device() }
+}
+
 #[test]
 fn requests_pass_the_link_and_the_controller_of_the_device() {
     let folder = tempfile::tempdir().expect("a folder");
-    let ms = |ms: u64| Some(Nanoseconds(ms * 1_000_000));
+    // A page of 4096 bytes takes 4 ms.
     let device = DeviceText {
         read_latency: Some(PageDurations(vec![Nanoseconds(READ_MS * 1_000_000)])),
-        transfer_latency: ms(0),
-        link_latency: ms(5),
-        controller_latency: ms(3),
-        // A page of 4096 bytes takes 4 ms.
         link_bandwidth: Some(BytesPerSecond(1_024_000)),
-        ..small_device()
+        ..behind_link()
     };
     let image = create_on(folder.path(), "page", &device);
     let _server = start(&image);
@@ -100,16 +102,12 @@ fn requests_pass_the_link_and_the_controller_of_the_device() {
 fn long_requests_take_what_the_device_would_take() {
     const PAGES: u64 = 128;
     let folder = tempfile::tempdir().expect("a folder");
-    let ms = |ms: u64| Some(Nanoseconds(ms * 1_000_000));
+    // A page of 4096 bytes takes 1 ms.
     let device = DeviceText {
         read_latency: Some(PageDurations(vec![Nanoseconds(1_000_000)])),
         program_latency: Some(PageDurations(vec![Nanoseconds(2_000_000)])),
-        transfer_latency: ms(0),
-        link_latency: ms(5),
-        controller_latency: ms(3),
-        // A page of 4096 bytes takes 1 ms.
         link_bandwidth: Some(BytesPerSecond(4_096_000)),
-        ..small_device()
+        ..behind_link()
     };
     let image = create_on(folder.path(), "page", &device);
     let server = start(&image);

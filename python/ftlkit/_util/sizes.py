@@ -1,0 +1,21 @@
+"""Sizes that a user gives."""
+
+from __future__ import annotations
+
+import re
+
+from ftlkit._native import UserError
+
+_DRIVE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)b?", re.IGNORECASE)
+
+
+def drive_bytes(name: str, text: str | None) -> int | None:
+    """A size of a drive, as its maker tells it: `960GB` of powers of 1000, `512GiB` of 1024."""
+    if text is None:
+        return None
+    match = _DRIVE.fullmatch(text.strip())
+    power = 0 if match is None else "kmgtp".find(match[2].lower() or "-") + 1
+    number = 0 if match is None else int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+    if not number:
+        raise UserError(f"{name} {text}: is no size. Give a number with a unit, such as 960GB or 512GiB.")
+    return number
