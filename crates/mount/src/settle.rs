@@ -18,8 +18,8 @@ pub fn serve(options: &ServeOptions) -> Result<Server, LiveError> {
     Server::start_prepared(options, |drive| prepare(drive, options.read_only))
 }
 
-/// Puts in place what the journal of a volume holds, or shows it there, before clients come. Returns
-/// what there is to say of it.
+/// Puts in place what the journal of a volume holds, or shows it there, before clients come.
+/// Returns what there is to say of it.
 pub fn prepare(drive: &mut LiveDrive, is_read_only: bool) -> Result<Option<String>, LiveError> {
     let settled = loop {
         match settle(SwitchedOn { drive: &mut *drive, is_read_only }) {

@@ -70,8 +70,8 @@
 //! ## Costs
 //! A move: the pages of a logical block read and programmed, one erase. Requests wait longer than
 //! with `free_blocks = first_freed`, for the reason that dynamic gives. The mean response of 20 000
-//! requests of tpcc over fast on four dies was 37.4 ms, 2.4 ms first freed first, and 1.5 ms without
-//! levelling; on one die at a tenth of the rate 26.9, 13.5 and 13.4 ms.
+//! requests of tpcc over fast on four dies was 37.4 ms, 2.4 ms first freed first, and 1.5 ms
+//! without levelling; on one die at a tenth of the rate 26.9, 13.5 and 13.4 ms.
 
 #[cfg(test)]
 mod tests;
