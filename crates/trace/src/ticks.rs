@@ -50,7 +50,8 @@ impl TickCount {
             return;
         }
         self.last_ns = time_ns;
-        while !(time_ns - first_ns).is_multiple_of(self.tick_ns) {
+        // Of finer times nothing is told, so they cost no division.
+        while self.tick_ns >= COARSE_NS && !(time_ns - first_ns).is_multiple_of(self.tick_ns) {
             self.tick_ns /= 10;
         }
     }
