@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 
 import browser
 import ftlkit as fk
-from ftlkit import _native
-from ftlkit.api import catalogue
 from ftlkit.cli import app
+from own_stacks import forget_own
 from reproduction import STUDY
 
 if TYPE_CHECKING:
@@ -54,8 +53,7 @@ def chromium() -> Iterator[Browser]:
 def own_are_forgotten() -> Iterator[None]:
     """What a test registers is not there for others: torture takes every FTL that there is."""
     yield
-    for name in set(catalogue.names()) - set(catalogue.built_in()):
-        assert _native.forget_part(name)
+    forget_own()
     sys.modules.pop("own_ftl", None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ftlkit as fk
+from ftlkit.api import catalogue
 from ftlkit.own import policies
 
 
@@ -22,4 +23,6 @@ def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]
 
 def forget_own() -> None:
     """Take all classes of one's own out of the lists again."""
-    assert all(fk.forget(part) for part in dict.fromkeys(policies.registered.values()))
+    assert [part for part in dict.fromkeys(policies.registered.values()) if not fk.forget(part)] == []
+    assert policies.registered == {}
+    assert catalogue.names() == catalogue.built_in()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit import _native
+from ftlkit.own import policies
 from ftlkit.own.ftl import Ftl
 from ftlkit.own.loading import load, registered_name
 from own_ftls import EXAMPLE, SMALL, LikePage, found
@@ -387,7 +387,7 @@ def test_a_finding_names_the_cut_and_the_copies_and_replays_elsewhere(
     lpn = done.stdout.partition("LPN ")[2].split()[0]
     assert re.search(rf"(no page|one page|\d+ pages) on flash names? LPN {lpn}", done.stdout)
     pasted = next(line for line in done.stdout.splitlines() if line.startswith("ftlkit torture --ftl"))
-    assert _native.forget_part("forgetful")
+    assert fk.forget(policies.registered["", "forgetful"])
     again = call(*shlex.split(pasted)[1:], "--explain")
     assert again.exit_code == 1, again.output
     assert f"What was done with LPN {lpn}, in order:" in again.stdout
