@@ -4,64 +4,43 @@
 //! above 127 are: the system that wrote it decided. Linux (`mount -t vfat`) takes code page 437
 //! unless it is told another one, as DOS did in America; Western Europe had 850.
 //!
-//! Source: the mapping tables CP437.TXT and CP850.TXT of the Unicode Consortium.
+//! Source: the mapping tables of the Unicode Consortium, as the library `oem_cp` has them.
+
+use oem_cp::code_table::DECODING_TABLE_CP_MAP;
+use oem_cp::code_table_type::TableType;
 
 /// The letters of short names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CodePage {
-    /// Code page 437.
-    #[default]
-    Cp437,
-    /// Code page 850.
-    Cp850,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodePage {
+    /// Those of the bytes from 128 on.
+    upper_half: &'static [char; 128],
 }
 
-#[rustfmt::skip]
-const CP437: [char; 128] = [
-    'Ç', 'ü', 'é', 'â', 'ä', 'à', 'å', 'ç', 'ê', 'ë', 'è', 'ï', 'î', 'ì', 'Ä', 'Å',
-    'É', 'æ', 'Æ', 'ô', 'ö', 'ò', 'û', 'ù', 'ÿ', 'Ö', 'Ü', '¢', '£', '¥', '₧', 'ƒ',
-    'á', 'í', 'ó', 'ú', 'ñ', 'Ñ', 'ª', 'º', '¿', '⌐', '¬', '½', '¼', '¡', '«', '»',
-    '░', '▒', '▓', '│', '┤', '╡', '╢', '╖', '╕', '╣', '║', '╗', '╝', '╜', '╛', '┐',
-    '└', '┴', '┬', '├', '─', '┼', '╞', '╟', '╚', '╔', '╩', '╦', '╠', '═', '╬', '╧',
-    '╨', '╤', '╥', '╙', '╘', '╒', '╓', '╫', '╪', '┘', '┌', '█', '▄', '▌', '▐', '▀',
-    'α', 'ß', 'Γ', 'π', 'Σ', 'σ', 'µ', 'τ', 'Φ', 'Θ', 'Ω', 'δ', '∞', 'φ', 'ε', '∩',
-    '≡', '±', '≥', '≤', '⌠', '⌡', '÷', '≈', '°', '∙', '·', '√', 'ⁿ', '²', '■', '\u{A0}',
-];
-
-#[rustfmt::skip]
-const CP850: [char; 128] = [
-    'Ç', 'ü', 'é', 'â', 'ä', 'à', 'å', 'ç', 'ê', 'ë', 'è', 'ï', 'î', 'ì', 'Ä', 'Å',
-    'É', 'æ', 'Æ', 'ô', 'ö', 'ò', 'û', 'ù', 'ÿ', 'Ö', 'Ü', 'ø', '£', 'Ø', '×', 'ƒ',
-    'á', 'í', 'ó', 'ú', 'ñ', 'Ñ', 'ª', 'º', '¿', '®', '¬', '½', '¼', '¡', '«', '»',
-    '░', '▒', '▓', '│', '┤', 'Á', 'Â', 'À', '©', '╣', '║', '╗', '╝', '¢', '¥', '┐',
-    '└', '┴', '┬', '├', '─', '┼', 'ã', 'Ã', '╚', '╔', '╩', '╦', '╠', '═', '╬', '¤',
-    'ð', 'Ð', 'Ê', 'Ë', 'È', 'ı', 'Í', 'Î', 'Ï', '┘', '┌', '█', '▄', '¦', 'Ì', '▀',
-    'Ó', 'ß', 'Ô', 'Ò', 'õ', 'Õ', 'µ', 'þ', 'Þ', 'Ú', 'Û', 'Ù', 'ý', 'Ý', '¯', '´',
-    '\u{AD}', '±', '‗', '¾', '¶', '§', '÷', '¸', '°', '¨', '·', '¹', '³', '²', '■', '\u{A0}',
-];
+impl Default for CodePage {
+    fn default() -> Self {
+        Self { upper_half: &oem_cp::code_table::DECODING_TABLE_CP437 }
+    }
+}
 
 impl CodePage {
-    /// The numbers of those that are known, for whoever has to choose.
-    pub const NUMBERS: [u16; 2] = [437, 850];
-
-    /// The code page of a number, if it is known.
-    pub fn of(number: u16) -> Option<Self> {
-        match number {
-            437 => Some(Self::Cp437),
-            850 => Some(Self::Cp850),
-            _ => None,
-        }
+    /// The numbers of those that are known, in order, for whoever has to choose.
+    pub fn numbers() -> Vec<u16> {
+        let mut numbers: Vec<u16> =
+            DECODING_TABLE_CP_MAP.keys().copied().filter(|&number| Self::of(number).is_some()).collect();
+        numbers.sort_unstable();
+        numbers
     }
 
-    fn upper_half(self) -> &'static [char; 128] {
-        match self {
-            Self::Cp437 => &CP437,
-            Self::Cp850 => &CP850,
+    /// The code page of a number, if it is known and each of its bytes has a letter.
+    pub fn of(number: u16) -> Option<Self> {
+        match DECODING_TABLE_CP_MAP.get(&number)? {
+            TableType::Complete(upper_half) => Some(Self { upper_half }),
+            TableType::Incomplete(_) => None,
         }
     }
 
     pub(crate) fn letter(self, byte: u8) -> char {
-        if byte.is_ascii() { byte.into() } else { self.upper_half()[usize::from(byte - 128)] }
+        if byte.is_ascii() { byte.into() } else { self.upper_half[usize::from(byte - 128)] }
     }
 
     /// The byte of a letter, if it has one.
@@ -69,7 +48,7 @@ impl CodePage {
         if letter.is_ascii() {
             return Some(letter as u8);
         }
-        let place = self.upper_half().iter().position(|&other| other == letter)?;
+        let place = self.upper_half.iter().position(|&other| other == letter)?;
         Some(place as u8 + 128)
     }
 
@@ -100,7 +79,7 @@ mod tests {
 
     #[test]
     fn each_byte_has_a_letter_of_its_own() {
-        for page in CodePage::NUMBERS.map(|number| CodePage::of(number).expect("a known one")) {
+        for page in CodePage::numbers().into_iter().map(|number| CodePage::of(number).expect("a known one")) {
             for byte in 0..=u8::MAX {
                 assert_eq!(page.byte(page.letter(byte)), Some(byte), "{page:?} {byte:#X}");
             }
@@ -110,12 +89,13 @@ mod tests {
 
     #[test]
     fn case_is_changed_within_the_code_page_alone() {
-        let page = CodePage::Cp437;
+        let page = CodePage::default();
         assert_eq!((page.letter(0x82), page.letter(0x90)), ('é', 'É'));
         assert_eq!((page.capital('é'), page.capital('a'), page.capital('É')), (Some(0x90), Some(b'A'), Some(0x90)));
         // It has ê and no Ê, and neither Á nor 漢.
         assert_eq!((page.capital('ê'), page.capital('ß'), page.capital('漢')), (Some(0x88), Some(0xE1), None));
         assert_eq!((page.lower('É'), page.lower('A'), page.lower('─')), ('é', 'a', '─'));
-        assert_eq!((CodePage::Cp850.capital('ê'), CodePage::Cp850.letter(0x9B)), (Some(0xD2), 'ø'));
+        let western = CodePage::of(850).expect("a known one");
+        assert_eq!((western.capital('ê'), western.letter(0x9B)), (Some(0xD2), 'ø'));
     }
 }

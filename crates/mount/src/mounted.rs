@@ -451,8 +451,9 @@ impl MountText {
         })?;
         let known = |number| u16::try_from(number).ok().and_then(CodePage::of);
         let code_page = self.code_page.map_or(Some(CodePage::default()), known).ok_or_else(|| {
-            let known = CodePage::NUMBERS.map(|number| number.to_string()).join(" or ");
-            LiveError::user(format!("--code-page {}: must be {known}", self.code_page.unwrap_or_default()))
+            let known: Vec<String> = CodePage::numbers().iter().map(u16::to_string).collect();
+            let given = self.code_page.unwrap_or_default();
+            LiveError::user(format!("--code-page {given}: must be one of {}", known.join(", ")))
         })?;
         let parameters = Parameters { interval: self.interval.unwrap_or(own.interval), ..own };
         let parameters = parameters.check().map_err(|error| LiveError::user(error.to_string()))?;
@@ -475,8 +476,8 @@ mod tests {
         for (option, told) in [
             (r#""streams":300"#, "--streams 300: must be from 0 to 15"),
             (r#""streams":16"#, "--streams 16: must be from 0 to 15"),
-            (r#""code_page":-3"#, "--code-page -3: must be 437 or 850"),
-            (r#""code_page":70000"#, "--code-page 70000: must be 437 or 850"),
+            (r#""code_page":-3"#, "--code-page -3: must be one of 437, 720, 737, 775, 850, 852"),
+            (r#""code_page":857"#, "--code-page 857: must be one of 437, 720, 737, 775, 850, 852"),
         ] {
             let text = format!(r#"{{"folder":"f","serve":{{"image":"i"}},{option}}}"#);
             let error = serde_json::from_str::<MountText>(&text).expect("known keys").check().expect_err(option);

@@ -38,7 +38,7 @@ def mount(
     ] = None,
     code_page: Annotated[
         int | None,
-        typer.Option(metavar="437|850", help="Letters of the short names of other systems; 437 without it."),
+        typer.Option(metavar="N", help="Letters of the short names of other systems, such as 850; 437 without it."),
     ] = None,
     umask: Annotated[
         str | None,

@@ -32,7 +32,7 @@ fn short_names_beyond_ascii_are_read_in_a_code_page() {
     let second = volume.find(Folder::ROOT, "Ü.TXT").expect("readable").expect("there");
     volume.remove(&second).expect("a file");
     assert_eq!(names(&mut volume), ["Ä.TXT", "Sß.Ç", "σ¢"]);
-    let mut volume = with_short_names(&shorts).with_code_page(CodePage::Cp850);
+    let mut volume = with_short_names(&shorts).with_code_page(CodePage::of(850).expect("a known one"));
     assert_eq!(names(&mut volume), ["Ä.TXT", "Ü.TXT", "Sß.Ç", "Õø"]);
     assert!(volume.find(Folder::ROOT, "õØ").expect("readable").is_some());
 }
