@@ -145,9 +145,9 @@ impl Trace {
     }
 
     /// The step of its times so far, where it is coarse and many requests share a time that is not
-    /// spread.
+    /// spread. Arrivals in coarse steps, told from fine completions, are bursts and no steps.
     pub fn coarse_ticks(&self) -> Option<Ticks> {
-        self.ticks.coarse().filter(|_| self.spread.is_none())
+        self.ticks.coarse().filter(|_| self.spread.is_none() && !self.stamps_completions)
     }
 
     /// Coarse times, or what was made of them: a clause.

@@ -94,3 +94,18 @@ fn a_tick_of_nothing_or_of_days_is_refused() {
         assert!(error.contains("--tick 1s"), "{error}");
     }
 }
+
+#[test]
+fn bursts_told_from_fine_completions_are_no_steps() {
+    let line = |(burst, place): (u32, u32)| {
+        let latency_us = 220 * (place + 1);
+        let end_us = 10_000 * (burst + 1) + latency_us;
+        let (end, latency) = (f64::from(end_us) / 1e6, f64::from(latency_us) / 1e3);
+        format!("{end:.6} worker 311 nvme0n1 W {} 4096 {latency:.2}\n", 8 * (16 * burst + place))
+    };
+    let lines: String = (0..4).flat_map(|burst| (0..16).map(move |place| (burst, place))).map(line).collect();
+    let options = OpenOptions::with_format(Format::Biosnoop);
+    let mut trace = open_bytes("t", lines.as_bytes(), &options).unwrap();
+    assert_eq!(trace.by_ref().map(|record| record.unwrap().time_ns).max(), Some(30_000_000));
+    assert_eq!(trace.coarse_ticks(), None);
+}
