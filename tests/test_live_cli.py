@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-import old_image
 from disk import Disk, needs, run
 
 if TYPE_CHECKING:
@@ -47,38 +46,6 @@ def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result],
     missing = call("image", "check", "missing.img")
     assert missing.exit_code == 2
     assert "ftlkit image create" in missing.output
-
-
-def test_an_old_image_is_converted_in_its_place_and_a_link_to_it_stays_one(
-    call: Callable[..., Result], tmp_path: Path
-) -> None:
-    created = call("image", "create", "new.img", "--capacity", "16MiB", "--set", "device.spare=0.25", "--ftl", "page")
-    assert created.exit_code == 0, created.output
-    description = json.loads(call("image", "info", "new.img", "--json").output)["description"]
-    content = bytes(range(256)) * (description["geometry"]["page_size_bytes"] // 256)
-    old = tmp_path / "stored" / "old.img"
-    old.parent.mkdir()
-    old_image.write(old, description, 3, content)
-    link = tmp_path / "disk.img"
-    link.symlink_to("stored/old.img")
-    refused = call("serve", "disk.img")
-    assert refused.exit_code == 2
-    assert "ftlkit image upgrade" in refused.output
-    for name, arguments in [("copy.img", ["disk.img", "copy.img"]), ("disk.img", ["disk.img"])]:
-        converted = call("image", "upgrade", *arguments)
-        assert converted.exit_code == 0, converted.output
-        assert f"made {name} of disk.img: 1 page;" in converted.output
-        checked = fk.check_image(tmp_path / name)
-        assert checked["is_sound"], checked
-        assert checked["programmed_pages"] == 1
-        assert content in (tmp_path / name).read_bytes()
-    assert link.is_symlink()
-    assert old.is_file()
-    assert not old.is_symlink()
-    assert [path.name for path in old.parent.iterdir()] == ["old.img"]
-    again = call("image", "upgrade", "disk.img")
-    assert again.exit_code == 2
-    assert "nothing to convert" in again.output
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_short_names_of_another_system_are_files_of_their_own(tmp_path: Path) ->
 
 
 def test_an_unknown_code_page_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(fk.UserError, match="must be one of 437, 720, .*850, 852"):
+    with pytest.raises(fk.UserError, match=r"must be one of 437, 720, .*850, 852"):
         fk.mount(tmp_path / "none.img", tmp_path, code_page=1252)
 
 

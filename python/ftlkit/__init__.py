@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ftlkit.api.compare import check_study, compare, run, run_study
     from ftlkit.api.curve import curve_depth, curve_load
     from ftlkit.api.drive import drive_life
-    from ftlkit.api.live import Device, check_image, create_image, fault, image_info, serve, stat, upgrade_image
+    from ftlkit.api.live import Device, check_image, create_image, fault, image_info, serve, stat
     from ftlkit.api.mount import Mounted, mount
     from ftlkit.api.sweep import Swept, sweep
     from ftlkit.api.torture import TortureReport, replay, torture
@@ -116,7 +116,6 @@ __all__ = [
     "trace_fit",
     "trace_generate",
     "trace_info",
-    "upgrade_image",
     "workloads",
 ]
 

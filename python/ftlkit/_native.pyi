@@ -415,8 +415,5 @@ def image_info(path: str) -> str:
 def image_check(path: str) -> str:
     """What is wrong with an image (JSON). Changes nothing."""
 
-def image_upgrade(image: str, to: str | None, accept_damage: bool) -> str:
-    """Convert an image of an older version, into another file or in place; a summary (JSON)."""
-
 def server_call(image: str, request_json: str) -> str:
     """Ask the server of an image (JSON); return its answer (JSON)."""

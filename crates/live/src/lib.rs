@@ -22,7 +22,7 @@ pub use drive::{DriveError, DriveOptions, HostCounts, LiveDrive, Piece};
 pub use error::LiveError;
 pub use image::{
     CheckReport, Counters, Description, FileStore, Findings, Image, ImageInfo, LiveChip, LiveDevice, LiveTiming,
-    Upgraded, check, info, upgrade,
+    check, info,
 };
 pub use server::{
     Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, FilesStat, Limits, LocalClient,

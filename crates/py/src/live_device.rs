@@ -28,15 +28,6 @@ fn image_check(py: Python<'_>, path: &str) -> PyResult<String> {
     Ok(py.detach(|| -> Result<String, Failure> { json(&live::check(Path::new(path))?) })?)
 }
 
-/// Converts an image of an older version, into another file or in its own place (no `to`); what
-/// became of it (JSON).
-#[pyfunction]
-fn image_upgrade(py: Python<'_>, image: &str, to: Option<&str>, accept_damage: bool) -> PyResult<String> {
-    let upgrade =
-        || -> Result<String, Failure> { json(&live::upgrade(Path::new(image), to.map(Path::new), accept_damage)?) };
-    Ok(py.detach(upgrade)?)
-}
-
 /// Asks the server of an image (JSON); returns its answer (JSON).
 #[pyfunction]
 fn server_call(py: Python<'_>, image: &str, request_json: &str) -> PyResult<String> {
@@ -113,6 +104,5 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(image_create, module)?)?;
     module.add_function(wrap_pyfunction!(image_info, module)?)?;
     module.add_function(wrap_pyfunction!(image_check, module)?)?;
-    module.add_function(wrap_pyfunction!(image_upgrade, module)?)?;
     module.add_function(wrap_pyfunction!(server_call, module)?)
 }

@@ -67,19 +67,6 @@ def check_image(path: str | Path) -> Json:
     return report
 
 
-def upgrade_image(path: str | Path, to: str | Path | None = None, *, accept_damage: bool = False) -> Json:
-    """Convert an image of an older version that nobody serves; nothing of it is lost.
-
-    The new image is written to `to`, or takes the old one's place when it is complete. With
-    `accept_damage` what is left of a damaged image is converted. The result has `image`,
-    `description`, `pages` and `findings`.
-    """
-    register_parts(path)
-    target = None if to is None else str(to)
-    made: Json = json.loads(_native.image_upgrade(str(path), target, accept_damage))
-    return made
-
-
 def stat(path: str | Path) -> Json:
     """Describe a served device: write amplification, wear, spare blocks, counts by cause."""
     statistics: Json = json.loads(_native.server_call(str(path), '"stat"'))

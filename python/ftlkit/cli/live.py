@@ -122,24 +122,6 @@ def _verdict(report: Json) -> str:
     return "sound"
 
 
-@image.command(cls=Command)
-def upgrade(
-    path: Image,
-    to: Annotated[
-        Path | None,
-        typer.Argument(metavar="NEW", help="Where to write the new image; in the old one's place without it."),
-    ] = None,
-    accept_damage: Annotated[
-        bool, typer.Option("--accept-damage", help="Convert what is left of a damaged image.")
-    ] = False,
-) -> None:
-    """Convert an image that an older ftlkit made; nothing of it is lost."""
-    made = live.upgrade_image(path, to, accept_damage=accept_damage)
-    for finding in made["findings"]:
-        say(f"{path}: {finding}")
-    say(f"made {made['image']} of {path}: {several(made['pages'], 'page')}; serve it: ftlkit serve {made['image']}")
-
-
 def serve(
     path: Image,
     socket: Annotated[

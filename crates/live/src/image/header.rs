@@ -25,8 +25,6 @@ use crate::LiveError;
 pub(crate) const MAGIC: [u8; 8] = *b"FTLKIMG\n";
 /// The version that this crate reads and writes.
 pub(crate) const VERSION: u32 = 2;
-/// The version before, which `ftlkit image upgrade` reads.
-pub(crate) const OLD_VERSION: u32 = 1;
 /// Bytes set aside for each copy of the header.
 pub(crate) const HEADER_BYTES: u64 = 8192;
 /// Magic, version, length of the text and CRC in front of the text.
@@ -260,20 +258,8 @@ pub(crate) fn read(file: &File) -> Result<Found, LiveError> {
         (Err(why), Ok(description)) => {
             Ok(Found { description, damage: Some(format!("first copy of the header: {why}; the second one is used")) })
         }
-        (Err(_), Err(_)) if is_old(file) => Err(LiveError::user(format!(
-            "image of version {OLD_VERSION}, but this ftlkit reads version {VERSION}; convert it, which loses nothing: ftlkit image upgrade \
-             IMAGE"
-        ))),
         (Err(why), Err(_)) => Err(LiveError::User(why)),
     }
-}
-
-/// Whether a file is an image of the version before.
-pub(crate) fn is_old(file: &File) -> bool {
-    [0, HEADER_BYTES].iter().any(|&offset| {
-        let mut fixed = [0; FIXED_BYTES];
-        read_up_to(file, &mut fixed, offset).is_ok() && fixed[..8] == MAGIC && fixed[8..12] == OLD_VERSION.to_le_bytes()
-    })
 }
 
 fn read_copy(file: &File, offset: u64) -> Result<Description, String> {

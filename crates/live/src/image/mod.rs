@@ -28,8 +28,6 @@ mod store;
 mod syncs;
 #[cfg(test)]
 mod testing;
-mod upgrade;
-mod version_one;
 mod waiting;
 
 use std::fs::{OpenOptions, TryLockError};
@@ -50,7 +48,6 @@ pub use life::Counters;
 pub use load::Findings;
 pub use report::{CheckReport, ImageInfo, check, info};
 pub use store::FileStore;
-pub use upgrade::{Upgraded, upgrade};
 
 use load::Purpose;
 pub(crate) use load::{Loaded, load};
