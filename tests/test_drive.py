@@ -189,3 +189,65 @@ def test_command_prints_figures_and_json(call: Callable[..., Result], tmp_path: 
 def test_sizes_that_are_none_are_refused(size: str, tmp_path: Path) -> None:
     with pytest.raises(fk.UserError, match=f"tbw {size}: is no size"):
         life(tmp_path, smartctl(), smartctl(day=1), tbw=size)
+
+
+def sata_day_later(*rows: tuple[str, int, int]) -> Json:
+    """The report of a SATA drive a day after `sata`."""
+    return sata(*rows) | {"local_time": {"time_t": 86_400}}
+
+
+def test_pages_of_host_and_drive_need_both_counters(tmp_path: Path) -> None:
+    def grown(*names: str) -> Json:
+        later = sata_day_later(*((name, 100, 10**6 * (place + 1)) for place, name in enumerate(names)))
+        return life(tmp_path, sata(*((name, 100, 0) for name in names)), later)
+
+    assert grown("Host_Program_Page_Count")["write_amplification"] is None
+    for own in ("FTL_Program_Page_Count", "Bckgnd_Program_Page_Cnt"):
+        found = grown("Host_Program_Page_Count", own)
+        assert found["write_amplification"]["value"] == pytest.approx(3)
+        assert found["write_amplification_by"] == f"Host_Program_Page_Count and {own}"
+
+
+@pytest.mark.parametrize("name", ["SSD_Life_Left", "Remaining_Lifetime_Perc", "Percent_Lifetime_Used"])
+def test_life_whose_two_values_contradict_is_not_told(name: str, tmp_path: Path) -> None:
+    """Of any two values, what is told is the one that both can mean."""
+    is_left = name != "Percent_Lifetime_Used"
+    for normal in range(0, 101, 5):
+        for raw in (0, normal, 100 - normal, 37, 74, 5_000_000):
+            rows = [("Host_Writes_32MiB", 100, 1), (name, normal, raw)]
+            found = life(tmp_path, sata(*rows), sata_day_later(*rows))
+            if raw in (normal, 100 - normal):
+                assert found["used_percent"] == (100 - normal if is_left else raw)
+            elif is_left and raw in (0, 5_000_000):
+                assert found["used_percent"] == 100 - normal
+            else:
+                assert found["used_percent"] is None
+                assert f"1 {name}" in found["unknown"]
+
+
+def test_flash_counter_that_stands_still_while_the_host_writes_gives_no_amplification(tmp_path: Path) -> None:
+    before = sata(("Host_Writes_32MiB", 100, 0), ("NAND_Writes_32MiB", 100, 50))
+    for host, is_told in ((1, True), (1000, False)):
+        later = sata_day_later(("Host_Writes_32MiB", 100, host), ("NAND_Writes_32MiB", 100, 50))
+        found = life(tmp_path, before, later)
+        assert (found["write_amplification"] is not None) == is_told
+        assert ("stood still" in (found["write_amplification_by"] or "")) != is_told
+
+
+def test_counters_of_other_logs_are_read_or_named(tmp_path: Path) -> None:
+    media = [
+        [smartctl(day=day, units=units), {"physical_media_units_written": {"hi": 0, "lo": units * UNIT * 2}}]
+        for day, units in ((0, 10**6), (1, 2 * 10**6))
+    ]
+    assert life(tmp_path, *media)["write_amplification"]["value"] == pytest.approx(2)
+    vendor = {"Maker's log": {"nand_bytes_written": {"normalized": 100, "raw": 61_652_081}}}
+    found = life(tmp_path, [smartctl(), vendor], [smartctl(day=1), vendor])
+    assert found["unknown"] == {"Maker's log nand_bytes_written raw": 61_652_081}
+    nested = [{"smart_log": smartctl(day=day)["nvme_smart_health_information_log"]} for day in (0, 1)]
+    assert life(tmp_path, *nested)["used_percent"] == 3
+
+    def sas(day: int, gigabytes: str) -> Json:
+        counts = {"write": {"gigabytes_processed": gigabytes}}
+        return {"local_time": {"time_t": 86_400 * day}, "scsi_error_counter_log": counts}
+
+    assert life(tmp_path, sas(0, "806.827"), sas(1, "1,806.827"))["host_written_bytes"]["value"] == pytest.approx(1e12)

@@ -64,9 +64,9 @@ def mount(  # noqa: PLR0913 - as many as there are options
     out among (3). `code_page` says which letters the bytes above 127 of short names are (437
     without it, or 850, 852, 866 and others of DOS). `umask` is the octal mask of permissions that
     files and folders are shown without ("022"), and `exec` lets files be executed. The others are
-    those of `serve`. Worn-out flash is mounted for reading alone. Raises `UserError` when the input is at fault, or there is
-    no FUSE; stopping raises it when the flash has worn out meanwhile and something that programs
-    wrote is lost.
+    those of `serve`. Worn-out flash is mounted for reading alone. Raises `UserError` when the
+    input is at fault, or there is no FUSE; stopping raises it when the flash has worn out meanwhile
+    and something that programs wrote is lost.
     """
     paths = {"fault": fault, "record": record}
     serve: dict[str, Any] = {key: None if value is None else str(value) for key, value in paths.items()}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from ftlkit.drive.life import Life, Range
 
+NO_COUNTER = "no counter of flash writes is known"
+
 
 def drive(
     before: Annotated[Path, typer.Argument(metavar="BEFORE.json", help="The earlier report.")],
@@ -51,7 +53,7 @@ def _lines(life: Life) -> Iterator[tuple[str, str]]:
     yield "between", f"{_ranged(life.days, _days)}, by {life.clock}"
     yield "host writes", _ranged(life.written, units.written)
     yield "per day", _ranged(life.per_day, units.written)
-    by = f", by {life.counted_by}" if life.counted_by else " (no counter of flash writes is known)"
+    by = f", by {life.counted_by}" if life.write_amplification else f" ({life.counted_by or NO_COUNTER})"
     yield "write amplification", _ranged(life.write_amplification, units.factor) + by
     yield "DWPD", _ranged(life.dwpd, units.digits) + ("" if life.dwpd else " (give --capacity)" if life.per_day else "")
     if used := life.after.used:
@@ -60,7 +62,10 @@ def _lines(life: Life) -> Iterator[tuple[str, str]]:
     is_over = life.days_left is not None and life.days_left.value == 0
     yield "life left", ("none: the rated life is used up" if is_over else _ranged(life.days_left, _days)) + by
     if life.after.unknown:
-        yield "not read", f"{', '.join(life.after.unknown)}: counters whose unit the name does not say"
+        yield (
+            "not read",
+            f"{', '.join(life.after.unknown)}: counters that do not say their unit, or whose values contradict",
+        )
 
 
 def _days(days: float) -> str:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 DATA_UNIT = 512_000
 """Bytes of a data unit of NVMe."""
 
+MOST_PERCENT = 100
+"""Attributes of SATA count life in per cent of the rated one."""
+
+_MEDIA = ("Physical media units written", "physical_media_units_written")
+"""Bytes programmed, in the two spellings of the OCP log."""
+
 COMMANDS = "`smartctl -j -x DEVICE` or `nvme smart-log -o json DEVICE`"
 
 _SIZES = {"MiB": 1 << 20, "GiB": 1 << 30, "GB": 10**9, "TB": 10**12, "TiB": 1 << 40}
@@ -31,9 +37,19 @@ _FLASH = re.compile(r"^(?:NAND|TLC|SLC|MLC|Flash)_(?:Writes?|Written)_(\d*)(MiB|
 _FLASH_OTHER = re.compile(r"^NAND_(MiB|GiB|GB|TB|TiB)_Written(?:_(?:TLC|SLC|MLC))?$")
 """Attributes of the drive database of smartctl that name what they count, and in what step."""
 
+_OWN_PAGES = re.compile(r"^(?:FTL|Bckgnd)_Program_Page_(?:Count|Cnt)$")
+"""Pages that the drive programmed on its own account."""
+
 _WORN = ("Percent_Lifetime_Used", "Percentage_Used")
+"""Attributes whose raw value is the life used, per cent; their normalised value counts up or down."""
 _LEFT = ("Percent_Lifetime_Remain", "SSD_Life_Left", "Media_Wearout_Indicator", "Remaining_Lifetime_Perc")
-"""Attributes whose normalised value is the life used or left, per cent."""
+"""Attributes whose normalised value is the life left, per cent; the raw one is either, or another count."""
+_OF_VENDOR = re.compile(r"(?!.*(?:fail|error|reads))(?:.*(?:writ|nand|program|erase|wear|life|unknown))", re.IGNORECASE)
+"""Names of attributes that may tell of writes and wear."""
+_OF_LOG = re.compile(
+    r"(?!.*(?:normalized|read|fail|error))(?:.*(?:nand|flash|media_units|wear|bytes_written))", re.IGNORECASE
+)
+"""The same of vendors' logs of NVMe."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +76,10 @@ class Reading:
     """Bytes that the host has written."""
     flash: Counter | None = None
     """Bytes that the drive has programmed."""
-    pages: tuple[Counter, Counter] | None = None
-    """Pages programmed for the host and for the drive itself."""
+    host_pages: Counter | None = None
+    """Pages programmed for the host."""
+    own_pages: Counter | None = None
+    """Pages programmed for the drive itself."""
     used: Counter | None = None
     """Rated life that is used, per cent."""
     hours: Counter | None = None
@@ -83,7 +101,7 @@ def read(path: str | Path) -> Reading:
     for report in found if isinstance(found, list) else [found]:
         if isinstance(report, dict):
             _take(report, reading)
-    if reading.host is None and reading.used is None and reading.pages is None:
+    if reading.host is None and reading.used is None and reading.host_pages is None:
         raise UserError(
             f"{path} has no counter of host writes and none of the life that is used. Give what {COMMANDS} printed."
             + _unknown(reading)
@@ -105,16 +123,38 @@ def _take(report: Json, reading: Reading) -> None:
     hours = _number(_within(report, "power_on_time", "hours"))
     if hours is not None:
         reading.hours = Counter(hours, 1, "power_on_time")
-    log = report.get("nvme_smart_health_information_log", report)
-    _nvme(log, reading)
+    log = report.get("nvme_smart_health_information_log") or report.get("smart_log")
+    _nvme(log if isinstance(log, dict) else report, reading)
+    _scsi(report, reading)
     sector = int(_number(report.get("logical_block_size")) or 512)
     for row in _statistics(report):
         _statistic(row, reading, sector)
     for row in _rows(report, "ata_smart_attributes"):
         _attribute(row, reading)
-    units = _number(_wide(report.get("Physical media units written")))
-    if units is not None:
-        reading.flash = Counter(units, 1, "Physical media units written")
+    for name in _MEDIA:
+        if (units := _number(_wide(report.get(name)))) is not None:
+            reading.flash = Counter(units, 1, _MEDIA[0])
+    _vendor(report, "", reading)
+
+
+def _vendor(report: Json, path: str, reading: Reading) -> None:
+    """Name the counters of the vendor in a log of NVMe, wherever they stand in it."""
+    for name, value in report.items():
+        if name in _MEDIA or name.startswith(("ata_", "scsi_")):
+            continue
+        if isinstance(value, dict) and not {"hi", "lo"} <= value.keys():
+            _vendor(value, f"{path}{name} ", reading)
+        elif (count := _number(_wide(value))) is not None and _OF_LOG.match(path + name):
+            reading.unknown[path + name] = count
+
+
+def _scsi(report: Json, reading: Reading) -> None:
+    """The counters of a SAS drive: its log counts 10^9 bytes, to three digits."""
+    gigabytes = _number(_within(report, "scsi_error_counter_log", "write", "gigabytes_processed"))
+    if gigabytes is not None:
+        reading.host = Counter(gigabytes * 10**9, 10**6, "gigabytes_processed")
+    if (used := _number(report.get("scsi_percentage_used_endurance_indicator"))) is not None:
+        reading.used = Counter(used, 1, "scsi_percentage_used_endurance_indicator")
 
 
 def _nvme(log: Json, reading: Reading) -> None:
@@ -152,18 +192,29 @@ def _attribute(row: Json, reading: Reading) -> None:
         *many, unit = flash.groups()
         step = int((many or ["1"])[0] or 1) * _SIZES[unit]
         reading.flash = Counter(raw * step, step, name)
-    elif name in ("Host_Program_Page_Count", "FTL_Program_Page_Count"):
-        pages = reading.pages or (Counter(0, 1, ""), Counter(0, 1, ""))
-        counted = Counter(raw, 1, name)
-        reading.pages = (counted, pages[1]) if name.startswith("Host") else (pages[0], counted)
-    elif name in _WORN and normal is not None:
-        reading.used = reading.used or Counter(normal, 1, name)
-    elif name in _LEFT and normal is not None:
-        reading.used = reading.used or Counter(100 - normal, 1, name)
+    elif name == "Host_Program_Page_Count":
+        reading.host_pages = Counter(raw, 1, name)
+    elif _OWN_PAGES.match(name):
+        reading.own_pages = Counter(raw, 1, name)
+    elif (used := _used(name, normal, raw)) is not None:
+        reading.used = reading.used or Counter(used, 1, name)
     elif name == "Power_On_Hours":
         reading.hours = reading.hours or Counter(raw, 1, name)
-    elif re.search(r"writ|nand|program|erase|wear|life|unknown", name, re.IGNORECASE):
+    elif _OF_VENDOR.match(name):
         reading.unknown[f"{row.get('id')} {name}"] = raw
+
+
+def _used(name: str, normal: float | None, raw: float) -> float | None:
+    """The life used, per cent; None where normalised and raw value contradict each other."""
+    if normal is None or normal > MOST_PERCENT:
+        return None
+    agree = raw in (normal, MOST_PERCENT - normal)
+    if name in _WORN and agree:
+        return raw
+    # Raw values of nothing, and those that are no per cent, say nothing of it.
+    if name in _LEFT and (agree or raw == 0 or raw > MOST_PERCENT):
+        return MOST_PERCENT - normal
+    return None
 
 
 def _statistics(report: Json) -> Iterator[Json]:
@@ -197,5 +248,6 @@ def _number(value: Any) -> float | None:  # noqa: ANN401 - as the report has it
     """A number, or one that stands in a text, perhaps with commas."""
     if isinstance(value, str):
         value = value.replace(",", "").strip()
-        value = int(value) if value.isdigit() else None
+        number = re.fullmatch(r"\d+(\.\d+)?", value, re.ASCII)
+        value = (float if number[1] else int)(value) if number else None
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None

@@ -124,14 +124,14 @@ def _days(before: Reading, after: Reading) -> tuple[Range, str]:
 def _amplification(before: Reading, after: Reading, written: Range | None) -> tuple[Range | None, str | None]:
     flash = _grown(before.flash, after.flash)
     if flash is not None and written is not None and written.value > 0 and after.flash and after.host:
+        if flash.high is not None and flash.value == 0 and flash.high < written.low:
+            return None, f"{after.flash.name} stood still while the host wrote"
         return ratio(flash, written), f"{after.flash.name} and {after.host.name}"
-    if before.pages and after.pages:
-        host, own = (_grown(*pair) for pair in zip(before.pages, after.pages, strict=True))
-        if host is not None and own is not None and host.value > 0:
-            copied = ratio(own, host)
-            high = None if copied.high is None else 1 + copied.high
-            names = " and ".join(counter.name for counter in after.pages)
-            return Range(1 + copied.value, 1 + copied.low, high), names
+    host, own = _grown(before.host_pages, after.host_pages), _grown(before.own_pages, after.own_pages)
+    if host is not None and own is not None and host.value > 0 and after.host_pages and after.own_pages:
+        copied = ratio(own, host)
+        high = None if copied.high is None else 1 + copied.high
+        return Range(1 + copied.value, 1 + copied.low, high), f"{after.host_pages.name} and {after.own_pages.name}"
     return None, None
 
 
