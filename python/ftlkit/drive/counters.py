@@ -41,9 +41,9 @@ _OWN_PAGES = re.compile(r"^(?:FTL|Bckgnd)_Program_Page_(?:Count|Cnt)$")
 """Pages that the drive programmed on its own account."""
 
 _WORN = ("Percent_Lifetime_Used", "Percentage_Used")
-"""Attributes whose raw value is the life used, per cent; their normalised value counts up or down."""
+"""Attributes whose raw value is the life used, per cent; the normalised one counts up or down."""
 _LEFT = ("Percent_Lifetime_Remain", "SSD_Life_Left", "Media_Wearout_Indicator", "Remaining_Lifetime_Perc")
-"""Attributes whose normalised value is the life left, per cent; the raw one is either, or another count."""
+"""Attributes whose normalised value is the life left, per cent; the raw one may be anything."""
 _OF_VENDOR = re.compile(r"(?!.*(?:fail|error|reads))(?:.*(?:writ|nand|program|erase|wear|life|unknown))", re.IGNORECASE)
 """Names of attributes that may tell of writes and wear."""
 _OF_LOG = re.compile(
