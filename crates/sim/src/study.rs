@@ -454,15 +454,28 @@ pub fn parse_toml(text: &str, path: &str) -> Result<Study, SimError> {
 
 /// Reads a study from JSON.
 pub fn parse_json(text: &str) -> Result<Study, SimError> {
-    let mut document = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize(&mut document).map_err(|error| {
-        SimError::study(format!(
-            "study, {}: {}. docs/study.md lists all keys and what they may be",
-            error.path(),
-            in_words(&error.inner().to_string())
-        ))
+    let refused = |path: &str, said: &str| {
+        SimError::study(format!("study, {path}: {}. docs/study.md lists all keys and what they may be", in_words(said)))
+    };
+    let document: serde_json::Value = serde_json::from_str(text).map_err(|error| refused(".", &error.to_string()))?;
+    serde_path_to_error::deserialize(&document).map_err(|error| {
+        let mut said = error.inner().to_string();
+        if said.ends_with(NO_NAME) {
+            // As text it is an unknown name, whose error has those that are known.
+            let pointer: String = error.path().iter().map(|segment| format!("/{segment}")).collect();
+            let mut named = document.clone();
+            let value = named.pointer_mut(&pointer).map(|value| *value = value.to_string().into());
+            let again = value.map(|()| serde_path_to_error::deserialize::<_, Study>(&named));
+            if let Some(Err(error)) = again {
+                said = error.inner().to_string();
+            }
+        }
+        refused(&error.path().to_string(), &said)
     })
 }
+
+/// How serde ends where a number or another value stands in place of a name.
+const NO_NAME: &str = "expected string or map";
 
 impl Study {
     /// The study as JSON, without the keys that are not set.

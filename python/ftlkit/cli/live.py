@@ -314,7 +314,9 @@ def _stat_rows(statistics: Json) -> Iterator[tuple[str, str]]:
     for operation in statistics["operations"]:
         yield f"{operation['cause']} {operation['op']}s".replace("_", " "), units.count(operation["count"])
     for name, number in statistics["notes"]:
-        yield name.replace("_", " "), units.count(number)
+        # Those that went bad since the start are among the bad ones above.
+        if name != "bad_blocks":
+            yield name.replace("_", " "), units.count(number)
     for name, number in statistics["gauges"]:
         yield name.replace("_", " "), units.plain(number)
     if statistics["files"] is not None:

@@ -23,8 +23,8 @@ use crate::LiveError;
 
 /// The longest path that a Unix socket can have on Linux, without its end.
 const MAX_SOCKET_PATH: usize = 107;
-/// Connections that wait to be accepted.
-const BACKLOG: i32 = 128;
+/// Connections that wait to be accepted; the kernel holds less where `net.core.somaxconn` is lower.
+const BACKLOG: i32 = 4096;
 /// How long to wait for another server that replaces or removes a socket in the same folder.
 const FOLDER_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -235,6 +235,26 @@ mod tests {
         std::fs::write(&path, "a file").expect("written");
         assert!(Listener::bind(&address, "--socket").is_err());
         assert_eq!(std::fs::read(&path).expect("still there"), b"a file");
+    }
+
+    #[test]
+    fn hundreds_of_clients_may_wait_to_be_accepted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s");
+        let (_listener, _) = Listener::bind(&Address::Unix(path.clone()), "--socket").expect("a socket");
+        let held = std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok();
+        let held: usize = held.and_then(|text| text.trim().parse().ok()).unwrap_or(128);
+        let connect = |_| {
+            let socket = rustix::net::socket_with(
+                AddressFamily::UNIX,
+                SocketType::STREAM,
+                SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+                None,
+            )?;
+            rustix::net::connect(&socket, &SocketAddrUnix::new(&path)?).map(|()| socket)
+        };
+        let clients: Result<Vec<_>, _> = (0..held.min(400)).map(connect).collect();
+        clients.expect("all of them wait");
     }
 
     #[test]

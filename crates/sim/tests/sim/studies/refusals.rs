@@ -370,3 +370,18 @@ fn a_device_that_wears_out_before_it_is_measured_is_no_bug() {
     let parts = ["wore out in preconditioning", "device is read-only", "device.endurance"];
     assert!(parts.iter().all(|part| message.contains(part)), "{message}");
 }
+
+#[test]
+fn a_value_in_place_of_a_name_is_answered_with_the_names() {
+    for (key, names) in [
+        (r#""device": {"bit_errors""#, "tlc-72l"),
+        (r#""device": {"pricing""#, "parallel"),
+        (r#""host": {"loop""#, "closed"),
+        (r#""run": {"precondition""#, "steady"),
+    ] {
+        for value in ["1e-5", "5", "-1", "1.5", "true"] {
+            let said = parse_json(&format!("{{{key}: {value}}}}}")).expect_err(key).to_string();
+            assert!(said.contains("there is no `") && said.contains(names), "{key}: {value}: {said}");
+        }
+    }
+}
