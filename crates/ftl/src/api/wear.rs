@@ -25,6 +25,10 @@ pub enum Order {
     /// The one erased least often first; among equals, first freed first. A block of any die is one
     /// of the whole device.
     LeastWorn,
+    /// The same, but the first one of the device is the least worn of those that have rested since
+    /// they were freed: the erases of what was freed last may be under way, and whoever took it
+    /// would wait for them. Every other place counts all blocks.
+    Rested,
 }
 
 /// What a block is taken for.

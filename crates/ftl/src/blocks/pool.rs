@@ -1,9 +1,16 @@
 //! Free blocks, die by die, in the order that the wear policy asks for.
 //!
 //! First freed, first taken is the usual order: it spreads erases over the free blocks without
-//! looking at wear. The other one is by erase count, the least worn first and among equals the one
+//! looking at wear. The other ones are by erase count, the least worn first and among equals the one
 //! freed first. The pool knows neither what a block was used for nor who may take the last one:
 //! reserves are its callers' business.
+//!
+//! **Rest.** A merge frees several blocks, and whoever takes one of them at once waits for the merge
+//! and the erase. With [`Order::Rested`] the blocks that were freed last rest: the least worn of the
+//! others is taken. Three quarters of the blocks rest that were free when there were fewest, so that
+//! two at least can be chosen from. How many rest does not follow how many are free just now. With
+//! three quarters of these, log blocks and merges see different blocks, and σ over bast on one die
+//! is 27 % above no levelling, where it is 56 % below now (fin1 within 64 MiB).
 
 use std::collections::VecDeque;
 
@@ -35,6 +42,8 @@ pub struct FreePool {
     next: usize,
     len: usize,
     freed: u64,
+    /// The fewest blocks that were free when one was taken.
+    fewest: usize,
     /// Dies with good blocks that have no free one.
     emptied: usize,
     has_good: Vec<bool>,
@@ -62,8 +71,8 @@ impl FreePool {
             has_good[geometry.die_of(pbn) as usize] = true;
         }
         let emptied = has_good.iter().filter(|&&has_good| has_good).count();
-        let dies = vec![VecDeque::new(); geometry.dies() as usize];
-        Self { dies, geometry, by, order: channels_first(&geometry), next: 0, len: 0, freed: 0, emptied, has_good }
+        let (dies, order) = (vec![VecDeque::new(); geometry.dies() as usize], channels_first(&geometry));
+        Self { dies, geometry, by, order, next: 0, len: 0, freed: 0, fewest: usize::MAX, emptied, has_good }
     }
 
     /// Free blocks of the device.
@@ -111,7 +120,7 @@ impl FreePool {
         self.emptied -= usize::from(self.has_good[die] && blocks.is_empty());
         match self.by {
             Order::FirstFreed => blocks.push_back(free),
-            Order::LeastWorn => blocks.insert(blocks.partition_point(|other| other.age() < free.age()), free),
+            Order::LeastWorn | Order::Rested => blocks.insert(blocks.partition_point(|other| other.age() < free.age()), free),
         }
         self.freed += 1;
         self.len += 1;
@@ -122,7 +131,7 @@ impl FreePool {
     fn is_in_order(&self, die: usize) -> bool {
         match self.by {
             Order::FirstFreed => self.dies[die].iter().map(|free| free.freed).is_sorted(),
-            Order::LeastWorn => self.dies[die].iter().map(Free::age).is_sorted(),
+            Order::LeastWorn | Order::Rested => self.dies[die].iter().map(Free::age).is_sorted(),
         }
     }
 
@@ -143,9 +152,11 @@ impl FreePool {
         if self.len == 0 {
             return None;
         }
-        if self.by == Order::LeastWorn {
+        if self.by != Order::FirstFreed {
+            self.fewest = self.fewest.min(self.len);
             let at = place(self.len).min(self.len - 1);
-            let (die, at) = self.by_wear(at);
+            let resting = if at == 0 { self.resting() } else { 0 };
+            let (die, at) = self.by_wear(at, resting);
             return self.remove(die, at);
         }
         loop {
@@ -164,17 +175,31 @@ impl FreePool {
         self.remove(die, at)
     }
 
-    /// The die of the block at a place among all free blocks of the device by wear, and its place
-    /// there.
-    fn by_wear(&self, at: usize) -> (u32, usize) {
-        debug_assert!(at < self.len, "there is no free block at {at} of {}", self.len);
-        if let [_] = self.dies[..] {
+    /// How many blocks are passed over, those freed last.
+    fn resting(&self) -> usize {
+        let resting = if self.by == Order::Rested { self.fewest.saturating_sub(1) * 3 / 4 } else { 0 };
+        debug_assert!(resting < self.len.max(1), "{resting} of {} free blocks rest", self.len);
+        resting
+    }
+
+    /// The die of the block at a place by wear among all free blocks of the device but so many that
+    /// were freed last, and its place there.
+    fn by_wear(&self, at: usize, resting: usize) -> (u32, usize) {
+        debug_assert!(at + resting < self.len, "there is no free block at {at} of {} - {resting}", self.len);
+        if resting == 0
+            && let [_] = self.dies[..]
+        {
             return (0, at);
         }
         let places = |(die, blocks): (u32, &VecDeque<Free>)| {
             (0..).zip(blocks).map(move |(at, free)| (free.age(), die, at)).collect::<Vec<_>>()
         };
         let mut all: Vec<_> = (0..).zip(&self.dies).flat_map(places).collect();
+        let rested = all.len() - resting;
+        if resting > 0 {
+            all.select_nth_unstable_by_key(rested, |&((_, freed), ..)| freed);
+            all.truncate(rested);
+        }
         let &mut (_, die, at) = all.select_nth_unstable(at).1;
         (die, at)
     }
@@ -215,7 +240,7 @@ mod tests {
 
     #[test]
     fn blocks_come_from_channels_in_turn_and_oldest_first() {
-        for by in [Order::FirstFreed, Order::LeastWorn] {
+        for by in [Order::FirstFreed, Order::LeastWorn, Order::Rested] {
             let mut pool = pool(by);
             let taken: Vec<_> = std::iter::from_fn(|| pool.take(|_| 0)).map(Pbn::get).collect();
             assert_eq!(taken, [0, 4, 2, 6, 1, 5, 3, 7]);
@@ -241,5 +266,25 @@ mod tests {
         assert_eq!(pool.take(|_| 0), Some(Pbn::new(1)));
         assert_eq!((pool.take_this(Pbn::new(4)), pool.take_this(Pbn::new(6))), (None, Some(Pbn::new(6))));
         assert!(pool.is_empty());
+    }
+
+    #[test]
+    fn what_was_freed_last_rests_unless_another_place_is_named() {
+        let mut pool = pool(Order::Rested);
+        std::iter::from_fn(|| (pool.len() > 5).then(|| pool.take(|_| 0))).for_each(drop);
+        let free: Vec<_> = pool.iter().map(Pbn::get).collect();
+        for pbn in free {
+            assert!(pool.take_this(Pbn::new(pbn)).is_some());
+        }
+        for (block, erases) in [(0, 5), (1, 4), (2, 3), (3, 2), (4, 1), (5, 9)] {
+            pool.put(Pbn::new(block), erases);
+        }
+        assert_eq!(pool.take(|_| 0), Some(Pbn::new(2)), "least worn of three, and three rest");
+        pool.put(Pbn::new(2), 4);
+        assert_eq!(pool.take(|_| 0), Some(Pbn::new(3)), "one more has been freed");
+        assert_eq!(pool.take(|free| free - 1), Some(Pbn::new(5)), "the most worn of all");
+        assert_eq!(pool.take_on(2, |_| 0), Some(Pbn::new(4)), "on a die none rests");
+        let left: Vec<_> = std::iter::from_fn(|| pool.take(|_| 0)).map(Pbn::get).collect();
+        assert_eq!(left, [1, 0, 2], "of fewer, fewer rest, and each comes in the end");
     }
 }

@@ -177,7 +177,7 @@ impl DualPool {
 
 impl WearPolicy for DualPool {
     fn order(&self) -> Order {
-        Order::LeastWorn
+        Order::Rested
     }
 
     fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {

@@ -40,13 +40,22 @@
 
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
-use crate::api::parameter::Values;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::wear::{Order, WearPolicy};
+
+const FREE_BLOCKS: Parameter = Parameter {
+    name: "free_blocks",
+    kind: Kind::Choice { of: &["rested", "least_worn"] },
+    default: "rested",
+    meaning: "Which free block is taken next: the least worn of those that were not freed lately; or of all, for whose erase requests may wait.",
+    source: "ftlkit",
+};
 
 /// Takes the least worn free block.
 #[derive(Clone, Copy, Debug)]
 pub struct Dynamic {
     blocks: u32,
+    order: Order,
 }
 
 impl WearScheme for Dynamic {
@@ -56,18 +65,19 @@ impl WearScheme for Dynamic {
         capabilities: Capabilities::NONE,
         memory: Memory::WEAR_LISTS,
         source: "Wang 2013 3.2.1",
-        parameters: &[],
+        parameters: &[FREE_BLOCKS],
         header: include_str!("dynamic.rs"),
     };
 
-    fn new(layout: &Layout, _values: &Values) -> Self {
-        Self { blocks: layout.geometry.blocks() }
+    fn new(layout: &Layout, values: &Values) -> Self {
+        let order = if values.word(FREE_BLOCKS.name) == "rested" { Order::Rested } else { Order::LeastWorn };
+        Self { blocks: layout.geometry.blocks(), order }
     }
 }
 
 impl WearPolicy for Dynamic {
     fn order(&self) -> Order {
-        Order::LeastWorn
+        self.order
     }
 
     fn tables(&self) -> Vec<(&'static str, u64)> {
@@ -109,7 +119,12 @@ mod tests {
 
     #[test]
     fn erases_stay_closer_together_than_first_freed_first_taken() {
-        let (none, dynamic) = (spread(None), spread(Some(Wear::of::<Dynamic>(Values::none()))));
-        assert!(dynamic * 2 < none, "{dynamic} against {none}");
+        let none = spread(None);
+        for order in ["rested", "least_worn"] {
+            let settings = [(FREE_BLOCKS.name.to_string(), order.to_string())].into_iter().collect();
+            let values = Values::check("dynamic", Dynamic::ENTRY.parameters, &settings).expect("valid");
+            let dynamic = spread(Some(Wear::of::<Dynamic>(values)));
+            assert!(dynamic * 2 < none, "{order}: {dynamic} against {none}");
+        }
     }
 }

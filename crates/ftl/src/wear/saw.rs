@@ -19,7 +19,7 @@
 //!
 //! What the chapter leaves open is settled so. Of a group the least worn block is taken. Data of
 //! which the host says nothing, such as a file system's own tables, get the least worn block of
-//! all, so without hints this is `dynamic`. Where data of several types share a block, it suits the
+//! all, so without hints this is `dynamic:free_blocks=least_worn`. Where data of several types share a block, it suits the
 //! page that it was opened for: the first that a collection moves into it, or the first of those
 //! that a merge puts together. A page that is moved has the degree that was said last of its type:
 //! tags keep the number of the type, and what the host said of it is remembered, whether it came
@@ -172,7 +172,10 @@ mod tests {
 
     #[test]
     fn with_hints_erases_stay_closer_together_than_with_the_least_worn_first_and_without_as_close() {
-        let dynamic = || Wear::of::<Dynamic>(Values::none());
+        let dynamic = || {
+            let settings = [("free_blocks".to_string(), "least_worn".to_string())].into_iter().collect();
+            Wear::of::<Dynamic>(Values::check("dynamic", Dynamic::ENTRY.parameters, &settings).expect("valid"))
+        };
         let [plain, hinted, silent] =
             [(dynamic(), true), (saw(), true), (saw(), false)].map(|(wear, says)| sigma(wear, says));
         assert!(1.5 * hinted < plain, "σ {hinted} against {plain}");

@@ -144,7 +144,7 @@ fn rests_for_long(purpose: Purpose) -> bool {
 
 impl WearPolicy for StaticLevelling {
     fn order(&self) -> Order {
-        Order::LeastWorn
+        Order::Rested
     }
 
     fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {

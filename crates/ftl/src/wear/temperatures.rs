@@ -34,11 +34,11 @@ pub const DEGREES: Parameter = Parameter {
 /// The order of the free blocks, where a policy's source leaves it open.
 pub const FREE_BLOCKS: Parameter = Parameter {
     name: "free_blocks",
-    kind: Kind::Choice { of: &["least_worn", "first_freed", "temperature"] },
-    default: "least_worn",
-    meaning: "Which free block is taken next: the least worn, as dynamic does; the one freed first, which needs no erase counts and leaves \
-              it to chance how often a block is one that is rewritten; or one of an age that suits the temperature that the host hints at, as \
-              saw does.",
+    kind: Kind::Choice { of: &["rested", "least_worn", "first_freed", "temperature"] },
+    default: "rested",
+    meaning: "Which free block is taken next: the least worn of those that were not freed lately, as dynamic does; the least worn of all, for \
+              whose erase requests may wait; the one freed first, which needs no erase counts and leaves it to chance how often a block is \
+              one that is rewritten; or one of an age that suits the temperature that the host hints at, as saw does.",
     source: "ftlkit; temperature: Wang 2013 7.5",
 };
 
@@ -58,6 +58,7 @@ impl FreeBlocks {
         match values.word(FREE_BLOCKS.name) {
             "first_freed" => Self { order: Order::FirstFreed, temperatures: None },
             "least_worn" => Self { order: Order::LeastWorn, temperatures: None },
+            "rested" => Self { order: Order::Rested, temperatures: None },
             _ => Self::by_temperature(values),
         }
     }
@@ -92,7 +93,7 @@ impl FreeBlocks {
 
     /// What it keeps in RAM, for so many blocks: name and bytes.
     pub fn tables(&self, blocks: u32) -> impl Iterator<Item = (&'static str, u64)> {
-        let erases = (self.order == Order::LeastWorn).then(|| ("erase counts", 4 * u64::from(blocks)));
+        let erases = (self.order != Order::FirstFreed).then(|| ("erase counts", 4 * u64::from(blocks)));
         erases.into_iter().chain(self.temperatures_table())
     }
 

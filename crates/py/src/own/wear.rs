@@ -22,7 +22,8 @@ use crate::error::Failure;
 
 scoped_thread_local!(static FACTS: for<'a> &'a (dyn BlockFacts + 'a));
 
-const ORDERS: [(&str, Order); 2] = [("first_freed", Order::FirstFreed), ("least_worn", Order::LeastWorn)];
+const ORDERS: [(&str, Order); 3] =
+    [("first_freed", Order::FirstFreed), ("least_worn", Order::LeastWorn), ("rested", Order::Rested)];
 
 fn purpose_name(purpose: Purpose) -> &'static str {
     match purpose {
