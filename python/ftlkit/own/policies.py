@@ -171,7 +171,8 @@ class WearPolicy(Policy):
     name, call_seconds
         As of `VictimPolicy`; the time is that of one call.
     order
-        How free blocks stand when place is asked: `first_freed` first, or `least_worn`.
+        How free blocks stand when place is asked: `first_freed` first, `least_worn`, or `rested`,
+        whose first is the least worn of those that were not freed lately.
 
     """
 

@@ -15,7 +15,7 @@
 //!
 //! ## Source
 //! Chang 2007; Wang 2013 3.2.1. Departures: what the worn hot block holds is not copied elsewhere,
-//! but that block is one that is free; the least worn free block is taken first for all else; free
+//! but that block is one that is free; for all else free blocks are taken as `dynamic` does; free
 //! blocks and log blocks do not leave the hot pool by resizing, since nothing rests in them; and,
 //! since the original does not say how the pools are filled at first, every other block is hot.
 //!

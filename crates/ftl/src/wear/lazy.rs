@@ -26,9 +26,10 @@
 //!
 //! **Least worn first.** A rest that was too short costs a worn block one erase more. Where free
 //! blocks are taken in the order in which they were freed, nothing takes that back. Where the least
-//! worn is taken, the block waits until the others have caught up. σ against no levelling over
-//! fast, the first three on the default device of four dies, the last on one die
-//! (`crates/sim/tests/sim/studies/levellers.rs`):
+//! worn is taken, the block waits until the others have caught up. σ against no levelling over fast,
+//! the first three on the default device of four dies, the last on one die. *Least worn* is
+//! `free_blocks = least_worn`; the default leaves out what was freed lately, and is held to no
+//! levelling by the same test (`crates/sim/tests/sim/studies/levellers.rs`):
 //!
 //! | 10 000 requests of | least worn | without backing off | first freed |
 //! |---|---|---|---|
@@ -49,10 +50,10 @@
 //! had. They say that it needs no data structures beyond those of the mapping and that the
 //! threshold is tuned while running to balance evenness and overhead. The model of the overhead,
 //! `slope`, `session`, the limits of a step, half and double, and backing off are ours. So is the
-//! order of free blocks, since the abstracts do not tell it: least worn first, as owl and the
-//! default of bet take them. With `free_blocks = first_freed` they are taken as without levelling,
-//! and the studies of owl and saw set it so. With `temperature` it is lazy-S of Wang 2013 7.5, see
-//! saw.
+//! order of free blocks, since the abstracts do not tell it: least worn first, of those that were
+//! not freed lately, as dynamic takes them. With `free_blocks = first_freed` they are taken as
+//! without levelling, and the studies of owl and saw set it so. With `temperature` it is lazy-S of
+//! Wang 2013 7.5, see saw.
 //!
 //! ## State
 //! RAM: Δ and a few counters; worn blocks that wait for their turn, 4 B each and at most the spare
@@ -68,10 +69,8 @@
 //! blocks, and no block backs off.
 //!
 //! ## Costs
-//! A move: the pages of a logical block read and programmed, one erase. Requests wait longer than
-//! with `free_blocks = first_freed`, for the reason that dynamic gives. The mean response of 20 000
-//! requests of tpcc over fast on four dies was 37.4 ms, 2.4 ms first freed first, and 1.5 ms
-//! without levelling; on one die at a tenth of the rate 26.9, 13.5 and 13.4 ms.
+//! A move: the pages of a logical block read and programmed, one erase. How
+//! long requests wait for what merges freed, dynamic tells.
 
 #[cfg(test)]
 mod tests;

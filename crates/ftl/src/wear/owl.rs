@@ -27,7 +27,9 @@
 //! `scan = head` each begins at the head. What was found and has pages in the log again, or is not
 //! young any more, is passed over, and goes to the end of the pool. What a scan finds stands before
 //! all others, where the thesis inserts it before pt. Data that the scan moves go into the eldest
-//! free block.
+//! free block. Blocks that were freed lately do not rest as they do under `dynamic`: 4.4 gives log
+//! blocks and new data the youngest free block, and merges one by its place among all. Requests may
+//! wait for the erases of a merge.
 //!
 //! **Where it is less even than no levelling.** The rank says how often data are written among
 //! those in the table, not whether they rest. Data without a record get the eldest free block.

@@ -55,6 +55,7 @@
 //!
 //! ## Costs
 //! A move copies what is valid in a block and erases it; at most one for each request that writes.
+//! Hot data take the lowest list's block though its erase may be under way, and wait for it.
 //! Erase counts differ by no more than `tau` + 2, and under a log by as much more as a block has
 //! pages: a request may merge so many logical blocks before the next look
 //! (`crates/ftl/tests/ftl/evenness.rs`). Log blocks are never emptied for it.

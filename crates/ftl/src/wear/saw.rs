@@ -19,9 +19,11 @@
 //!
 //! What the chapter leaves open is settled so. Of a group the least worn block is taken. Data of
 //! which the host says nothing, such as a file system's own tables, get the least worn block of
-//! all, so without hints this is `dynamic:free_blocks=least_worn`. Where data of several types share a block, it suits the
-//! page that it was opened for: the first that a collection moves into it, or the first of those
-//! that a merge puts together. A page that is moved has the degree that was said last of its type:
+//! all, so without hints this is `dynamic:free_blocks=least_worn`. Blocks that were freed lately do
+//! not rest as they do under `dynamic`, since the chapter divides all free blocks into groups.
+//! Requests may wait for their erases. Where data of several types share a block, it suits the page
+//! that it was opened for: the first that a collection moves into it, or the first of those that a
+//! merge puts together. A page that is moved has the degree that was said last of its type:
 //! tags keep the number of the type, and what the host said of it is remembered, whether it came
 //! with a write or was told (`FileEvent::Rated`). Neither the file workloads nor a mounted volume
 //! tell it otherwise than with a write, so that data of a type that is no longer written keep the
@@ -58,8 +60,8 @@
 //! files, 200 000 transactions, `interval = 2000`, `volume_bytes = 67108864`) and one die of 800
 //! blocks of 64 pages of 2 KiB, of which 230 are free, σ over fast was 46.6 against 1.9 with
 //! `dynamic` (names `letters`, 132 erases a block) and 35.8 against 2.7 (`mix`, 100). It grows with
-//! `degrees` there, and with one degree there is one group and `saw` is `dynamic`
-//! (`ftlkit reproduce saw`, figures *The number of degrees T*). Which of a merge's pages speaks for
+//! `degrees` there, and with one degree there is one group and `saw` is `dynamic` with the least
+//! worn block of all (`ftlkit reproduce saw`, figures *The number of degrees T*). Which of a merge's pages speaks for
 //! the block decides less (docs/reproduce.md, saw).
 
 use host::FileEvent;
