@@ -26,8 +26,8 @@
 //!
 //! **Least worn first.** A rest that was too short costs a worn block one erase more. Where free
 //! blocks are taken in the order in which they were freed, nothing takes that back. Where the least
-//! worn is taken, the block waits until the others have caught up. σ against no levelling over fast,
-//! the first three on the default device of four dies, the last on one die. *Least worn* is
+//! worn is taken, the block waits until the others have caught up. σ against no levelling over
+//! fast, the first three on the default device of four dies, the last on one die. *Least worn* is
 //! `free_blocks = least_worn`; the default leaves out what was freed lately, and is held to no
 //! levelling by the same test (`crates/sim/tests/sim/studies/levellers.rs`):
 //!

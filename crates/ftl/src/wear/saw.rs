@@ -60,9 +60,10 @@
 //! files, 200 000 transactions, `interval = 2000`, `volume_bytes = 67108864`) and one die of 800
 //! blocks of 64 pages of 2 KiB, of which 230 are free, σ over fast was 46.6 against 1.9 with
 //! `dynamic` (names `letters`, 132 erases a block) and 35.8 against 2.7 (`mix`, 100). It grows with
-//! `degrees` there, and with one degree there is one group and `saw` is `dynamic` with the least
-//! worn block of all (`ftlkit reproduce saw`, figures *The number of degrees T*). Which of a merge's pages speaks for
-//! the block decides less (docs/reproduce.md, saw).
+//! `degrees` there, and with one degree there is one group and `saw` is `dynamic`
+//! (`ftlkit reproduce saw`, figures *The number of degrees T*). Here `dynamic` takes the least worn
+//! block of all. Which of a merge's pages speaks for the block decides less (docs/reproduce.md,
+//! saw).
 
 use host::FileEvent;
 
