@@ -27,9 +27,12 @@ const LEVELLERS: [&str; 9] = ["none", "dynamic", "static", "bet", "lazy", "dual-
 /// wears shifts with every allocation.
 const NOISE: f64 = 1.03;
 
-/// Those that move nothing here, and take the least worn free block: `bet` does not reach its
-/// threshold, and `saw` is told nothing of the data.
-const BY_ORDER_ALONE: [&str; 3] = ["dynamic", "bet", "saw"];
+/// Those that move nothing here, and take the least worn of all free blocks: `bet` does not reach
+/// its threshold, and `saw` is told nothing of the data.
+const BY_ORDER_ALONE: [&str; 3] = ["dynamic:free_blocks=least_worn", "bet:free_blocks=least_worn", "saw"];
+
+/// No levelling, and those that move.
+const MOVING: [&str; 6] = ["none", "static", "lazy", "dual-pool", "rejuvenator", "owl"];
 
 /// Whether the runs of the long form are asked for, with `FTLKIT_LONG`; otherwise a few of each
 /// kind.
@@ -301,7 +304,9 @@ fn least_worn_first_alone_parts_blocks_of_equal_rounds() {
         let workload = format!("trace = {path:?}\n{keys}\naddresses = \"dense\"\nrepeat = {times}");
         let what = format!("{trace} ×{times}");
         let (by_order, others): (Vec<_>, Vec<_>) =
-            sigmas(&workload, 0.05).into_iter().partition(|run| BY_ORDER_ALONE.contains(&run.label.as_str()));
+            sigmas_of(&[&MOVING[..], &BY_ORDER_ALONE[..]].concat(), &workload, 0.05)
+                .into_iter()
+                .partition(|run| BY_ORDER_ALONE.contains(&run.label.as_str()));
         let none = others[0].erases.std;
         for run in &others {
             let ratio = run.erases.std / none;
@@ -325,7 +330,11 @@ fn bet_levels_equal_rounds_below_the_erases_of_a_round() {
     let Some(folder) = recorded() else { return };
     let path = folder.join("financial1_first10k.ssdsim.ascii");
     let workload = format!("trace = {path:?}\ntrace_device = \"stacked\"\naddresses = \"dense\"\nrepeat = 100");
-    let runs = sigmas_of(&["none", "bet:threshold=5", "bet:threshold=4"], &workload, 0.05);
+    let runs = sigmas_of(
+        &["none", "bet:threshold=5:free_blocks=least_worn", "bet:threshold=4:free_blocks=least_worn"],
+        &workload,
+        0.05,
+    );
     let [none, above, below] = &runs[..] else { panic!("three runs") };
     println!("σ {:.2}, {:.2}, {:.2}", none.erases.std, above.erases.std, below.erases.std);
     assert!((4.0..5.0).contains(&(none.erases.mean / 100.0)), "{:.2} erases", none.erases.mean);
@@ -341,7 +350,7 @@ fn rounds_in_other_orders_are_levelled_by_order_alone() {
     let path = here.path().join("shuffled.trace");
     std::fs::write(&path, repeated(&lines, 20, Some(5))).expect("written");
     let workload = format!("trace = {path:?}\nformat = \"ssdsim\"\ntrace_device = \"stacked\"\naddresses = \"dense\"");
-    let runs = sigmas_of(&["none", "dynamic"], &workload, 0.05);
+    let runs = sigmas_of(&["none", BY_ORDER_ALONE[0]], &workload, 0.05);
     let [none, dynamic] = &runs[..] else { panic!("two runs") };
     println!("shuffled: σ {:.2} without levelling, {:.2} with dynamic", none.erases.std, dynamic.erases.std);
     assert!(dynamic.erases.std < 0.4 * none.erases.std);
