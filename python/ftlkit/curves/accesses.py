@@ -1,7 +1,8 @@
 """The map look-ups of a workload: one for each page of a request, in order.
 
-A write that covers a page in part reads that page first, so it makes two. Where the device is
-filled before, each page was written once, in order.
+A write that covers a page in part reads that page first. That asks the map, too, and uses the
+entry, but it counts with the write. Where the device is filled before, each page was written once,
+in order.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Accesses:
 
     pages: array[int]
     """The logical page of each."""
+    completions: list[tuple[int, int]]
+    """Pages that are read to complete them: before which look-up, and the page."""
     filled: int
     """Pages that were written before, in order: all logical pages, or none."""
     logical_pages: int
@@ -50,13 +53,13 @@ def accesses(document: Json, control: Control) -> Accesses:
     logical = resolved["device"]["capacity"] // page_bytes
     records = _records(resolved, control)
     place = _placement(resolved["workload"]["addresses"], logical)
-    pages = array("I")
+    pages, completions = array("I"), list[tuple[int, int]]()
     written: set[int] = set()
     reads_unwritten = False
     for op, first, end, partial in _spans(records, page_bytes):
         placed = [place(page) for page in range(first, end)]
         looked_up = [placed[0 if at_first else -1] for at_first in partial] if op == _WRITE else []
-        pages.extend(looked_up)
+        completions.extend((len(pages), page) for page in looked_up)
         pages.extend(placed)
         if op == _READ:
             looked_up = placed
@@ -65,7 +68,8 @@ def accesses(document: Json, control: Control) -> Accesses:
             written.update(placed)
     if not pages:
         raise UserError("the workload reads, writes and trims no page: there is no look-up to draw a curve of.")
-    return Accesses(pages, logical if _is_filled(resolved, reads_unwritten) else 0, logical, resolved)
+    filled = logical if _is_filled(resolved, reads_unwritten) else 0
+    return Accesses(pages, completions, filled, logical, resolved)
 
 
 def _is_filled(resolved: Json, reads_unwritten: bool) -> bool:  # noqa: FBT001 - what was found out

@@ -1,7 +1,8 @@
 """The hit ratio of the mapping cache against its size, from one pass, beside Che's approximation.
 
 What is told is dftl's hit ratio with `cmt_policy=lru`: each page of a request is looked up once,
-entries leave in the order of their last use, and collections ask for none. `tests/test_curves.py`
+entries leave in the order of their last use, and collections ask for none. What is read to complete
+a page that is written in part uses its entry, too, and is no look-up of the host's. `tests/test_curves.py`
 sets it against runs.
 """
 
@@ -60,7 +61,8 @@ def curve(accesses: Accesses, sizes: Sequence[int], share: float | None = None) 
         share = min(1.0, max(EXACT_UP_TO / count, 2 * LEAST_PAGES / pages))
     if share < 1:
         _check(pages, share)
-    distances = sampled(accesses.pages, share, accesses.filled) if share < 1 else exact(accesses.pages, accesses.filled)
+    of = accesses.pages, share, accesses.filled, accesses.completions
+    distances = sampled(*of) if share < 1 else exact(accesses.pages, accesses.filled, accesses.completions)
     return Curve(
         list(sizes),
         _ratios(accesses, sizes, distances),

@@ -5,6 +5,10 @@ distance below C, so one pass gives the hit ratio of every size (Mattson 1970). 
 since then is kept in a tree of partial sums over time (Fenwick 1994), so an access costs the
 logarithm of their number.
 
+A page may be used once more just before an access, by a completion: the rest of a page that is
+written in part is read first. The access then has the larger of both distances, since it is no hit
+if the completion had to fetch its page, and completions themselves count as none.
+
 Of long sequences a share of the pages is looked at, and distances are scaled (SHARDS, Waldspurger
 2015). How many accesses the sample holds too many or too few is put right at distance 0 (their
 SHARDS-adj). Their sample is drawn by a hash of the page's number, and is off by points where a few
@@ -18,12 +22,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
@@ -45,16 +50,23 @@ class Distances:
         return min(1.0, max(0.0, hits / self.accesses))
 
 
-def exact(pages: Sequence[int], filled: int = 0) -> Distances:
+Completions = Sequence[tuple[int, int]]
+"""Pages used beside the accesses, in order: before which access, and the page."""
+
+
+def exact(pages: Sequence[int], filled: int = 0, completions: Completions = ()) -> Distances:
     """Distances of accesses, after each page below `filled` was asked for once, in order."""
-    return Distances(sorted(_distances(pages, list(range(filled)))), len(pages), pages=filled or len(set(pages)))
+    distances = _distances(pages, list(range(filled)), completions)
+    return Distances(sorted(distances), len(pages), pages=filled or len(set(pages)))
 
 
-def sampled(pages: Sequence[int], share: float, filled: int = 0) -> Distances:
+def sampled(pages: Sequence[int], share: float, filled: int = 0, completions: Completions = ()) -> Distances:
     """The same from a share of the pages, above 0 and at most 1."""
     drawn = sample(pages, share, filled)
-    mine = [page for page in pages if page in drawn]
-    distances = _distances(mine, [page for page in range(filled) if page in drawn])
+    places = [place for place, page in enumerate(pages) if page in drawn]
+    mine = [pages[place] for place in places]
+    also_used = [(bisect_left(places, place), page) for place, page in completions if page in drawn]
+    distances = _distances(mine, [page for page in range(filled) if page in drawn], also_used)
     expected = share * len(pages)
     # However a distance is scaled, there are only so many other pages.
     others = (filled or len(set(pages))) - 1
@@ -75,20 +87,20 @@ def drawn_of(pages: int, share: float) -> int:
     return math.ceil(pages * Fraction(share) - Fraction(1, 2))
 
 
-def _distances(pages: Sequence[int], before: list[int]) -> list[int]:
+def _distances(pages: Sequence[int], before: list[int], completions: Completions) -> list[int]:
     """The distance of each access to a page asked for before; `before` lists such pages."""
-    places = len(before) + len(pages)
+    places = len(before) + len(pages) + len(completions)
     tree = _tree(len(before), places)
     last = {page: place for place, page in enumerate(before, 1)}
     distances = []
-    for now, page in enumerate(pages, len(before) + 1):
-        was = last.get(page)
+    completed: dict[int, int | None] = {}
+    for now, (page, counts) in enumerate(_uses(pages, completions), len(before) + 1):
+        was, since = last.get(page), None
         if was is not None:
             since, place = len(last), was
             while place:
                 since -= tree[place]
                 place &= place - 1
-            distances.append(since)
             place = was
             while place <= places:
                 tree[place] -= 1
@@ -98,7 +110,25 @@ def _distances(pages: Sequence[int], before: list[int]) -> list[int]:
             tree[place] += 1
             place += place & -place
         last[page] = now
+        if not counts:
+            completed[page] = since
+            continue
+        if completed and page in completed:
+            fetched = completed.pop(page)
+            since = None if fetched is None or since is None else max(since, fetched)
+        if since is not None:
+            distances.append(since)
     return distances
+
+
+def _uses(pages: Sequence[int], completions: Completions) -> Iterator[tuple[int, bool]]:
+    """All uses of pages in order, and whether each is an access."""
+    done = 0
+    for place, page in completions:
+        yield from ((page, True) for page in pages[done:place])
+        yield page, False
+        done = place
+    yield from ((page, True) for page in pages[done:])
 
 
 def _tree(ones: int, places: int) -> list[int]:

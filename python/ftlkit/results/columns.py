@@ -542,7 +542,8 @@ _MAPPING = (
     Metric("flash_bytes", "flash that the mapping takes", "B", _WHOLE, "footprint.flash_bytes", LOWER),
     Metric(
         "mapping_hit_ratio",
-        "share of mapping lookups answered from RAM; null where the whole map is in RAM",
+        "share of map look-ups for pages of the host that RAM answered, one a page however it is completed; null where "
+        "the whole map is in RAM",
         "share",
         _REAL,
         "mapping_hit_ratio",
@@ -552,8 +553,8 @@ _MAPPING = (
     ),
     Metric(
         "buffer_hit_ratio",
-        "share of pages written of which a version was in RAM, in a write buffer a waiting one (in treeftl, aps and "
-        "jtl a clean one counts, too); null without either",
+        "share of pages written of which a version was in RAM before the request, in a write buffer a waiting one (in "
+        "treeftl, aps and jtl a clean one counts, too); null without either",
         "share",
         _REAL,
         "buffer_hit_ratio",

@@ -19,6 +19,7 @@ use crate::port::bit_errors::BitErrors;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::exposed_pages::ExposedPages;
+use crate::port::flash_port::host_pages::NotInRam;
 use crate::port::label::{Content, Label};
 use crate::port::ram_pages::RamPages;
 use crate::port::tally::{Note, Tally};
@@ -27,6 +28,7 @@ use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task, TracedTask};
 pub mod copying;
 mod decay;
 mod exposure;
+mod host_pages;
 
 /// The end of what a request has asked for, which a later request may have to wait for.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +66,8 @@ pub struct FlashPort<D: Device> {
     exposed: Option<Box<ExposedPages>>,
     /// Pages added to the request as padding, sorted.
     padding: Vec<Lpn>,
+    /// What completing the pages of the request did not find in RAM.
+    not_in_ram: NotInRam,
     /// Id of the background job whose operations are issued now; 0 for foreground work.
     chain: u32,
     /// Id of the background job that began last.
@@ -90,6 +94,7 @@ impl<D: Device> FlashPort<D> {
             bit_errors: None,
             exposed: device.exposure().cloned().map(|exposure| Box::new(ExposedPages::new(exposure))),
             padding: Vec::new(),
+            not_in_ram: NotInRam::default(),
             chain: 0,
             chains: 0,
             tally: Tally::default(),
@@ -393,22 +398,7 @@ impl<D: Device> FlashPort<D> {
         result
     }
 
-    /// Has a request served in which some logical pages, in order, only stand to complete others:
-    /// programs of these are charged to [`Cause::Padding`], and not to the host.
-    pub fn with_padding<R>(&mut self, pages: Vec<Lpn>, serve: impl FnOnce(&mut Self) -> R) -> R {
-        self.padding = pages;
-        let result = serve(self);
-        self.padding = Vec::new();
-        result
-    }
-
-    /// Whether a page is padding.
-    #[inline]
-    pub fn pads(&self, logical: u32) -> bool {
-        self.cause == Cause::Host && self.padding.binary_search(&Lpn::new(logical)).is_ok()
-    }
-
-    /// Counts an event that is no flash operation, such as a cache hit; it is in the results as
+    /// Counts an event that is no flash operation, such as a merge; it is in the results as
     /// `notes.NAME`.
     #[inline]
     pub fn note(&mut self, note: Note) {

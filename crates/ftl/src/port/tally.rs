@@ -8,9 +8,9 @@ listed! {
     pub enum Note,
     /// The name used in results.
     fn name -> &'static str {
-        /// A mapping entry was found in the cache.
+        /// The mapping entry of a page of the host was found in the cache.
         MappingHit => "mapping_hits",
-        /// A mapping entry had to be fetched from flash.
+        /// The mapping entry of a page of the host had to be fetched from flash.
         MappingMiss => "mapping_misses",
         /// A mapping entry left the cache clean.
         CleanEviction => "clean_evictions",

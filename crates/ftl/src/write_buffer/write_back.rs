@@ -213,13 +213,13 @@ impl WriteBuffer {
         if let Some(waiting) = self.waiting.get_mut(&lpn) {
             flash.ram_mut().replace(waiting.page, data);
             waiting.hint = hint;
-            flash.note(Note::BufferHit);
+            flash.note_buffer_write(lpn, true);
             flash.note(Note::AbsorbedPage);
             self.policy.on_rewritten(waiting.buffered(lpn), request);
         } else {
             let waiting = Waiting { page: flash.ram_mut().put(data), hint };
             self.waiting.insert(lpn, waiting);
-            flash.note(Note::BufferMiss);
+            flash.note_buffer_write(lpn, false);
             self.policy.on_inserted(waiting.buffered(lpn), request);
         }
         flash.spend(self.room.delay);
@@ -398,7 +398,7 @@ impl WriteBuffer {
                 );
             };
             flash.spend(self.room.delay);
-            flash.note(Note::BufferRead);
+            flash.note_buffer_read(lpn, None);
             out[start] = flash.ram().get(page).clone();
             self.policy.read(BufferedPage { lpn, slot: page.slot() });
             Ok(())

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use flash::Lpn;
 use ftl::{Hint, Nanos, Request};
-use sim::workload::byte_range::{PageSpan, read_rest};
+use sim::workload::byte_range::PageSpan;
 
 use super::{DriveError, LiveDrive, Piece};
 
@@ -64,7 +64,9 @@ impl LiveDrive {
         self.mark(first, pages.len() as u32, true);
         let (flash, ftl) = self.parts();
         let request = Request { hint, ..request(flash.now(), first, pages.len() as u32) };
-        Ok(ftl.write(flash, &request, &pages)?)
+        let written = ftl.write(flash, &request, &pages);
+        flash.end_completion();
+        Ok(written?)
     }
 
     /// Forgets pages that lie whole in the range; the rest of the range stays as it is.
@@ -135,7 +137,7 @@ impl LiveDrive {
         let partial = partial.into_iter().filter(|&(_, is_partial)| is_partial).map(|(i, _)| i);
         let (page_bytes, first) = (self.page_bytes, span.first as u32);
         let (flash, ftl) = self.parts();
-        read_rest(flash, partial, |flash, i| {
+        flash.complete_pages(partial, |flash, i| {
             let mut old = [Bytes::new()];
             ftl.read(flash, &request(flash.now(), first + i as u32, 1), &mut old)?;
             let [old] = old;

@@ -15,7 +15,6 @@ use ftl::{Cause, Device, Drive, FlashPort, FutureRequest, Hint, Moment, Nanos, P
 use trace::HostOp;
 
 use crate::error::Fault;
-use crate::workload::byte_range::read_rest;
 use crate::workload::paging::{Extent, HostRequest};
 
 /// Who knows what pages should hold.
@@ -135,11 +134,14 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
             }
             HostOp::Write => {
                 if request.partial_first || request.partial_last {
-                    read_rest(flash, request.partial_pages(), |flash, lpn| {
+                    flash.complete_pages(request.partial_pages(), |flash, lpn| {
                         server.read(flash, &of(&Extent { lpn, pages: 1 }))
                     })?;
                 }
-                flash.in_parallel(request.extents.iter().map(of), |flash, extent| server.write(flash, &extent))?;
+                let extents = request.extents.iter().map(of);
+                let written = flash.in_parallel(extents, |flash, extent| server.write(flash, &extent));
+                flash.end_completion();
+                written?;
             }
             HostOp::Trim => {
                 flash.in_parallel(request.extents.iter().map(of), |flash, extent| server.trim(flash, &extent))?;

@@ -7,8 +7,6 @@
 
 use std::ops::Range;
 
-use ftl::{Cause, Device, FlashPort};
-
 /// Neighbouring pages, and the bytes of them that a range covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSpan {
@@ -73,16 +71,6 @@ impl PageSpan {
         let begin = if page == 0 { 0 } else { (page * self.page_bytes - self.head) as usize };
         begin..begin + covered.len()
     }
-}
-
-/// Reads what a write leaves of the pages that it covers in part, all at the same time; `read`
-/// reads one.
-pub fn read_rest<D: Device, P, E>(
-    flash: &mut FlashPort<D>,
-    partial: impl IntoIterator<Item = P>,
-    mut read: impl FnMut(&mut FlashPort<D>, P) -> Result<(), E>,
-) -> Result<(), E> {
-    flash.with_cause(Cause::ReadModifyWrite, |flash| flash.in_parallel(partial, &mut read))
 }
 
 #[cfg(test)]

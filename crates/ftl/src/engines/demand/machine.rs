@@ -357,11 +357,11 @@ impl<S: DemandScheme> DemandPaged<S> {
     ) -> Result<SlotOf<S>, FtlError> {
         debug_assert!(lpn.get() < self.table.logical_pages(), "there is no {lpn} of {}", self.table.logical_pages());
         flash.spend(self.delays.read);
-        if let Some(slot) = self.cache.find(lpn) {
-            flash.note(Note::MappingHit);
+        let found = self.cache.find(lpn);
+        flash.note_lookup(lpn, found.is_some());
+        if let Some(slot) = found {
             return Ok(self.cache.touch(slot));
         }
-        flash.note(Note::MappingMiss);
         if apart { flash.in_background(|flash| self.fetch(flash, lpn)) } else { self.fetch(flash, lpn) }
     }
 
@@ -376,7 +376,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let page = self.table.page_of(lpn);
         if *last_read == Some(page) && self.cache.find(lpn).is_none() {
             flash.spend(self.delays.read);
-            flash.note(Note::MappingHit);
+            flash.note_lookup(lpn, true);
             return flash.with_cause(Cause::Mapping, |flash| {
                 self.make_room_in_cache(flash)?;
                 debug_assert!(self.cache.find(lpn).is_none(), "{lpn} came into RAM while room was made for it");
@@ -568,12 +568,9 @@ impl<S: DemandScheme> DemandPaged<S> {
         flash: &mut FlashPort<D>,
         lpn: Lpn,
     ) -> Result<Option<Ppn>, FtlError> {
-        if self.cache.find(lpn).is_some() {
-            flash.note(Note::MappingHit);
-            return Ok(self.table.entry(lpn));
-        }
-        flash.note(Note::MappingMiss);
-        self.find_on_flash(flash, lpn)
+        let is_in_ram = self.cache.find(lpn).is_some();
+        flash.note_lookup(lpn, is_in_ram);
+        if is_in_ram { Ok(self.table.entry(lpn)) } else { self.find_on_flash(flash, lpn) }
     }
 }
 

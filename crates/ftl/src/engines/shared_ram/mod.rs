@@ -270,11 +270,12 @@ impl<P: SharedRamPolicy> SharedRam<P> {
         lpn: Lpn,
     ) -> Result<D::Data, FtlError> {
         if let Some(place) = self.use_held(flash, lpn, HostOp::Read)? {
-            flash.note(Note::BufferRead);
+            flash.note_buffer_read(lpn, None);
             return Ok(flash.ram().get(self.held.at(place).page).clone());
         }
         let goes_around = self.goes_around(request);
-        flash.note(if goes_around { Note::BypassedPage } else { Note::BufferReadMiss });
+        let missing = if goes_around { Note::BypassedPage } else { Note::BufferReadMiss };
+        flash.note_buffer_read(lpn, Some(missing));
         self.policy.on_read_miss(lpn);
         let Some(at) = self.locate(flash, lpn)? else { return Ok(D::Data::default()) };
         debug_assert!(self.held.find(lpn).is_none(), "{lpn} is read at {at}, and is in RAM");
@@ -294,7 +295,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
     ) -> Result<(), FtlError> {
         self.paged.blocks().spares().admit()?;
         if let Some(place) = self.use_held(flash, lpn, HostOp::Write)? {
-            flash.note(Note::BufferHit);
+            flash.note_buffer_write(lpn, true);
             let page = flash.ram_mut().put(data.clone());
             let before = self.held.replace(place, page, request.hint);
             flash.ram_mut().take(before.page);
@@ -303,7 +304,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
             }
             return Ok(());
         }
-        flash.note(Note::BufferMiss);
+        flash.note_buffer_write(lpn, false);
         if self.loads {
             if let Some(at) = self.with_entry(flash, lpn, |paged, flash| paged.find(flash, lpn))? {
                 // What it holds is written over, so that it need not be readable.

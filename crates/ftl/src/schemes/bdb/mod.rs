@@ -191,7 +191,7 @@ impl Bdb {
 
     /// A page that comes replaces the version that waits.
     fn accept<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, data: D::Data) {
-        flash.note(if self.buffer.find(lpn).is_some() { Note::BufferHit } else { Note::BufferMiss });
+        flash.note_buffer_write(lpn, self.buffer.find(lpn).is_some());
         self.forget(flash, lpn);
         self.buffer.hold(Waiting { lpn, page: flash.ram_mut().put(data) });
         flash.spend(self.buffer.delays().write);
@@ -264,7 +264,7 @@ impl<D: Device> Mapping<D> for Bdb {
                 return Ok(());
             };
             flash.spend(self.buffer.delays().read);
-            flash.note(Note::BufferRead);
+            flash.note_buffer_read(lpn, None);
             out[i] = flash.ram().get(page).clone();
             Ok(())
         })

@@ -235,8 +235,7 @@ impl<D: Device> Mapping<D> for Superblock {
 impl Superblock {
     /// Has the part of the map with a page's entry in RAM.
     fn look_up<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
-        let (superblock, lbn) = self.superblocks.of_page(lpn);
-        self.map.look_up(flash, superblock, lbn)
+        self.map.look_up(flash, lpn, self.superblocks.of_page(lpn))
     }
 
     fn programmed(&mut self, lpn: Lpn, ppn: Ppn) {

@@ -7,13 +7,12 @@
 
 use std::ops::Range;
 
-use flash::{Geometry, Lbn, Pbn, Ppn};
+use flash::{Geometry, Lbn, Lpn, Pbn, Ppn};
 
 use crate::linked_lists::LinkedLists;
 use crate::port::cause::Cause;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::tally::Note;
 use crate::port::timing::Device;
 
 /// Which parts are cached, and where those that are not would be read.
@@ -45,23 +44,22 @@ impl SpareMap {
         [parts * 2 * u64::from(geometry.pages_per_block()), 4 * self.last_of_superblock.len() as u64]
     }
 
-    /// Has the part of a logical block in RAM.
+    /// Has the part with a page's entry in RAM, that of its logical block. A part that flash does
+    /// not have is known without a read.
     pub(super) fn look_up<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
-        superblock: u32,
-        lbn: Lbn,
+        lpn: Lpn,
+        (superblock, lbn): (u32, Lbn),
     ) -> Result<(), FtlError> {
         if self.cached.chain_of(lbn.get()).is_some() {
-            flash.note(Note::MappingHit);
+            flash.note_lookup(lpn, true);
             self.cached.move_back(0, lbn.get());
             return Ok(());
         }
         let (place, part) = (self.last_of_superblock[superblock as usize], self.last_of_block[lbn.index()]);
         let part = part.filter(|_| part != place);
-        if place.is_some() || part.is_some() {
-            flash.note(Note::MappingMiss);
-        }
+        flash.note_lookup(lpn, place.is_none() && part.is_none());
         for ppn in place.into_iter().chain(part) {
             flash.with_cause(Cause::Mapping, |flash| flash.scan(ppn))?;
         }

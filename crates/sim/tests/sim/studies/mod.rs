@@ -7,6 +7,7 @@ mod endurance;
 mod idle;
 mod in_use;
 mod levellers;
+mod lookups;
 mod manual;
 mod memory;
 mod mount;

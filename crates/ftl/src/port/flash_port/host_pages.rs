@@ -1,0 +1,105 @@
+//! Pages that the host asks for, told apart from those that the FTL adds to complete them.
+//!
+//! The host writes a part of a page, and the rest of it is read first (`read_modify_write`); a write
+//! buffer writes a logical block whole, and pages that nobody wrote are added (`padding`). Both look
+//! pages up and may find them in RAM, but no host asked for these. Counts are of the host's pages:
+//! each is looked up once in the map, and once in RAM that holds data. A page written in part was
+//! found if it was there before its rest was read, since that brings it in.
+
+use flash::Lpn;
+
+use super::FlashPort;
+use crate::port::cause::{Cause, Work};
+use crate::port::tally::Note;
+use crate::port::timing::Device;
+
+/// What was not in RAM when the rest of the pages was read that the write in hand covers in part.
+#[derive(Debug, Default)]
+pub(super) struct NotInRam {
+    entries: Vec<Lpn>,
+    pages: Vec<Lpn>,
+}
+
+/// Takes a page out of a list; tells whether it was there.
+#[inline]
+fn take(list: &mut Vec<Lpn>, lpn: Lpn) -> bool {
+    !list.is_empty() && list.iter().position(|&other| other == lpn).map(|at| list.swap_remove(at)).is_some()
+}
+
+impl<D: Device> FlashPort<D> {
+    /// For the shell: reads the rest of the pages that a write covers in part, all at the same
+    /// time; `read` reads one. After the write comes [`end_completion`](Self::end_completion).
+    pub fn complete_pages<P, E>(
+        &mut self,
+        partial: impl IntoIterator<Item = P>,
+        mut read: impl FnMut(&mut Self, P) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let result = self.with_cause(Cause::ReadModifyWrite, |flash| flash.in_parallel(partial, &mut read));
+        if result.is_err() {
+            self.end_completion();
+        }
+        result
+    }
+
+    /// For the shell: the write whose pages were completed is over.
+    #[inline]
+    pub fn end_completion(&mut self) {
+        self.not_in_ram.entries.clear();
+        self.not_in_ram.pages.clear();
+    }
+
+    /// Has a request served in which some logical pages, in order, only stand to complete others:
+    /// programs of these are charged to [`Cause::Padding`], and not to the host.
+    pub fn with_padding<R>(&mut self, pages: Vec<Lpn>, serve: impl FnOnce(&mut Self) -> R) -> R {
+        self.padding = pages;
+        let result = serve(self);
+        self.padding = Vec::new();
+        result
+    }
+
+    /// Whether a page is padding.
+    #[inline]
+    pub fn pads(&self, logical: u32) -> bool {
+        self.cause == Cause::Host && self.padding.binary_search(&Lpn::new(logical)).is_ok()
+    }
+
+    /// Whether what is done now is done for a page that the host asked for.
+    #[inline]
+    fn is_hosts(&self, lpn: Lpn) -> bool {
+        matches!(self.cause.work(), Work::Host | Work::Preparation)
+            && (self.padding.is_empty() || !self.pads(lpn.get()))
+    }
+
+    /// The map was asked for a page, and its entry was in RAM or not. It counts if the host asked.
+    #[inline]
+    pub fn note_lookup(&mut self, lpn: Lpn, is_in_ram: bool) {
+        if self.cause == Cause::ReadModifyWrite {
+            if !is_in_ram {
+                self.not_in_ram.entries.push(lpn);
+            }
+        } else if self.is_hosts(lpn) {
+            let was_missing = take(&mut self.not_in_ram.entries, lpn);
+            self.note(if is_in_ram && !was_missing { Note::MappingHit } else { Note::MappingMiss });
+        }
+    }
+
+    /// A page that is read was sought in RAM, where it was or not (`missing` is noted then). It
+    /// counts if the host reads it.
+    #[inline]
+    pub fn note_buffer_read(&mut self, lpn: Lpn, missing: Option<Note>) {
+        if self.cause != Cause::ReadModifyWrite {
+            if self.is_hosts(lpn) {
+                self.note(missing.unwrap_or(Note::BufferRead));
+            }
+        } else if missing.is_some() {
+            self.not_in_ram.pages.push(lpn);
+        }
+    }
+
+    /// A page that is written was sought in RAM, where a version of it was or not.
+    #[inline]
+    pub fn note_buffer_write(&mut self, lpn: Lpn, is_in_ram: bool) {
+        let was_missing = take(&mut self.not_in_ram.pages, lpn);
+        self.note(if is_in_ram && !was_missing { Note::BufferHit } else { Note::BufferMiss });
+    }
+}
