@@ -2,8 +2,8 @@
 
 What is told is dftl's hit ratio with `cmt_policy=lru`: each page of a request is looked up once,
 entries leave in the order of their last use, and collections ask for none. What is read to complete
-a page that is written in part uses its entry, too, and is no look-up of the host's. `tests/test_curves.py`
-sets it against runs.
+a page that is written in part uses its entry, too, and is no look-up of the host's.
+`tests/test_curves.py` sets it against runs.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 //! Pages that the host asks for, told apart from those that the FTL adds to complete them.
 //!
-//! The host writes a part of a page, and the rest of it is read first (`read_modify_write`); a write
-//! buffer writes a logical block whole, and pages that nobody wrote are added (`padding`). Both look
-//! pages up and may find them in RAM, but no host asked for these. Counts are of the host's pages:
-//! each is looked up once in the map, and once in RAM that holds data. A page written in part was
-//! found if it was there before its rest was read, since that brings it in.
+//! The host writes a part of a page, and the rest of it is read first (`read_modify_write`). A
+//! write buffer writes a logical block whole, and pages that nobody wrote are added (`padding`).
+//! Both look pages up and may find them in RAM, but no host asked for these. Counts are of the
+//! host's pages: each is looked up once in the map, and once in RAM that holds data. A page written
+//! in part was found if it was there before its rest was read, since that brings it in.
 
 use flash::Lpn;
 
