@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import struct
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import sample
 from conftest import LINES, write_msr
 
 if TYPE_CHECKING:
@@ -239,3 +241,21 @@ def test_a_process_says_the_same(start: Callable[..., subprocess.Popen[str]], tm
     assert (process.returncode, out) == (2, "")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("held", "says"),
+    [
+        (sample.document(), "r.json holds results, not a study. `ftlkit report r.json` draws"),
+        ({"study": {}, "points": []}, "r.json holds results, not a study: its key study says"),
+        ({"device": {}}, "r.json is JSON, and a study is TOML"),
+    ],
+    ids=["results", "curve", "study"],
+)
+def test_json_in_place_of_a_study_is_refused_by_what_it_holds(
+    held: object, says: str, call: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "r.json").write_text(json.dumps(held, indent=2))
+    refused = call("run", "r.json")
+    assert refused.exit_code != 0
+    assert says in " ".join(refused.stderr.split())

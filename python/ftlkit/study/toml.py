@@ -31,8 +31,28 @@ _FIRST = ("name", "label", "preset")
 
 def load(path: Path) -> Json:
     """The study of a TOML file; relative trace paths in it become relative to the file."""
-    study: Json = json.loads(parse_study_toml(text(path, "study"), str(path)))
+    read = text(path, "study")
+    _refuse_json(path, read)
+    study: Json = json.loads(parse_study_toml(read, str(path)))
     return study
+
+
+def _refuse_json(path: Path, read: str) -> None:
+    """Raise a `UserError` that says what a file of JSON holds; no TOML begins with a brace."""
+    if not read.lstrip().startswith("{"):
+        return
+    try:
+        held = json.loads(read)
+    except ValueError:
+        return
+    if {"runs", "study"} <= held.keys():
+        raise UserError(
+            f"{path} holds results, not a study. `ftlkit report {path}` draws their report without a new run; the "
+            "study that gave them stands in it."
+        )
+    if "study" in held:
+        raise UserError(f"{path} holds results, not a study: its key study says what was asked. Write that as TOML.")
+    raise UserError(f"{path} is JSON, and a study is TOML. docs/study.md lists its keys.")
 
 
 def text(path: Path, what: str) -> str:
