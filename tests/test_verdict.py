@@ -295,9 +295,10 @@ def test_runs_that_never_erased_are_told() -> None:
     page["requests"]["write"], some = 100, page["requests"]["write"]
     assert "No block was erased" not in of(document), "who hardly writes does not collect"
     page["requests"]["write"] = some
-    assert "Replay more requests (--requests, or --repeat to serve a trace again), or give" in of(document), (
-        "it was preconditioned to a steady state"
-    )
+    assert "Replay more requests (--requests), or give" in of(document), "it was preconditioned to a steady state"
+    assert "--repeat" not in of(document), "a generated workload has no end"
+    document["study"]["workload"] = {"trace": "fin1.spc"}
+    assert "Replay more requests (--requests, or --repeat to serve a trace again), or give" in of(document)
     document["precondition_chosen"] = {"mode": "fill", "requested": "auto", "reason": "it reads what it did not write"}
     assert "Precondition the device to a steady state (--precondition steady, in a study run.precondition)" in of(
         document

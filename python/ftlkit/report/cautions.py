@@ -48,7 +48,6 @@ IN_USE = "--in-use 80%, in a study run.in_use"
 SLOWER = "--speedup below 1, in a study workload.speedup"
 CLOSED = "--loop closed, in a study host.loop"
 VERIFY = "--verify, in a study run.verify"
-MORE = "--requests, or --repeat to serve a trace again"
 """Next steps: the option that takes them, and the key of a study that says the same."""
 
 FILLING = 1.25
@@ -73,7 +72,7 @@ def all_cautions(results: Outcome) -> list[Caution]:
         "unchecked": _unchecked(runs),
         "overloaded": _overload(results),
         "collections_not_reached": _unreached(results),
-        "few_for_p99": _few_for_p99(runs),
+        "few_for_p99": _few_for_p99(results),
         "misaligned": _misaligned(results),
         "repeated": _repeated(results),
         "ticks": _ticks(results),
@@ -92,6 +91,12 @@ def all_cautions(results: Outcome) -> list[Caution]:
 def cautions(results: Outcome) -> list[str]:
     """Sentences, the gravest first."""
     return [caution.text for caution in all_cautions(results)]
+
+
+def more(results: Outcome) -> str:
+    """The options by which more requests are replayed: a workload that is generated has no end."""
+    repeats = results.document["study"].get("workload", {}).get("trace") is not None
+    return "--requests, or --repeat to serve a trace again" if repeats else "--requests"
 
 
 def names(runs: list[Run]) -> str:
@@ -204,7 +209,8 @@ def _unreached(results: Outcome) -> str | None:
     return (
         f"While measuring, the host wrote {share} of the device's logical pages, and collecting and merging copied "
         f"hardly anything ({', '.join(texts)}): what they cost in a steady state was not measured, and the ranking may "
-        f"be another there. Precondition the device to a steady state ({STEADY}), or replay more requests ({MORE})."
+        f"be another there. Precondition the device to a steady state ({STEADY}), or replay more requests "
+        f"({more(results)})."
     )
 
 
@@ -255,9 +261,9 @@ def _filling(results: Outcome) -> str | None:
         return None
     texts = [f"{label} from {units.digits(part[0])} to {units.digits(part[-1])}" for label, part in filling.items()]
     advice = (
-        f"Replay more requests ({MORE})"
+        f"Replay more requests ({more(results)})"
         if _mode(results) == "steady"
-        else f"Precondition the device to a steady state ({STEADY}), or replay more requests ({MORE})"
+        else f"Precondition the device to a steady state ({STEADY}), or replay more requests ({more(results)})"
     )
     return (
         f"Write amplification rose during the run ({', '.join(texts)}): means depend on how long the run was. "
@@ -270,8 +276,9 @@ def ranks_by_p99(runs: list[Run]) -> bool:
     return all(run["response_ns"]["all"]["count"] >= FEW_FOR_P99 for run in runs)
 
 
-def _few_for_p99(runs: list[Run]) -> str | None:
+def _few_for_p99(results: Outcome) -> str | None:
     """Runs whose 99th percentile is one of the longest few responses."""
+    runs = results.document["runs"]
     fewest = min((count for run in runs if (count := run["response_ns"]["all"]["count"])), default=FEW_FOR_P99)
     if fewest >= FEW_FOR_P99:
         return None
@@ -279,7 +286,7 @@ def _few_for_p99(runs: list[Run]) -> str | None:
     rests = f"rests on the longest {above} of them" if above > 1 else "is about the longest of them"
     return (
         f"Response times are of {several(fewest, 'request')}: the 99th percentile {rests}, and nothing is ranked by "
-        f"it. Replay {units.count(FEW_FOR_P99)} requests or more ({MORE})."
+        f"it. Replay {units.count(FEW_FOR_P99)} requests or more ({more(results)})."
     )
 
 
@@ -367,7 +374,7 @@ def _fresh(results: Outcome) -> str | None:
         return None
     text = f"No block was erased under {names(idle)}, so garbage collection was not tested"
     if _mode(results) == "steady":
-        return f"{text}. Replay more requests ({MORE}), or give the device less capacity (--capacity)."
+        return f"{text}. Replay more requests ({more(results)}), or give the device less capacity (--capacity)."
     return f"{text}. Precondition the device to a steady state ({STEADY}), or give it less capacity (--capacity)."
 
 

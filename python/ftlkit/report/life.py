@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
-from ftlkit.report.cautions import FILL, MORE, listed
+from ftlkit.report.cautions import FILL, listed, more
 from ftlkit.report.load import is_overloaded, written_between
 from ftlkit.results.outcome import device_of
 
@@ -29,6 +29,9 @@ NOT_KEPT_UP = "not kept up with"
 
 _ERASED = re.compile(r"(a block was erased )(\S+)( times.*)")
 """A reason of the engine, and the number in it that differs from run to run."""
+
+MORE = "replay more requests"
+"""The advice of a reason, which does not know the options that do it."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,15 @@ def lives(results: Outcome) -> list[str]:
     if len(forecast) > 1:
         sentences += _least_worn(results, [one.label for one in forecast])
     sentences += _beyond(results, forecast)
-    return sentences + _refused({run["label"]: reason for run, endurance in known if (reason := endurance["refusal"])})
+    reasons = {run["label"]: reason for run, endurance in known if (reason := endurance["refusal"])}
+    return sentences + _refused(reasons, more(results))
 
 
-def _refused(reasons: dict[str, str]) -> list[str]:
-    """Why there is no forecast; runs whose reasons differ in a number alone share a sentence."""
+def _refused(reasons: dict[str, str], options: str) -> list[str]:
+    """Why there is no forecast; runs whose reasons differ in a number alone share a sentence.
+
+    `options` replay more requests.
+    """
     alike: dict[tuple[str, str], dict[str, str]] = {}
     for label, reason in reasons.items():
         parts = _ERASED.fullmatch(reason)
@@ -77,7 +84,8 @@ def _refused(reasons: dict[str, str]) -> list[str]:
     for (before, behind), runs in alike.items():
         numbers = list(runs.values())
         number = numbers[0] if len(set(numbers)) == 1 else listed(numbers)
-        sentences.append(f"No lifetime forecast for {listed(list(runs))}: {before}{number}{behind}.")
+        reason = f"{before}{number}{behind}".replace(MORE, f"{MORE} ({options})")
+        sentences.append(f"No lifetime forecast for {listed(list(runs))}: {reason}.")
     return sentences
 
 
@@ -111,7 +119,7 @@ def _reason(results: Outcome, run: Run) -> str:
         return (
             f"in the second half of the run only {units.share(erased)} of the pages programmed were erased, since "
             f"erased blocks were left. It comes out too late: fill the device first ({FILL}), or replay more "
-            f"requests ({MORE})"
+            f"requests ({more(results)})"
         )
     if amplification * BEYOND < whole:
         return (

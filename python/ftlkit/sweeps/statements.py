@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ftlkit._util.lookup import several
-from ftlkit.report.cautions import CLOSED, FILL, MORE, SLOWER, STEADY, VERIFY, all_cautions
+from ftlkit.report.cautions import CLOSED, FILL, SLOWER, STEADY, VERIFY, all_cautions
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.noise import LITTLE
 from ftlkit.results.outcome import Outcome
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.summary import Group
+
+MORE = "--requests, or of a recorded trace --repeat"
+"""Next step for workloads of which some may be generated."""
 
 METRIC = COLUMNS["response_mean_ns"]
 """What points are ranked by."""

@@ -19,7 +19,7 @@
 /// are far off too often (docs/endurance.md).
 const FEWEST_ERASES: f64 = 4.0;
 /// What to do about too short a run.
-const MORE: &str = "replay more requests (--requests, or --repeat to serve a trace again)";
+const MORE: &str = "replay more requests";
 
 /// Times the wear of today beyond which a block counts as never failing: twice what a block that
 /// was erased once has to the highest limit.
