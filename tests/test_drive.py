@@ -175,6 +175,38 @@ def test_reports_that_cannot_be_compared_are_refused_with_the_way(
         life(tmp_path, before, after)
 
 
+@pytest.mark.parametrize(
+    ("report", "says"),
+    [
+        (smartctl(day=1, units=-5), "data_units_written is -5, and can be from 0"),
+        (
+            smartctl(day=1, units=2**64),
+            "data_units_written is 1.84467440737e.19, and .* 24 hours of power",
+        ),
+        (smartctl(day=1, used=256), "percentage_used is 256, and can be from 0 to 255"),
+        (smartctl(day=1, used=-1), "percentage_used is -1, and can be from 0 to 255"),
+        (smartctl(day=50_000), "power_on_hours is 1,200,000, and can be from 0 to 8.76e.05"),
+        ([smartctl(day=1), {"Physical media units written": -1}], "Physical media units written is -1"),
+        ([smartctl(day=1), {"Physical media units written": {"hi": 2**60, "lo": 0}}], "media units written is .*e.37"),
+        (sata(("Host_Writes_32MiB", 100, 5), ("NAND_Writes_1GiB", 100, -7)), "NAND_Writes_1GiB is -7"),
+        (
+            sata(("Host_Writes_32MiB", 100, 5), ("SSD_Life_Left", 101, 0)),
+            "SSD_Life_Left is 101, and .* 0 to 100",
+        ),
+        (
+            sata(("Host_Program_Page_Count", 100, 5), ("FTL_Program_Page_Count", 100, -1)),
+            "FTL_Program_Page_Count is -",
+        ),
+        (sata(("Host_Writes_32MiB", 100, 5), ("Power_On_Hours", 100, -3)), "Power_On_Hours is -3"),
+    ],
+)
+def test_counters_that_no_drive_can_have_are_named_with_their_limit(
+    report: Json | list[Json], says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(fk.UserError, match=says):
+        life(tmp_path, smartctl(), report)
+
+
 def test_command_prints_figures_and_json(call: Callable[..., Result], tmp_path: Path) -> None:
     life(tmp_path, smartctl(used=10), smartctl(day=10, units=1_001_000, used=15))
     paths = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]

@@ -29,6 +29,18 @@ MOST_PERCENT = 100
 _MEDIA = ("Physical media units written", "physical_media_units_written")
 """Bytes programmed, in the two spellings of the OCP log."""
 
+FASTEST = 128e9
+"""Bytes per second beyond every host interface: 16 lanes of PCIe 6."""
+
+MOST_PER_WRITE = 1000
+"""Write amplification beyond that of any drive."""
+
+MOST_USED = 255
+"""Per cent of the rated life that a report can tell: NVMe and ATA have one byte for it."""
+
+MOST_HOURS = 24 * 365 * 100
+"""Hours of power beyond the age of every drive: a hundred years."""
+
 COMMANDS = "`smartctl -j -x DEVICE` or `nvme smart-log -o json DEVICE`"
 
 _SIZES = {"MiB": 1 << 20, "GiB": 1 << 30, "GB": 10**9, "TB": 10**12, "TiB": 1 << 40}
@@ -101,12 +113,33 @@ def read(path: str | Path) -> Reading:
     for report in found if isinstance(found, list) else [found]:
         if isinstance(report, dict):
             _take(report, reading)
+    _require_possible(reading)
     if reading.host is None and reading.used is None and reading.host_pages is None:
         raise UserError(
             f"{path} has no counter of host writes and none of the life that is used. Give what {COMMANDS} printed."
             + _unknown(reading)
         )
     return reading
+
+
+def _require_possible(reading: Reading) -> None:
+    """Raise a `UserError` that names a counter which no drive can have, and its limit."""
+    powered_s = 3600 * (reading.hours.value + 1 if reading.hours else MOST_HOURS)
+    limits: list[tuple[Counter | None, float]] = [(reading.hours, MOST_HOURS), (reading.used, MOST_USED)]
+    limits += [(reading.host, FASTEST * powered_s), (reading.flash, MOST_PER_WRITE * FASTEST * powered_s)]
+    limits += [(pages, MOST_PER_WRITE * FASTEST * powered_s / 512) for pages in (reading.host_pages, reading.own_pages)]
+    for counter, most in limits:
+        if counter is None or 0 <= counter.value <= most:
+            continue
+        # As the report has it: in steps, or as the life that is left.
+        count, limit = counter.value / counter.step, f"{most / counter.step:,.4g}"
+        if counter.name in _LEFT:
+            count, limit = 100 - counter.value, "100"
+        after = f" after {reading.hours.value:,g} hours of power" if reading.hours and most > MOST_HOURS else ""
+        raise UserError(
+            f"{reading.source}: {counter.name} is {count:,.12g}, and can be from 0 to {limit}{after}. Give the report "
+            f"as {COMMANDS} printed it."
+        )
 
 
 def _unknown(reading: Reading) -> str:
@@ -119,7 +152,8 @@ def _take(report: Json, reading: Reading) -> None:
     reading.serial = reading.serial or report.get("serial_number")
     reading.time_s = reading.time_s or _number(_within(report, "local_time", "time_t"))
     size = _within(report, "user_capacity", "bytes") or report.get("nvme_total_capacity")
-    reading.capacity = reading.capacity or _number(size)
+    # 0 where a drive does not tell.
+    reading.capacity = reading.capacity or max(_number(size) or 0, 0) or None
     hours = _number(_within(report, "power_on_time", "hours"))
     if hours is not None:
         reading.hours = Counter(hours, 1, "power_on_time")
@@ -206,7 +240,7 @@ def _attribute(row: Json, reading: Reading) -> None:
 
 def _used(name: str, normal: float | None, raw: float) -> float | None:
     """The life used, per cent; None where normalised and raw value contradict each other."""
-    if normal is None or normal > MOST_PERCENT:
+    if normal is None:
         return None
     agree = raw in (normal, MOST_PERCENT - normal)
     if name in _WORN and agree:
@@ -248,6 +282,6 @@ def _number(value: Any) -> float | None:  # noqa: ANN401 - as the report has it
     """A number, or one that stands in a text, perhaps with commas."""
     if isinstance(value, str):
         value = value.replace(",", "").strip()
-        number = re.fullmatch(r"\d+(\.\d+)?", value, re.ASCII)
+        number = re.fullmatch(r"-?\d+(\.\d+)?", value, re.ASCII)
         value = (float if number[1] else int)(value) if number else None
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
