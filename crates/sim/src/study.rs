@@ -17,13 +17,13 @@ use ftl::{ConfigError, Part, Stack};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 use trace::generate::GeneratorSpec;
-use trace::units::{Bytes, BytesPerSecond, Nanoseconds};
+use trace::units::{Bytes, BytesPerSecond, Nanoseconds, optional_share};
 use trace::{Columns, Conditions, DeviceChoice, Format, OpenOptions, TimeBackwards, TimeUnit};
 
 use crate::{Programming, SimError, Suspend, Window};
 
 use values::SettingOrTable;
-pub use values::{Capacity, Count, PageDurations, Setting, Share};
+pub use values::{Capacity, Count, PageDurations, Setting};
 pub(crate) use words::choose_from;
 pub use words::in_words;
 
@@ -57,8 +57,10 @@ pub struct DeviceText {
     /// blocks a plane export.
     pub capacity: Option<Capacity>,
     /// Share of the physical pages that the host does not see, above 0 and below 1.
+    #[serde(deserialize_with = "optional_share")]
     pub spare: Option<f64>,
     /// The same as a share of what the host sees, above 0, in place of `spare`.
+    #[serde(deserialize_with = "optional_share")]
     pub op: Option<f64>,
     /// Independent buses, 1 or more.
     pub channels: Option<Count>,
@@ -128,6 +130,7 @@ pub struct DeviceText {
     /// Erases that a block survives, 1 or more.
     pub endurance: Option<Count>,
     /// Share of blocks that are bad from the factory, 0 or more and below `spare`.
+    #[serde(deserialize_with = "optional_share")]
     pub bad_blocks: Option<f64>,
     /// Sensing a page of a block in pSLC mode; that of a lower page when not given.
     pub pslc_read_latency: Option<Nanoseconds>,
@@ -144,6 +147,7 @@ pub struct DeviceText {
     /// From the end of a try to the begin of the next.
     pub read_retry_latency: Option<Nanoseconds>,
     /// The share of `ecc_limit` beyond which a block is refreshed, 0 to 100; 0 for never.
+    #[serde(deserialize_with = "optional_share")]
     pub refresh_at: Option<f64>,
     /// Erases that each block had before, below `endurance`.
     pub initial_erases: Option<Count>,
@@ -245,7 +249,8 @@ pub struct RunText {
     /// How the device is prepared. Default `auto`.
     pub precondition: Option<Precondition>,
     /// Share of the capacity that holds data when measuring begins, above 0 and at most 1.
-    pub in_use: Option<Share>,
+    #[serde(deserialize_with = "optional_share")]
+    pub in_use: Option<f64>,
     /// What runs may take of memory; most of what is available when not given.
     pub memory_limit: Option<Bytes>,
     /// Requests at the beginning that are served but not measured.

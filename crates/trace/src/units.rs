@@ -1,4 +1,4 @@
-//! Bytes and durations as people write them: `"4KiB"`, `"1.5ms"`.
+//! Bytes, durations and shares as people write them: `"4KiB"`, `"1.5ms"`, `"28%"`.
 //!
 //! A number of bytes may be bare, since a byte is the only unit it can mean; a duration may not,
 //! because a bare `5` has been taken for milliseconds by one tool and nanoseconds by the next.
@@ -262,6 +262,66 @@ impl Visitor<'_> for NanosecondsVisitor {
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Nanoseconds, E> {
         parse_duration("", text).map_err(E::custom)
+    }
+}
+
+/// Reads a share of a whole: a number, or text that is one or a percentage.
+pub fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    deserializer.deserialize_any(ShareVisitor)
+}
+
+/// Reads a share that may be absent.
+pub fn optional_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    deserializer.deserialize_option(OptionalShareVisitor)
+}
+
+struct ShareVisitor;
+
+impl Visitor<'_> for ShareVisitor {
+    type Value = f64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a share such as 0.28 or \"28%\"")
+    }
+
+    fn visit_f64<E: de::Error>(self, share: f64) -> Result<f64, E> {
+        Ok(share)
+    }
+
+    fn visit_u64<E: de::Error>(self, share: u64) -> Result<f64, E> {
+        Ok(share as f64)
+    }
+
+    fn visit_i64<E: de::Error>(self, share: i64) -> Result<f64, E> {
+        Ok(share as f64)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<f64, E> {
+        let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent, 100.0));
+        let share = number.trim().parse().map(|number: f64| number / whole);
+        share.map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
+    }
+}
+
+struct OptionalShareVisitor;
+
+impl<'de> Visitor<'de> for OptionalShareVisitor {
+    type Value = Option<f64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ShareVisitor.expecting(f)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        share(deserializer).map(Some)
     }
 }
 

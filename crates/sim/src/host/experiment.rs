@@ -24,9 +24,7 @@ use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
 use crate::preset::pslc::pslc_setting;
 use crate::result::{DeviceFacts, PreconditionChosen};
-use crate::study::{
-    Addresses, Capacity, Count, DeviceText, FtlText, HostText, LoopText, Precondition, RunText, Share, Study,
-};
+use crate::study::{Addresses, Capacity, Count, DeviceText, FtlText, HostText, LoopText, Precondition, RunText, Study};
 use crate::timing::device::{Device, Draft, SimulatedDevice};
 use crate::workload::paging::{Pager, Placement};
 use crate::workload::stream::Workload;
@@ -122,7 +120,7 @@ impl Experiment {
         check_auto(&study.device, wraps)?;
         let requested = study.run.precondition.unwrap_or_default();
         let mut survey = workload.survey(draft.page_size_bytes(), requested, limit, &reporter)?;
-        let in_use = study.run.in_use.map(|share| share.0);
+        let in_use = study.run.in_use;
         let (precondition, mut precondition_chosen) = choose(requested, in_use, survey.unwritten);
         let span_pages = (!wraps).then_some(survey.span_pages);
         let device = draft.resolve(span_pages, seed)?;
@@ -207,7 +205,7 @@ impl Experiment {
             },
             run: RunText {
                 precondition: Some(self.asked_precondition),
-                in_use: self.in_use.map(Share),
+                in_use: self.in_use,
                 memory_limit: self.memory_limit,
                 samples: Some(Count(self.samples)),
                 warranty_years: Some(self.warranty_years),

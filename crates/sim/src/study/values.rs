@@ -23,11 +23,6 @@ pub enum Capacity {
     Auto,
 }
 
-/// A part of a whole: a number, or a percentage as text.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(transparent)]
-pub struct Share(pub f64);
-
 /// One duration, or one for each type of page of a cell, from the lower page to the upper: a list,
 /// or as text with `/` between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,40 +39,6 @@ impl Serialize for Capacity {
             Self::Bytes(bytes) => serializer.serialize_u64(*bytes),
             Self::Auto => serializer.serialize_str("auto"),
         }
-    }
-}
-
-struct ShareVisitor;
-
-impl Visitor<'_> for ShareVisitor {
-    type Value = Share;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a share such as 0.8 or \"80%\"")
-    }
-
-    fn visit_f64<E: de::Error>(self, share: f64) -> Result<Share, E> {
-        Ok(Share(share))
-    }
-
-    fn visit_u64<E: de::Error>(self, share: u64) -> Result<Share, E> {
-        Ok(Share(share as f64))
-    }
-
-    fn visit_i64<E: de::Error>(self, share: i64) -> Result<Share, E> {
-        Ok(Share(share as f64))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Share, E> {
-        let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent, 100.0));
-        let share = number.trim().parse().map(|number: f64| Share(number / whole));
-        share.map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
-    }
-}
-
-impl<'de> Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ShareVisitor)
     }
 }
 

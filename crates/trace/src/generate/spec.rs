@@ -22,7 +22,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 
-use crate::units::{Bytes, Nanoseconds, parse_bytes};
+use crate::units::{Bytes, Nanoseconds, optional_share, parse_bytes, share};
 
 /// A whole generated workload, of one device.
 #[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
@@ -48,15 +48,17 @@ pub struct GeneratorSpec {
     pub pattern: Pattern,
     /// Share of all requests that write, 0 to 1; with `trim_share` at most 1, and the rest reads.
     /// Default: all that does not trim.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
     pub write_share: Option<f64>,
     /// Share of all requests that trim one unit, chosen uniformly among those written and not
     /// trimmed since; when there is none, the request writes instead. 0 to 1, default 0. Costs 8
     /// bytes of memory per unit of the span.
+    #[serde(deserialize_with = "share")]
     pub trim_share: f64,
     /// Share of reads and writes that start exactly where the one before them ended (in a mixture:
     /// the one before them of the same part), 0 to 1. One that would leave the range goes where the
     /// pattern says instead. Default 0.
+    #[serde(deserialize_with = "share")]
     pub sequential_share: f64,
     /// Runs at a time, 1 to 65 536, each request belonging to one of them, all alike: it goes on
     /// where the one before it of the same run ended. Default 1.
@@ -73,7 +75,7 @@ pub struct GeneratorSpec {
     pub starts: Option<Vec<f64>>,
     /// Share of these requests that start at the unit's own sector, drawn once with these weights;
     /// the others draw anew. 0 to 1, default 0.
-    #[serde(skip_serializing_if = "is_nought")]
+    #[serde(deserialize_with = "share", skip_serializing_if = "is_nought")]
     pub starts_kept: f64,
     /// How long requests are (trims are one unit). Default: one unit, whatever `unit` is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -225,14 +227,14 @@ pub struct Part {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<[f64; 2]>,
     /// As in [`GeneratorSpec::write_share`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
     pub write_share: Option<f64>,
     /// As in [`GeneratorSpec::trim_share`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
     pub trim_share: Option<f64>,
     /// As in [`GeneratorSpec::sequential_share`]; the part remembers where its own last request
     /// ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
     pub sequential_share: Option<f64>,
     /// As in [`GeneratorSpec::runs`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,7 +246,7 @@ pub struct Part {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<Vec<f64>>,
     /// As in [`GeneratorSpec::starts_kept`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
     pub starts_kept: Option<f64>,
     /// As in [`GeneratorSpec::sizes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -270,13 +272,13 @@ pub struct Phase {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
     /// As in [`GeneratorSpec::write_share`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
     pub write_share: Option<f64>,
     /// As in [`GeneratorSpec::trim_share`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
     pub trim_share: Option<f64>,
     /// As in [`GeneratorSpec::sequential_share`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
     pub sequential_share: Option<f64>,
     /// As in [`GeneratorSpec::runs`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,7 +290,7 @@ pub struct Phase {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<Vec<f64>>,
     /// As in [`GeneratorSpec::starts_kept`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
     pub starts_kept: Option<f64>,
     /// As in [`GeneratorSpec::sizes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]

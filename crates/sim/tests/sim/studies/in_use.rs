@@ -112,3 +112,19 @@ fn a_sparse_trace_is_refused_before_terabytes_are_filled() {
     }
     assert_eq!(results(&study("addresses = \"dense\"")).runs[0].requests.read, 1000);
 }
+
+#[test]
+fn a_share_means_the_same_as_number_and_as_percentage_under_every_key() {
+    let keys = ["spare", "op", "bad_blocks", "refresh_at"].map(|key| ("device", key));
+    let drawn = ["write_share", "trim_share", "sequential_share", "starts_kept"].map(|key| ("workload.generator", key));
+    for (table, key) in keys.into_iter().chain(drawn).chain([("run", "in_use")]) {
+        let study = |value: &str| sim::parse_toml(&format!("[{table}]\n{key} = {value}\n"), "");
+        let number = study("0.125").unwrap_or_else(|error| panic!("{error}"));
+        for spelling in ["\"12.5%\"", "\"12.5 %\"", "\"0.125\""] {
+            let read = study(spelling).unwrap_or_else(|error| panic!("{key} = {spelling}: {error}"));
+            assert_eq!(read, number, "{key} = {spelling}");
+        }
+        let refused = study("\"much\"").expect_err("no share").to_string();
+        assert!(refused.contains(key) && refused.contains("a share such as 0.28 or \"28%\""), "{refused}");
+    }
+}
