@@ -160,22 +160,65 @@ fn words<'a>(columns: &'a Columns) -> &'a [(String, HostOp)] {
     columns.list().iter().find_map(of_op).unwrap_or_default()
 }
 
-/// What stands between the fields of a line.
+/// What stands between the fields of a line: not between quotes, if these come in pairs.
 fn separator(line: &[u8]) -> u8 {
-    [b',', b';'].into_iter().find(|sign| line.contains(sign)).unwrap_or(b' ')
+    let are_pairs = line.iter().filter(|&&byte| byte == b'"').count() % 2 == 0;
+    let mut is_inside = false;
+    let is_outside = |&byte: &u8| {
+        is_inside ^= are_pairs && byte == b'"';
+        !is_inside
+    };
+    let outside: Vec<u8> = line.iter().copied().filter(is_outside).collect();
+    [b',', b';'].into_iter().find(|sign| outside.contains(sign)).unwrap_or(b' ')
 }
 
 /// The fields of a line, without blanks and quotes around them.
 fn fields(line: &[u8], separator: u8) -> Vec<&[u8]> {
-    match separator {
-        b' ' => blanks(line).into_iter().map(unquoted).collect(),
-        sign => line.split(|&byte| byte == sign).map(unquoted).collect(),
+    if !line.contains(&b'"') {
+        return match separator {
+            b' ' => blanks(line),
+            sign => line.split(|&byte| byte == sign).map(trim).collect(),
+        };
     }
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace();
+    let is_end = |byte: &u8| if separator == b' ' { is_blank(byte) } else { *byte == separator };
+    let is_padding = |byte: &u8| is_blank(byte) && (separator == b' ' || !is_end(byte));
+    let (mut fields, mut rest) = (Vec::new(), Some(line));
+    while let Some(text) = rest {
+        let text = &text[text.iter().take_while(|byte| is_padding(byte)).count()..];
+        let (field, after) = first_field(text, is_end);
+        fields.push(field);
+        rest = after.filter(|after| separator != b' ' || !trim(after).is_empty());
+    }
+    fields
 }
 
-fn unquoted(field: &[u8]) -> &[u8] {
-    let field = trim(field);
-    field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(field)
+/// The field with which a text begins, and what follows the separator after it, if there is one. A
+/// field in quotes goes on to the quote before a separator or the end, whatever it holds.
+fn first_field(text: &[u8], is_end: impl Fn(&u8) -> bool) -> (&[u8], Option<&[u8]>) {
+    let end_of = |text: &[u8]| text.iter().position(&is_end).unwrap_or(text.len());
+    let quoted = text.strip_prefix(b"\"").and_then(|inner| {
+        let (field, after) = inner.split_at(closing_quote(inner)?);
+        let end = end_of(&after[1..]);
+        trim(&after[1..=end]).is_empty().then_some((field, after.get(end + 2..)))
+    });
+    quoted.unwrap_or_else(|| {
+        let end = end_of(text);
+        (trim(&text[..end]), text.get(end + 1..))
+    })
+}
+
+/// Where the quote is that ends a field, in what follows the one that begins it; two are one of the
+/// field's own.
+fn closing_quote(inner: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += inner.get(at..)?.iter().position(|&byte| byte == b'"')?;
+        if inner.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
 }
 
 /// Whether no field of a line begins with a digit: then it names columns.
@@ -306,6 +349,26 @@ mod tests {
         ] {
             assert_eq!(read(columns, text).map(|(records, _)| records), Ok(expected.clone()), "{columns}");
         }
+    }
+
+    #[test]
+    fn quoted_fields_are_whole_whatever_they_hold() {
+        let expected = [record(0, HostOp::Write, 4_096_000, 4096), record(900_000, HostOp::Read, 8192, 512)];
+        for (sign, options) in [(",", ""), (";", ""), (" ", ""), ("\t", ", separator=tab"), (",", ", separator=comma")]
+        {
+            for note in ["", "disk 1, left; old", "a \"\"b\"\", c", "100,7,W", ";", "x\ty", " , "] {
+                let row = |time: u32, op: &str, offset: u32, size: u32| {
+                    format!("\"{note}\"{sign}{time}{sign}\"{op}\"{sign}{offset}{sign}\"{size}\"\r\n")
+                };
+                let text = row(100, "W", 4_096_000, 4096) + &row(1000, "R", 8192, 512);
+                let found = read(&format!("-, time:us, op, offset:B, size:B{options}"), &text);
+                assert_eq!(found.map(|(records, _)| records), Ok(expected.to_vec()), "{text}");
+            }
+        }
+        let devices = |text: &str| read("time:us, device, offset:B, size:B, op", text).map(|(_, devices)| devices);
+        assert_eq!(devices("1,\"a,b\",0,512,W\n2, \"a\" ,0,512,W\n"), Ok(vec!["a,b".into(), "a".into()]));
+        // A quote that nothing ends is a sign like any other.
+        assert_eq!(devices("1,\"a,0,512,W\n2,b\"c,0,512,W\n"), Ok(vec!["\"a".into(), "b\"c".into()]));
     }
 
     #[test]
