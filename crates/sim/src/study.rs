@@ -141,6 +141,7 @@ pub struct DeviceText {
     /// How bits decay. Default `none`: not at all.
     pub bit_errors: Option<BitErrorsText>,
     /// The highest share of wrong bits that one read corrects, above 0 and at most 0.5.
+    #[serde(deserialize_with = "optional_share")]
     pub ecc_limit: Option<f64>,
     /// Most retries of a read, 0 to 15.
     pub read_retries: Option<Count>,

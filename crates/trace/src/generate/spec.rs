@@ -172,8 +172,10 @@ pub struct Zipf {
 pub struct HotCold {
     /// Share of the range that is hot, above 0 and below 1; rounded to whole extents, leaving at
     /// least one of each temperature.
+    #[serde(deserialize_with = "share")]
     pub hot_data_share: f64,
     /// Share of the requests that go there, 0 to 1.
+    #[serde(deserialize_with = "share")]
     pub hot_request_share: f64,
     /// As in [`Zipf::extent`].
     #[serde(default, skip_serializing_if = "Option::is_none")]

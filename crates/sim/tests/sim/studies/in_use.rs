@@ -115,10 +115,12 @@ fn a_sparse_trace_is_refused_before_terabytes_are_filled() {
 
 #[test]
 fn a_share_means_the_same_as_number_and_as_percentage_under_every_key() {
-    let keys = ["spare", "op", "bad_blocks", "refresh_at"].map(|key| ("device", key));
+    let keys = ["spare", "op", "bad_blocks", "ecc_limit", "refresh_at"].map(|key| ("device", key));
     let drawn = ["write_share", "trim_share", "sequential_share", "starts_kept"].map(|key| ("workload.generator", key));
-    for (table, key) in keys.into_iter().chain(drawn).chain([("run", "in_use")]) {
-        let study = |value: &str| sim::parse_toml(&format!("[{table}]\n{key} = {value}\n"), "");
+    let hot = ("workload.generator.pattern.hot_cold", "hot_data_share");
+    for (table, key) in keys.into_iter().chain(drawn).chain([hot, ("run", "in_use")]) {
+        let beside = |value: &str| if key == hot.1 { format!("hot_request_share = {value}\n") } else { String::new() };
+        let study = |value: &str| sim::parse_toml(&format!("[{table}]\n{key} = {value}\n{}", beside(value)), "");
         let number = study("0.125").unwrap_or_else(|error| panic!("{error}"));
         for spelling in ["\"12.5%\"", "\"12.5 %\"", "\"0.125\""] {
             let read = study(spelling).unwrap_or_else(|error| panic!("{key} = {spelling}: {error}"));
