@@ -56,6 +56,9 @@ pub enum Bug {
     DeletedAsTrimmed,
     /// Recovery takes the oldest version of each page.
     OldestWins,
+    /// Recovery goes by when a page was programmed, not by its version: a copy that a collection
+    /// made of an old page passes for new.
+    NewestProgramWins,
     /// Recovery takes a page that cannot be read for a new version of the page before it.
     TornTrusted,
     /// A victim is erased while the last page that it held is still in RAM.
@@ -88,7 +91,7 @@ pub enum Bug {
 
 impl Bug {
     /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 39] = [
+    pub const ALL: [(Self, &'static str); 40] = [
         (Self::None, "none"),
         (Self::StaleRead, "stale-read"),
         (Self::LostWrite, "lost-write"),
@@ -114,6 +117,7 @@ impl Bug {
         (Self::HintedContent, "hinted-content"),
         (Self::DeletedAsTrimmed, "deleted-as-trimmed"),
         (Self::OldestWins, "oldest-wins"),
+        (Self::NewestProgramWins, "newest-program-wins"),
         (Self::TornTrusted, "torn-trusted"),
         (Self::EraseBeforeCopy, "erase-before-copy"),
         (Self::RelocationErasesFirst, "relocation-erases-first"),

@@ -131,6 +131,7 @@ impl Canary {
         for &(ppn, tag) in &found.data {
             let counts = match found.translation.get(&page_of(tag.logical)) {
                 Some(_) if mapped.get(&tag.logical) == Some(&Some(ppn)) => true,
+                Some((_, page)) if self.bug == Bug::NewestProgramWins => tag.seq > page.seq,
                 Some((_, page)) => tag.seq > page.version && self.bug != Bug::StaleTranslationPage,
                 None => true,
             };
