@@ -36,7 +36,7 @@ use crate::oracle::crash_oracle::CrashOracle;
 use crate::oracle::exact::Stamp;
 use crate::report::black_box;
 use crate::report::coverage::{Phase, StateCoverage};
-use crate::report::failure::{Failure, FailurePoint, Fault};
+use crate::report::failure::{Failure, FailurePoint, Fault, READING_BACK};
 use crate::report::recorder::{Outcome, Recorder, Step, Tape};
 
 /// How many cuts are tried.
@@ -221,7 +221,7 @@ impl<'a> Explorer<'a> {
         tape.try_one_in(effort.after_recovery);
         self.at("the invariants after recovery");
         session.check()?;
-        self.at("reading back after recovery");
+        self.at(READING_BACK);
         session.observe_everything()?;
         session.check()?;
         for (at, step) in &recovery {
@@ -295,13 +295,7 @@ impl<'a> Explorer<'a> {
     }
 
     fn at(&self, step: &'static str) {
-        let place = match self.trail.place.get() {
-            FailurePoint::Request(number, operation) | FailurePoint::AfterCut(number, operation, _) => {
-                FailurePoint::AfterCut(number, operation, step)
-            }
-            place => place,
-        };
-        self.trail.place.set(place);
+        self.trail.place.set(self.trail.place.get().after_cut(step));
     }
 
     fn count(&mut self, session: &Session, stretch: Phase) {

@@ -155,20 +155,44 @@ pub(crate) fn version_of(stamp: Stamp) -> u32 {
     stamp as u32
 }
 
+impl Mismatch {
+    /// What should be there, and what is.
+    fn found(&self) -> String {
+        let (lpn, got_page, got_version) = (self.lpn, page_of(self.got), version_of(self.got));
+        let expected = match self.expected {
+            0 => "be empty (never written, or trimmed)".to_owned(),
+            expected => format!("hold version {}", version_of(expected)),
+        };
+        let got = match self.nature {
+            Nature::Lost => "reads as empty".to_owned(),
+            Nature::Stale => format!("holds version {got_version} of itself"),
+            Nature::Foreign => format!("holds version {got_version} of LPN {got_page}"),
+            Nature::NeverWritten => format!("holds {:#018x}", self.got),
+        };
+        format!("{lpn} should {expected}, but {got}")
+    }
+
+    /// The same of what was found when the power came back: what is missing went with the cut.
+    pub(crate) fn after_cut(&self) -> String {
+        let lost = match (self.nature, self.expected) {
+            (Nature::Lost, _) => "the write",
+            (Nature::Stale, 0) => "the trim",
+            (Nature::Stale, expected) if version_of(self.got) < version_of(expected) => "the newer version",
+            _ => return self.to_string(),
+        };
+        format!("{}: the power cut lost {lost}", self.found())
+    }
+}
+
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (got_page, got_version) = (page_of(self.got), version_of(self.got));
-        write!(f, "{} should ", self.lpn)?;
-        match self.expected {
-            0 => write!(f, "be empty (never written, or trimmed)")?,
-            expected => write!(f, "hold version {}", version_of(expected))?,
-        }
-        match self.nature {
-            Nature::Lost => write!(f, ", but reads as empty: the write is lost"),
-            Nature::Stale => write!(f, ", but holds version {got_version} of itself: stale data"),
-            Nature::Foreign => write!(f, ", but holds version {got_version} of LPN {got_page}: another page's data"),
-            Nature::NeverWritten => write!(f, ", but holds {:#018x}, which was never written", self.got),
-        }
+        f.write_str(&self.found())?;
+        f.write_str(match self.nature {
+            Nature::Lost => ": the write is lost",
+            Nature::Stale => ": stale data",
+            Nature::Foreign => ": another page's data",
+            Nature::NeverWritten => ", which was never written",
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use flash::{Cell, Flash, FlashError, Geometry, Pbn, Ppn, Tag, Tear};
+use flash::{Cell, Flash, FlashError, Geometry, MediaEvent, Pbn, Ppn, Tag, Tear};
 use ftl::{Cause, FlashOp, FtlError};
 
 use crate::Stamp;
@@ -69,6 +69,13 @@ pub(crate) struct Event {
     pub(crate) gained: Vec<Content>,
     /// Pages that held something until then.
     pub(crate) lost: Vec<Content>,
+}
+
+impl Event {
+    /// Whether the power went at it.
+    pub(crate) fn is_power_cut(&self) -> bool {
+        matches!(self.error, Some(FlashError::Media(MediaEvent::PowerCut)))
+    }
 }
 
 /// What happens between operations of flash.

@@ -99,6 +99,21 @@ pub enum FailurePoint {
     AfterCut(u32, Operation, &'static str),
 }
 
+/// The step after a power cut in which every page is read, to see what the cut has left.
+pub(crate) const READING_BACK: &str = "reading back after recovery";
+
+impl FailurePoint {
+    /// The same place, in a step after a power cut.
+    pub(crate) fn after_cut(self, step: &'static str) -> Self {
+        match self {
+            Self::Request(number, operation) | Self::AfterCut(number, operation, _) => {
+                Self::AfterCut(number, operation, step)
+            }
+            place => place,
+        }
+    }
+}
+
 /// A case that did not pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
@@ -141,6 +156,10 @@ impl Failure {
     /// What was broken, where and how, in words.
     pub fn message(&self) -> String {
         let Self { case, place, fault } = self;
+        let fault = match (fault, place) {
+            (Fault::WrongContent(mismatch), FailurePoint::AfterCut(_, _, READING_BACK)) => mismatch.after_cut(),
+            _ => fault.to_string(),
+        };
         match self.promise() {
             Some(promise @ Promise::OwnCodeAnswers) => format!("{} {promise} {place}: {fault}", case.stack.names()),
             Some(promise) => format!("{} breaks {promise} {place}: {fault}", case.stack.names()),
@@ -151,8 +170,11 @@ impl Failure {
     /// The broken promise; none when the case itself could not be run.
     pub fn promise(&self) -> Option<Promise> {
         let is_after_cut = matches!(self.place, FailurePoint::AfterCut(..));
-        let has_faults = !self.case.schedule.faults().is_empty();
+        let faults = self.case.schedule.faults();
+        let is_failing = faults.iter().any(|its| !matches!(its.fault, flash::Fault::Cut(_)));
+        let is_cut = is_after_cut || (!faults.is_empty() && !is_failing);
         match &self.fault {
+            Fault::WrongContent(_) | Fault::WentBack { .. } if is_after_cut => Some(Promise::SurvivesPowerCuts),
             Fault::WrongContent(_)
             | Fault::WentBack { .. }
             | Fault::ReadOnly(_)
@@ -160,13 +182,13 @@ impl Failure {
                 FtlError::OutOfSpace { .. }
                 | FtlError::ReadOnly { .. }
                 | FtlError::Flash { error: FlashError::Media(_), .. },
-            ) if has_faults => Some(Promise::SurvivesFailingFlash),
+            ) if is_failing => Some(Promise::SurvivesFailingFlash),
             Fault::WrongContent(_)
             | Fault::Stopped(
                 FtlError::OutOfSpace { .. }
                 | FtlError::ReadOnly { .. }
                 | FtlError::Flash { error: FlashError::Media(_), .. },
-            ) if is_after_cut => Some(Promise::SurvivesPowerCuts),
+            ) if is_cut => Some(Promise::SurvivesPowerCuts),
             Fault::WentBack { .. } => Some(Promise::SurvivesPowerCuts),
             Fault::Stopped(FtlError::Failed { .. }) => Some(Promise::OwnCodeAnswers),
             Fault::WrongContent(_) | Fault::Stopped(FtlError::OutOfSpace { .. } | FtlError::ReadOnly { .. }) => {

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use flash::{FlashError, Geometry, Lpn, MediaEvent, Pbn, Ppn, Role, Tag};
+use flash::{FlashError, Geometry, Lpn, Pbn, Ppn, Role, Tag};
 use ftl::{Cause, FlashOp};
 
 use crate::Stamp;
@@ -110,6 +110,8 @@ struct Teller {
     /// The page that was read last, as far as it held something.
     read: Option<(Ppn, Tag)>,
     request: Option<Request>,
+    /// Whether the host was told that something of the page is done, and no page on flash says so.
+    is_in_ram: bool,
     stage: Stage,
     history: History,
 }
@@ -117,7 +119,16 @@ struct Teller {
 impl Teller {
     fn new(subject: Subject, geometry: Geometry, cuts: usize) -> Self {
         let (copies, stage) = (BTreeMap::new(), Stage { of: cuts, ..Stage::default() });
-        Self { subject, geometry, copies, read: None, request: None, stage, history: History::default() }
+        Self {
+            subject,
+            geometry,
+            copies,
+            read: None,
+            request: None,
+            is_in_ram: false,
+            stage,
+            history: History::default(),
+        }
     }
 
     /// Tells the first events of a journal.
@@ -143,15 +154,7 @@ impl Teller {
     fn survive(&mut self, left: Copies) {
         let before = std::mem::replace(&mut self.copies, left);
         let lost = before.into_iter().filter(|(ppn, _)| !self.copies.contains_key(ppn)).collect();
-        let Subject::Page(lpn) = self.subject else { return };
-        if let (Some((what, is_telling)), Some(line)) =
-            (destroyed(lpn, &lost, &self.copies), self.history.lines.last_mut())
-        {
-            *line = format!("{line}; that destroyed {what}");
-            if is_telling {
-                self.history.telling = self.history.cuts.pop();
-            }
-        }
+        self.blame_cut(&lost);
     }
 
     /// A cut that was staged on a copy of the chip.
@@ -159,6 +162,25 @@ impl Teller {
         self.history.cuts.push(self.history.lines.len());
         self.history.lines.push(wording::cut(cut));
         self.power_on();
+    }
+
+    /// Says of the cut that was told last what it did to the page. A line that tells what went
+    /// wrong stays where others that tell of cuts are left out.
+    fn blame_cut(&mut self, lost: &Copies) {
+        let (Subject::Page(lpn), Some(line)) = (self.subject, self.history.lines.last_mut()) else { return };
+        let is_telling = if let Some((what, is_telling)) = destroyed(lpn, lost, &self.copies) {
+            *line = format!("{line}; that destroyed {what}");
+            is_telling
+        } else if self.is_in_ram {
+            *line = format!("{line}; that lost what RAM alone held of {lpn}");
+            true
+        } else {
+            false
+        };
+        self.is_in_ram = false;
+        if is_telling {
+            self.history.telling = self.history.cuts.pop();
+        }
     }
 
     fn power_on(&mut self) {
@@ -195,6 +217,7 @@ impl Teller {
                 _ if programs.len() > MOST_OTHERS => format!("; what was: {} and more", others.join(", ")),
                 _ => format!("; what was: {}", others.join(", ")),
             };
+            self.is_in_ram = programs.is_empty();
             self.say(&format!("{said} ({operation}), and no page that says so of {lpn} was programmed{others}"), true);
         }
     }
@@ -204,26 +227,28 @@ impl Teller {
         if let Some((line, is_telling)) = told {
             self.say(&line, is_telling);
         }
-        for (ppn, ..) in &event.lost {
-            self.copies.remove(ppn);
-        }
+        let lost = self.named(&event.lost);
+        self.copies.retain(|ppn, _| !lost.contains_key(ppn));
         let gained = self.named(&event.gained);
         self.copies.extend(gained);
+        let is_map = event.gained.iter().any(|(_, tag, _)| tag.role == Role::Translation);
+        self.is_in_ram &= !is_map && !event.gained.iter().any(|(_, tag, _)| self.speaks(tag));
         if let (FlashOp::Program, Some(request)) = (event.target.op, &mut self.request) {
             request.programs.extend(event.gained.iter().map(|(_, tag, _)| *tag));
         }
         if let (FlashOp::Read, Some(ppn), Some(tag)) = (event.target.op, event.target.ppn, event.target.tag) {
             self.read = Some((ppn, tag));
         }
-        if is_power_cut(event) {
+        if event.is_power_cut() {
             self.history.cuts.push(self.history.lines.len());
-            self.history.lines.push(format!("the power was cut at the {}", wording::operation(event)));
+            self.history.lines.push(wording::operation(event));
+            self.blame_cut(&lost);
         }
     }
 
     /// The line of an event, if it concerns the subject, and whether it tells what went wrong.
     fn told(&self, event: &Event) -> Option<(String, bool)> {
-        if is_power_cut(event) {
+        if event.is_power_cut() {
             return None;
         }
         if event.error.is_some() {
@@ -293,6 +318,10 @@ impl Teller {
         Some((*newest.0, newest.1.0, newest.1.1))
     }
 
+    fn speaks(&self, tag: &Tag) -> bool {
+        matches!(self.subject, Subject::Page(lpn) if wording::speaks_of(tag, lpn))
+    }
+
     /// Those of some pages that name the logical page in question.
     fn named(&self, contents: &[Content]) -> Copies {
         let Subject::Page(lpn) = self.subject else { return Copies::new() };
@@ -346,12 +375,8 @@ fn age(tag: &Tag) -> (u64, u64) {
     (tag.version, tag.seq)
 }
 
-fn is_power_cut(event: &Event) -> bool {
-    matches!(event.error, Some(FlashError::Media(MediaEvent::PowerCut)))
-}
-
 /// What a page holds, as the host counts versions.
-fn held(tag: &Tag, stamp: Stamp) -> String {
+pub(crate) fn held(tag: &Tag, stamp: Stamp) -> String {
     match tag.role {
         Role::Trimmed | Role::Lost | Role::Translation | Role::Summary | Role::Padding => short(tag),
         _ if page_of(stamp) == tag.logical => format!("LPN {}, the host's version {}", tag.logical, version_of(stamp)),

@@ -46,8 +46,16 @@ pub(crate) fn names(tag: &Tag) -> String {
 
 /// An operation, and what became of it if it failed.
 pub(crate) fn operation(event: &Event) -> String {
+    if event.is_power_cut() {
+        return format!("the power was cut at the {}", target(event.target, event.cause));
+    }
     let failed = event.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
     format!("{}{failed}", target(event.target, event.cause))
+}
+
+/// What an exception or a panic says, without the line of the source that raised it.
+pub(crate) fn said(message: &str) -> &str {
+    message.rsplit_once("`): ").map_or(message, |(_, said)| said)
 }
 
 /// Whether a tag speaks of a logical page.

@@ -39,7 +39,7 @@ use crate::oracle::exact::{Oracle, Stamp};
 use crate::oracle::fault_oracle::FaultOracle;
 use crate::report::black_box;
 use crate::report::coverage::{Phase, StateCoverage};
-use crate::report::failure::{Failure, FailurePoint, Fault};
+use crate::report::failure::{Failure, FailurePoint, Fault, READING_BACK};
 use crate::report::recorder::Outcome;
 
 /// Runs a case on flash that fails; `Err` has the faults that took effect in its replay line.
@@ -197,6 +197,8 @@ impl<'a> Trial<'a> {
     /// The power goes, comes back, and the scheme is recovered with the blocks that are left.
     fn power_cut(&mut self, error: &FtlError) -> Result<(), Fault> {
         black_box::on_power_cut(error);
+        let place = self.trail.place.get();
+        self.trail.place.set(place.after_cut("recovery"));
         loop {
             self.keep_books();
             self.driver.power_on(|device| device.chip.frail_mut().restore_power());
@@ -213,12 +215,15 @@ impl<'a> Trial<'a> {
         }
         self.report.recoveries += 1;
         self.keep_books();
+        self.trail.place.set(place.after_cut(READING_BACK));
         for lpn in Extent::whole(self.case.logical_pages).lpns() {
             if let Some(got) = self.fetch(lpn)? {
                 self.driver.oracle.allowed.observe(lpn, got).map_err(Fault::WrongContent)?;
             }
         }
-        self.driver.oracle.allowed.end_observation()
+        self.driver.oracle.allowed.end_observation()?;
+        self.trail.place.set(place);
+        Ok(())
     }
 
     /// Reads a page; none if it is lost and may be.
