@@ -5,19 +5,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import ftlkit as fk
+
+if TYPE_CHECKING:
+    from ftlkit.api.torture import Finding
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EXAMPLE = EXAMPLES / "own_ftl.py"
 SMALL = "1x1x1x12x4x512"
 
 
-def found(scheme: type[fk.Ftl], *, minutes: float = 0.1, seed: int = 3) -> str:
-    """What torture says of a scheme: its finding, or nothing."""
+def finding(scheme: type[fk.Ftl], *, minutes: float = 0.1, seed: int = 3) -> Finding | None:
+    """What torture finds in a scheme, if it finds something."""
     report = fk.torture([scheme], minutes=minutes, seed=seed, geometry=[SMALL], threads=1)
     findings = report["schemes"][0]["findings"]
-    return findings[0]["message"] if findings else ""
+    return findings[0] if findings else None
+
+
+def found(scheme: type[fk.Ftl], *, minutes: float = 0.1, seed: int = 3) -> str:
+    """What torture says of a scheme: its finding, or nothing."""
+    its = finding(scheme, minutes=minutes, seed=seed)
+    return its["message"] if its else ""
 
 
 class LikePage(fk.Ftl):

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use flash::{Cell, FlashError, Lpn, Ppn, Role, Tag};
-use ftl::{FlashOp, FtlError};
+use ftl::{BrokenInvariant, FlashOp, FtlError};
 
 use crate::Stamp;
 use crate::oracle::exact::{page_of, version_of};
-use crate::report::black_box::{BlackBox, Journal, Target};
+use crate::report::address::Address;
+use crate::report::black_box::{BlackBox, Event, Journal, Target};
 use crate::report::failure::{Failure, FailurePoint, Fault};
-use crate::report::history::{History, Subject};
+use crate::report::history::{History, Subject, held};
+use crate::report::leak::Leak;
 use crate::report::wording::{cut, names, operation, speaks_of, target};
 
 /// Operations that a full explanation shows.
@@ -23,12 +25,17 @@ const FEW_OPERATIONS: usize = 4;
 /// What is known of a failure from the flash, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
+    /// The blocks that the scheme lost track of, if it ran out of blocks because of that.
+    pub leak: Option<String>,
     /// What the case does that its line does not name, if it failed there.
     pub beyond_line: Option<&'static str>,
     /// Operations at which the power was cut, in their order.
     pub cuts: Vec<String>,
     /// Operations that the flash could not do, in their order.
     pub faults: Vec<String>,
+    /// Those of them that matter most: where the power was cut among them, what could not be read
+    /// because of that is left out.
+    pub few_faults: Vec<String>,
     /// The page in question, and each page on flash that names it, the newest first.
     pub copies: Vec<String>,
     /// What the operations have in common: what was done with a page, with a block, or at all.
@@ -46,14 +53,20 @@ impl Explanation {
     pub(crate) fn of(failure: &Failure, kept: &BlackBox) -> Self {
         let Some(latest) = &kept.latest else { return Self::default() };
         let journal = latest.borrow();
-        let (subject, emptied) = subject(failure, kept);
+        let leak = Leak::of(failure, &journal);
+        let leaked = leak.as_ref().map(|leak| (Subject::Block(leak.pbn), None));
+        let (subject, emptied) = leaked.unwrap_or_else(|| subject(failure, kept));
         let history = History::of(kept, subject);
-        let failed = journal.events.iter().filter(|event| event.error.is_some());
+        let failed: Vec<_> = journal.events.iter().filter(|event| event.error.is_some()).collect();
+        let is_cut = failed.iter().any(|event| event.is_power_cut());
+        let matters = |event: &&Event| event.is_power_cut() || !is_cut || event.target.op != FlashOp::Read;
         let copies = if let Subject::Page(lpn) = subject { copies(&journal, lpn) } else { Vec::new() };
         Self {
+            leak: leak.map(|leak| leak.line),
             beyond_line: beyond_line(failure.place),
             cuts: kept.cuts.iter().map(cut).collect(),
-            faults: failed.map(operation).collect(),
+            faults: failed.iter().copied().map(operation).collect(),
+            few_faults: failed.iter().copied().filter(matters).map(operation).collect(),
             copies: emptied.into_iter().chain(copies).collect(),
             about: match subject {
                 Subject::Page(lpn) => format!("what was done with {lpn}, in order"),
@@ -66,12 +79,13 @@ impl Explanation {
         }
     }
 
-    /// The lines that matter: at most eleven, to stand below a failure's own. Where the power was
+    /// The lines that matter: at most twelve, to stand below a failure's own. Where the power was
     /// cut, that matters more than what could not be read because of it.
     pub fn brief(&self) -> Vec<String> {
         let last = |lines: &[String], most: usize| lines[lines.len().saturating_sub(most)..].to_vec();
-        let mut lines: Vec<_> = self.beyond_line.into_iter().map(str::to_owned).collect();
-        lines.extend(last(if self.cuts.is_empty() { &self.faults } else { &self.cuts }, 2));
+        let mut lines: Vec<_> = self.leak.iter().cloned().collect();
+        lines.extend(self.beyond_line.map(str::to_owned));
+        lines.extend(last(if self.cuts.is_empty() { &self.few_faults } else { &self.cuts }, 2));
         lines.extend(self.copies.iter().take(3).cloned());
         if !self.few_operations.is_empty() {
             lines.push(format!("{}:", self.about));
@@ -90,6 +104,7 @@ impl fmt::Display for Explanation {
             writeln!(f, "{title}")?;
             lines.iter().try_for_each(|line| writeln!(f, "  {line}"))
         };
+        section(f, "Why there is no free block:", self.leak.as_slice())?;
         let beyond: Vec<_> = self.beyond_line.into_iter().map(str::to_owned).collect();
         section(f, "What no request of the line does:", &beyond)?;
         let befell: Vec<_> = self.cuts.iter().chain(&self.faults).cloned().collect();
@@ -127,6 +142,9 @@ fn beyond_line(place: FailurePoint) -> Option<&'static str> {
 
 /// What a failure is about; and, of an operation that flash refused, what the page held before.
 fn subject(failure: &Failure, kept: &BlackBox) -> (Subject, Option<String>) {
+    if let Some(named) = message(&failure.fault).and_then(|message| said(message, failure, kept)) {
+        return named;
+    }
     match &failure.fault {
         Fault::WrongContent(mismatch) => (Subject::Page(mismatch.lpn), None),
         Fault::Stopped(FtlError::Flash { error: FlashError::Violation(_), .. }) => refused(kept),
@@ -145,32 +163,67 @@ fn one_page(failure: &Failure) -> Option<Lpn> {
     Some(Lpn::new(extent.first))
 }
 
+/// The words of a failure that may name a page or a block.
+fn message(fault: &Fault) -> Option<&str> {
+    match fault {
+        Fault::Stopped(FtlError::Failed { message })
+        | Fault::Panicked(message)
+        | Fault::Invariant(BrokenInvariant { found: message, .. })
+        | Fault::Relocation(message)
+        | Fault::Accounts(message) => Some(message),
+        _ => None,
+    }
+}
+
+/// What a message of the scheme is about, if it names a page or a block.
+fn said(message: &str, failure: &Failure, kept: &BlackBox) -> Option<(Subject, Option<String>)> {
+    let journal = kept.latest.as_ref()?.borrow();
+    Some(match Address::named_in(message, &journal.geometry, failure.case.logical_pages)? {
+        Address::Logical(lpn) => (Subject::Page(lpn), None),
+        Address::Block(pbn) => (Subject::Block(pbn), None),
+        Address::Physical(ppn) => {
+            let pbn = journal.geometry.block_of(ppn);
+            held_now(&journal, ppn).or_else(|| held_before(kept, ppn)).unwrap_or((Subject::Block(pbn), None))
+        }
+    })
+}
+
 /// The logical page of which the refused operation touched a copy that had been erased, or its
 /// block.
 fn refused(kept: &BlackBox) -> (Subject, Option<String>) {
-    let Some(latest) = &kept.latest else { return (Subject::Flash, None) };
-    let journal = latest.borrow();
-    let Some(Target { op, pbn, ppn, .. }) = journal.events.last().map(|event| event.target) else {
-        return (Subject::Flash, None);
-    };
-    let before = kept.cuts.iter().filter_map(|cut| cut.before.as_ref());
-    let held = |journal: &Journal, events: usize| {
+    let last = kept.latest.as_ref().and_then(|log| log.borrow().events.last().map(|event| event.target));
+    let Some(Target { op, pbn, ppn, .. }) = last else { return (Subject::Flash, None) };
+    let held = ppn.filter(|_| op == FlashOp::Read).and_then(|ppn| held_before(kept, ppn));
+    held.unwrap_or((Subject::Block(pbn), None))
+}
+
+/// The logical page that a page on flash names, and what it holds of that.
+fn held_now(journal: &Journal, ppn: Ppn) -> Option<(Subject, Option<String>)> {
+    let Cell::Programmed(tag, stamp) = &journal.cells[ppn.index()] else { return None };
+    let at = format!("{ppn} ({})", journal.geometry.block_of(ppn));
+    (!is_own(tag)).then(|| (Subject::Page(Lpn::new(tag.logical)), Some(format!("{at} holds {}", held(tag, *stamp)))))
+}
+
+/// The logical page that a page on flash named before it was erased, and what it held of that.
+fn held_before(kept: &BlackBox, ppn: Ppn) -> Option<(Subject, Option<String>)> {
+    let held_in = |journal: &Journal, events: usize| {
         let events = journal.events[..events].iter().rev();
         let mut lost = events.flat_map(|event| event.lost.iter().map(move |content| (content, event)));
-        let ((_, tag, stamp), event) = lost.find(|((lost, ..), _)| Some(*lost) == ppn)?;
+        let ((_, tag, stamp), event) = lost.find(|((lost, ..), _)| *lost == ppn)?;
         Some((*tag, *stamp, target(event.target, event.cause)))
     };
-    let earlier = || before.rev().find_map(|(log, at)| held(&log.borrow(), *at));
-    let found = if op == FlashOp::Read { held(&journal, journal.events.len()).or_else(earlier) } else { None };
-    match found {
-        Some((tag, stamp, erase)) if !matches!(tag.role, Role::Translation | Role::Summary) => {
-            let lpn = Lpn::new(tag.logical);
-            let held =
-                ppn.map(|ppn| format!("{ppn} held {lpn}, the host's version {}, until the {erase}", version_of(stamp)));
-            (Subject::Page(lpn), held)
-        }
-        _ => (Subject::Block(pbn), None),
-    }
+    let latest = kept.latest.as_ref()?.borrow();
+    let mut before = kept.cuts.iter().filter_map(|cut| cut.before.as_ref()).rev();
+    let found = held_in(&latest, latest.events.len());
+    let (tag, stamp, erase) = found.or_else(|| before.find_map(|(log, at)| held_in(&log.borrow(), *at)))?;
+    let text =
+        || format!("{ppn} held LPN {}, the host's version {}, until the {erase}", tag.logical, version_of(stamp));
+    (!is_own(&tag)).then(|| (Subject::Page(Lpn::new(tag.logical)), Some(text())))
+}
+
+/// Whether a page is of the scheme's own tables, and names no logical page.
+fn is_own(tag: &Tag) -> bool {
+    matches!(tag.role, Role::Translation | Role::Summary | Role::Padding)
 }
 
 fn copies(journal: &Journal, lpn: Lpn) -> Vec<String> {

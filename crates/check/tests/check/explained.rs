@@ -1,11 +1,14 @@
 //! A failure is explained from the flash: what befell it, which pages name the lost one, and what
 //! was done with that. To be recorded changes nothing.
 
+use check::canary::Bug;
 use check::case::variants::Subject;
 use check::torture::campaign::Campaign;
 use check::torture::{Options, Torture};
-use check::{Case, Cut, Effort, Explanation, Failure, FaultSchedule, explain, explore, run_case};
-use flash::Tear;
+use check::{
+    Case, Cut, Effort, Explanation, Failure, FaultSchedule, InjectedFault, Promise, explain, explore, run_case,
+};
+use flash::{Fault, Tear};
 use ftl::Stack;
 
 const DEVICE: &str = "geometry=1x1x1x8x4x512 pages=14 seed=7 prefill=full workload=mixed requests=200";
@@ -105,8 +108,35 @@ fn what_no_request_of_the_line_does_is_said() {
     let case = Case { requests: 3, ..buggy("leaked-block") };
     let (failure, explanation) = explained(&case);
     assert!(failure.message().contains("everything"), "{failure}");
-    let said = &explanation.brief()[0];
+    let said = explanation.brief().join("\n");
     assert!(said.contains("trims everything and fills the device twice"), "{failure}: {said}");
+}
+
+/// Of all planted bugs those that lose blocks, or never choose one, are told as block leaks, and no
+/// other is.
+#[test]
+fn a_block_that_the_scheme_lost_track_of_is_named() {
+    for (bug, name) in Bug::ALL {
+        let (case, is_leak) = (buggy(name), matches!(bug, Bug::LeakedBlock | Bug::LeakedByRecovery | Bug::Livelock));
+        let effort = Effort { first: if is_leak { 1 } else { 7 }, during_recovery: 0, after_recovery: 0 };
+        let explored = || explore(&Case { requests: 60, ..case.clone() }, effort).map(|_| ());
+        let failure = if bug.needs_a_power_cut() { explored() } else { run_case(&case).map(|_| ()) };
+        let Err(failure) = failure else {
+            assert!(!is_leak, "{name} was not found");
+            continue;
+        };
+        let Err(again) = explain(&failure.case) else { continue };
+        let (failure, explanation) = *again;
+        println!("{failure}\n{explanation}");
+        assert_eq!(explanation.leak.is_some(), is_leak, "{name}: {failure}\n{explanation}");
+        let Some(leak) = &explanation.leak else { continue };
+        let said = "block leak: PBN ";
+        assert!(leak.starts_with(said) && leak.contains(" holds no valid page since "), "{leak}");
+        assert!(leak.contains("never erased") || leak.contains("never programmed again"), "{leak}");
+        assert_eq!(explanation.brief()[0], *leak);
+        let pbn = leak[said.len()..].split(' ').next().expect("a block");
+        assert_eq!(explanation.about, format!("what was done with PBN {pbn}, in order"), "{explanation}");
+    }
 }
 
 #[test]
@@ -126,6 +156,54 @@ fn faults_of_the_flash_are_listed_and_panics_are_explained() {
     let case: Case = finding.replay.parse().expect("a replay line");
     let (_, explanation) = explained(&case);
     assert!(explanation.faults.iter().any(|line| line.contains("could not be ")), "{explanation}");
+}
+
+/// A message of the scheme itself may name what it is about.
+#[test]
+fn a_block_that_an_invariant_names_is_told_of() {
+    let (failure, explanation) = explained(&buggy("dirty-free-block"));
+    let message = failure.message();
+    let pbn = message.split("PBN ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a block");
+    assert_eq!(explanation.about, format!("what was done with PBN {pbn}, in order"), "{message}");
+    let is_of_it = |line: &String| line.contains(&format!("PBN {pbn}"));
+    assert!(!explanation.operations.is_empty() && explanation.operations.iter().all(is_of_it), "{explanation}");
+}
+
+/// Whichever driver cut the power: what is missing then, the cut has lost.
+#[test]
+fn what_a_power_cut_lost_is_said_to_be_lost_by_it() {
+    for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| bug.needs_a_power_cut()) {
+        let staged =
+            (0..120).step_by(9).map(|operation| FaultSchedule::PowerCuts(vec![Cut { operation, tear: Tear::Torn }]));
+        let within = (20..600)
+            .step_by(23)
+            .map(|operation| FaultSchedule::Faults(vec![InjectedFault { operation, fault: Fault::Cut(Tear::Torn) }]));
+        for schedule in staged.chain(within) {
+            let is_within = !schedule.faults().is_empty();
+            let Err(failed) = explain(&Case { schedule, ..buggy(name) }) else { continue };
+            let (failure, explanation) = *failed;
+            // A replayed line may end before its cut.
+            if failure.promise().is_none() {
+                continue;
+            }
+            let message = failure.message();
+            assert_ne!(failure.promise(), Some(Promise::SurvivesFailingFlash), "{failure}");
+            assert!(
+                explanation.brief().iter().any(|line| line.contains("the power was cut")),
+                "{failure}\n{explanation}"
+            );
+            let is_missing = message.contains("reads as empty") || message.contains(" of itself");
+            if is_missing && message.contains("at reading back after recovery: LPN") {
+                assert!(message.contains(": the power cut lost the "), "{bug:?}, {is_within}: {message}");
+            }
+        }
+    }
+    let told = |name: &str, operation| {
+        let schedule = FaultSchedule::PowerCuts(vec![Cut { operation, tear: Tear::Before }]);
+        let (_, explanation) = *explain(&Case { schedule, ..buggy(name) }).err()?;
+        explanation.brief().into_iter().find(|line| line.contains("that lost what RAM alone held of LPN "))
+    };
+    assert!((20..80).any(|operation| told("undeclared-buffer", operation).is_some()));
 }
 
 #[test]
