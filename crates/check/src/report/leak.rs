@@ -12,9 +12,9 @@
 //!
 //! It looks only when a scheme ran out of blocks, and it does not know the scheme's order. So a
 //! block that is partly programmed counts as open, unless as many others as there are have been
-//! erased meanwhile; the same holds of every block of a scheme that erases without end. Erased
-//! blocks count if one that was erased later was taken instead, or if more wait than any scheme
-//! keeps in reserve.
+//! erased meanwhile; the same holds of every block of a scheme that erases without end. A scheme
+//! that gives up has lost as many erased blocks as it has more than it once did with. One that
+//! erases without end has lost those that were erased before blocks that it took instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,9 +25,6 @@ use crate::case::operation::{Effect, Operation};
 use crate::report::black_box::{Event, Journal, Mark};
 use crate::report::failure::{Failure, Fault};
 use crate::report::wording;
-
-/// Erased blocks that a scheme may keep in reserve when it gives up.
-const MOST_IN_RESERVE: usize = 4;
 
 /// Erases of a block, with nothing programmed in between, that no scheme needs.
 const USELESS_ERASES: u32 = 3;
@@ -66,9 +63,10 @@ impl Leak {
             few if few < MOST_NAMED => format!("; the same befell {named}"),
             many => format!("; the same befell {named} and {} more", many - (MOST_NAMED - 1)),
         };
-        let since = blocks.uses[first.index()]
-            .valid_until
-            .map_or_else(|| "the power came on".to_owned(), |at| format!("operation {at} ({})", done(journal, at)));
+        let since = blocks.uses[first.index()].valid_until.map_or_else(
+            || "the power came on".to_owned(),
+            |at| format!("operation {at}{} ({})", after_cut(journal), done(journal, at)),
+        );
         Some(Self {
             pbn: first,
             line: format!("block leak: {first} holds no valid page since {since}, {what}{others}"),
@@ -91,6 +89,12 @@ fn exhaustion(failure: &Failure) -> Option<Exhaustion> {
         }
         _ => None,
     }
+}
+
+/// From when on operations are counted, unless that is the format.
+fn after_cut(journal: &Journal) -> &'static str {
+    let is_used = journal.start.iter().any(|cell| *cell != Cell::Erased);
+    if is_used { " after the cut" } else { "" }
 }
 
 /// The operation that took the last valid page, and the request in which it was.
@@ -130,6 +134,7 @@ struct Use {
     erased: Option<usize>,
     /// Erases since it was programmed.
     erases: u32,
+    is_erased: bool,
 }
 
 impl Newest {
@@ -148,12 +153,18 @@ struct Blocks {
     trimmed: Vec<(Named, u64)>,
     /// Erases: the operation and the block.
     erases: Vec<(usize, Pbn)>,
+    /// The fewest erased blocks that there were at a time.
+    fewest_erased: usize,
 }
 
 impl Blocks {
     fn new(journal: &Journal) -> Self {
-        let uses = vec![Use::default(); journal.geometry.blocks() as usize];
-        let mut blocks = Self { uses, newest: BTreeMap::new(), trimmed: Vec::new(), erases: Vec::new() };
+        let is_erased = |pbn: Pbn| journal.geometry.page_indices(pbn).all(|page| journal.start[page] == Cell::Erased);
+        let good = |pbn: &Pbn| !journal.bad.contains(pbn);
+        let use_of = |pbn: Pbn| Use { is_erased: good(&pbn) && is_erased(pbn), ..Use::default() };
+        let uses: Vec<_> = (0..journal.geometry.blocks()).map(Pbn::new).map(use_of).collect();
+        let fewest_erased = uses.len();
+        let mut blocks = Self { uses, newest: BTreeMap::new(), trimmed: Vec::new(), erases: Vec::new(), fewest_erased };
         for (page, cell) in journal.start.iter().enumerate() {
             let Cell::Programmed(tag, _) = cell else { continue };
             for named in named(tag) {
@@ -193,12 +204,13 @@ impl Blocks {
         let used = &mut self.uses[event.target.pbn.index()];
         match event.target.op {
             FlashOp::Read => return,
-            FlashOp::Program => (used.programmed, used.erases) = (Some(at), 0),
+            FlashOp::Program => (used.programmed, used.erases, used.is_erased) = (Some(at), 0, false),
             FlashOp::Erase => {
-                (used.erased, used.erases) = (Some(at), used.erases + 1);
+                (used.erased, used.erases, used.is_erased) = (Some(at), used.erases + 1, event.error.is_none());
                 self.erases.push((at, event.target.pbn));
             }
         }
+        self.fewest_erased = self.fewest_erased.min(self.uses.iter().filter(|used| used.is_erased).count());
         for (ppn, tag, _) in &event.lost {
             named(tag).for_each(|named| self.forget(journal, at, named, Some(*ppn)));
         }
@@ -253,13 +265,18 @@ impl Blocks {
     /// Blocks that were passed over, and what became of them.
     fn lost(&self, journal: &Journal, how: Exhaustion) -> Vec<(Pbn, String)> {
         let blocks = (0..journal.geometry.blocks()).map(Pbn::new);
-        let (erased, programmed): (Vec<_>, Vec<_>) = blocks
+        let (mut erased, programmed): (Vec<_>, Vec<_>) = blocks
             .filter(|pbn| self.uses[pbn.index()].valid == 0 && !journal.bad.contains(pbn))
-            .partition(|&pbn| cells(journal, pbn).iter().all(|cell| matches!(cell, Cell::Erased)));
-        let is_crowd = how == Exhaustion::GaveUp && erased.len() > MOST_IN_RESERVE;
+            .partition(|pbn| self.uses[pbn.index()].is_erased);
+        if how == Exhaustion::GaveUp {
+            erased.sort_by_key(|pbn| self.uses[pbn.index()].erased);
+            erased.truncate(erased.len().saturating_sub(self.fewest_erased));
+        } else {
+            erased.retain(|&pbn| self.is_passed_over(pbn));
+        }
         let never_erased = programmed.into_iter().filter(|&pbn| self.is_never_erased(journal, how, pbn));
         let never_erased = never_erased.map(|pbn| (pbn, "and was never erased".to_owned()));
-        let idle = erased.into_iter().filter(|&pbn| is_crowd || self.is_passed_over(pbn)).map(|pbn| {
+        let idle = erased.into_iter().map(|pbn| {
             let used = self.uses[pbn.index()];
             let what = match used.erases {
                 0 => "and was never programmed".to_owned(),
