@@ -11,10 +11,11 @@
 //! on, all of them are.
 //!
 //! It looks only when a scheme ran out of blocks, and it does not know the scheme's order. So a
-//! block that is partly programmed counts as open, unless as many others as there are have been
-//! erased meanwhile; the same holds of every block of a scheme that erases without end. A scheme
-//! that gives up has lost as many erased blocks as it has more than it once did with. One that
-//! erases without end has lost those that were erased before blocks that it took instead.
+//! block that is partly programmed counts as open if that was done since the power came on, unless
+//! as many others as there are have been erased meanwhile. The same holds of every block of a
+//! scheme that erases without end. A scheme that gives up has lost as many erased blocks as it has
+//! more than it once did with. One that erases without end has lost those that were erased before
+//! blocks that it took instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -155,6 +156,8 @@ struct Blocks {
     erases: Vec<(usize, Pbn)>,
     /// The fewest erased blocks that there were at a time.
     fewest_erased: usize,
+    /// Operations before the power came on last.
+    power_on: usize,
 }
 
 impl Blocks {
@@ -164,7 +167,8 @@ impl Blocks {
         let use_of = |pbn: Pbn| Use { is_erased: good(&pbn) && is_erased(pbn), ..Use::default() };
         let uses: Vec<_> = (0..journal.geometry.blocks()).map(Pbn::new).map(use_of).collect();
         let fewest_erased = uses.len();
-        let mut blocks = Self { uses, newest: BTreeMap::new(), trimmed: Vec::new(), erases: Vec::new(), fewest_erased };
+        let mut blocks =
+            Self { uses, newest: BTreeMap::new(), trimmed: Vec::new(), erases: Vec::new(), fewest_erased, power_on: 0 };
         for (page, cell) in journal.start.iter().enumerate() {
             let Cell::Programmed(tag, _) = cell else { continue };
             for named in named(tag) {
@@ -191,7 +195,8 @@ impl Blocks {
                 match mark {
                     Mark::Request(operation) => request = Some(*operation),
                     Mark::Acknowledged => self.acknowledged(journal, at, request.take()),
-                    Mark::PowerOn | Mark::Recovered => request = None,
+                    Mark::PowerOn => (request, self.power_on) = (None, at),
+                    Mark::Recovered => request = None,
                 }
             }
             if let Some(event) = journal.events.get(at) {
@@ -291,11 +296,12 @@ impl Blocks {
     fn is_never_erased(&self, journal: &Journal, how: Exhaustion, pbn: Pbn) -> bool {
         let is_full = !cells(journal, pbn).iter().any(|cell| matches!(cell, Cell::Erased));
         let used = self.uses[pbn.index()];
+        let is_left = used.programmed.is_none_or(|at| at < self.power_on);
         let since = used.valid_until.max(used.programmed);
         let others = self.erases.iter().filter(|(at, _)| since.is_none_or(|since| *at > since)).count();
         // The block that was being collected when the scheme gave up is none that it passed over.
         let is_passed_over = others > 0 || self.erases.is_empty();
-        others >= self.uses.len() || (is_full && is_passed_over && how == Exhaustion::GaveUp)
+        others >= self.uses.len() || ((is_full || is_left) && is_passed_over && how == Exhaustion::GaveUp)
     }
 
     /// Whether an erased block waits although one that was erased later was taken, or is erased
