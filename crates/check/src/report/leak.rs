@@ -84,8 +84,17 @@ fn exhaustion(failure: &Failure) -> Option<Exhaustion> {
         }
         Fault::Stopped(FtlError::Failed { message }) | Fault::Panicked(message) => {
             let said = wording::said(message).to_ascii_lowercase();
-            let words =
-                ["free", "empty", "space", "room", "no block", "out of blocks", "stopiteration", "call_seconds"];
+            let words = [
+                "free",
+                "empty",
+                "space",
+                "room",
+                "no block",
+                "out of blocks",
+                "stopiteration",
+                "recursion",
+                "call_seconds",
+            ];
             words.iter().any(|word| said.contains(word)).then_some(Exhaustion::GaveUp)
         }
         _ => None,
