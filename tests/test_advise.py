@@ -23,13 +23,14 @@ import ftlkit as fk
 from ftlkit import _native, study
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import BUDGET, Silent
-from ftlkit.advice import choice, measure, phrasing, prefixes, space
+from ftlkit.advice import choice, footprints, measure, phrasing, prefixes, space
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock, process_began_s
+from ftlkit.advice.footprints import Builds, least_ram, small
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.proposer import optuna_study
 from ftlkit.advice.query import Query
-from ftlkit.advice.run import fitting, floors, heads, log_sizes, search_stacks
+from ftlkit.advice.run import floors, heads, log_sizes, search_stacks
 from ftlkit.advice.search_result import prefix_lengths
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
@@ -122,10 +123,10 @@ class Anything:
 def everything(ceiling: int = 1 << 20) -> space.Space:
     """The space of all stacks that fit the default device."""
     device = fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"]
-    fits = fitting(device)
-    mappings, refused = heads([], fits, levelled=True)
+    builds = Builds(device)
+    mappings, refused = heads([], builds.refusal, levelled=True)
     assert not refused
-    return space.Space(mappings, ceiling, floors(mappings, fits), log_sizes(mappings, fits, device, None))
+    return space.Space(mappings, ceiling, floors(mappings, builds), log_sizes(mappings, builds))
 
 
 def test_whatever_is_proposed_is_a_stack_within_the_ranges_of_the_registry() -> None:
@@ -394,14 +395,44 @@ def test_unused_ram_and_a_part_of_each_size_go_elsewhere() -> None:
 
 
 def test_the_least_ram_of_a_part_is_what_works() -> None:
-    fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
-    smallest, _ = heads(["cdftl", "page+lru"], fits, levelled=False)
-    least = floors(smallest, fits)
+    builds = Builds(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    smallest, _ = heads(["cdftl", "page+lru"], builds.refusal, levelled=False)
+    least = floors(smallest, builds)
     assert least["cdftl.ctp"] == 4 * KIB
-    assert fits("cdftl:ctp=2KiB")
+    assert builds.refusal("cdftl:ctp=2KiB")
     assert least["cdftl.cmt"] == KIB
     assert least["lru.ram"] >= 4 * KIB
-    assert floors(smallest, fits, 1)["cdftl.cmt"] < KIB
+    assert floors(smallest, builds, 1)["cdftl.cmt"] < KIB
+
+
+def test_what_is_asked_of_a_small_device_holds_on_the_whole_one() -> None:
+    device = fk.check_study(study.build("fin1", "page", None, {"requests": 10, "settings": ["workload.span=256MiB"]}))[
+        "device"
+    ]
+    whole, shares = Builds(device), [0.0003, 0.004, 0.011, 0.042]
+    assert small(device)["blocks_per_plane"] < device["blocks_per_plane"]
+    mappings, _ = heads([], whole.refusal, levelled=False)
+    pairs = [head.text + tail for head in mappings for tail in head.tails[1:]]
+    least_ram({pair: pair for pair in pairs[::7]}, device, None)
+    for name, sizes in log_sizes(mappings, whole).items():
+        tried = [share for share in sizes if float(share) in shares]
+        exact = least_ram({share: f"{name}:log_space={share}" for share in tried}, device, None)
+        assert {share: sizes[share] for share in tried} == pytest.approx(exact, rel=0.02)
+
+
+def test_a_search_builds_a_large_device_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    device, built = fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"], []
+
+    def checked(document: dict[str, Any], *_: object) -> None:
+        built.append(document["device"]["blocks_per_plane"])
+
+    monkeypatch.setattr(footprints, "checked", checked)
+    monkeypatch.setattr(footprints, "least_ram", lambda stacks, *_: dict.fromkeys(stacks, 1.0))
+    builds = Builds({**device, "spare": 0.123})
+    builds.look_at(["page", "dftl", "fast"])
+    mappings, _ = heads([], builds.refusal, levelled=False)
+    floors(mappings, builds)
+    assert built.count(device["blocks_per_plane"]) < len(built) / 3
 
 
 # What is kept.

@@ -23,7 +23,7 @@ import sample
 from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.answer import answer
-from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_within_noise
+from ftlkit.advice.choice import MARGIN, NOTHING, is_within_noise
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
 from ftlkit.advice.search_result import Rung, SearchResult
@@ -178,7 +178,7 @@ def test_the_advised_row_is_the_best_of_its_table_and_a_lead_within_the_noise_is
         assert told is not None
         mine = told.advised.measured
         for other in (each.measured for each in told.stacks if ram(each.measured) <= (query.ram_bytes or 1 << 40)):
-            assert cost(mine, case.metric) <= (1 + NEAR) * cost(other, case.metric), told.sentences
+            assert cost(mine, case.metric) <= NOTHING**2 * cost(other, case.metric), told.sentences
         text = units.typed(" ".join(told.sentences))
         chosen = re.search(r"The search had chosen (\S+), which (the held-out part refutes|ties)", text)
         if chosen:
@@ -342,3 +342,29 @@ def test_a_prefix_that_was_not_seen_to_be_like_the_whole_is_told_first() -> None
     assert first().startswith("Take ")
     result.unlike = ["fast"]
     assert "(stacks were sifted by the first 2,000 requests, which are not like the whole)" in first()
+
+
+def test_sentences_name_each_stack_shortly_and_none_by_the_name_of_another() -> None:
+    for seed in range(40):
+        chance = random.Random(seed)  # noqa: S311 - a test's numbers
+        settings = [f"{key}={chance.choice(('1KiB', '7680B', 'cost-benefit', 'true'))}" for key in "abcdef"]
+        stacks = {
+            "+".join(
+                ":".join([part, *(setting for setting in settings if chance.random() < 0.6)])
+                for part in ("dftl", "lru", "rejuvenator")[: chance.randint(1, 3)]
+            )
+            for _ in range(12)
+        }
+        said = [f"Take {stack}: it is faster than {other}." for stack in stacks for other in stacks]
+        names = phrasing.short_names(said, stacks, ["page"])
+        assert names.keys() == {stack for stack in stacks if len(stack) > 40}
+        told = phrasing.shortened(said, names)
+        assert len(set(told)) == len(set(said)), "each name is of one stack"
+        assert all(name.partition(":")[0].partition("+")[0] == "dftl" for name in names.values())
+        assert sum(map(len, told)) < sum(map(len, said)) or not names
+    long = "dftl:cmt=90KiB:gc=cost-benefit:window=8+bplru:ram=160KiB"
+    names = phrasing.short_names([f"Take {long}."], [long, f"{long}:order=x"], ["page", "dftl:cmt=90KiB"])
+    assert phrasing.shortened([f"Take {long}.", f"`ftlkit sweep {long}`"], names) == [
+        "Take dftl:cmt=90KiB:…+bplru:ram=160KiB.",
+        f"`ftlkit sweep {long}`",
+    ]

@@ -19,9 +19,10 @@ from ftlkit._native import UserError
 from ftlkit.advice import search_result
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import ANSWERING_S, Clock
+from ftlkit.advice.footprints import Builds
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
-from ftlkit.advice.run import fitting, floors, heads
+from ftlkit.advice.run import floors, heads
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import Space, wear_policies
@@ -90,9 +91,9 @@ class Machine:
 @cache
 def known(*, levelled: bool) -> tuple[Any, Any, Any]:
     """All mappings, those that are refused, and the least RAM of each: asking takes seconds."""
-    fits = fitting(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
-    mappings, refused = heads([], fits, levelled=levelled)
-    return mappings, refused, floors(mappings, fits)
+    builds = Builds(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    mappings, refused = heads([], builds.refusal, levelled=levelled)
+    return mappings, refused, floors(mappings, builds)
 
 
 def searched(

@@ -294,16 +294,16 @@ def searched_as(whole: Answer, stack: str, of: str, factor: float) -> None:
     tried[stack] = replace(tried[stack], rows=rows)
 
 
-@pytest.mark.parametrize(("factor", "is_refuted"), [(1.0, True), (1.005, True), (1.007, False)])
-def test_a_small_lead_refutes_what_was_worse_by_no_more_where_it_was_chosen(
-    whole: Answer, factor: float, *, is_refuted: bool
+@pytest.mark.parametrize("factor", [1.0, 1.007, 1.2])
+@pytest.mark.parametrize("more", [1.0, 1.5])
+def test_a_row_of_the_table_with_a_lower_figure_is_advised_whatever_the_search_found(
+    whole: Answer, factor: float, more: float
 ) -> None:
-    """As docs/advise.md says of stacks that take no more RAM."""
-    best, other = with_a_rival(whole, 1.006, ram_bytes=whole.advised.measured.mean("ram_bytes"))
+    best, other = with_a_rival(whole, 1.006, ram_bytes=more * (whole.advised.measured.mean("ram_bytes") or 0))
     searched_as(whole, other, best, factor)
     told = again(whole)
-    assert told.advised.stack == (other if is_refuted else best)
-    assert is_refuted or any(f"on the held-out part {other} was better" in sentence for sentence in told.sentences)
+    assert told.advised.stack == other
+    assert said(told, f"The search had chosen {best}, which ")
 
 
 @pytest.mark.parametrize("lead", [1.002, 0.997])
@@ -322,7 +322,7 @@ def test_ram_that_buys_nothing_on_both_parts_is_not_advised(whole: Answer, lead:
     assert again(whole).advised.stack == best
 
 
-@pytest.mark.parametrize(("lead", "factor"), [(1.002, 3.49), (0.997, 3.49), (1.02, 1.04), (0.997, 1.006)])
+@pytest.mark.parametrize(("lead", "factor"), [(1.002, 3.49), (0.997, 3.49), (0.997, 1.006)])
 def test_ram_that_buys_something_on_one_part_is_not_left_out_and_it_is_said_where(
     whole: Answer, lead: float, factor: float
 ) -> None:
@@ -417,15 +417,6 @@ def test_ram_that_buys_nothing_is_off_the_front(whole: Answer) -> None:
         result.finalists[stack] = replace(measured, rows=[row | {"response_p99_ns": p99} for row in measured.rows])
     fronts = {stack.stack: stack.fronts for stack in again(whole).stacks}
     assert "response_p99_ns" not in fronts[large]
-
-
-def test_what_was_better_on_the_held_out_part_stands_beside_the_advice(whole: Answer) -> None:
-    best, other = with_a_rival(whole, 1.03)
-    advice = again(whole)
-    assert advice.advised.stack == best
-    there = f"It was chosen on the part that was searched; on the held-out part {other} was better: mean response "
-    assert f"faster than {best}" in said(advice, there)
-    assert not any(sentence.startswith(f"With less RAM, {other} ") for sentence in advice.sentences)
 
 
 def test_gains_that_are_far_apart_are_remarked(whole: Answer) -> None:

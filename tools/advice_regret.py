@@ -1,21 +1,28 @@
 """Hold the answers of `ftlkit advise` against grids of stacks, and tell how much worse they are.
 
-    python tools/advice_regret.py --budgets 20 --goals mean,wa --seeds 2 --json regret.json
+    python tools/advice_regret.py --budgets 20 --seeds 2 --traces FOLDER --json regret.json
 
 Of each workload a grid of stacks is run over everything and measured on the held-out part, with
 the seed of the question: every mapping as it is by default, each with other sizes of its log, its
 cache or its RAM, and each of these behind a write buffer. An answer's regret is the cost of its
 stack there over the least of the grid and of the answer itself within the same RAM, less one.
-Hedged is an answer that begins with "not enough time". Grids are kept in the store and run once.
+Hedged is an answer that begins with "not enough time", and a refusal for want of time.
 
-`--docs FILE` writes the table between the two marks in a page.
+Grids are kept in the store and run once. `--json FILE` keeps the cases, too: those that it has are
+not asked again, so several calls may share the work. `--docs FILE` writes the table of all of them
+between the two marks in a page. Recorded windows are asked about where `--traces` names a folder
+that has them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import random
+import statistics
 import sys
+import textwrap
 import time
 from dataclasses import dataclass, replace
 from itertools import product
@@ -23,15 +30,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from ftlkit import _native
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent
+from ftlkit.advice.choice import NOTHING, is_within_noise
 from ftlkit.advice.clock import ANSWERING_S, Clock
-from ftlkit.advice.footprints import least_ram
+from ftlkit.advice.footprints import Builds
 from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.query import Query
-from ftlkit.advice.run import answered, fitting
+from ftlkit.advice.run import answered
 from ftlkit.advice.search_result import prefix_lengths
 from ftlkit.api import catalogue
 from ftlkit.results.store import Store
@@ -44,18 +53,29 @@ if TYPE_CHECKING:
 
     from ftlkit.advice.answer import Answer
 
-WORKLOADS: dict[str, tuple[str, dict[str, Any]]] = {
-    "fin1": ("fin1", {"requests": 30_000, "precondition": "steady"}),
-    "tpcc": ("tpcc", {"requests": 30_000, "precondition": "steady"}),
-    "prxy_0": ("prxy_0", {"requests": 30_000, "precondition": "steady"}),
-    "hm_0": ("hm_0", {"requests": 30_000, "precondition": "steady"}),
-    "iozone-4": ("iozone-4", {"requests": 30_000, "precondition": "steady"}),
-    "spc1": ("spc1", {"requests": 30_000, "precondition": "steady"}),
+_KIB = 1 << 10
+_ACCESS = {"columns": "time:ms, device, offset:B, size:B, op:1=read", "addresses": "dense"}
+_DEVICES = {"trace_device": "stacked", "addresses": "dense"}
+_SMALL = {"requests": 30_000, "settings": ["workload.span=1GiB"]}
+
+WORKLOADS: dict[str, tuple[str, int, dict[str, Any]]] = {
+    "fin1": ("fin1", 256, {"requests": 30_000}),
+    "tpcc": ("tpcc", 96, _SMALL),
+    "prxy_0": ("prxy_0", 96, _SMALL),
+    "hm_0": ("hm_0", 96, _SMALL),
+    "spc1": ("spc1", 96, _SMALL),
+    "Fin1's window": ("financial1_first10k.ssdsim.ascii", 24, _DEVICES),
+    "hm105": ("msr-hm0-window-105.trace", 24, _ACCESS),
+    "hm1370": ("msr-hm0-window-1370.trace", 24, _ACCESS),
+    "CloudPhysics": ("cloudPhysicsIO.vscsi", 64, {"requests": 30_000, "addresses": "dense"}),
+    "DiskSim": ("disksim-valid-ascii.trace", 24, {"requests": 30_000, **_DEVICES}),
+    "own log": ("log.csv", 32, {}),
+    "own hot and cold": ("hot.csv", 32, {}),
 }
-"""The questions: each a workload with its options."""
-LOGS = (0.0001, 0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
+"""The questions: each a workload or a file, the KiB of RAM, and the options."""
+LOGS = (0.0001, 0.01, 0.02, 0.04, 0.08)
 """Sizes of a log in the grid."""
-SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
+SHARES = (0.1, 0.3, 0.6, 0.9)
 """Sizes of a cache or buffer in the grid, as shares of the RAM that may be taken."""
 BUFFERED = ("page", "fast", "faster", "kast", "superblock", "dftl", "jtl")
 """The mappings that the grid puts behind a buffer."""
@@ -79,10 +99,32 @@ class Case:
     """Over the best mapping as it is by default."""
     is_hedged: bool
     best: str
+    tried: int = 0
+    """Stacks that had been measured."""
+    load: float = 0.0
+    """Of the machine, when it was answered."""
+    is_noise: bool = False
+    """Whether what it is over the best default is within the noise of the seeds, or under 0.5 %."""
 
 
-def grid(ram_bytes: int, fits: Any, device: Any) -> list[str]:  # noqa: ANN401 - a rule, and a table of a study
-    """The stacks of a grid that fit the device and the RAM."""
+def own(name: str, folder: Path) -> Path:
+    """A trace of one's own: a log that is appended to, or few hot places among many cold ones."""
+    chance = random.Random(name)  # noqa: S311 - places, no secrets
+    lines, end = ["time_s,offset,size,op"], 0
+    for request in range(20_000):
+        at = request * 0.002
+        if name == "log.csv" and chance.random() < 0.7:
+            lines.append(f"{at:.4f},{end},16384,W")
+            end = (end + 16_384) % (128 << 20)
+        else:
+            place = chance.randrange(1024) if chance.random() < 0.9 else chance.randrange(65_536)
+            lines.append(f"{at:.4f},{place * 4096},4096,{'W' if chance.random() < 0.8 else 'R'}")
+    (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder / name
+
+
+def grid(ram_bytes: int, builds: Builds) -> list[str]:
+    """The stacks of a grid that fit the device; some may take too much RAM."""
     stacks: list[str] = []
     for part in catalogue.parts():
         if part["kind"] != "mapping" or part["family"] == "python":
@@ -102,43 +144,69 @@ def grid(ram_bytes: int, fits: Any, device: Any) -> list[str]:  # noqa: ANN401 -
             for buffer in ("lru", "bplru")
             for share in SHARES[1::2]
         ]
-    built = [stack for stack in stacks if not fits(stack)]
-    ram = least_ram({stack: stack for stack in built}, device, None)
-    return [stack for stack in built if ram[stack] <= ram_bytes]
+    built = [stack for stack in stacks if not builds.refusal(stack)]
+    ram = builds.ram(stack.partition("+")[0] for stack in built)
+    return [stack for stack in built if ram[stack.partition("+")[0]] <= ram_bytes]
 
 
 class Held:
     """What the stacks of a grid cost on the held-out part of a workload."""
 
-    def __init__(self, name: str, seed: int, ram_bytes: int, store: Path) -> None:
-        workload, options = WORKLOADS[name]
-        self.query = Query(workload, options={**options, "seed": seed}, ram_bytes=ram_bytes)  # type: ignore[typeddict-item] # options of a study
-        self._device = watched(lambda control: filled(self.query.document(), control), Silent())["device"]
-        self._skip = prefix_lengths(int(options["requests"]))[-1]
-        self._store, self._ram = Store(store, create=True, lazily=True), ram_bytes
-        self.stacks = grid(ram_bytes, fitting(self._device), self._device)
+    def __init__(self, name: str, seed: int, store: Path, traces: Path) -> None:
+        self.name = name
+        workload, kib, options = WORKLOADS[name]
+        if workload.endswith(".csv"):
+            workload = str(own(workload, store))
+        elif "." in workload:
+            workload = str(traces / workload)
+        chosen: Any = {"precondition": "steady", **options, "seed": seed}
+        self.query = Query(workload, options=chosen, ram_bytes=kib * _KIB)
+        document = self.query.document()
+        self._device = watched(lambda control: filled(document, control), Silent())["device"]
+        text = json.dumps(document["workload"])
+        info = json.loads(watched(lambda control: _native.trace_info(text, seed, control), Silent()))
+        self._skip = prefix_lengths(int(info["requests"]))[-1]
+        self._store, self._ram = Store(store, create=True, lazily=True), kib * _KIB
+        self.stacks = grid(self._ram, Builds(self._device))
         self._defaults = [stack for stack in self.stacks if ":" not in stack and "+" not in stack]
-        self.runs = self.of(self.stacks)
+        self.runs = self.of(self.stacks, 1)
 
-    def of(self, stacks: Sequence[str]) -> dict[str, Measured]:
-        """Some stacks on the held-out part, with one seed."""
+    def of(self, stacks: Sequence[str], seeds: int) -> dict[str, Measured]:
+        """Some stacks on the held-out part."""
         with scratch() as folder:
             runner = Runner(self.query, self._device, self._store, Local(None), Traces(folder))
             runner.watch = Silent
-            return {stack: run for stack, run in runner.held_out(stacks, self._skip, 1).items() if run.rows}
+            return {stack: run for stack, run in runner.held_out(stacks, self._skip, seeds).items() if run.rows}
 
-    def case(self, name: str, goal: str, budget_s: float, answer: Answer) -> Case:
+    def case(self, goal: str, budget_s: float, answer: Answer) -> Case:
         """An answer beside the grid."""
         metric, stack = answer.query.metric, answer.advised.stack
-        runs = self.runs | self.of([stack])
+        runs = self.runs | self.of([stack], 1)
         within = {each: run for each, run in runs.items() if (run.mean("ram_bytes") or 0) <= self._ram}
         costs = {each: cost for each, run in within.items() if (cost := run.point([metric]).costs.get(metric))}
         best = min(costs, key=lambda each: costs[each])
-        default = min(costs[each] for each in self._defaults if each in costs)
+        default = min((each for each in self._defaults if each in costs), key=lambda each: costs[each])
         mine = costs.get(stack, float("inf"))
         hedged = "not enough time" in answer.sentences[0].lower()
-        regrets = mine / costs[best] - 1, mine / default - 1
-        return Case(name, goal, budget_s, self.query.options["seed"], stack, *regrets, hedged, best)
+        tried = len({stack for rung in answer.result.rungs for stack in rung.tried})
+        is_noise = mine <= NOTHING * costs[default]
+        if not is_noise:
+            both = self.of([stack, default], 3)
+            is_noise = is_within_noise(metric, both[default], both[stack])
+        return Case(
+            self.name,
+            goal,
+            budget_s,
+            self.query.options["seed"],
+            stack,
+            mine / costs[best] - 1,
+            mine / costs[default] - 1,
+            hedged,
+            best,
+            tried,
+            os.getloadavg()[0],
+            is_noise,
+        )
 
 
 def advised(held: Held, goal: str, budget_s: float) -> Answer:
@@ -148,26 +216,35 @@ def advised(held: Held, goal: str, budget_s: float) -> Answer:
         return answered(query, Path(folder) / "store", None, Clock(budget_s, time.monotonic(), ANSWERING_S))
 
 
-def table(cases: Sequence[Case], ram: str) -> str:
+def table(cases: Sequence[Case]) -> str:
     """The cases as a table of a page: a row for each workload, goal and budget."""
     lines = [
-        f"| within {ram} | goal | budget | answers | median regret | largest unhedged | hedged | over best default |",
+        "| workload | goal | budget | answers | median regret | largest unhedged | hedged | over best default |",
         "|---|---|---|---|---|---|---|---|",
     ]
     keys = dict.fromkeys((case.workload, case.goal, case.budget_s) for case in cases)
     for key in keys:
         mine = [case for case in cases if (case.workload, case.goal, case.budget_s) == key]
-        regrets = sorted(case.regret for case in mine)
+        told = [case for case in mine if case.stack]
         unhedged = [case.regret for case in mine if not case.is_hedged]
         largest = units.share(max(unhedged)) if unhedged else "none"
-        over = max(case.over_default for case in mine)
+        over = f"{100 * max(case.over_default for case in told):+.1f} %" if told else "none"
+        median = units.share(statistics.median(case.regret for case in told)) if told else "none"
         lines.append(
-            f"| `{key[0]}` | {key[1]} | {key[2]:g} s | {len(mine)} | {units.share(regrets[len(regrets) // 2])} "
-            f"| {largest} | {sum(case.is_hedged for case in mine)} | {100 * over:+.1f} % |"
+            f"| {key[0]}, {WORKLOADS[key[0]][1]} KiB | {key[1]} | {key[2]:g} s | {len(mine)} | {median} "
+            f"| {largest} | {sum(case.is_hedged for case in mine)} | {over} |"
         )
     right = sum(case.is_hedged or case.regret <= SMALL for case in cases)
     wrong = sum(not case.is_hedged and case.regret > LARGE for case in cases)
-    lines += ["", f"{len(cases)} answers: {right} are right to 5 % or hedged; {wrong} miss by over 25 % unhedged."]
+    worse = sum(bool(case.stack) and not case.is_noise for case in cases)
+    least, most = (f"{pick(case.load for case in cases):.1f}" for pick in (min, max))
+    open_ = sum(not case.is_hedged for case in cases)
+    told = (
+        f"{len(cases)} answers: {right} are right to 5 % or hedged; {wrong} miss by over 25 % unhedged; {worse} are "
+        f"worse than the best default by more than the noise of three seeds. {open_} are not hedged. The load of the "
+        f"machine was {least} to {most}."
+    )
+    lines += ["", *textwrap.wrap(told, 100)]
     return "\n".join(lines)
 
 
@@ -180,37 +257,58 @@ def written(page: Path, text: str) -> None:
     page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
+def kept(file: Path | None) -> dict[tuple[str, str, float, int], Case]:
+    """The cases of a file, by their questions."""
+    cases = [Case(**case) for case in json.loads(file.read_text(encoding="utf-8"))] if file and file.exists() else []
+    return {(case.workload, case.goal, case.budget_s, case.seed): case for case in cases}
+
+
+def ask(held: Held, questions: Sequence[tuple[str, float]], cases: dict[Any, Case], file: Path | None) -> None:
+    """Ask about a workload, a goal and a budget at a time, and keep what came of it."""
+    name, seed = held.name, held.query.options["seed"]
+    print(f"{name}, seed {seed}: {len(held.runs)} stacks in the grid", flush=True)
+    for goal, budget_s in questions:
+        try:
+            case = held.case(goal, budget_s, advised(held, goal, budget_s))
+        except UserError as error:
+            print(f"{name} {goal} {budget_s:g} s: {error}", flush=True)
+            case = Case(name, goal, budget_s, seed, "", 0.0, 0.0, is_hedged=True, best="")
+        cases[name, goal, budget_s, seed] = case
+        print(case, flush=True)
+        if file:
+            file.write_text(json.dumps([vars(case) for case in cases.values()], indent=1), encoding="utf-8")
+
+
 def main() -> None:
     """Ask, compare and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="workloads, by commas")
-    parser.add_argument("--goals", default="mean,wa", help="goals, by commas")
-    parser.add_argument("--budgets", default="20", help="budgets in seconds, by commas")
+    parser.add_argument("--goals", default="mean,p99,wa", help="goals, by commas")
+    parser.add_argument("--budgets", default="20", help="budgets in seconds, by commas; empty: only the grids")
     parser.add_argument("--seeds", type=int, default=1, help="seeds of each question")
-    parser.add_argument("--ram", type=int, default=256, help="KiB that a stack may take")
     parser.add_argument("--store", type=Path, default=Path("out/regret"), help="the runs of the grids")
+    parser.add_argument("--traces", type=Path, help="the folder with recorded traces")
     parser.add_argument("--json", type=Path, help="a file for the cases")
     parser.add_argument("--docs", type=Path, help="a page for the table")
     asked = parser.parse_args()
-    cases: list[Case] = []
-    for name in asked.workloads.split(","):
+    cases = kept(asked.json)
+    budgets = [float(budget) for budget in asked.budgets.split(",") if budget]
+    for name in filter(None, asked.workloads.split(",")):
+        if asked.traces is None and "." in WORKLOADS[name][0] and not WORKLOADS[name][0].endswith(".csv"):
+            continue
         for seed in range(1, asked.seeds + 1):
-            held = Held(name, seed, asked.ram << 10, asked.store)
-            print(f"{name}, seed {seed}: {len(held.runs)} stacks in the grid", flush=True)
-            for goal, budget_s in product(asked.goals.split(","), map(float, asked.budgets.split(","))):
-                try:
-                    answer = advised(held, goal, budget_s)
-                except UserError as error:
-                    print(f"{name} {goal} {budget_s:g} s: {error}", flush=True)
-                    continue
-                cases.append(held.case(name, goal, budget_s, answer))
-                print(cases[-1], flush=True)
-        if asked.json:
-            asked.json.write_text(json.dumps([vars(case) for case in cases], indent=1), encoding="utf-8")
-    text = table(cases, f"{asked.ram} KiB")
-    print(text)
-    if asked.docs:
-        written(asked.docs, text)
+            questions = [
+                question
+                for question in product(asked.goals.split(","), budgets)
+                if (name, *question, seed) not in cases
+            ]
+            if questions or not budgets:
+                ask(Held(name, seed, asked.store, asked.traces or Path()), questions, cases, asked.json)
+    if cases:
+        text = table(list(cases.values()))
+        print(text)
+        if asked.docs:
+            written(asked.docs, text)
 
 
 if __name__ == "__main__":

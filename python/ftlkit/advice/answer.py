@@ -208,35 +208,32 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         )
         for measured in sorted(figures.values(), key=lambda measured: measured.mean("ram_bytes") or 0)
     ]
+    sentences = [
+        *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
+        *conditions.in_ram(query, result, best),
+        *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
+        *conditions.of_a_new_device(query, result, best, figures.get(REFERENCE)),
+        *_refuted(query, chosen, best, is_refuted=is_refuted, is_tied=is_tied),
+        *(_tied(query.metric, best, chosen, candidates) if is_held_out and result.seeds > 1 else []),
+        *_better(query.metric, best, better, searched if is_held_out else {}),
+        *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
+        *life.sentences(query, best, figures.get(REFERENCE)),
+        *_settings(best.stack),
+        *unit_answer.sentences(query, result, best),
+    ]
+    sure = doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=is_refuted, is_tied=is_tied)
+    careful = cautions(query, result, best, is_held_out=is_held_out)
+    tried = {stack for rung in result.rungs for stack in rung.tried}
+    names = phrasing.short_names((*sentences, *sure, *careful), tried, figures)
+    told, sure, careful = (phrasing.shortened(texts, names) for texts in (sentences, sure, careful))
     return Answer(
         query,
         result,
         stack_results,
         is_held_out,
-        [
-            *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
-            *conditions.in_ram(query, result, best),
-            *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
-            *conditions.of_a_new_device(query, result, best, figures.get(REFERENCE)),
-            *_refuted(query, chosen, best, is_refuted=is_refuted, is_tied=is_tied),
-            *(_tied(query.metric, best, chosen, candidates) if is_held_out and result.seeds > 1 else []),
-            *_better(query.metric, best, better, searched if is_held_out else {}),
-            *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
-            *life.sentences(query, best, figures.get(REFERENCE)),
-            *_settings(best.stack),
-            *unit_answer.sentences(query, result, best),
-        ],
-        doubts(
-            query,
-            result,
-            chosen,
-            best,
-            figures,
-            is_held_out=is_held_out,
-            is_refuted=is_refuted,
-            is_tied=is_tied,
-        ),
-        cautions(query, result, best, is_held_out=is_held_out),
+        told,
+        sure,
+        careful,
         command(query, result, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
         frozenset(measured.stack for measured in (*better[:1], *beside.all)),
     )

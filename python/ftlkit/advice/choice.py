@@ -221,10 +221,10 @@ def refuting(
 ) -> Measured | None:
     """The stack by which the held-out part refutes the choice of the search, or None.
 
-    `better` are those that were better there beyond the noise of the seeds, the best first. One
-    refutes it that is more than `NEAR` better. One that keeps up with the arrivals where the chosen
-    one does not refutes it by any lead, and so does one that takes no more RAM, unless it was worse
-    by more than that on the part that was `searched`.
+    `better` are those that were better there, the best first. One refutes it whose figure is lower
+    by more than `NOTHING`, so that no row of the table is better than the advised one. One that
+    keeps up with the arrivals where the chosen one does not refutes it by any lead, and so does one
+    that takes no more RAM, unless it was worse by more than that on the part that was `searched`.
     """
     most = chosen.mean("ram_bytes") or 0.0
     costs = chosen.point([metric]).costs
@@ -235,7 +235,7 @@ def refuting(
         takes_no_more = (other.mean("ram_bytes") or 0.0) <= most
         lead = ratio(costs[metric], other.point([metric]).costs[metric])
         is_better_in_all = takes_no_more and lead >= searched_ratio(metric, other, chosen, searched, unknown=1.0)
-        if is_relief or is_better_in_all or lead > 1 + NEAR:
+        if is_relief or is_better_in_all or lead > NOTHING:
             return other
     return None
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.advice import conditions, phrasing
-from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_decided_on_held_out_part, leading, ranked
+from ftlkit.advice.choice import MARGIN, NOTHING, is_decided_on_held_out_part, leading, ranked
 from ftlkit.advice.measure import WARM_UP
 from ftlkit.advice.query import RAM_SLACK, REFERENCE
 from ftlkit.report.cautions import FEW_FOR_P99, all_cautions
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.comparison import BETTER, UNKNOWN, change
+from ftlkit.results.comparison import BETTER, change
 from ftlkit.results.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -249,11 +249,8 @@ def better_there(query: Query, result: SearchResult, best: Measured, figures: Ma
         pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
         verdict = change(COLUMNS[metric], pairs).verdict
         costs = [measured.point([metric]).costs[metric] for measured in (best, other)]
-        # A lead above `NEAR` counts even within the noise: the table shows the better row. One seed
-        # tells no noise: then a lead counts, too, that takes no more RAM.
-        takes_more = verdict != UNKNOWN or ram > (best.mean("ram_bytes") or 0.0)
-        lead = 1 + NEAR if takes_more else NOTHING
-        if verdict == BETTER or costs[1] * lead < costs[0]:
+        # A lead counts even within the noise: whoever reads the table sees the better row.
+        if verdict == BETTER or costs[1] * NOTHING < costs[0]:
             better.append(other)
     return sorted(better, key=lambda measured: measured.point([metric]).costs[metric])
 
@@ -270,7 +267,8 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
     ]
     sentences += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_THE_TRACE]
     sentences += conditions.of_the_size(query, result, best)
-    if query.goal != "life" and query.ftl is None:
+    # Where the device wears in the run, which stack levels it matters.
+    if query.goal != "life" and query.ftl is None and best.mean("life_bytes") is not None:
         sentences.append("Wear policies were not searched: they are with --goal life, or where --ftl names them.")
     if result.untried_policies:
         sentences.append(f"Wear policies that were not searched: {', '.join(result.untried_policies)}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
@@ -11,13 +12,16 @@ from ftlkit.results.comparison import SAME, UNKNOWN, UNSEEN, Change, change
 from ftlkit.results.noise import LITTLE, Estimate, estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ftlkit.advice.measure import Measured
     from ftlkit.results.metric import Metric
 
 _TENFOLD = 9.0
 """From so much growth on, as a share, a change is told as a factor, which reads easier."""
+
+_LONG = 40
+"""A stack with more characters is shortened in sentences."""
 
 _MORE_LESS = {
     "response_mean_ns": ("slower", "faster"),
@@ -134,3 +138,51 @@ def _percent(logarithm: float) -> str:
     if abs(logarithm) < LITTLE:
         return f"less than {units.share(LITTLE)}"
     return units.share(abs(math.expm1(logarithm)))
+
+
+def short_names(sentences: Iterable[str], tried: Iterable[str], shown: Iterable[str]) -> dict[str, str]:
+    """Of the stacks that sentences name the long ones, each with its short name.
+
+    That is of no other stack which they name or the table shows.
+    """
+    text = " ".join(sentences)
+    others = dict.fromkeys((*shown, *(stack for stack in tried if stack in text)))
+    return {stack: short(stack, others) for stack in others if len(stack) > _LONG}
+
+
+def shortened(sentences: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Sentences with short names of stacks; commands keep what can be typed."""
+    if not names:
+        return list(sentences)
+    # The longest first: one stack may begin as another does.
+    found = re.compile(f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})" + r"(?![\w:+=])")
+    return [each if "`ftlkit " in each else found.sub(lambda match: names[match[0]], each) for each in sentences]
+
+
+def short(stack: str, others: Iterable[str]) -> str:
+    """A stack with as many of its settings as make at most `_LONG` characters.
+
+    Each part keeps its name, and `…` stands for the settings that are left out: the last ones, or
+    as many as tell it from the others.
+    """
+    parts = [part.split(":") for part in stack.split("+")]
+    most = max(map(len, parts))
+    shapes = ["+".join(_first(part, kept) for part in parts) for kept in range(most)]
+    known = [other for other in others if other != stack]
+    alone = [shape for shape in shapes if not any(_may_be(shape, other) for other in known)]
+    fitting = [shape for shape in alone if len(shape) <= _LONG]
+    return fitting[-1] if fitting else alone[0] if alone else stack
+
+
+def _first(part: Sequence[str], kept: int) -> str:
+    """A part with its first settings."""
+    return ":".join([*part[: 1 + kept], *(["…"] if len(part) > 1 + kept else [])])
+
+
+def _may_be(shape: str, stack: str) -> bool:
+    """Whether a shortened name may stand for a stack."""
+    wanted, parts = shape.split("+"), stack.split("+")
+    return len(wanted) == len(parts) and all(
+        part.startswith(begin.removesuffix("…")) if begin.endswith(":…") else part == begin
+        for begin, part in zip(wanted, parts, strict=True)
+    )

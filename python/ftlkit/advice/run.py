@@ -10,7 +10,6 @@ import json
 import math
 import time
 from contextlib import suppress
-from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
@@ -20,7 +19,7 @@ from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock
-from ftlkit.advice.footprints import least_ram, one_request
+from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import GEOMETRY, Preparing, preset_device, touched_bytes
@@ -142,29 +141,29 @@ def _with_units(error: TooLittleRamError, query: Query, device: Json, clock: Clo
 
 def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Space, SearchResult]:
     """The stacks to choose from, and the result before any trial; `TimeIsUp` if out of time."""
-    fits_device = fitting(device)
-
-    def fits(stack: str) -> str:
-        clock.check()
-        return fits_device(stack)
-
-    heads_that_fit, refused = heads(query.stacks(), fits, levelled=query.goal == "life")
+    builds = Builds(device, clock.check, clock.ends_s)
+    if not query.stacks():
+        # One build of each tells both whether it fits and what it takes by default.
+        builds.look_at(_mappings())
+    heads_that_fit, refused = heads(query.stacks(), builds.refusal, levelled=query.goal == "life")
     if not heads_that_fit:
         raise UserError(next(iter(refused.values())))
     ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // study.mapped_bytes(device))
-    logs = log_sizes(heads_that_fit, fits, device, clock.ends_s)
+    logs = log_sizes(heads_that_fit, builds)
     # Caches of some bytes are looked at only where nothing else fits.
     for smallest in (FLOOR_BYTES, 1):
-        space = Space(heads_that_fit, ceiling, floors(heads_that_fit, fits, smallest), logs)
+        space = Space(heads_that_fit, ceiling, floors(heads_that_fit, builds, smallest), logs)
         least_stacks = space.least()
-        too_large = {} if query.ram_bytes is None else space.bound(least_ram(least_stacks, device, clock.ends_s))
+        least = builds.ram(least_stacks.values())
+        by_head = {head: least[stack] for head, stack in least_stacks.items()}
+        too_large = {} if query.ram_bytes is None else space.bound(by_head)
         if space.heads:
             break
     else:
-        stack, least = min(too_large.items(), key=lambda pair: pair[1])
-        raise query.too_little_ram(least_stacks[stack], least, len(too_large))
+        head, ram = min(too_large.items(), key=lambda pair: pair[1])
+        raise query.too_little_ram(least_stacks[head], ram, len(too_large))
     heads_left = dict.fromkeys(head.text + tail for head in space.heads.values() for tail in _untouched(head, query))
-    defaults = least_ram({stack: stack for stack in heads_left}, device, clock.ends_s)
+    defaults = builds.ram(heads_left)
     return space, SearchResult(
         requests,
         frozenset(space.heads),
@@ -196,7 +195,7 @@ def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s:
     """The device that the whole workload asks for, by the reference or another stack that fits."""
 
     def device(ftl: Json) -> Json:
-        return _checked(document | ftl, watch(), until_s)["device"]  # type: ignore[no-any-return] # a document's table
+        return checked(document | ftl, watch(), until_s)["device"]  # type: ignore[no-any-return] # a document's table
 
     try:
         return device({})
@@ -205,12 +204,6 @@ def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s:
             with suppress(UserError):
                 return device({"ftl": [study.scheme(stack)]})
         raise
-
-
-def _checked(document: Json, watcher: Watcher, until_s: float | None = None) -> Json:
-    """A study with every key filled in."""
-    study.refuse_unreadable(document)
-    return watched(lambda control: study.filled(document, control), watcher, until_s=until_s)
 
 
 def _look_over(document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
@@ -260,23 +253,28 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
             else:
                 tails_by_head.setdefault(head, []).append(plus + rest)
         return [Head(head, tuple(tails)) for head, tails in tails_by_head.items()], refused
-    parts = [part for part in catalogue.parts() if part["family"] != "python"]
-    names = {
-        kind: [part["name"] for part in parts if part["kind"] == kind] for kind in ("mapping", "wear policy", "buffer")
-    }
-    wear = ["", *(f"+{name}" for name in names["wear policy"] if name != "none")] if levelled else [""]
-    for mapping in names["mapping"]:
+    wear = ["", *(f"+{name}" for name in _names("wear policy") if name != "none")] if levelled else [""]
+    for mapping in _mappings():
         reason = fits(mapping)
         if reason:
             refused[mapping] = reason
             continue
         policies = [policy for policy in wear if not policy or not fits(mapping + policy)]
-        buffers = ["", *(f"+{name}" for name in names["buffer"] if not fits(f"{mapping}+{name}"))]
+        buffers = ["", *(f"+{name}" for name in _names("buffer") if not fits(f"{mapping}+{name}"))]
         tails_by_head[mapping] = [policy + buffer for buffer in buffers for policy in policies]
     return [Head(head, tuple(tails)) for head, tails in tails_by_head.items()], refused
 
 
-def floors(heads: Sequence[Head], fits: Callable[[str], str], smallest: int = FLOOR_BYTES) -> dict[str, int]:
+def _names(kind: str) -> list[str]:
+    """The parts of a kind that are built in."""
+    return [part["name"] for part in catalogue.parts() if part["kind"] == kind and part["family"] != "python"]
+
+
+def _mappings() -> list[str]:
+    return _names("mapping")
+
+
+def floors(heads: Sequence[Head], builds: Builds, smallest: int = FLOOR_BYTES) -> dict[str, int]:
     """The least RAM of each parameter with which its part fits, by doubling from `smallest` on."""
     least = {}
     parts = {part["name"]: part for part in catalogue.parts()}
@@ -285,44 +283,49 @@ def floors(heads: Sequence[Head], fits: Callable[[str], str], smallest: int = FL
             size = max(smallest, parameter["min"])
             setting = f"{name}:{parameter['name']}"
             before = "" if parts[name]["kind"] == "mapping" else f"{over}+"
-            while size < MOST_FLOOR_BYTES and fits(f"{before}{setting}={size}B"):
+            while size < MOST_FLOOR_BYTES and builds.refuses(f"{before}{setting}={size}B"):
                 size *= 2
             least[f"{name}.{parameter['name']}"] = size
     return least
 
 
-def log_sizes(
-    heads: Sequence[Head], fits: Callable[[str], str], device: Json, until_s: float | None
-) -> dict[str, dict[str, float]]:
-    """By mapping the sizes that its log may have on a device, each with the mapping's RAM."""
+def log_sizes(heads: Sequence[Head], builds: Builds) -> dict[str, dict[str, float]]:
+    """By mapping the sizes that its log may have on a device, each with the mapping's RAM.
+
+    Two sizes are built. Each block of a log takes as much, so the others lie on a line.
+    """
     parts = {part["name"]: part for part in catalogue.parts()}
-    stacks: dict[str, dict[str, str]] = {}
+    logs: dict[str, dict[str, str]] = {}
     for name in dict.fromkeys(head.text.partition(":")[0] for head in heads):
         for parameter in filter(is_log, parts[name]["parameters"]):
-            shares = {share: f"{name}:{parameter['name']}={share}" for share in log_shares(parameter)}
+            default = parameter["default"]
+            shares = {
+                share: name if share == default else f"{name}:{parameter['name']}={share}"
+                for share in log_shares(parameter)
+            }
             # From the largest one down: what fits leaves room for a smaller one.
-            while shares and fits(list(shares.values())[-1]):
+            while shares and builds.refusal(list(shares.values())[-1]):
                 shares.popitem()
-            stacks[name] = shares
-    texts = {stack: stack for shares in stacks.values() for stack in shares.values()}
-    ram = least_ram(texts, device, until_s) if texts else {}
-    return {name: {share: ram[stack] for share, stack in shares.items()} for name, shares in stacks.items()}
+            logs[name] = shares
+    ends = {
+        name: (next(iter(shares)), next((share for share in shares if shares[share] == name), list(shares)[-1]))
+        for name, shares in logs.items()
+        if shares
+    }
+    ram = builds.ram(logs[name][share] for name, pair in ends.items() for share in pair)
+    return {
+        name: {
+            share: _on_line(float(share), [(float(end), ram[logs[name][end]]) for end in pair]) for share in logs[name]
+        }
+        for name, pair in ends.items()
+    }
+
+
+def _on_line(at: float, ends: Sequence[tuple[float, float]]) -> float:
+    """A figure on the line through two points."""
+    (low, first), (high, last) = ends
+    return first + (last - first) * (at - low) / (high - low) if high > low else first
 
 
 def _parts_of(head: Head) -> list[str]:
     return [part for tail in head.tails for part in (head.text + tail).split("+")]
-
-
-def fitting(device: Json) -> Callable[[str], str]:
-    """Tells why a stack cannot work on a device: what a study with one request is refused for."""
-    return partial(_refusal, json.dumps(device, sort_keys=True))
-
-
-@lru_cache(maxsize=4096)
-def _refusal(device: str, stack: str) -> str:
-    """Kept, since a question asks for over a hundred stacks, and the next one for the same."""
-    try:
-        _checked({"device": json.loads(device), "workload": one_request(), "ftl": [study.scheme(stack)]}, Silent())
-    except UserError as error:
-        return str(error)
-    return ""

@@ -480,10 +480,6 @@ class Search:
             # One run of each of several stacks can refute the choice, several of one stack cannot.
             result.seeds = 1
         waiting, least = list(result.asked_for), FIRST_HELD_OUT
-        takes_s = self._times.held_out_s(rung, waiting[: FIRST_HELD_OUT + 1])
-        if takes_s > self._clock.left_s and REFERENCE not in result.candidates:
-            # There may be time for two: the second best is a candidate, and the reference is not.
-            waiting.sort(key=lambda stack: stack == REFERENCE)
         self._hold_out_what_fits(waiting, least)
 
     def _halved_at_last(self, rung: Rung) -> Halved:
