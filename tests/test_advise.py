@@ -409,30 +409,43 @@ def test_what_is_asked_of_a_small_device_holds_on_the_whole_one() -> None:
     device = fk.check_study(study.build("fin1", "page", None, {"requests": 10, "settings": ["workload.span=256MiB"]}))[
         "device"
     ]
-    whole, shares = Builds(device), [0.0003, 0.004, 0.011, 0.042]
-    assert small(device)["blocks_per_plane"] < device["blocks_per_plane"]
-    mappings, _ = heads([], whole.refusal, levelled=False)
-    pairs = [head.text + tail for head in mappings for tail in head.tails[1:]]
-    least_ram({pair: pair for pair in pairs[::7]}, device, None)
-    for name, sizes in log_sizes(mappings, whole).items():
-        tried = [share for share in sizes if float(share) in shares]
-        exact = least_ram({share: f"{name}:log_space={share}" for share in tried}, device, None)
-        assert {share: sizes[share] for share in tried} == pytest.approx(exact, rel=0.02)
+    builds = Builds(device)
+    assert 2 * small(device)["blocks_per_plane"] == small(device, 2)["blocks_per_plane"] < device["blocks_per_plane"]
+    mappings, _ = heads([], builds.refusal, levelled=False)
+    least, logs = floors(mappings, builds), log_sizes(mappings, builds)
+    names = {head.text for head in mappings}
+    logged = [f"{name}:log_space={share}" for name, shares in logs.items() for share in list(shares)[::3]]
+    sized = [f"{key.replace('.', ':')}={size}B" for key, size in least.items() if key.partition(".")[0] in names]
+    stacks = [*(head.text for head in mappings), *logged, *sized]
+    assert {stack: builds.ram(stacks)[stack] for stack in stacks} == pytest.approx(
+        least_ram({stack: stack for stack in stacks}, device, None), rel=0.05
+    )
+    for name, shares in logs.items():
+        assert list(shares.values()) == sorted(shares.values())
+        for share in list(shares)[::3]:
+            assert shares[share] == pytest.approx(
+                builds.ram([f"{name}:log_space={share}"])[f"{name}:log_space={share}"], rel=0.05
+            )
+    for head in mappings:
+        assert not builds.exact_refusal(head.text + head.tails[-1])
 
 
-def test_a_search_builds_a_large_device_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    device, built = fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"], []
+def test_a_search_asks_a_large_device_only_for_what_comes_near_to_the_ram(monkeypatch: pytest.MonkeyPatch) -> None:
+    device, asked = fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"], []
 
-    def checked(document: dict[str, Any], *_: object) -> None:
-        built.append(document["device"]["blocks_per_plane"])
+    def built(stacks: dict[str, str], of: dict[str, Any], *_: object) -> dict[str, float]:
+        if of == device:
+            asked.extend(stacks)
+        sizes = {"page": 1.0, "dftl": 0.1, "fast": 0.95, "kast": 4.0}
+        return {stack: 1e6 * sizes[stack] for stack in stacks}
 
-    monkeypatch.setattr(footprints, "checked", checked)
-    monkeypatch.setattr(footprints, "least_ram", lambda stacks, *_: dict.fromkeys(stacks, 1.0))
-    builds = Builds({**device, "spare": 0.123})
-    builds.look_at(["page", "dftl", "fast"])
+    monkeypatch.setattr(footprints, "checked", lambda document, *_: asked.extend([1] * (document["device"] == device)))
+    monkeypatch.setattr(footprints, "least_ram", built)
+    builds = Builds(device)
+    assert builds.ram(["page", "dftl", "fast", "kast"], 1e6) == {"page": 1e6, "dftl": 1e5, "fast": 9.5e5, "kast": 4e6}
     mappings, _ = heads([], builds.refusal, levelled=False)
     floors(mappings, builds)
-    assert built.count(device["blocks_per_plane"]) < len(built) / 3
+    assert asked == ["page", "fast"]
 
 
 # What is kept.

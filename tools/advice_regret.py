@@ -64,13 +64,13 @@ WORKLOADS: dict[str, tuple[str, int, dict[str, Any]]] = {
     "prxy_0": ("prxy_0", 96, _SMALL),
     "hm_0": ("hm_0", 96, _SMALL),
     "spc1": ("spc1", 96, _SMALL),
-    "Fin1's window": ("financial1_first10k.ssdsim.ascii", 24, _DEVICES),
+    "fin1-window": ("financial1_first10k.ssdsim.ascii", 24, _DEVICES),
     "hm105": ("msr-hm0-window-105.trace", 24, _ACCESS),
     "hm1370": ("msr-hm0-window-1370.trace", 24, _ACCESS),
     "CloudPhysics": ("cloudPhysicsIO.vscsi", 64, {"requests": 30_000, "addresses": "dense"}),
     "DiskSim": ("disksim-valid-ascii.trace", 24, {"requests": 30_000, **_DEVICES}),
-    "own log": ("log.csv", 32, {}),
-    "own hot and cold": ("hot.csv", 32, {}),
+    "own-log": ("log.csv", 32, {}),
+    "own-hot": ("hot.csv", 32, {}),
 }
 """The questions: each a workload or a file, the KiB of RAM, and the options."""
 LOGS = (0.0001, 0.01, 0.02, 0.04, 0.08)
@@ -145,7 +145,7 @@ def grid(ram_bytes: int, builds: Builds) -> list[str]:
             for share in SHARES[1::2]
         ]
     built = [stack for stack in stacks if not builds.refusal(stack)]
-    ram = builds.ram(stack.partition("+")[0] for stack in built)
+    ram = builds.ram((stack.partition("+")[0] for stack in built), ram_bytes)
     return [stack for stack in built if ram[stack.partition("+")[0]] <= ram_bytes]
 
 
@@ -225,11 +225,11 @@ def table(cases: Sequence[Case]) -> str:
     keys = dict.fromkeys((case.workload, case.goal, case.budget_s) for case in cases)
     for key in keys:
         mine = [case for case in cases if (case.workload, case.goal, case.budget_s) == key]
-        told = [case for case in mine if case.stack]
+        answered_ = [case for case in mine if case.stack]
         unhedged = [case.regret for case in mine if not case.is_hedged]
         largest = units.share(max(unhedged)) if unhedged else "none"
-        over = f"{100 * max(case.over_default for case in told):+.1f} %" if told else "none"
-        median = units.share(statistics.median(case.regret for case in told)) if told else "none"
+        over = f"{100 * max(case.over_default for case in answered_):+.1f} %" if answered_ else "none"
+        median = units.share(statistics.median(case.regret for case in answered_)) if answered_ else "none"
         lines.append(
             f"| {key[0]}, {WORKLOADS[key[0]][1]} KiB | {key[1]} | {key[2]:g} s | {len(mine)} | {median} "
             f"| {largest} | {sum(case.is_hedged for case in mine)} | {over} |"

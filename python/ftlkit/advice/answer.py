@@ -333,7 +333,12 @@ def _tied(metric: str, best: Measured, chosen: Measured, others: Mapping[str, Me
     ties = [
         other.stack
         for name, other in by_mapping.items()
-        if name != mine and other is not chosen and other.is_drawn and is_within_noise(metric, other, best)
+        if name != mine
+        and other is not chosen
+        and other.is_drawn
+        and is_within_noise(metric, other, best)
+        # Far apart by their means is no tie, however wide the noise is.
+        and ratio(other.point([metric]).costs[metric], best.point([metric]).costs[metric]) <= MARGIN
     ]
     more = f" and {several(len(ties) - _NAMED, 'other mapping')}" if len(ties) > _NAMED else ""
     return [f"A tie within the noise of the seeds: {', '.join(ties[:_NAMED])}{more}."] if ties else []

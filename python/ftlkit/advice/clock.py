@@ -18,12 +18,13 @@ from ftlkit.advice.query import REFERENCE, duration
 from ftlkit.advice.search_result import SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from types import TracebackType
 
     from typing_extensions import Self
 
     from ftlkit._util.progress import State, Watcher
+    from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import Rung, SearchResult
     from ftlkit.sweeps.local import Local
@@ -41,7 +42,7 @@ _OFF = 5.0
 """The factor by which a time is off at most."""
 RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
-_REQUIRED = 0.3
+_REQUIRED = 0.4
 """The most of the time that is reserved for what is held out whatever else is."""
 _LATE = 1.5
 """How much longer than expected the first ones there may take: what runs beside them changes."""
@@ -141,6 +142,13 @@ class RunTimes:
         self._query, self._result, self._executor, self._clock = query, result, executor, clock
         self.held_out_pace = 1.0
         """How long runs on the held-out part took, over what was expected."""
+        self._runs, self._beside_s = 0, 0.0
+
+    def took(self, elapsed_s: float, runs: Collection[Measured]) -> None:
+        """Note how long runs took that were made together: each takes some time beside itself."""
+        served_s = sum(wall_s(measured, 1.0) for measured in runs if measured.rows)
+        self._runs += len(runs)
+        self._beside_s += max(0.0, elapsed_s * self._executor.checks - served_s)
 
     def survey_s(self, rung: Rung) -> float:
         """What trying every mapping leaves of the time: a held-out run of each of the two best."""
@@ -171,6 +179,12 @@ class RunTimes:
         first = going[:RESERVED]
         return self.held_out_s(rung, first) + min(most_s, self.held_out_s(rung, self._required(first)))
 
+    def waiting_s(self, rung: Rung, stacks: Sequence[str]) -> float:
+        """About how long those of some stacks take there that were not run; no more than is kept."""
+        waiting = [stack for stack in stacks if stack not in self._result.finalists]
+        most_s = self._clock.part_s(_REQUIRED) if self._clock.is_running else float("inf")
+        return min(most_s, self.held_out_paced_s(rung, waiting))
+
     def _required(self, stacks: Sequence[str]) -> list[str]:
         """What is held out whatever else is, without some stacks."""
         return [stack for stack in self._result.defaults if stack not in stacks]
@@ -179,8 +193,9 @@ class RunTimes:
         """About how long stacks take over so many requests, by their runs on a prefix."""
         known = [(rung, rung.tried[stack]) if stack in rung.tried else self._result.known(stack) for stack in stacks]
         runs = [wall_s(measured, requests / there.requests) for there, measured in filter(None, known) if measured.rows]
+        beside_s = len(runs) * self._beside_s / max(1, self._runs) / self._executor.checks
         # Whatever the number of cores, the longest run has to end.
-        return self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
+        return beside_s + self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
 
     def _pace(self, rung: Rung) -> float:
         """The reference's time on the whole over that expected by its prefix, within bounds."""

@@ -8,8 +8,8 @@ for over a hundred stacks, so most of it is asked of a small one.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
-from functools import lru_cache
+import math
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
@@ -19,7 +19,7 @@ from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api import catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ftlkit.results.document import Json
 
@@ -27,11 +27,18 @@ TB = 10**12
 """Bytes by which makers of drives state a capacity."""
 _SMALL_PAGES, _FEW_BLOCKS = 1 << 15, 64
 """Pages of a small device, where blocks are not fewer than so many a plane."""
+_NEAR = 0.1
+"""What is so near to the RAM that may be taken is asked of the whole device."""
 
 
 def one_request() -> Json:
     """The least workload that there is, for what does not depend on it."""
-    return {"preset": catalogue.workloads()[0]["name"], "requests": 1, "addresses": "wrap"}
+    return {"preset": _preset(), "requests": 1, "addresses": "wrap"}
+
+
+@cache
+def _preset() -> str:
+    return str(catalogue.workloads()[0]["name"])
 
 
 def least_ram(stacks: Mapping[str, str], device: Json, until_s: float | None) -> dict[str, float]:
@@ -78,63 +85,77 @@ def checked(document: Json, watcher: Watcher, until_s: float | None = None) -> J
     return watched(lambda control: study.filled(document, control), watcher, until_s=until_s)
 
 
-def small(device: Json) -> Json:
-    """A device with as many dies and fewer blocks, if it has many."""
+def small(device: Json, times: int = 1) -> Json:
+    """A device with as many dies and few blocks, or so many times as many, if it has more."""
     blocks = device["blocks_per_plane"]
     across = device["channels"] * device["dies_per_channel"] * device["planes_per_die"] * device["pages_per_block"]
-    few = max(_FEW_BLOCKS, _SMALL_PAGES // across)
+    few = times * max(_FEW_BLOCKS, _SMALL_PAGES // across)
     return with_blocks(device, few) if few < blocks else device
 
 
 class Builds:
-    """What fits a device, and what it takes of RAM there: each is built once."""
+    """What fits a device, and what it takes of RAM there.
+
+    Of a large device that is asked of a small one: whatever fits that fits. What grows with the
+    blocks lies on a line, which a second one tells.
+    """
 
     def __init__(self, device: Json, check: Callable[[], None] = lambda: None, until_s: float | None = None) -> None:
         """`check` raises `TimeIsUp` when the time is over, which is at `until_s`."""
         self._device, self._check, self._until_s = device, check, until_s
-        self._whole, self._small = (json.dumps(each, sort_keys=True) for each in (device, small(device)))
-        self._ram: dict[str, float] = {}
+        self._few = [small(device, times) for times in (1, 2)]
+        self._is_large = self._few[1]["blocks_per_plane"] < device["blocks_per_plane"]
+        self._whole, self._small = (json.dumps(each, sort_keys=True) for each in (device, self._few[0]))
+        self._fitting: set[str] = set()
+        self._exact: dict[str, float] = {}
+        self._about: dict[str, float] = {}
 
     def refusal(self, stack: str) -> str:
-        """Why a stack cannot work on the device: what a study with one request is refused for.
-
-        Where the device has the mapping, a small one tells whether a part may go before it.
-        """
+        """Why a stack cannot work on the device: what a study with one request is refused for."""
         self._check()
-        if stack in self._ram:
+        if stack in self._fitting:
             return ""
-        first = stack.partition("+")[0]
-        if first != stack and not (self.refusal(first) or self._on_small(first) or self._on_small(stack)):
-            return ""
+        return self.exact_refusal(stack) if not self._is_large or _refusal(self._small, stack) else ""
+
+    def look_at(self, stacks: Sequence[str]) -> None:
+        """Ask about stacks together, which is quicker where all of them fit."""
+        self._check()
+        if self._is_large and not _refusal(self._small, *stacks):
+            self._fitting |= {*stacks}
+
+    def exact_refusal(self, stack: str) -> str:
+        """The same, of the whole device in any case."""
+        self._check()
         return _refusal(self._whole, stack)
 
-    def refuses(self, stack: str) -> bool:
-        """Whether a stack does not fit: what is too little for a small device is for a large one."""
-        bare = "+".join(part.partition(":")[0] for part in stack.split("+"))
-        return bool((not self._on_small(bare) and self._on_small(stack)) or self.refusal(stack))
-
-    def look_at(self, stacks: Iterable[str]) -> None:
-        """Build stacks together where they seem to fit; if one does not after all, nothing is known."""
-        with suppress(UserError):
-            self.ram([stack for stack in stacks if not self._on_small(stack)])
-
-    def ram(self, stacks: Iterable[str]) -> dict[str, float]:
-        """What stacks that fit take of RAM, in bytes."""
+    def ram(self, stacks: Iterable[str], most: float = math.inf) -> dict[str, float]:
+        """What stacks that fit take of RAM, in bytes: exact for what is near to `most`; 0: for all."""
         stacks = dict.fromkeys(stacks)
         self._check()
-        if new := [stack for stack in stacks if stack not in self._ram]:
-            self._ram |= least_ram({stack: stack for stack in new}, self._device, self._until_s)
-        return {stack: self._ram[stack] for stack in stacks}
+        about = self._by_the_small(stacks) if self._is_large else dict.fromkeys(stacks, 0.0)
+        near = [stack for stack in stacks if not most or 1 - _NEAR <= about[stack] / most <= 1 + _NEAR]
+        near = [stack for stack in near if stack not in self._exact] if self._is_large else [*stacks]
+        if near:
+            self._exact |= least_ram({stack: stack for stack in near}, self._device, self._until_s)
+        return {stack: self._exact.get(stack, about[stack]) for stack in stacks}
 
-    def _on_small(self, stack: str) -> str:
-        return _refusal(self._small, stack)
+    def _by_the_small(self, stacks: Iterable[str]) -> dict[str, float]:
+        new = {stack: stack for stack in stacks if stack not in self._about}
+        if new:
+            one, two = (least_ram(new, device, self._until_s) for device in self._few)
+            (first, second), whole = (each["blocks_per_plane"] for each in self._few), self._device["blocks_per_plane"]
+            self._about |= {
+                stack: one[stack] + (two[stack] - one[stack]) * (whole - first) / (second - first) for stack in new
+            }
+        return self._about
 
 
 @lru_cache(maxsize=8192)
-def _refusal(device: str, stack: str) -> str:
+def _refusal(device: str, *stacks: str) -> str:
     """Kept, since a question asks for over a hundred stacks, and the next one for the same."""
+    layers = [study.scheme(stack) | {"label": stack} for stack in stacks]
     try:
-        checked({"device": json.loads(device), "workload": one_request(), "ftl": [study.scheme(stack)]}, Silent())
+        checked({"device": json.loads(device), "workload": one_request(), "ftl": layers}, Silent())
     except UserError as error:
         return str(error)
     return ""

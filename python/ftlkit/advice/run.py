@@ -142,10 +142,10 @@ def _with_units(error: TooLittleRamError, query: Query, device: Json, clock: Clo
 def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Space, SearchResult]:
     """The stacks to choose from, and the result before any trial; `TimeIsUp` if out of time."""
     builds = Builds(device, clock.check, clock.ends_s)
-    if not query.stacks():
-        # One build of each tells both whether it fits and what it takes by default.
-        builds.look_at(_mappings())
-    heads_that_fit, refused = heads(query.stacks(), builds.refusal, levelled=query.goal == "life")
+    fits = builds.exact_refusal if query.stacks() else builds.refusal
+    for mapping in [] if query.stacks() else _mappings():
+        builds.look_at([mapping, *(f"{mapping}+{name}" for name in _names("buffer"))])
+    heads_that_fit, refused = heads(query.stacks(), fits, levelled=query.goal == "life")
     if not heads_that_fit:
         raise UserError(next(iter(refused.values())))
     ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // study.mapped_bytes(device))
@@ -154,16 +154,17 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
     for smallest in (FLOOR_BYTES, 1):
         space = Space(heads_that_fit, ceiling, floors(heads_that_fit, builds, smallest), logs)
         least_stacks = space.least()
-        least = builds.ram(least_stacks.values())
+        least = builds.ram(least_stacks.values(), query.ram_bytes or math.inf)
         by_head = {head: least[stack] for head, stack in least_stacks.items()}
         too_large = {} if query.ram_bytes is None else space.bound(by_head)
         if space.heads:
             break
     else:
-        head, ram = min(too_large.items(), key=lambda pair: pair[1])
-        raise query.too_little_ram(least_stacks[head], ram, len(too_large))
+        exact = builds.ram(least_stacks.values(), 0.0)
+        stack, ram = min(exact.items(), key=lambda pair: pair[1])
+        raise query.too_little_ram(stack, ram, len(too_large))
     heads_left = dict.fromkeys(head.text + tail for head in space.heads.values() for tail in _untouched(head, query))
-    defaults = builds.ram(heads_left)
+    defaults = builds.ram(heads_left, query.ram_bytes or math.inf)
     return space, SearchResult(
         requests,
         frozenset(space.heads),
@@ -283,7 +284,7 @@ def floors(heads: Sequence[Head], builds: Builds, smallest: int = FLOOR_BYTES) -
             size = max(smallest, parameter["min"])
             setting = f"{name}:{parameter['name']}"
             before = "" if parts[name]["kind"] == "mapping" else f"{over}+"
-            while size < MOST_FLOOR_BYTES and builds.refuses(f"{before}{setting}={size}B"):
+            while size < MOST_FLOOR_BYTES and builds.refusal(f"{before}{setting}={size}B"):
                 size *= 2
             least[f"{name}.{parameter['name']}"] = size
     return least

@@ -10,6 +10,7 @@ choice has seen.
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -109,8 +110,10 @@ class Search:
     def _measure(self, rung: Rung, stacks: Sequence[str], reserved_s: float) -> None:
         self._clock.limit(self._executor, reserved_s)
         rung.begun |= dict.fromkeys(stacks)
-        self._running = rung
-        self._note(rung, self._runner.prefix(stacks, rung.requests, rung.precondition))
+        self._running, begun_s = rung, time.monotonic()
+        measured = self._runner.prefix(stacks, rung.requests, rung.precondition)
+        self._times.took(time.monotonic() - begun_s, measured.values())
+        self._note(rung, measured)
         self._running = None
 
     def _note(self, rung: Rung, measured: Mapping[str, Measured]) -> None:
@@ -428,7 +431,8 @@ class Search:
         """
         rung, is_any = self.result.last, False
         for _ in range(_SHARED):
-            best = self._ranking(rung)[:RESERVED]
+            order = self._ranking(rung)
+            best = order[:RESERVED]
             if not best:
                 break
             tried = [
@@ -441,7 +445,7 @@ class Search:
                 *(changed for stack in self._leaders(rung) for changed in self._refilled(rung, stack)),
             ]
             new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
-            reserved_s = self._times.held_out_paced_s(rung, best)
+            reserved_s = self._times.waiting_s(rung, list(dict.fromkeys([*best, REFERENCE, *self._required(order)])))
             while new and self._times.again_s(rung, best[0], len(new)) + reserved_s > self._clock.left_s:
                 new.pop()
             if not new:
