@@ -424,7 +424,7 @@ def test_what_is_asked_of_a_small_device_holds_on_the_whole_one() -> None:
         assert list(shares.values()) == sorted(shares.values())
         for share in list(shares)[::3]:
             assert shares[share] == pytest.approx(
-                builds.ram([f"{name}:log_space={share}"])[f"{name}:log_space={share}"], rel=0.05
+                builds.ram([f"{name}:log_space={share}"])[f"{name}:log_space={share}"], rel=0.25
             )
     for head in mappings:
         assert not builds.exact_refusal(head.text + head.tails[-1])

@@ -104,7 +104,7 @@ class Builds:
         """`check` raises `TimeIsUp` when the time is over, which is at `until_s`."""
         self._device, self._check, self._until_s = device, check, until_s
         self._few = [small(device, times) for times in (1, 2)]
-        self._is_large = self._few[1]["blocks_per_plane"] < device["blocks_per_plane"]
+        self.is_large = self._few[1]["blocks_per_plane"] < device["blocks_per_plane"]
         self._whole, self._small = (json.dumps(each, sort_keys=True) for each in (device, self._few[0]))
         self._fitting: set[str] = set()
         self._exact: dict[str, float] = {}
@@ -115,12 +115,17 @@ class Builds:
         self._check()
         if stack in self._fitting:
             return ""
-        return self.exact_refusal(stack) if not self._is_large or _refusal(self._small, stack) else ""
+        return self.exact_refusal(stack) if not self.is_large or _refusal(self._small, stack) else ""
+
+    def refuses(self, stack: str) -> bool:
+        """Whether a stack does not fit: what is too little for a small device is for a large one."""
+        self._check()
+        return bool(_refusal(self._small if self.is_large else self._whole, stack))
 
     def look_at(self, stacks: Sequence[str]) -> None:
         """Ask about stacks together, which is quicker where all of them fit."""
         self._check()
-        if self._is_large and not _refusal(self._small, *stacks):
+        if self.is_large and not _refusal(self._small, *stacks):
             self._fitting |= {*stacks}
 
     def exact_refusal(self, stack: str) -> str:
@@ -132,9 +137,9 @@ class Builds:
         """What stacks that fit take of RAM, in bytes: exact for what is near to `most`; 0: for all."""
         stacks = dict.fromkeys(stacks)
         self._check()
-        about = self._by_the_small(stacks) if self._is_large else dict.fromkeys(stacks, 0.0)
+        about = self._by_the_small(stacks) if self.is_large else dict.fromkeys(stacks, 0.0)
         near = [stack for stack in stacks if not most or 1 - _NEAR <= about[stack] / most <= 1 + _NEAR]
-        near = [stack for stack in near if stack not in self._exact] if self._is_large else [*stacks]
+        near = [stack for stack in near if stack not in self._exact] if self.is_large else [*stacks]
         if near:
             self._exact |= least_ram({stack: stack for stack in near}, self._device, self._until_s)
         return {stack: self._exact.get(stack, about[stack]) for stack in stacks}

@@ -284,7 +284,7 @@ def floors(heads: Sequence[Head], builds: Builds, smallest: int = FLOOR_BYTES) -
             size = max(smallest, parameter["min"])
             setting = f"{name}:{parameter['name']}"
             before = "" if parts[name]["kind"] == "mapping" else f"{over}+"
-            while size < MOST_FLOOR_BYTES and builds.refusal(f"{before}{setting}={size}B"):
+            while size < MOST_FLOOR_BYTES and builds.refuses(f"{before}{setting}={size}B"):
                 size *= 2
             least[f"{name}.{parameter['name']}"] = size
     return least
@@ -293,7 +293,8 @@ def floors(heads: Sequence[Head], builds: Builds, smallest: int = FLOOR_BYTES) -
 def log_sizes(heads: Sequence[Head], builds: Builds) -> dict[str, dict[str, float]]:
     """By mapping the sizes that its log may have on a device, each with the mapping's RAM.
 
-    Two sizes are built. Each block of a log takes as much, so the others lie on a line.
+    Of a large device two sizes are built. Each block of a log takes as much, so the others lie on a
+    line, but the smallest, which no log goes below.
     """
     parts = {part["name"]: part for part in catalogue.parts()}
     logs: dict[str, dict[str, str]] = {}
@@ -313,6 +314,9 @@ def log_sizes(heads: Sequence[Head], builds: Builds) -> dict[str, dict[str, floa
         for name, shares in logs.items()
         if shares
     }
+    if not builds.is_large:
+        ram = builds.ram(stack for shares in logs.values() for stack in shares.values())
+        return {name: {share: ram[stack] for share, stack in shares.items()} for name, shares in logs.items()}
     ram = builds.ram(logs[name][share] for name, pair in ends.items() for share in pair)
     return {
         name: {

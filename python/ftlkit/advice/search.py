@@ -218,7 +218,9 @@ class Search:
             self._proposer.enqueue_trial(dict(params))
         spent = 0
         # Without any figures there would be no answer, so they are tried whatever time is left.
-        while spent < len(new) and (not self.result.of(rung) or reserved_s(rung) < self._clock.left_s):
+        while spent < len(new) and self._clock.left_s > 0:
+            if self.result.of(rung) and reserved_s(rung) >= self._clock.left_s:
+                break
             spent += self._ask(rung, min(BATCH, len(new) - spent), reserved_s)
         return spent
 
@@ -373,7 +375,7 @@ class Search:
 
     def _refuse_little_ram(self, rung: Rung) -> None:
         """Raise a `UserError` if every candidate takes more RAM than asked for."""
-        if rung.over and not self.result.of(rung):
+        if rung.over and not rung.unfinished and not self.result.of(rung):
             stack, least = min(rung.over.items(), key=lambda pair: pair[1])
             raise self._query.too_little_ram(stack, least, len(rung.tried))
 
