@@ -154,6 +154,44 @@ def test_a_search_ends_within_its_budget_whatever_runs_take(monkeypatch: pytest.
         assert ranks[0].stack in result.finalists
 
 
+class Slow(Machine):
+    """One on which runs take time beside themselves, whether they are ended or not."""
+
+    beside_s = 0.4
+    least_ram = 0
+
+    def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
+        """Runs on a prefix."""
+        self.now_s += self.beside_s * len(stacks) / CORES
+        measured = super().prefix(stacks, requests, precondition)
+        for run in measured.values():
+            run.rows[0]["ram_bytes"] += self.least_ram
+        return measured
+
+
+def test_where_nothing_was_run_in_time_that_is_said_and_no_more_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Slow(lambda stack: 1.0 if stack == "page" else 1e6, lambda _: 1e5)
+    machine.least_ram = 1 << 20
+    with pytest.raises(UserError, match="too short"):
+        searched(monkeypatch, machine, 20.0)
+    assert machine.now_s <= BEGAN_S + 20.0 + 4 * machine.beside_s
+
+
+@pytest.mark.parametrize(("budget_s", "beside_s"), [(20.0, 0.4), (30.0, 1.0), (40.0, 1.0), (60.0, 0.4)])
+def test_what_is_tried_leaves_the_held_out_part_its_time(
+    monkeypatch: pytest.MonkeyPatch, budget_s: float, beside_s: float
+) -> None:
+    """The best of each family and the defaults are held out, of as many as were tried."""
+    mappings, _, _ = known(levelled=False)
+    # The best has many neighbours, of which each is better than the one before.
+    machine = Slow(lambda _: 1.0, lambda stack: (1e5 if stack.startswith("dftl") else 1e6) - len(stack))
+    machine.beside_s = beside_s
+    defaults = tuple(head.text for head in mappings)[:12]
+    _, result = searched(monkeypatch, machine, budget_s, defaults=defaults)
+    assert len({*result.required} - result.finalists.keys()) <= 1
+    assert "page" in result.finalists
+
+
 def test_a_stack_that_was_run_to_look_around_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
     """`dftl` with its default cache is not proposed; it is run to see whether prefixes do."""
     machine = Machine(lambda _: 1.0, lambda stack: 1e5 if stack == "dftl" else 2e5)

@@ -110,15 +110,15 @@ class Case:
 def own(name: str, folder: Path) -> Path:
     """A trace of one's own: a log that is appended to, or few hot places among many cold ones."""
     chance = random.Random(name)  # noqa: S311 - places, no secrets
-    lines, end = ["time_s,offset,size,op"], 0
+    lines, end = ["time_ns,op,offset,length"], 0
     for request in range(20_000):
-        at = request * 0.002
+        at = request * 2_000_000
         if name == "log.csv" and chance.random() < 0.7:
-            lines.append(f"{at:.4f},{end},16384,W")
+            lines.append(f"{at},write,{end},16384")
             end = (end + 16_384) % (128 << 20)
         else:
             place = chance.randrange(1024) if chance.random() < 0.9 else chance.randrange(65_536)
-            lines.append(f"{at:.4f},{place * 4096},4096,{'W' if chance.random() < 0.8 else 'R'}")
+            lines.append(f"{at},{'write' if chance.random() < 0.8 else 'read'},{place * 4096},4096")
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder / name
 

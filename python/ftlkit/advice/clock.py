@@ -151,10 +151,16 @@ class RunTimes:
         self._beside_s += max(0.0, elapsed_s * self._executor.checks - served_s)
 
     def survey_s(self, rung: Rung) -> float:
-        """What trying every mapping leaves of the time: a held-out run of each of the two best."""
+        """What trying every mapping leaves of the time: held-out runs of the best and the defaults.
+
+        Without those of the two best there is no answer that was held against another.
+        """
+        if not self._clock.is_running:
+            return 0.0
         best = ranking(self._query, self._result, rung)[:FIRST_HELD_OUT]
-        needed = _LATE * self.runs_s(rung, best, self._result.requests)
-        return min(needed, self._clock.part_s(_SURVEYED)) if self._clock.is_running else 0.0
+        needed = min(_LATE * self.runs_s(rung, best, self._result.requests), self._clock.part_s(_SURVEYED))
+        required = self.runs_s(rung, [*best, *self._required(best)], self._result.requests)
+        return max(needed, min(required, self._clock.part_s(_REQUIRED)))
 
     def rest_s(self, rung: Rung) -> float:
         """About how long longer prefixes and the held-out part would still take, within bounds."""
