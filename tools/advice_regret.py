@@ -6,7 +6,8 @@ Of each workload a grid of stacks is run over everything and measured on the hel
 the seed of the question: every mapping as it is by default, each with other sizes of its log, its
 cache or its RAM, and each of these behind a write buffer. An answer's regret is the cost of its
 stack there over the least of the grid and of the answer itself within the same RAM, less one.
-Hedged is an answer that begins with "not enough time", and a refusal for want of time.
+Hedged is an answer that says "best so far", and a refusal for want of time. With trials in place of
+a budget (`--budgets 60t`) what is answered does not depend on the machine.
 
 Grids are kept in the store and run once. `--json FILE` keeps the cases, too: those that it has are
 not asked again, so several calls may share the work. `--docs FILE` writes the table of all of them
@@ -103,6 +104,8 @@ class Case:
     """Stacks that had been measured."""
     load: float = 0.0
     """Of the machine, when it was answered."""
+    trials: int = 0
+    """How many trials were asked for in place of a budget, which is 0 then."""
     is_noise: bool = False
     """Whether what it is over the best default is within the noise of the seeds, or under 0.5 %."""
 
@@ -110,15 +113,15 @@ class Case:
 def own(name: str, folder: Path) -> Path:
     """A trace of one's own: a log that is appended to, or few hot places among many cold ones."""
     chance = random.Random(name)  # noqa: S311 - places, no secrets
-    lines, end = ["time_ns,op,offset,length"], 0
+    lines, end = ["time_ns,op,offset,length,stream,device"], 0
     for request in range(20_000):
         at = request * 2_000_000
         if name == "log.csv" and chance.random() < 0.7:
-            lines.append(f"{at},write,{end},16384")
+            lines.append(f"{at},write,{end},16384,0,a")
             end = (end + 16_384) % (128 << 20)
         else:
             place = chance.randrange(1024) if chance.random() < 0.9 else chance.randrange(65_536)
-            lines.append(f"{at},{'write' if chance.random() < 0.8 else 'read'},{place * 4096},4096")
+            lines.append(f"{at},{'write' if chance.random() < 0.8 else 'read'},{place * 4096},4096,0,a")
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder / name
 
@@ -178,7 +181,7 @@ class Held:
             runner.watch = Silent
             return {stack: run for stack, run in runner.held_out(stacks, self._skip, seeds).items() if run.rows}
 
-    def case(self, goal: str, budget_s: float, answer: Answer) -> Case:
+    def case(self, goal: str, budget: str, answer: Answer) -> Case:
         """An answer beside the grid."""
         metric, stack = answer.query.metric, answer.advised.stack
         runs = self.runs | self.of([stack], 1)
@@ -187,7 +190,7 @@ class Held:
         best = min(costs, key=lambda each: costs[each])
         default = min((each for each in self._defaults if each in costs), key=lambda each: costs[each])
         mine = costs.get(stack, float("inf"))
-        hedged = "not enough time" in answer.sentences[0].lower()
+        hedged = "best so far" in answer.sentences[0]
         tried = len({stack for rung in answer.result.rungs for stack in rung.tried})
         is_noise = mine <= NOTHING * costs[default]
         if not is_noise:
@@ -196,7 +199,7 @@ class Held:
         return Case(
             self.name,
             goal,
-            budget_s,
+            *of_text(budget)[:1],
             self.query.options["seed"],
             stack,
             mine / costs[best] - 1,
@@ -205,15 +208,22 @@ class Held:
             best,
             tried,
             os.getloadavg()[0],
+            of_text(budget)[1],
             is_noise,
         )
 
 
-def advised(held: Held, goal: str, budget_s: float) -> Answer:
+def of_text(budget: str) -> tuple[float, int]:
+    """A budget in seconds and a number of trials, of which one is 0."""
+    return (0.0, int(budget[:-1])) if budget.endswith("t") else (float(budget), 0)
+
+
+def advised(held: Held, goal: str, budget: str) -> Answer:
     """An answer, with a store of its own."""
-    query = replace(held.query, goal=goal, budget_s=budget_s)
+    budget_s, trials = of_text(budget)
+    query = replace(held.query, goal=goal, budget_s=budget_s or None, trials=trials or None)
     with TemporaryDirectory() as folder:
-        return answered(query, Path(folder) / "store", None, Clock(budget_s, time.monotonic(), ANSWERING_S))
+        return answered(query, Path(folder) / "store", None, Clock(query.budget_s, time.monotonic(), ANSWERING_S))
 
 
 def table(cases: Sequence[Case]) -> str:
@@ -222,16 +232,17 @@ def table(cases: Sequence[Case]) -> str:
         "| workload | goal | budget | answers | median regret | largest unhedged | hedged | over best default |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    keys = dict.fromkeys((case.workload, case.goal, case.budget_s) for case in cases)
+    keys = dict.fromkeys((case.workload, case.goal, case.budget_s, case.trials) for case in cases)
     for key in keys:
-        mine = [case for case in cases if (case.workload, case.goal, case.budget_s) == key]
+        mine = [case for case in cases if (case.workload, case.goal, case.budget_s, case.trials) == key]
+        budget = f"{key[3]} trials" if key[3] else f"{key[2]:g} s"
         answered_ = [case for case in mine if case.stack]
         unhedged = [case.regret for case in mine if not case.is_hedged]
         largest = units.share(max(unhedged)) if unhedged else "none"
         over = f"{100 * max(case.over_default for case in answered_):+.1f} %" if answered_ else "none"
         median = units.share(statistics.median(case.regret for case in answered_)) if answered_ else "none"
         lines.append(
-            f"| {key[0]}, {WORKLOADS[key[0]][1]} KiB | {key[1]} | {key[2]:g} s | {len(mine)} | {median} "
+            f"| {key[0]}, {WORKLOADS[key[0]][1]} KiB | {key[1]} | {budget} | {len(mine)} | {median} "
             f"| {largest} | {sum(case.is_hedged for case in mine)} | {over} |"
         )
     right = sum(case.is_hedged or case.regret <= SMALL for case in cases)
@@ -257,23 +268,24 @@ def written(page: Path, text: str) -> None:
     page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
-def kept(file: Path | None) -> dict[tuple[str, str, float, int], Case]:
+def kept(file: Path | None) -> dict[Any, Case]:
     """The cases of a file, by their questions."""
     cases = [Case(**case) for case in json.loads(file.read_text(encoding="utf-8"))] if file and file.exists() else []
-    return {(case.workload, case.goal, case.budget_s, case.seed): case for case in cases}
+    return {(case.workload, case.goal, case.budget_s, case.trials, case.seed): case for case in cases}
 
 
-def ask(held: Held, questions: Sequence[tuple[str, float]], cases: dict[Any, Case], file: Path | None) -> None:
+def ask(held: Held, questions: Sequence[tuple[str, str]], cases: dict[Any, Case], file: Path | None) -> None:
     """Ask about a workload, a goal and a budget at a time, and keep what came of it."""
     name, seed = held.name, held.query.options["seed"]
     print(f"{name}, seed {seed}: {len(held.runs)} stacks in the grid", flush=True)
-    for goal, budget_s in questions:
+    for goal, budget in questions:
+        budget_s, trials = of_text(budget)
         try:
-            case = held.case(goal, budget_s, advised(held, goal, budget_s))
+            case = held.case(goal, budget, advised(held, goal, budget))
         except UserError as error:
-            print(f"{name} {goal} {budget_s:g} s: {error}", flush=True)
-            case = Case(name, goal, budget_s, seed, "", 0.0, 0.0, is_hedged=True, best="")
-        cases[name, goal, budget_s, seed] = case
+            print(f"{name} {goal} {budget}: {error}", flush=True)
+            case = Case(name, goal, budget_s, seed, "", 0.0, 0.0, is_hedged=True, best="", trials=trials)
+        cases[name, goal, budget_s, trials, seed] = case
         print(case, flush=True)
         if file:
             file.write_text(json.dumps([vars(case) for case in cases.values()], indent=1), encoding="utf-8")
@@ -284,7 +296,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="workloads, by commas")
     parser.add_argument("--goals", default="mean,p99,wa", help="goals, by commas")
-    parser.add_argument("--budgets", default="20", help="budgets in seconds, by commas; empty: only the grids")
+    parser.add_argument(
+        "--budgets", default="20", help="budgets in seconds, or 60t for 60 trials, by commas; empty: only the grids"
+    )
     parser.add_argument("--seeds", type=int, default=1, help="seeds of each question")
     parser.add_argument("--store", type=Path, default=Path("out/regret"), help="the runs of the grids")
     parser.add_argument("--traces", type=Path, help="the folder with recorded traces")
@@ -292,7 +306,7 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, help="a page for the table")
     asked = parser.parse_args()
     cases = kept(asked.json)
-    budgets = [float(budget) for budget in asked.budgets.split(",") if budget]
+    budgets = [budget for budget in asked.budgets.split(",") if budget]
     for name in filter(None, asked.workloads.split(",")):
         if asked.traces is None and "." in WORKLOADS[name][0] and not WORKLOADS[name][0].endswith(".csv"):
             continue
@@ -300,7 +314,7 @@ def main() -> None:
             questions = [
                 question
                 for question in product(asked.goals.split(","), budgets)
-                if (name, *question, seed) not in cases
+                if (name, question[0], *of_text(question[1]), seed) not in cases
             ]
             if questions or not budgets:
                 ask(Held(name, seed, asked.store, asked.traces or Path()), questions, cases, asked.json)
