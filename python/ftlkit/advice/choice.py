@@ -200,9 +200,9 @@ def is_decided_on_held_out_part(query: Query, result: SearchResult) -> bool:
     """Whether held-out figures, not those of the search, decide among the stacks measured there.
 
     They do for the goal `ram`, whose promise they make, and where the search was cut: a short
-    prefix can be far from the whole.
+    prefix can be far from the whole. So they do where the defaults were measured there first.
     """
-    return query.goal == "ram" or result.was_cut
+    return query.goal == "ram" or result.was_cut or result.is_held_out_first
 
 
 def leading(metric: str, stacks: Sequence[Measured]) -> Measured | None:

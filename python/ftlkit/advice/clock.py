@@ -42,6 +42,12 @@ _OFF = 5.0
 """The factor by which a time is off at most."""
 RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
+_SCARCE, _FITS, _AS_LONG = 0.25, 0.7, 2.0
+"""Where the defaults take more of the time on the held-out part, they are measured there first.
+
+That is if they take no more than so much of what is left, or whole runs at most so many times as
+long as those on the first prefix.
+"""
 _REQUIRED = 0.4
 """The most of the time that is reserved for what is held out whatever else is."""
 _LATE = 1.5
@@ -193,7 +199,20 @@ class RunTimes:
 
     def _required(self, stacks: Sequence[str]) -> list[str]:
         """What is held out whatever else is, without some stacks."""
-        return [stack for stack in self._result.defaults if stack not in stacks]
+        return [stack for stack in self._result.defaults if stack not in (*stacks, *self._result.finalists)]
+
+    def is_scarce(self, rung: Rung) -> bool:
+        """Whether a run takes so long that there is time for few more than those of the defaults.
+
+        And for them there has to be, unless a prefix takes about as long as everything does.
+        """
+        known = [stack for stack, measured in rung.tried.items() if measured.rows]
+        whole_s, part_s = (self.runs_s(rung, known, many) for many in (self._result.requests, rung.requests))
+        if not self._clock.is_running or not known:
+            return False
+        takes_s = len(self._result.defaults) * whole_s / len(known)
+        fits = takes_s <= _FITS * self._clock.left_s or _AS_LONG * part_s >= whole_s
+        return takes_s > self._clock.part_s(_SCARCE) and fits
 
     def runs_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
         """About how long stacks take over so many requests, by their runs on a prefix."""

@@ -188,6 +188,8 @@ def _chosen_there(query: Query, result: SearchResult, best: Measured) -> list[st
         return []
     searched = ranked([measured.point(query.metrics) for measured in result.of(result.last)], query)
     same = " The search alone would have chosen the same."
+    if not searched:
+        return []
     other = same if searched[0].stack == best.stack else f" By the search alone it would have been {searched[0].stack}."
     return [f"Of the stacks that were measured there, the held-out figures chose, so they are not unseen by it.{other}"]
 

@@ -155,7 +155,7 @@ def shortened(sentences: Sequence[str], names: Mapping[str, str]) -> list[str]:
     if not names:
         return list(sentences)
     # The longest first: one stack may begin as another does.
-    found = re.compile(f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})" + r"(?![\w:+=])")
+    found = re.compile(f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})" + r"(?![\w+=]|:\w)")
     return [each if "`ftlkit " in each else found.sub(lambda match: names[match[0]], each) for each in sentences]
 
 

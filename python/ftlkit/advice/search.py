@@ -47,6 +47,8 @@ PROPOSALS = 20
 """After so many proposals a trial that are not new, the search on the first prefix ends."""
 _SEEDED = 0.5
 """The most of the time for which the finalists are run with all seeds; else with one."""
+_SEARCHED = 0.3
+"""So much of the time is left to other stacks then."""
 _SIMPLER = 3
 """So often simpler stacks are tried: those that go on then may be others."""
 _SHARED = 12
@@ -159,6 +161,8 @@ class Search:
 
     def _propose(self) -> None:
         rung = self._begin()
+        if self._query.goal not in ("life", "ram") and self._times.is_scarce(rung):
+            self._hold_out_defaults()
         most, spent = self._query.trials or TRIALS, 0
         half = halves(self._space)
         self.result.survey_trials = len(half) * (1 if self._query.ram_bytes is None else 2)
@@ -196,9 +200,43 @@ class Search:
         self._refuse_little_ram(rung)
         while spent < most and not self.result.dry and self._times.reserved_s(rung) < self._clock.left_s:
             spent += self._ask(rung, min(BATCH, most - spent), self._times.reserved_s)
-        if not self.result.of(rung):
+        if not self.result.of(rung) and not self.result.finalists:
             self._refuse(rung)
         self._simplify(rung)
+
+    def _hold_out_defaults(self) -> None:
+        """Measure the reference and the defaults on the held-out part before anything is searched.
+
+        The best of them is an answer. Then come what differs from it in the size of its log or in
+        what its RAM is shared among, and the same of each that is better.
+        """
+        self.result.is_held_out_first, self.result.seeds = True, 1
+        self._clock.limit(self._executor, 0.0)
+        self._hold_out_in_turn([REFERENCE, *self.result.defaults], 0.0)
+        kept_s = self._clock.part_s(_SEARCHED)
+        while self._clock.left_s > kept_s and (near := self._near_the_best()):
+            self._hold_out_in_turn(near[: _FEW * self._executor.checks], kept_s)
+
+    def _hold_out_in_turn(self, stacks: Sequence[str], kept_s: float) -> None:
+        """Run a few at a time on the held-out part, until so much time is left."""
+        stacks, few = list(dict.fromkeys(stacks)), self._executor.checks
+        for place in range(0, len(stacks), few):
+            if self._clock.left_s <= kept_s:
+                return
+            self.result.asked_for += stacks[place : place + few]
+            self._hold_out(stacks[place : place + few])
+
+    def _near_the_best(self) -> list[str]:
+        """What differs in one thing from the two best on the held-out part and was not run there."""
+        query, finished = self._query, self.result.finalists
+        points = [measured.point(query.metrics) for measured in finished.values() if measured.rows]
+        most = query.ram_bytes or float("inf")
+        near: list[str] = []
+        for point in ranked([point for point in points if point.ram <= most], query, slack=1.0)[:2]:
+            near += [other for other, _ in self._space.relogged(point.stack, most - point.ram)]
+            if query.ram_bytes is not None:
+                near += [sizes[0] for sizes in self._space.refilled(point.stack, int(most - point.ram))]
+        return [stack for stack in dict.fromkeys(near) if stack not in self.result.asked_for]
 
     def _logs(self, rung: Rung) -> Proposals:
         """The mappings that have a log with each second size of it, the best mapping first."""
@@ -345,6 +383,8 @@ class Search:
 
     def _plan_seeds(self, rung: Rung) -> None:
         """Use one seed on the held-out part if all would take too long, by what runs took."""
+        if self.result.is_held_out_first:
+            return
         if self._clock.is_running and self._times.final_s(rung, self._ranking(rung)) > self._clock.part_s(_SEEDED):
             self.result.seeds = 1
 
@@ -375,7 +415,7 @@ class Search:
 
     def _refuse_little_ram(self, rung: Rung) -> None:
         """Raise a `UserError` if every candidate takes more RAM than asked for."""
-        if rung.over and not rung.unfinished and not self.result.of(rung):
+        if rung.over and not rung.unfinished and not self.result.of(rung) and not self.result.finalists:
             stack, least = min(rung.over.items(), key=lambda pair: pair[1])
             raise self._query.too_little_ram(stack, least, len(rung.tried))
 
@@ -401,7 +441,10 @@ class Search:
         """Run those that go on over a longer prefix; whether there was time for all of them."""
         before = self.result.rungs[-1]
         best = self._ranking(before)[:_BEST]
-        if self._times.runs_s(before, best, requests) + self._times.final_s(before, best) > self._clock.left_s:
+        if (
+            not best
+            or self._times.runs_s(before, best, requests) + self._times.final_s(before, best) > self._clock.left_s
+        ):
             return False
         before.halved = self._going(before, requests)
         going = [point.stack for point in before.halved.kept]
@@ -479,13 +522,14 @@ class Search:
         self._prefixes.require_goal(rung)
         self._refine()
         rung.halved = self._halved_at_last(rung)
-        result.asked_for = self._finalists(rung)
+        first = result.asked_for
+        result.asked_for = list(dict.fromkeys([*self._finalists(rung), *first]))
         self._clock.limit(self._executor, 0.0)
         least = max(RESERVED, 2 + len(result.required))
         if self._times.held_out_s(rung, result.asked_for[:least]) > self._clock.left_s:
             # One run of each of several stacks can refute the choice, several of one stack cannot.
             result.seeds = 1
-        waiting, least = list(result.asked_for), FIRST_HELD_OUT
+        waiting, least = [stack for stack in result.asked_for if stack not in result.finalists], FIRST_HELD_OUT
         self._hold_out_what_fits(waiting, least)
 
     def _halved_at_last(self, rung: Rung) -> Halved:

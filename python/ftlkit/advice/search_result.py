@@ -133,6 +133,8 @@ class SearchResult:
     """What stacks come to with each mapping unit; none where the device does not name its own."""
     wear_policies: tuple[str, ...] = ()
     """The wear policies that were to be searched."""
+    is_held_out_first: bool = False
+    """Whether the defaults were measured there before anything was searched, for want of time."""
     is_surveyed: bool = False
     """Whether every mapping was tried with half of the RAM and with all of it."""
     named_untried: list[str] = field(default_factory=list)
