@@ -192,6 +192,23 @@ def test_what_is_tried_leaves_the_held_out_part_its_time(
     assert "page" in result.finalists
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_where_time_is_scarce_the_defaults_are_held_out_and_none_is_better_than_the_advice(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = random.Random(seed)  # noqa: S311 - a test's choices
+    responses: dict[str, float] = {}
+    machine = Slow(lambda _: 1.0, lambda stack: responses.setdefault(stack, 10 ** chance.uniform(5, 6)))
+    mappings, _, _ = known(levelled=False)
+    defaults = tuple(head.text for head in mappings)[:12]
+    query, result = searched(monkeypatch, machine, chance.uniform(18.0, 22.0), defaults=defaults)
+    told = answer(query, result)
+    assert told is not None
+    assert {*defaults} <= result.finalists.keys()
+    assert responses[told.advised.stack] <= 1.005 * min(responses[stack] for stack in defaults)
+    assert "not enough time; best so far: " in told.sentences[0]
+
+
 def test_a_stack_that_was_run_to_look_around_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
     """`dftl` with its default cache is not proposed; it is run to see whether prefixes do."""
     machine = Machine(lambda _: 1.0, lambda stack: 1e5 if stack == "dftl" else 2e5)

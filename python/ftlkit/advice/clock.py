@@ -207,7 +207,7 @@ class RunTimes:
         And for them there has to be, unless a prefix takes about as long as everything does.
         """
         known = [stack for stack, measured in rung.tried.items() if measured.rows]
-        whole_s, part_s = (self.runs_s(rung, known, many) for many in (self._result.requests, rung.requests))
+        whole_s, part_s = (self._served_s(rung, known, many) for many in (self._result.requests, rung.requests))
         if not self._clock.is_running or not known:
             return False
         takes_s = len(self._result.defaults) * whole_s / len(known)
@@ -216,11 +216,16 @@ class RunTimes:
 
     def runs_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
         """About how long stacks take over so many requests, by their runs on a prefix."""
+        known = sum(stack in rung.tried or self._result.known(stack) is not None for stack in stacks)
+        beside_s = known * self._beside_s / max(1, self._runs) / self._executor.checks
+        return beside_s + self._served_s(rung, stacks, requests)
+
+    def _served_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
+        """The same, without what a run takes beside itself."""
         known = [(rung, rung.tried[stack]) if stack in rung.tried else self._result.known(stack) for stack in stacks]
         runs = [wall_s(measured, requests / there.requests) for there, measured in filter(None, known) if measured.rows]
-        beside_s = len(runs) * self._beside_s / max(1, self._runs) / self._executor.checks
         # Whatever the number of cores, the longest run has to end.
-        return beside_s + self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
+        return self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
 
     def _pace(self, rung: Rung) -> float:
         """The reference's time on the whole over that expected by its prefix, within bounds."""
