@@ -18,7 +18,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit.advice import search_result
 from ftlkit.advice.answer import answer
-from ftlkit.advice.clock import ANSWERING_S, Clock
+from ftlkit.advice.clock import ANSWERING_S, Clock, RunTimes
 from ftlkit.advice.footprints import Builds
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
@@ -201,6 +201,7 @@ def test_where_time_is_scarce_the_defaults_are_held_out_and_none_is_better_than_
     machine = Slow(lambda _: 1.0, lambda stack: responses.setdefault(stack, 10 ** chance.uniform(5, 6)))
     mappings, _, _ = known(levelled=False)
     defaults = tuple(head.text for head in mappings)[:12]
+    monkeypatch.setattr(RunTimes, "is_scarce", lambda *_: True)
     query, result = searched(monkeypatch, machine, chance.uniform(18.0, 22.0), defaults=defaults)
     told = answer(query, result)
     assert told is not None

@@ -210,7 +210,7 @@ class RunTimes:
         whole_s, part_s = (self._served_s(rung, known, many) for many in (self._result.requests, rung.requests))
         if not self._clock.is_running or not known:
             return False
-        takes_s = len(self._result.defaults) * whole_s / len(known)
+        takes_s = len(self._result.defaults) * whole_s / max(len(known), self._executor.checks)
         fits = takes_s <= _FITS * self._clock.left_s or _AS_LONG * part_s >= whole_s
         return takes_s > self._clock.part_s(_SCARCE) and fits
 
