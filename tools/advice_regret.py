@@ -191,7 +191,7 @@ class Held:
         default = min((each for each in self._defaults if each in costs), key=lambda each: costs[each])
         mine = costs.get(stack, float("inf"))
         hedged = "best so far" in answer.sentences[0]
-        tried = len({stack for rung in answer.result.rungs for stack in rung.tried})
+        tried = len(answer.result.tried)
         is_noise = mine <= NOTHING * costs[default]
         if not is_noise:
             both = self.of([stack, default], 3)

@@ -223,8 +223,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     ]
     sure = doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=is_refuted, is_tied=is_tied)
     careful = cautions(query, result, best, is_held_out=is_held_out)
-    tried = {stack for rung in result.rungs for stack in rung.tried}
-    names = phrasing.short_names((*sentences, *sure, *careful), tried, figures)
+    names = phrasing.short_names((*sentences, *sure, *careful), result.tried, figures)
     told, sure, careful = (phrasing.shortened(texts, names) for texts in (sentences, sure, careful))
     return Answer(
         query,

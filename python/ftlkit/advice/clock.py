@@ -48,6 +48,8 @@ _SCARCE, _FITS, _AS_LONG = 0.25, 0.7, 2.0
 That is if they take no more than so much of what is left, or whole runs at most so many times as
 long as those on the first prefix.
 """
+_SLOWER = 2.0
+"""Others take so many times as long as the reference, where nothing else is known of them."""
 _REQUIRED = 0.4
 """The most of the time that is reserved for what is held out whatever else is."""
 _LATE = 1.5
@@ -211,6 +213,7 @@ class RunTimes:
         if not self._clock.is_running or not known:
             return False
         takes_s = len(self._result.defaults) * whole_s / max(len(known), self._executor.checks)
+        takes_s *= _SLOWER if known == [REFERENCE] else 1.0
         fits = takes_s <= _FITS * self._clock.left_s or _AS_LONG * part_s >= whole_s
         return takes_s > self._clock.part_s(_SCARCE) and fits
 

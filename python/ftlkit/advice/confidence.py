@@ -110,8 +110,8 @@ def _seen_before(query: Query) -> list[str]:
 
 def _tried(result: SearchResult) -> str:
     """How many stacks were measured, with the reference, which runs even if none may take it."""
-    stacks = {stack for rung in result.rungs for stack in rung.tried}
-    measured = {stack for rung in result.rungs for stack, run in rung.tried.items() if run.rows}
+    stacks, parts = result.tried, [*(rung.tried for rung in result.rungs), result.finalists]
+    measured = {stack for part in parts for stack, run in part.items() if run.rows}
     number = "1 stack was measured" if len(measured) == 1 else f"{len(measured):,} stacks were measured"
     failed = len(stacks) - len(measured)
     reference = f", with the reference {REFERENCE}" if REFERENCE in measured else ""

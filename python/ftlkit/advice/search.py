@@ -47,7 +47,7 @@ PROPOSALS = 20
 """After so many proposals a trial that are not new, the search on the first prefix ends."""
 _SEEDED = 0.5
 """The most of the time for which the finalists are run with all seeds; else with one."""
-_SEARCHED = 0.3
+_SEARCHED = 0.2
 """So much of the time is left to other stacks then."""
 _SIMPLER = 3
 """So often simpler stacks are tried: those that go on then may be others."""
@@ -211,20 +211,14 @@ class Search:
         what its RAM is shared among, and the same of each that is better.
         """
         self.result.is_held_out_first, self.result.seeds = True, 1
-        self._clock.limit(self._executor, 0.0)
-        self._hold_out_in_turn([REFERENCE, *self.result.defaults], 0.0)
         kept_s = self._clock.part_s(_SEARCHED)
-        while self._clock.left_s > kept_s and (near := self._near_the_best()):
-            self._hold_out_in_turn(near[: _FEW * self._executor.checks], kept_s)
-
-    def _hold_out_in_turn(self, stacks: Sequence[str], kept_s: float) -> None:
-        """Run a few at a time on the held-out part, until so much time is left."""
-        stacks, few = list(dict.fromkeys(stacks)), self._executor.checks
-        for place in range(0, len(stacks), few):
-            if self._clock.left_s <= kept_s:
-                return
-            self.result.asked_for += stacks[place : place + few]
-            self._hold_out(stacks[place : place + few])
+        near = list(dict.fromkeys([REFERENCE, *self.result.defaults]))
+        while near and self._clock.left_s > kept_s:
+            self.result.asked_for += near
+            # All at once: a slow one holds up no others.
+            self._clock.limit(self._executor, kept_s)
+            self._hold_out(near)
+            near = self._near_the_best()[: _FEW * self._executor.checks]
 
     def _near_the_best(self) -> list[str]:
         """What differs in one thing from the two best on the held-out part and was not run there."""

@@ -162,10 +162,14 @@ class SearchResult:
         return [name for name in sorted(self.candidates) if any(is_of(stack, name) for stack in stacks)]
 
     @property
+    def tried(self) -> set[str]:
+        """All stacks that were run, on a prefix or on the held-out part."""
+        return {stack for rung in self.rungs for stack in rung.tried} | self.finalists.keys()
+
+    @property
     def untried(self) -> list[str]:
         """The mappings that may be advised and of which no stack was run."""
-        tried = {stack for rung in self.rungs for stack in rung.tried}
-        return [name for name in sorted(self.candidates) if not any(is_of(stack, name) for stack in tried)]
+        return [name for name in sorted(self.candidates) if not any(is_of(stack, name) for stack in self.tried)]
 
     @property
     def untried_policies(self) -> list[str]:
