@@ -299,7 +299,10 @@ def fates(query: Query, result: SearchResult) -> list[Fate]:
 
 
 def _fate(query: Query, result: SearchResult, name: str) -> Fate:
-    mine = {stack for rung in result.rungs for stack in rung.tried if is_of(stack, name)}
+    mine = {stack for stack in result.tried if is_of(stack, name)}
+    last = [result.finalists[stack] for stack in mine if stack in result.finalists]
+    if last:
+        return Fate(name, len(mine), result.requests, _held_out(last))
     reached = [rung for rung in result.rungs if any(stack in rung.tried for stack in mine)]
     if not reached:
         if result.interrupted:
@@ -308,9 +311,6 @@ def _fate(query: Query, result: SearchResult, name: str) -> Fate:
         no_time = waiting or query.budget_s is not None
         return Fate(name, 0, 0, "not tried: there was no time" if no_time else "not tried: the trials ended before")
     rung = reached[-1]
-    last = [result.finalists[stack] for stack in mine if stack in result.finalists]
-    if last:
-        return Fate(name, len(mine), result.requests, _held_out(last))
     return Fate(
         name, len(mine), rung.requests, _reason(query, result, rung, [stack for stack in mine if stack in rung.tried])
     )
