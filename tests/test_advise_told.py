@@ -282,8 +282,10 @@ def test_what_the_held_out_part_refutes_is_not_advised(whole: Answer) -> None:
     best, other = with_a_rival(whole, 1.24)
     advice = again(whole)
     assert advice.advised.stack == other
-    assert advice.sentences[0].startswith(f"Take {other}: ")
+    assert advice.sentences[0].startswith(f"Too few trials; best so far: {other} (on the part that was searched ")
     assert said(advice, f"The search had chosen {best}, which the held-out part refutes: ")
+    with_a_rival(whole, 1.04)
+    assert again(whole).sentences[0].startswith(f"Take {other}: "), "so little is no reason for doubt"
     assert any("had a share in the choice" in doubt for doubt in advice.doubts)
 
 

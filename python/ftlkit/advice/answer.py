@@ -198,7 +198,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
             for metric in FRONTS
         )
     }
-    short = shortage(query, result, best, is_held_out=is_held_out)
+    short = shortage(query, result, chosen, best, is_held_out=is_held_out)
     beside = _Beside(query, best, candidates, better)
     stack_results = [
         StackResult(

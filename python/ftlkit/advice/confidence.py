@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.advice import conditions, phrasing
-from ftlkit.advice.choice import MARGIN, NOTHING, is_decided_on_held_out_part, leading, ranked
-from ftlkit.advice.measure import WARM_UP
+from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_decided_on_held_out_part, leading, ranked
+from ftlkit.advice.measure import WARM_UP, ratio
 from ftlkit.advice.query import RAM_SLACK, REFERENCE
 from ftlkit.report.cautions import FEW_FOR_P99, all_cautions
 from ftlkit.results.columns import COLUMNS
@@ -379,8 +379,11 @@ def failures(result: SearchResult) -> dict[str, list[str]]:
     return reasons
 
 
-def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out: bool) -> str:
-    """Why the search cannot say which stack to take; empty if what is missing cannot change it."""
+def shortage(query: Query, result: SearchResult, chosen: Measured, best: Measured, *, is_held_out: bool) -> str:
+    """Why the search cannot say which stack to take; empty if what is missing cannot change it.
+
+    `chosen` is what the search chose, and `best` what is advised.
+    """
     reasons = (
         _mappings(query, result),
         _named(result),
@@ -395,6 +398,7 @@ def shortage(query: Query, result: SearchResult, best: Measured, *, is_held_out:
         _not_gone_on(query, result, best),
         _unopposed(result),
         _missed(query, result, best),
+        _unconfirmed(query, chosen, best),
     )
     return next((reason for reason in reasons if reason), "")
 
@@ -463,6 +467,14 @@ def _unopposed(result: SearchResult) -> str:
     return (
         f"{many} that are defaults or lead a family were not measured on the part that was held out" if missed else ""
     )
+
+
+def _unconfirmed(query: Query, chosen: Measured, best: Measured) -> str:
+    """Whether the advised stack leads on the held-out part alone, by more than a little."""
+    costs = [measured.point([query.metric]).costs.get(query.metric) for measured in (chosen, best)]
+    if costs[0] is None or costs[1] is None or ratio(costs[0], costs[1]) <= 1 + NEAR:
+        return ""
+    return "on the part that was searched another was best, so one that was not tried may be better"
 
 
 def _missed(query: Query, result: SearchResult, best: Measured) -> str:
