@@ -194,7 +194,7 @@ class RunTimes:
         return self.held_out_s(rung, first) + min(most_s, self.held_out_s(rung, self._required(first)))
 
     def waiting_s(self, rung: Rung, stacks: Sequence[str]) -> float:
-        """About how long those of some stacks take there that were not run; no more than is kept."""
+        """About how long those stacks take there that were not run; no more than is kept."""
         waiting = [stack for stack in stacks if stack not in self._result.finalists]
         most_s = self._clock.part_s(_REQUIRED) if self._clock.is_running else float("inf")
         return min(most_s, self.held_out_paced_s(rung, waiting))

@@ -118,7 +118,7 @@ class Builds:
         return self.exact_refusal(stack) if not self.is_large or _refusal(self._small, stack) else ""
 
     def refuses(self, stack: str) -> bool:
-        """Whether a stack does not fit: what is too little for a small device is for a large one."""
+        """Whether a stack does not fit; what is too little on a small device is on a large one."""
         self._check()
         return bool(_refusal(self._small if self.is_large else self._whole, stack))
 
@@ -134,7 +134,7 @@ class Builds:
         return _refusal(self._whole, stack)
 
     def ram(self, stacks: Iterable[str], most: float = math.inf) -> dict[str, float]:
-        """What stacks that fit take of RAM, in bytes: exact for what is near to `most`; 0: for all."""
+        """What stacks that fit take of RAM, in bytes: exact for what is near to `most`, or if 0."""
         stacks = dict.fromkeys(stacks)
         self._check()
         about = self._by_the_small(stacks) if self.is_large else dict.fromkeys(stacks, 0.0)

@@ -221,7 +221,7 @@ class Search:
             near = self._near_the_best()[: _FEW * self._executor.checks]
 
     def _near_the_best(self) -> list[str]:
-        """What differs in one thing from the two best on the held-out part and was not run there."""
+        """What differs in one thing from the two best on the held-out part and was not run."""
         query, finished = self._query, self.result.finalists
         points = [measured.point(query.metrics) for measured in finished.values() if measured.rows]
         most = query.ram_bytes or float("inf")
