@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use hdrhistogram::Histogram;
 use host::HostOp;
 
-use crate::generate::{Arrivals, WeightedSize};
+use super::arrivals::Queues;
+use super::reuses::{Reuses, Seen};
+use crate::generate::{Reuse, WeightedSize};
 use crate::record::Record;
 use crate::statistics::Statistics;
-use crate::units::{Bytes, Nanoseconds, SECTOR};
+use crate::units::{Bytes, SECTOR};
 
 /// Different sizes that are counted one by one; beyond, a size counts as the next eighth of its
 /// power of two.
@@ -29,10 +30,10 @@ const PAGES_KNOWN: usize = 1 << 20;
 /// Ranges are whole mebibytes, so that every extent that a search may try divides them.
 const SPAN_GRAIN: u64 = 1 << 20;
 
-/// Gaps of more than so many times the usual one are pauses between bursts.
-const PAUSE: f64 = 10.0;
+/// From the classes of requests that are not repeated to those of the ones that are.
+const REPEATED: usize = 2;
 
-/// Requests that read or write, and start at a page or inside one.
+/// New requests that read or write, start at a page or inside one, and are repeated or not.
 #[derive(Default)]
 pub(super) struct Class {
     sizes: BTreeMap<u32, u64>,
@@ -46,14 +47,24 @@ pub(super) struct Class {
 
 impl Class {
     fn observe(&mut self, record: &Record) {
+        *self.count_of(record.length) += 1;
+        self.starts[sector_of(record)] += 1;
+    }
+
+    /// Takes back a request that was observed.
+    fn forget(&mut self, record: &Record) {
+        let count = self.count_of(record.length);
+        *count = count.saturating_sub(1);
+        self.starts[sector_of(record)] -= 1;
+    }
+
+    fn count_of(&mut self, mut length: u32) -> &mut u64 {
         let sizes = &mut self.sizes;
-        let mut length = record.length;
         if sizes.len() >= SIZES_COUNTED && !sizes.contains_key(&length) {
             let eighth = (length.next_power_of_two() / 16).max(1);
             length = length.div_ceil(eighth).saturating_mul(eighth);
         }
-        *sizes.entry(length).or_default() += 1;
-        self.starts[(record.offset % PAGE / SECTOR) as usize] += 1;
+        sizes.entry(length).or_default()
     }
 
     /// Share of the starts at their page's own sector: as many more as the starts in a page agree
@@ -82,83 +93,106 @@ impl Class {
     }
 }
 
-/// Sizes, starts and gaps in the making.
+/// A class and those of its requests that are new.
+pub(super) struct NewRequests<'a> {
+    pub(super) class: &'a Class,
+    /// Whether later requests repeat them.
+    pub(super) is_repeated: bool,
+    /// Their share of the class, of which all uses are counted.
+    pub(super) share: f64,
+}
+
+/// Sizes, starts, arrivals and reuse in the making.
+#[derive(Default)]
 pub(super) struct Measured {
     /// Reads and writes, those that start at pages and those that do not: sizes go with starts.
-    reads: [Class; 2],
-    writes: [Class; 2],
-    gaps_ns: Histogram<u64>,
-    gaps_total_ns: u64,
-    previous_ns: Option<u64>,
+    /// First those that no later request repeats, then those that one does.
+    reads: [Class; 4],
+    writes: [Class; 4],
+    reuses: Reuses,
+    /// New reads and writes that are repeated.
+    repeated: [u64; 2],
+    queues: Queues,
     /// The sector at which a request last started, by device and page.
     last_starts: HashMap<(u32, u64), u8>,
 }
 
 impl Measured {
-    pub(super) fn new() -> Self {
-        let gaps_ns = Histogram::new_with_bounds(1, u64::MAX >> 1, 3).expect("bounds and digits are valid");
-        Self {
-            reads: Default::default(),
-            writes: Default::default(),
-            gaps_ns,
-            gaps_total_ns: 0,
-            previous_ns: None,
-            last_starts: HashMap::new(),
-        }
-    }
-
     /// Counts a request; trims and flushes are left out of a look-alike.
     pub(super) fn observe(&mut self, record: &Record) {
-        let classes = match record.op {
-            HostOp::Read => &mut self.reads,
-            HostOp::Write => &mut self.writes,
-            HostOp::Trim | HostOp::Flush => return,
-        };
-        let sector = (record.offset % PAGE / SECTOR) as u8;
-        let class = &mut classes[usize::from(!record.offset.is_multiple_of(PAGE))];
-        class.observe(record);
+        if !matches!(record.op, HostOp::Read | HostOp::Write) {
+            return;
+        }
+        let seen = self.reuses.observe(record);
+        match seen {
+            Seen::New => self.observe_new(record),
+            Seen::RepeatsNew(op) => {
+                // What was counted as never repeated is repeated now.
+                let class = usize::from(sector_of(record) > 0);
+                let classes = self.classes_of(op);
+                classes[class].forget(record);
+                classes[class + REPEATED].observe(record);
+                self.repeated[usize::from(op == HostOp::Write)] += 1;
+            }
+            Seen::RepeatsRepeated => {}
+        }
+        if !matches!(seen, Seen::New) {
+            // Later ones copy it, so its size counts as one of those that are repeated.
+            let class = usize::from(sector_of(record) > 0) + REPEATED;
+            self.classes_of(record.op)[class].observe(record);
+        }
+        self.queues.observe(record.time_ns);
+    }
+
+    fn observe_new(&mut self, record: &Record) {
+        let sector = sector_of(record) as u8;
         let page = (record.device, record.offset / PAGE);
-        if self.last_starts.len() < PAGES_KNOWN || self.last_starts.contains_key(&page) {
-            let last = self.last_starts.insert(page, sector).filter(|&last| (last > 0) == (sector > 0));
-            class.again += u64::from(last.is_some());
-            class.kept += u64::from(last == Some(sector));
-        }
-        if let Some(previous_ns) = self.previous_ns {
-            let gap_ns = record.time_ns.saturating_sub(previous_ns);
-            self.gaps_ns.saturating_record(gap_ns);
-            self.gaps_total_ns += gap_ns;
-        }
-        self.previous_ns = Some(record.time_ns);
+        let is_known = self.last_starts.len() < PAGES_KNOWN || self.last_starts.contains_key(&page);
+        let last = if is_known { self.last_starts.insert(page, sector) } else { None };
+        let last = last.filter(|&last| (last > 0) == (sector > 0));
+        let class = &mut self.classes_of(record.op)[usize::from(sector > 0)];
+        class.observe(record);
+        class.again += u64::from(last.is_some());
+        class.kept += u64::from(last == Some(sector));
+    }
+
+    fn classes_of(&mut self, op: HostOp) -> &mut [Class; 4] {
+        if op == HostOp::Write { &mut self.writes } else { &mut self.reads }
     }
 
     /// The classes of reads and of writes that have requests.
-    pub(super) fn classes(&self) -> [Vec<&Class>; 2] {
-        [&self.reads, &self.writes].map(|classes| classes.iter().filter(|class| class.requests() > 0).collect())
+    pub(super) fn classes(&self) -> [Vec<NewRequests<'_>>; 2] {
+        [(&self.reads, self.repeated[0]), (&self.writes, self.repeated[1])].map(|(classes, repeated)| {
+            let uses: u64 = classes[REPEATED..].iter().map(Class::requests).sum();
+            let share = repeated as f64 / uses.max(1) as f64;
+            let new = classes.iter().enumerate().map(|(index, class)| {
+                let is_repeated = index >= REPEATED;
+                NewRequests { class, is_repeated, share: if is_repeated { share } else { 1.0 } }
+            });
+            new.filter(|new| new.class.requests() > 0).collect()
+        })
     }
 
-    /// Bursts whose usual gap is the median's, and which are as long as there are requests for
-    /// each pause; a Poisson process where there is no pause.
-    pub(super) fn arrivals(&self) -> Arrivals {
-        let gaps = self.gaps_ns.len();
-        if gaps == 0 || self.gaps_total_ns < gaps {
-            return Arrivals::AtOnce;
-        }
-        let mean_ns = self.gaps_total_ns / gaps;
-        let mean_gap = Nanoseconds(mean_ns);
-        // The median of an exponential gap is ln 2 of its mean.
-        let usual_ns = self.gaps_ns.value_at_quantile(0.5) as f64 / std::f64::consts::LN_2;
-        let pauses = gaps - self.gaps_ns.count_between(0, (PAUSE * usual_ns) as u64);
-        if pauses == 0 || usual_ns >= mean_ns as f64 {
-            return Arrivals::Poisson { mean_gap };
-        }
-        let burst = (gaps as f64 / pauses as f64 * 100.0).round() / 100.0;
-        Arrivals::Bursty { mean_gap, burst_gap: Nanoseconds(usual_ns as u64), burst }
+    /// The requests that repeat an earlier one.
+    pub(super) fn reuse(&self) -> Vec<Reuse> {
+        self.reuses.reuse()
     }
+
+    /// How requests wait for each other.
+    pub(super) fn queues(&self) -> &Queues {
+        &self.queues
+    }
+}
+
+/// The sector of its page at which a request starts.
+fn sector_of(record: &Record) -> usize {
+    (record.offset % PAGE / SECTOR) as usize
 }
 
 /// The most common sizes one by one, the others by power of two at their mean.
 fn weighted(sizes: &BTreeMap<u32, u64>) -> Vec<WeightedSize> {
-    let mut common: Vec<(u32, u64)> = sizes.iter().map(|(size, count)| (*size, *count)).collect();
+    let counted = sizes.iter().map(|(size, count)| (*size, *count));
+    let mut common: Vec<(u32, u64)> = counted.filter(|(_, count)| *count > 0).collect();
     common.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
     let mut others: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for (size, count) in common.drain(SIZES_NAMED.min(common.len())..) {

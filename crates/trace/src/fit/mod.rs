@@ -9,18 +9,20 @@
 //! A look-alike has what these figures see, and no more: no daily rhythm, no files that are written
 //! once and read for weeks, no order beyond runs and drift.
 
+mod arrivals;
 mod measured;
+mod reuses;
 mod search;
 mod target;
 
 use serde::Serialize;
 
 use crate::error::TraceError;
-use crate::generate::{Arrivals, GeneratorSpec, Part, Pattern, PlaceShape, SpecError};
+use crate::generate::{Arrivals, GeneratorSpec, Part, Pattern, PlaceShape, Reuse, SpecError};
 use crate::record::Record;
 use crate::statistics::{Profile, Statistics};
 use crate::units::Bytes;
-use measured::{Class, Measured};
+use measured::{Class, Measured, NewRequests};
 use search::search;
 pub use target::{Recorded, Residual, Target, buffer_hit_percent};
 
@@ -70,7 +72,7 @@ pub fn fit(
     seed: u64,
     mut go_on: impl FnMut() -> bool,
 ) -> Result<Option<Fit>, TraceError> {
-    let mut measured = Measured::new();
+    let mut measured = Measured::default();
     let statistics = Statistics::of(records.inspect(|record| {
         if let Ok(record) = record {
             measured.observe(record);
@@ -92,7 +94,9 @@ pub fn fit(
         sequential_percent: total.sequential_percent.filter(|_| statistics.devices.len() == 1),
         hit_percent: None,
     };
-    let base = Base { requests, statistics: &statistics, arrivals: measured.arrivals(), classes: measured.classes() };
+    let arrivals = arrivals::fitted(measured.queues(), seed).map_err(|error| TraceError::Option(error.to_string()))?;
+    let (classes, reuse) = (measured.classes(), measured.reuse());
+    let base = Base { requests, statistics: &statistics, arrivals, classes, reuse };
     let found = fit_places(&|shape| base.spec(shape), &target, seed, &mut go_on);
     let found = found.map_err(|error| TraceError::Option(error.to_string()))?;
     Ok(found.map(|places| Fit {
@@ -169,19 +173,21 @@ struct Base<'a> {
     statistics: &'a Statistics,
     arrivals: Arrivals,
     /// Of reads and of writes.
-    classes: [Vec<&'a Class>; 2],
+    classes: [Vec<NewRequests<'a>>; 2],
+    reuse: Vec<Reuse>,
 }
 
 impl Base<'_> {
     fn spec(&self, shape: &PlaceShape) -> GeneratorSpec {
         let [reads, writes] = &self.classes;
-        let parts_of = |classes: &[&Class], write_share: f64, hot_set: u64| -> Vec<Part> {
-            let of = |class: &&Class| {
+        let parts_of = |classes: &[NewRequests<'_>], write_share: f64, hot_set: u64| -> Vec<Part> {
+            let of = |&NewRequests { class, is_repeated, share }: &NewRequests<'_>| {
                 let starts = class.starts();
                 // The places that start at pages are others than those that do not.
                 let hot_set = hot_set + if starts.is_some() { INSIDE } else { 0 };
                 let starts = starts.as_deref().map(|weights| (weights, class.starts_kept()));
-                shape.parts(&class.sizes(), Some(write_share), hot_set, starts)
+                let parts = shape.parts(&class.sizes(), Some(write_share), hot_set, starts);
+                parts.into_iter().map(move |part| Part { weight: part.weight * share, reusable: is_repeated, ..part })
             };
             classes.iter().flat_map(of).collect()
         };
@@ -193,6 +199,7 @@ impl Base<'_> {
             unit: Bytes(measured::PAGE),
             arrivals: self.arrivals.clone(),
             pattern: Pattern::Mixed(parts),
+            reuse: self.reuse.clone(),
             ..GeneratorSpec::default()
         }
     }
@@ -226,7 +233,7 @@ impl Base<'_> {
             row("requests", self.requests.to_string(), "counted; trims and flushes are left out"),
             row("span", measured::span(self.statistics).to_string(), "lowest to highest byte, device after device"),
             row("starts at 4 KiB pages", starts, "counted, with the sectors at which the others start"),
-            row("arrivals", arrivals, "counted: mean and median gap, and pauses of ten usual gaps"),
+            row("arrivals", arrivals, "counted: mean gap; searched: waits for single servers of 50 to 500 us"),
             row("writes", format!("{writes} of {}", reads + writes), "counted"),
             row(
                 "sizes of writes",
@@ -265,15 +272,15 @@ impl Base<'_> {
 }
 
 /// The sizes of requests that start at pages, and of those inside.
-fn sizes(classes: &[&Class]) -> String {
-    let counted = classes.iter().map(|class| format!("{} sizes of {} requests", class.sizes().len(), class.requests()));
+fn sizes(classes: &[NewRequests<'_>]) -> String {
+    let counted = classes.iter().map(|NewRequests { class, .. }| format!("{} sizes of {} requests", class.sizes().len(), class.requests()));
     counted.collect::<Vec<_>>().join(", ")
 }
 
 /// The share of requests that start at pages.
-fn at_pages(classes: &[&Class]) -> String {
+fn at_pages(classes: &[NewRequests<'_>]) -> String {
     let count = |is_taken: &dyn Fn(&Class) -> bool| -> u64 {
-        classes.iter().filter(|class| is_taken(class)).map(|class| class.requests()).sum()
+        classes.iter().filter(|new| is_taken(new.class)).map(|new| new.class.requests()).sum()
     };
     let (aligned, all) = (count(&|class| class.starts().is_none()), count(&|_| true));
     format!("{:.1} %", 100.0 * aligned as f64 / all.max(1) as f64)

@@ -28,12 +28,15 @@ mod permutation;
 mod place_shape;
 mod plan;
 mod presets;
+mod reuse;
 mod spec;
 mod zipf;
 
 pub use place_shape::PlaceShape;
 pub use presets::{Preset, Published, preset, presets};
-pub use spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, SpecError, WeightedSize, Zipf};
+pub use spec::{
+    Access, Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Reuse, Sizes, SpecError, WeightedSize, Zipf,
+};
 
 use host::{Hint, HostOp};
 use random::SeededRng;
@@ -45,6 +48,7 @@ use arrivals::{Clock, GapSampler};
 use draws::{Chance, SizeSampler, Weighted};
 use footprint::InUse;
 use plan::{AddressPlan, PartPlan, PhasePlan, Plan};
+use reuse::{ReuseSampler, Used};
 
 /// Checks `spec` and returns its records, `spec.requests` of them, in order of arrival and from
 /// time 0. Equal arguments give equal records on every platform.
@@ -74,6 +78,7 @@ pub struct Generator {
     left_in_phase: u64,
     range: Range,
     in_use: Option<InUse>,
+    reuse: Option<ReuseSampler>,
 }
 
 /// The address range, in bytes, and its unit.
@@ -119,6 +124,8 @@ struct PartState {
     keeps_start: Chance,
     start_stream: SeededRng,
     stream: u8,
+    /// Whether its requests may be repeated.
+    reusable: bool,
 }
 
 /// The operations of a part.
@@ -147,6 +154,7 @@ impl Generator {
             phases,
             range,
             in_use: plan.trims().then(|| InUse::new(plan.units, plan.filled)),
+            reuse: ReuseSampler::new(&spec.reuse, seed),
         })
     }
 
@@ -174,9 +182,26 @@ impl Iterator for Generator {
             self.clock.pass(phase.gaps, &mut phase.gap_stream);
         }
         self.started = true;
-        let part = &mut phase.parts[phase.mixture.draw(&mut phase.mixture_stream)];
-        let (op, offset, length) = part.request(self.range, &mut self.in_use);
-        Some(Record { time_ns: self.clock.now_ns(), op, offset, length, device: 0, hint: Hint::of_stream(part.stream) })
+        let (op, Used { offset, length, hint, .. }) = match self.reuse.as_mut().and_then(ReuseSampler::draw) {
+            Some(repeated) => repeated,
+            None => {
+                let part = &mut phase.parts[phase.mixture.draw(&mut phase.mixture_stream)];
+                let (op, offset, length) = part.request(self.range, &mut self.in_use, &mut self.reuse);
+                let used = Used { offset, length, hint: Hint::of_stream(part.stream), kind: None };
+                if let Some(reuse) = &mut self.reuse {
+                    reuse.note(op, used, part.reusable);
+                }
+                (op, used)
+            }
+        };
+        if let Some(in_use) = &mut self.in_use
+            && op == HostOp::Write
+        {
+            let Range { start, unit } = self.range;
+            let (first, last) = (offset - start, offset - start + u64::from(length) - 1);
+            (first / unit..=last / unit).for_each(|unit| in_use.mark(unit));
+        }
+        Some(Record { time_ns: self.clock.now_ns(), op, offset, length, device: 0, hint })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -231,12 +256,18 @@ impl PartState {
             keeps_start: Chance::of(plan.starts_kept),
             start_stream: stream("starts"),
             stream: plan.stream,
+            reusable: plan.reusable,
         }
     }
 
     /// One request: operation, offset, length.
     #[inline]
-    fn request(&mut self, range: Range, in_use: &mut Option<InUse>) -> (HostOp, u64, u32) {
+    fn request(
+        &mut self,
+        range: Range,
+        in_use: &mut Option<InUse>,
+        reuse: &mut Option<ReuseSampler>,
+    ) -> (HostOp, u64, u32) {
         let mut op = self.operations.draw(&mut self.operation_stream);
         if op == HostOp::Trim {
             if let Some(unit) = in_use.as_mut().and_then(|in_use| in_use.take(&mut self.trim_stream)) {
@@ -245,14 +276,10 @@ impl PartState {
             op = HostOp::Write;
         }
         let length = self.sizes.draw(&mut self.size_stream);
-        let offset = self.place(length);
-        if let Some(in_use) = in_use
-            && op == HostOp::Write
-        {
-            let first = offset - range.start;
-            let last = first + u64::from(length) - 1;
-            (first / range.unit..=last / range.unit).for_each(|unit| in_use.mark(unit));
-        }
+        let offset = match reuse {
+            None => self.place(length),
+            Some(reuse) => reuse.new_place(self.unit, || self.place(length)),
+        };
         self.runs[self.run] = Some(offset + u64::from(length));
         (op, offset, length)
     }

@@ -74,6 +74,7 @@ impl PlaceShape {
             starts_kept: starts.map(|(_, kept)| kept),
             sizes: Some(Sizes::Choice(sizes)),
             stream: None,
+            reusable: true,
         };
         let parts = [
             part(weighted(&share), popular, self.sequential_share, self.runs),

@@ -10,6 +10,7 @@ use super::limits::{
     MAX_CHOICES, at_least_one, beside, check_arrivals, check_range, check_region, check_runs, check_share, check_sizes,
     check_weights,
 };
+use super::reuse::check_reuse;
 use super::spec::SpecError;
 use super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes, Zipf};
 use crate::units::{Bytes, SECTOR};
@@ -59,6 +60,8 @@ pub(crate) struct PartPlan {
     pub(crate) starts_kept: f64,
     pub(crate) sizes: SizesPlan,
     pub(crate) stream: u8,
+    /// Whether later requests may repeat its own.
+    pub(crate) reusable: bool,
 }
 
 /// Where a part's requests go, in units and extents of its region.
@@ -84,6 +87,7 @@ impl Plan {
     /// Checks a description. The first rule it breaks is the error.
     pub(crate) fn new(spec: &GeneratorSpec) -> Result<Self, SpecError> {
         at_least_one("requests", spec.requests)?;
+        check_reuse(&spec.reuse)?;
         let units = check_range(spec)?;
         let phases = match &spec.pattern {
             Pattern::Phases(phases) => plan_phases(spec, phases, units)?,
@@ -147,6 +151,7 @@ struct Settings<'a> {
     starts_kept: f64,
     sizes: Option<&'a Sizes>,
     stream: u8,
+    reusable: bool,
 }
 
 impl<'a> Settings<'a> {
@@ -162,6 +167,7 @@ impl<'a> Settings<'a> {
             starts_kept: spec.starts_kept,
             sizes: spec.sizes.as_ref(),
             stream: spec.stream,
+            reusable: true,
         }
     }
 }
@@ -218,6 +224,7 @@ fn plan_parts(settings: &Settings<'_>, pattern: &Pattern, key: &str, units: u64)
             starts_kept: part.starts_kept.unwrap_or(settings.starts_kept),
             sizes: part.sizes.as_ref().or(settings.sizes),
             stream: part.stream.unwrap_or(settings.stream),
+            reusable: part.reusable,
             ..*settings
         };
         let key = format!("{key}.mixed[{index}]");
@@ -255,6 +262,7 @@ fn plan_part(
         starts_kept: check_share(&beside(key, "starts_kept"), settings.starts_kept)?,
         sizes: check_sizes(&beside(key, "sizes"), settings.sizes, settings.unit, units)?,
         stream: settings.stream,
+        reusable: settings.reusable,
     })
 }
 

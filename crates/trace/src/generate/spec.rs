@@ -18,6 +18,7 @@
 
 use std::fmt;
 
+use host::HostOp;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
@@ -82,6 +83,9 @@ pub struct GeneratorSpec {
     pub sizes: Option<Sizes>,
     /// Stream hint that every request carries, 0 to 255. Default 0, no hint.
     pub stream: u8,
+    /// Requests that repeat an earlier one. Default: none do, but by chance.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reuse: Vec<Reuse>,
 }
 
 impl Default for GeneratorSpec {
@@ -103,6 +107,7 @@ impl Default for GeneratorSpec {
             starts_kept: 0.0,
             sizes: None,
             stream: 0,
+            reuse: Vec::new(),
         }
     }
 }
@@ -256,10 +261,70 @@ pub struct Part {
     /// As in [`GeneratorSpec::stream`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<u8>,
+    /// Whether later requests may repeat its requests, where [`GeneratorSpec::reuse`] has some that
+    /// do. Default true.
+    #[serde(default = "enabled", skip_serializing_if = "is_true")]
+    pub reusable: bool,
+}
+
+fn enabled() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 fn one() -> f64 {
     1.0
+}
+
+/// Requests that repeat the place and the length of an earlier one: temporal locality.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, DeserializeDerive)]
+#[serde(deny_unknown_fields)]
+pub struct Reuse {
+    /// What they do.
+    pub op: Access,
+    /// What the request did that they repeat.
+    pub after: Access,
+    /// Their share of all requests, 0 to 1; all shares add to 1 at most.
+    pub share: f64,
+    /// How far back the repeated request lies, least and most, counted in requests that do `after`;
+    /// 1 to 65 536. All distances between are alike.
+    pub distance: [u32; 2],
+    /// Share of them that may be repeated in their turn, 0 to 1. Default 1.
+    #[serde(default = "one", skip_serializing_if = "is_one_share")]
+    pub again: f64,
+    /// Share of them whose repeated request was of this kind itself, 0 to 1: some data are always
+    /// repeated at such distances. The others repeat one of another kind, or a new one. Where the
+    /// distances hold none of the wanted, any is repeated. Default 0.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub regular: f64,
+}
+
+/// What a request does to data that stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, DeserializeDerive)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+}
+
+impl Access {
+    pub(crate) fn host_op(self) -> HostOp {
+        match self {
+            Self::Read => HostOp::Read,
+            Self::Write => HostOp::Write,
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_one_share(share: &f64) -> bool {
+    *share == 1.0
 }
 
 /// One stretch of [`Pattern::Phases`].

@@ -136,5 +136,6 @@ fn part(weight: f64, pattern: Pattern, sizes: &[(u64, f64)]) -> Part {
         starts_kept: None,
         sizes: Some(Sizes::of_kib(sizes)),
         stream: None,
+        reusable: true,
     }
 }

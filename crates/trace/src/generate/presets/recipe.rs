@@ -204,6 +204,7 @@ impl Server {
             starts_kept: None,
             sizes: Some(Sizes::of_kib(sizes)),
             stream: None,
+            reusable: true,
         };
         let small = part(self.small_and_medium, self.popularity.pattern(), self.runs.sequential_share);
         let one = Part { weight: small.weight / f64::from(self.runs.streams), ..small };
