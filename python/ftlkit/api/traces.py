@@ -14,6 +14,7 @@ from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import watched
 from ftlkit._util.outputs import replacing
 from ftlkit._util.progress import Silent, Watcher
+from ftlkit.api.fit_validation import validate
 from ftlkit.report.look_alike import preset_toml
 from ftlkit.study.builder import check_seed
 
@@ -45,16 +46,19 @@ def trace_fit(
     """Fit a look-alike to a trace: a generated workload with its sizes, shares, gaps and locality.
 
     Returns `generator`, a table for `workload.generator`; `parameters`, each with what it rests on;
-    `residuals`, where trace and look-alike differ; and `misfit`, their mean square in units. A
+    `residuals`, where trace and look-alike differ; `misfit`, their mean square in units; and
+    `validation`, the results of five translation layers on both (`ftlkit.api.fit_validation`). A
     `target` whose name ends in `.toml` gets the look-alike as a study's workload, with all of this
     as comments.
     """
     if target is not None:
         _check_suffix(target, ".toml")
-    text, seed = json.dumps(study.workload(workload, options)), options.get("seed", 1)
+    table, seed = study.workload(workload, options), options.get("seed", 1)
+    text = json.dumps(table)
     check_seed(seed)
     fit: Json = json.loads(watched(lambda control: _native.trace_fit(text, seed, control), watcher or Silent()))
     fitted: Json = {("generator" if key == "spec" else key): value for key, value in fit.items()}
+    fitted["validation"] = validate(table, fitted["generator"], seed=seed, watcher=watcher)
     if target is not None:
         with replacing(Path(target), [workload] if isinstance(workload, (str, Path)) else []) as whole:
             whole.write_text(preset_toml(fitted), encoding="utf-8")

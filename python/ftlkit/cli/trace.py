@@ -17,7 +17,7 @@ from ftlkit._util.progress import watcher
 from ftlkit.api import traces
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, OUT, Command, Group, say
-from ftlkit.report.look_alike import preset_toml
+from ftlkit.report.look_alike import preset_toml, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,12 +63,15 @@ def fit(
     """Fit a look-alike to a trace: a generated workload with its sizes, shares, gaps and locality.
 
     The look-alike is the workload of a study in TOML. Comments say what each number rests on, and
-    where trace and look-alike differ.
+    where trace and look-alike differ. Then five translation layers run on both, and it is said for
+    which questions the look-alike is not good.
     """
     fitted = traces.trace_fit(workload, out, watcher=watcher(ERR), **chosen)
     if out is None:
         OUT.file.write(preset_toml(fitted))
     else:
+        for line in verdict(fitted["validation"]):
+            say(line)
         say(f"wrote {out}: {several(fitted['requests'], 'request')}, misfit {fitted['misfit']:.2f}")
 
 

@@ -23,6 +23,14 @@ _FIGURES = {
 }
 """What residuals are of, in words."""
 
+_METRICS = {
+    "write_amplification": "write amplification",
+    "mapping_hit_ratio": "mapping hits, %",
+    "buffer_hit_ratio": "buffer hits, %",
+    "response_mean_ns": "mean response, µs",
+}
+"""The results that validate it, in words."""
+
 _PAGE = 2048
 """Bytes of a page of the windows."""
 
@@ -44,6 +52,7 @@ def preset_toml(fit: Json) -> str:
 def _comments(fit: Json) -> Iterator[str]:
     yield f"# A look-alike of {fit['name']} (read as {fit['format']}), found by `ftlkit trace fit`."
     yield "# It has the figures below and no more: compare by direction, and use the trace where you can."
+    yield from (f"# {line}" for line in verdict(fit["validation"]))
     yield "# "
     yield "# What its numbers rest on:"
     names = max(len(row["name"]) for row in fit["parameters"])
@@ -58,3 +67,32 @@ def _comments(fit: Json) -> Iterator[str]:
         window = "" if pages is None else units.typed(units.size(pages * _PAGE))
         figures = f"{row['target']:9.1f} {row['fitted']:10.1f} {row['units']:+6.1f}"
         yield f"#   {_FIGURES[row['figure']]:34} {window:>14} {figures}"
+    if fit["validation"]["rows"]:
+        yield "# "
+        yield "# Results of translation layers, to which it was not fitted:"
+        yield from (f"#   {line}" for line in _results(fit["validation"]))
+
+
+def verdict(validation: Json) -> Iterator[str]:
+    """For which questions a look-alike is good, in lines: what its own runs have shown."""
+    if "reason" in validation:
+        yield "It is not validated, as the translation layers did not run on it and on the trace:"
+        yield validation["reason"]
+        return
+    good = [words for words, stacks in validation["unmet"].items() if not stacks]
+    bad = {words: stacks for words, stacks in validation["unmet"].items() if stacks}
+    yield f"Validated by five translation layers on {units.count(validation['requests'])} requests."
+    if good:
+        yield f"Good for: {', '.join(good)}."
+    for words, stacks in bad.items():
+        yield f"Not good for: {words} of {', '.join(stacks)}."
+
+
+def _results(validation: Json) -> Iterator[str]:
+    yield f"{'':20} {'':18} {'trace':>9} {'look-alike':>10} {'error':>9} {'aim':>9}"
+    for row in validation["rows"]:
+        is_share = row["metric"].endswith("ratio")
+        unit, scale = (" points", 100.0) if is_share else (" %", 1e-3 if row["metric"].endswith("_ns") else 1.0)
+        words = _METRICS[row["metric"]]
+        figures = f"{row['trace'] * scale:9.2f} {row['look_alike'] * scale:10.2f}"
+        yield f"{words:20} {row['stack']:18} {figures} {row['error']:+9.1f} {row['most']:5.0f}{unit}"

@@ -1,0 +1,120 @@
+"""Validate a look-alike: five translation layers run on the trace and on it, and results are compared.
+
+No figure of these runs is fitted, so they are held out. Both workloads run on one device, renumbered
+densely and filled first, with little beyond the pages that they touch: there collections, merges
+and misses decide. Of a long workload its beginning is run.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ftlkit import _native
+from ftlkit._native import UserError
+from ftlkit._util.native_call import watched
+from ftlkit._util.progress import Silent
+from ftlkit.api.compare import compare
+
+if TYPE_CHECKING:
+    from ftlkit._util.progress import Watcher
+    from ftlkit.results.document import Json
+
+STACKS = ("page", "dftl:cmt=16KiB", "fast", "adapt", "treeftl")
+"""One of each way to fare: no map in flash, a small map cache, merges, a log that adapts, cached data."""
+
+REQUESTS = 20_000
+"""Requests that are run, at most, so that validation takes seconds."""
+
+_PAGE = 4096
+"""Bytes of a page of footprints."""
+_ROOM = 32 << 20
+"""Bytes beyond the footprint: what small layers need for maps and logs."""
+_ROOM_SHARE = 1.25
+"""The capacity is this many footprints, and the room."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a look-alike may be asked, and how near its answer has to be."""
+
+    words: str
+    metrics: tuple[str, ...]
+    most: float
+    """Percentage points of a share, else per cent."""
+    is_share: bool = False
+
+    def error(self, trace: float, look_alike: float) -> float:
+        """How far the look-alike is off, in the question's unit."""
+        return 100.0 * (look_alike - trace if self.is_share else look_alike / trace - 1.0)
+
+
+QUESTIONS = (
+    Question("write amplification", ("write_amplification",), 5.0),
+    Question("hit ratio", ("mapping_hit_ratio", "buffer_hit_ratio"), 3.0, is_share=True),
+    Question("mean response", ("response_mean_ns",), 15.0),
+)
+
+
+def validate(trace: Json, generator: Json, *, seed: int, watcher: Watcher | None) -> Json:
+    """Runs both; returns `requests`, `capacity_bytes`, `rows` and `unmet`, or `reason` if they do not run.
+
+    `trace` and `generator` are tables of studies. `unmet` has the translation layers that miss the
+    aim, by question.
+    """
+    requests = min(REQUESTS, generator["requests"])
+    sides = [trace | {"requests": requests}, {"generator": generator, "requests": requests}]
+    infos = [_info(side, seed, watcher) for side in sides]
+    if len(infos[0]["devices"]) > 1 and "trace_device" not in sides[0]:
+        sides[0]["trace_device"] = "stacked"
+    pages = max(info["total"]["footprint"]["touched_pages"] for info in infos)
+    capacity = -(-int(pages * _PAGE * _ROOM_SHARE + _ROOM) // (1 << 20))
+    # In an open loop, requests that all arrive at once say nothing of response times.
+    loop = "closed" if generator.get("arrivals", "at_once") == "at_once" else "open"
+    try:
+        ran = [
+            compare(
+                side,
+                STACKS,
+                capacity=f"{capacity}MiB",
+                addresses="dense",
+                precondition="fill",
+                loop=loop,
+                seed=seed,
+                watcher=watcher,
+            ).runs.to_dicts()
+            for side in sides
+        ]
+    except UserError as error:
+        return {"requests": requests, "capacity_bytes": capacity << 20, "rows": [], "unmet": {}, "reason": str(error)}
+    rows = [row for one, other in zip(*ran, strict=True) for row in _rows(one, other)]
+    unmet = {
+        question.words: list(dict.fromkeys(row["stack"] for row in rows if _misses(row, question)))
+        for question in QUESTIONS
+    }
+    return {"requests": requests, "capacity_bytes": capacity << 20, "rows": rows, "unmet": unmet}
+
+
+def _info(side: Json, seed: int, watcher: Watcher | None) -> Json:
+    text = json.dumps(side)
+    shown = watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent())
+    statistics: Json = json.loads(shown)["statistics"]
+    return statistics
+
+
+def _rows(one: Json, other: Json) -> list[Json]:
+    rows: list[Json] = []
+    for question in QUESTIONS:
+        for metric in question.metrics:
+            trace, look_alike = one[metric], other[metric]
+            if trace is None or look_alike is None or (trace <= 0 and not question.is_share):
+                continue
+            error = question.error(trace, look_alike)
+            row = {"question": question.words, "metric": metric, "stack": one["stack"]}
+            rows.append(row | {"trace": trace, "look_alike": look_alike, "error": error, "most": question.most})
+    return rows
+
+
+def _misses(row: Json, question: Question) -> bool:
+    return bool(row["question"] == question.words and abs(row["error"]) > question.most)
