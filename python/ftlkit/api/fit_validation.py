@@ -33,6 +33,8 @@ _ROOM = 32 << 20
 """Bytes beyond the footprint: what small layers need for maps and logs."""
 _ROOM_SHARE = 1.25
 """The capacity is this many footprints, and the room."""
+_LEAST = 64 << 20
+"""The smallest capacity, as each die keeps blocks of its own free."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def validate(trace: Json, generator: Json, *, seed: int, watcher: Watcher | None
     if len(infos[0]["devices"]) > 1 and "trace_device" not in sides[0]:
         sides[0]["trace_device"] = "stacked"
     pages = max(info["total"]["footprint"]["touched_pages"] for info in infos)
-    capacity = -(-int(pages * _PAGE * _ROOM_SHARE + _ROOM) // (1 << 20))
+    capacity = -(-max(_LEAST, int(pages * _PAGE * _ROOM_SHARE + _ROOM)) // (1 << 20))
     # In an open loop, requests that all arrive at once say nothing of response times.
     loop = "closed" if generator.get("arrivals", "at_once") == "at_once" else "open"
     try:

@@ -77,7 +77,8 @@ def verdict(validation: Json) -> Iterator[str]:
     """For which questions a look-alike is good, in lines: what its own runs have shown."""
     if "reason" in validation:
         yield "It is not validated, as the translation layers did not run on it and on the trace:"
-        yield validation["reason"]
+        # A comment has one line.
+        yield " ".join(validation["reason"].split())
         return
     good = [words for words, stacks in validation["unmet"].items() if not stacks]
     bad = {words: stacks for words, stacks in validation["unmet"].items() if stacks}

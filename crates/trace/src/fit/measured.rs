@@ -1,5 +1,5 @@
-//! What of a trace is taken over as it is: sizes, shares, gaps, range. One pass, in memory that
-//! does not grow with the trace.
+//! What of a trace is taken over as it is: sizes, shares, range, and the new requests apart from
+//! those that repeat one. One pass, in memory that does not grow with the trace.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,10 +1,11 @@
 //! A look-alike of a recorded trace: a [`GeneratorSpec`] that has its figures.
 //!
-//! Sizes, shares, gaps and the range are taken from the trace as they are. Where requests go is
-//! searched for, until the look-alike has the trace's locality: pages rewritten within a log round,
-//! the share of the hottest pages, logical blocks touched and runs, over several window lengths
-//! ([`crate::Locality`]). What is found comes with what each number rests on and with what is left:
-//! where the trace and its look-alike differ.
+//! Sizes, shares, the mean gap, the range and short reuse (which requests repeat an earlier one) are
+//! taken from the trace as they are. Bursts are searched for until requests wait as the trace's do.
+//! Where the other requests go is searched for, until the look-alike has the trace's locality: pages
+//! rewritten within a log round, the share of the hottest pages, logical blocks touched and runs,
+//! over several window lengths ([`crate::Locality`]). What is found comes with what each number
+//! rests on and with what is left: where the trace and its look-alike differ.
 //!
 //! A look-alike has what these figures see, and no more: no daily rhythm, no files that are written
 //! once and read for weeks, no order beyond runs and drift.
@@ -221,6 +222,8 @@ impl Base<'_> {
         let row = |name, value: String, rests_on: &str| Parameter { name, value, rests_on: rests_on.to_owned() };
         let [read_classes, write_classes] = &self.classes;
         let starts = format!("reads {}, writes {}", at_pages(read_classes), at_pages(write_classes));
+        let reuse: f64 = self.reuse.iter().map(|kind| kind.share).sum();
+        let reuse = format!("{:.1} % of the requests", 100.0 * reuse);
         let arrivals = match &self.arrivals {
             Arrivals::AtOnce => "at once".to_owned(),
             Arrivals::Constant { gap } => format!("{gap}"),
@@ -233,7 +236,8 @@ impl Base<'_> {
             row("requests", self.requests.to_string(), "counted; trims and flushes are left out"),
             row("span", measured::span(self.statistics).to_string(), "lowest to highest byte, device after device"),
             row("starts at 4 KiB pages", starts, "counted, with the sectors at which the others start"),
-            row("arrivals", arrivals, "counted: mean gap; searched: waits for single servers of 50 to 500 us"),
+            row("reuse", reuse, "counted: same place and length as an earlier request, by operation and distance"),
+            row("arrivals", arrivals, "counted: mean gap; searched: waits for single servers of 50 to 500 µs"),
             row("writes", format!("{writes} of {}", reads + writes), "counted"),
             row(
                 "sizes of writes",
@@ -273,7 +277,9 @@ impl Base<'_> {
 
 /// The sizes of requests that start at pages, and of those inside.
 fn sizes(classes: &[NewRequests<'_>]) -> String {
-    let counted = classes.iter().map(|NewRequests { class, .. }| format!("{} sizes of {} requests", class.sizes().len(), class.requests()));
+    let counted = classes
+        .iter()
+        .map(|NewRequests { class, .. }| format!("{} sizes of {} requests", class.sizes().len(), class.requests()));
     counted.collect::<Vec<_>>().join(", ")
 }
 

@@ -324,7 +324,7 @@ impl Access {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_one_share(share: &f64) -> bool {
-    *share == 1.0
+    share.to_bits() == 1.0_f64.to_bits()
 }
 
 /// One stretch of [`Pattern::Phases`].

@@ -82,6 +82,18 @@ fn impossible_values_are_refused_with_key_value_and_limit() {
         ("unit = 1000\nspan = '1000kB'\nstarts = [1]".to_owned(), "a unit of whole sectors"),
         ("aligned = true\nstarts = [1, 1, 1, 1, 1, 1, 1, 1]".to_owned(), "starts = with aligned = true"),
         ("starts = [0, 0, 0, 0, 0, 0, 0, 0]".to_owned(), "not all weights may be 0"),
+        (
+            "reuse = [{ op = 'read', after = 'write', share = 0.1, distance = [0, 5] }]".to_owned(),
+            "reuse[0].distance = [0, 5]: give the least and the largest distance, 1 to 65536",
+        ),
+        (
+            "reuse = [{ op = 'read', after = 'write', share = 0.1, distance = [9, 5] }]".to_owned(),
+            "reuse[0].distance = [9, 5]",
+        ),
+        (
+            "reuse = [{ op = 'read', after = 'write', share = 1.1, distance = [1, 5] }]".to_owned(),
+            "reuse[0].share = 1.1",
+        ),
         ("sizes = 0".to_owned(), "sizes = 0B: a request is 1B to 4GiB - 1B"),
         ("sizes = '2GiB'".to_owned(), "must fit in its range, 1GiB"),
         ("span = '16GiB'\nsizes = '4GiB'".to_owned(), "sizes = 4GiB"),
