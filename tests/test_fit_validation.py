@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 import ftlkit as fk
 from ftlkit.api import fit_validation
 from ftlkit.api.fit_validation import QUESTIONS, STACKS, validate
@@ -14,6 +12,8 @@ from ftlkit.report.look_alike import preset_toml, verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 GENERATOR: dict[str, Any] = {
     "requests": 1500,

@@ -1,8 +1,8 @@
-"""Validate a look-alike: five translation layers run on the trace and on it, and results are compared.
+"""Validate a look-alike: compare results of five translation layers on the trace and on it.
 
-No figure of these runs is fitted, so they are held out. Both workloads run on one device, renumbered
-densely and filled first, with little beyond the pages that they touch: there collections, merges
-and misses decide. Of a long workload its beginning is run.
+No figure of these runs is fitted, so they are held out. Both workloads run on one device,
+renumbered densely and filled first, with little beyond the pages that they touch: there
+collections, merges and misses decide. Of a long workload its beginning is run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 STACKS = ("page", "dftl:cmt=16KiB", "fast", "adapt", "treeftl")
-"""One of each way to fare: no map in flash, a small map cache, merges, a log that adapts, cached data."""
+"""All maps in RAM, a small map cache, merges, a log that adapts, and data in RAM."""
 
 REQUESTS = 20_000
 """Requests that are run, at most, so that validation takes seconds."""
@@ -60,10 +60,10 @@ QUESTIONS = (
 
 
 def validate(trace: Json, generator: Json, *, seed: int, watcher: Watcher | None) -> Json:
-    """Runs both; returns `requests`, `capacity_bytes`, `rows` and `unmet`, or `reason` if they do not run.
+    """Run both; the result has `requests`, `capacity_bytes`, `rows` and `unmet`.
 
-    `trace` and `generator` are tables of studies. `unmet` has the translation layers that miss the
-    aim, by question.
+    It has a `reason` if they do not run. `trace` and `generator` are tables of studies. `unmet` has
+    the translation layers that miss the aim, by question.
     """
     requests = min(REQUESTS, generator["requests"])
     sides = [trace | {"requests": requests}, {"generator": generator, "requests": requests}]

@@ -1,11 +1,11 @@
 //! A look-alike of a recorded trace: a [`GeneratorSpec`] that has its figures.
 //!
-//! Sizes, shares, the mean gap, the range and short reuse (which requests repeat an earlier one) are
-//! taken from the trace as they are. Bursts are searched for until requests wait as the trace's do.
-//! Where the other requests go is searched for, until the look-alike has the trace's locality: pages
-//! rewritten within a log round, the share of the hottest pages, logical blocks touched and runs,
-//! over several window lengths ([`crate::Locality`]). What is found comes with what each number
-//! rests on and with what is left: where the trace and its look-alike differ.
+//! Sizes, shares, the mean gap, the range and short reuse (which requests repeat an earlier one)
+//! are taken from the trace as they are. Bursts are searched for until requests wait as the
+//! trace's do. Where the other requests go is searched for, until the look-alike has the trace's
+//! locality: pages rewritten within a log round, the share of the hottest pages, logical blocks
+//! touched and runs, over several window lengths ([`crate::Locality`]). What is found comes with
+//! what each number rests on and with what is left: where the trace and its look-alike differ.
 //!
 //! A look-alike has what these figures see, and no more: no daily rhythm, no files that are written
 //! once and read for weeks, no order beyond runs and drift.
