@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import socket
 import stat
@@ -121,6 +122,29 @@ def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
     assert info["life"]["host_bytes_written"] == stat["host"]["bytes_written"]
     compared = fk.compare(tmp_path / "served.parquet", ["page", "dftl"], device={"capacity": "16MiB", "spare": 0.4})
     assert {run["label"] for run in compared.document["runs"]} == {"page", "dftl"}
+
+
+@pytest.mark.parametrize(("name", "grown"), [("s.csv", "s.csv"), ("s.parquet", "s.parquet.part.csv")])
+def test_a_killed_server_leaves_what_it_recorded_and_nothing_replaces_it(
+    name: str, grown: str, call: Callable[..., Result], tmp_path: Path
+) -> None:
+    needs("nbdcopy")
+    disk = Disk(tmp_path, "page", capacity="16MiB")
+    disk.start("--record", tmp_path / name)
+    (tmp_path / "data").write_bytes(random.Random(3).randbytes(16 << 20))  # noqa: S311 - no secret
+    run("nbdcopy", "--flush", tmp_path / "data", disk.uri)
+    host = fk.stat(disk.image)["host"]
+    until = time.monotonic() + 10.0
+    while (tmp_path / grown).read_text().count("write") < host["writes"] and time.monotonic() < until:
+        time.sleep(0.05)
+    disk.kill()
+    left = fk.trace_info(tmp_path / grown)["statistics"]["total"]
+    assert left["writes"] == host["writes"] > 0
+    kept = (tmp_path / grown).read_bytes()
+    refused = call("serve", disk.image, "--record", tmp_path / name)
+    assert refused.exit_code == 2
+    assert "there already" in refused.output
+    assert (tmp_path / grown).read_bytes() == kept
 
 
 def test_power_cuts_are_staged_from_the_command_line(call: Callable[..., Result], tmp_path: Path) -> None:

@@ -242,6 +242,14 @@ pub enum TraceError {
     /// A generator's specification is impossible.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// A recording cannot begin or go on; what it has so far is kept.
+    #[error("{}: {reason}", path.display())]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// Writing failed; nothing is left behind.
     #[error("{}: cannot be written: {reason}. Check that the folder exists and is writable; nothing was left behind", path.display())]
     Write {

@@ -47,4 +47,4 @@ pub use statistics::{
 };
 pub use ticks::Ticks;
 pub use trace::{Trace, open, open_bytes};
-pub use write::{Conversion, Target, convert, convert_while, write, write_parquet};
+pub use write::{Conversion, Recording, Target, convert, convert_while, write, write_parquet};

@@ -83,7 +83,7 @@ pub struct ServeOptions {
     pub modelled: bool,
     /// Faults to come.
     pub plan: FaultPlan,
-    /// Where to record what is served.
+    /// Where to record what is served: a file that is not there yet.
     pub record: Option<PathBuf>,
     /// Where to answer Prometheus.
     pub metrics: Option<SocketAddr>,
@@ -169,7 +169,7 @@ impl Server {
         let (listener, address) = listener.unzip();
         let metrics = options.metrics.map(|at| Listener::bind(&Address::Tcp(at), "--metrics")).transpose()?;
         let (metrics, metrics_at) = metrics.unzip();
-        let recorder = options.record.as_deref().map(Recorder::start).transpose()?;
+        let recording = options.record.as_deref().map(record::create).transpose()?;
         let mut drive = LiveDrive::start(
             image,
             DriveOptions {
@@ -199,6 +199,7 @@ impl Server {
         let shared = Arc::new(Shared::new(export, tls, options.clients, options.limits, options.modelled));
         let bell = Bell::new().map_err(|error| LiveError::user(format!("cannot make a pair of sockets: {error}")))?;
         let is_blank = drive.valid_pages() == 0;
+        let recorder = recording.map(Recorder::start).transpose()?;
         let engine = Engine::new(drive, Arc::clone(&shared), options.modelled, recorder);
         let engine_lock = Arc::new(EngineLock::new(engine));
         let engine = Arc::clone(&engine_lock);

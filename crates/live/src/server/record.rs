@@ -1,20 +1,23 @@
 //! Record mode: the requests that are served become a trace.
 //!
-//! The trace's writer runs in a thread of its own, behind a queue of bounded length, and the file
-//! takes its name when the server stops. A server that is killed leaves no trace.
+//! The trace's writer runs in a thread of its own, behind a queue of bounded length. It hands what
+//! it has to the operating system whenever its queue is empty, so a server that is killed leaves
+//! all but the last moment.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use ftl::Nanos;
-use trace::{Hint, HostOp, Record, Target, TraceError};
+use trace::{Hint, HostOp, Record, Recording, TraceError};
 
 use crate::LiveError;
 use crate::nbd::Command;
 
 /// Records that may wait for their writer: some milliseconds of the fastest client.
 const MOST_WAITING: usize = 65_536;
+/// Records after which the operating system has them, even where the queue is never empty.
+const MOST_UNWRITTEN: usize = 1_024;
 
 /// Writes a trace beside the engine.
 pub(crate) struct Recorder {
@@ -24,18 +27,20 @@ pub(crate) struct Recorder {
     first: Option<Nanos>,
 }
 
+/// Starts the file of a trace, which must not be there yet. It vanishes again if no server comes
+/// of it.
+pub(super) fn create(path: &Path) -> Result<Recording, LiveError> {
+    Recording::create(path).map_err(|error| LiveError::user(format!("--record {error}")))
+}
+
 impl Recorder {
-    /// Starts a trace.
-    pub(crate) fn start(path: &Path) -> Result<Self, LiveError> {
-        let Some(target) = Target::of(path) else {
-            return Err(LiveError::user(format!("--record {}: the name must end in .parquet or .csv", path.display())));
-        };
-        let (sender, receiver): (_, Receiver<Record>) = sync_channel(MOST_WAITING);
-        let to = path.to_owned();
-        let write = move || trace::write(receiver.into_iter().map(Ok), &to, target);
-        let writer = std::thread::Builder::new().name("record".into()).spawn(write);
+    /// Starts to record.
+    pub(crate) fn start(recording: Recording) -> Result<Self, LiveError> {
+        let path = recording.path().to_owned();
+        let (sender, receiver) = sync_channel(MOST_WAITING);
+        let writer = std::thread::Builder::new().name("record".into()).spawn(move || write(&receiver, recording));
         let writer = writer.map_err(|error| LiveError::user(format!("cannot start a thread for --record: {error}")))?;
-        Ok(Self { path: path.to_owned(), sender, writer, first: None })
+        Ok(Self { path, sender, writer, first: None })
     }
 
     /// Takes a request that was served. Times count from the first one.
@@ -66,4 +71,16 @@ impl Recorder {
             Err(_) => Err(LiveError::Bug(format!("the writer of {} panicked", self.path.display()))),
         }
     }
+}
+
+/// Writes what comes until nothing can come any more; returns how many.
+fn write(receiver: &Receiver<Record>, mut recording: Recording) -> Result<u64, TraceError> {
+    while let Ok(record) = receiver.recv() {
+        recording.push(&record)?;
+        for record in receiver.try_iter().take(MOST_UNWRITTEN - 1) {
+            recording.push(&record)?;
+        }
+        recording.flush()?;
+    }
+    recording.finish()
 }

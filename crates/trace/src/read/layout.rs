@@ -42,6 +42,12 @@ pub(crate) trait Layout: Send {
         None
     }
 
+    /// Whether a line, the last one and without its end, is only the beginning of a record: whoever
+    /// wrote the file was interrupted.
+    fn is_cut(&self, _line: &[u8]) -> bool {
+        false
+    }
+
     /// What its user says of values that no row has had so far: clauses.
     fn unmatched(&self) -> Vec<String> {
         Vec::new()

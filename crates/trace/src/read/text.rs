@@ -89,8 +89,13 @@ impl Source for TextSource {
         if let Some(record) = self.pending.pop() {
             return Ok(Some(record));
         }
-        while let Some(line) = self.lines.next()? {
+        while self.lines.next()?.is_some() {
+            let line = self.lines.line();
             if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            if self.lines.is_open() && self.layout.is_cut(line) {
+                self.left_out.count("incomplete last line");
                 continue;
             }
             if let Some(filter) = &mut self.filter
@@ -179,13 +184,15 @@ struct Lines {
     line: std::ops::Range<usize>,
     number: u64,
     at_end: bool,
+    /// Whether the line last handed out has no end.
+    is_open: bool,
 }
 
 impl Lines {
     /// The lines of `input`, from its beginning.
     fn new(input: Input) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        Self { input, buffer, start: 0, end: 0, line: 0..0, number: 0, at_end: false }
+        Self { input, buffer, start: 0, end: 0, line: 0..0, number: 0, at_end: false, is_open: false }
     }
 
     /// The next line without its end (`\n` or `\r\n`); none after the last.
@@ -205,6 +212,7 @@ impl Lines {
                 }
                 self.take(self.end);
                 self.start = self.end;
+                self.is_open = true;
                 return Ok(Some(self.line()));
             }
             scanned -= self.refill()?;
@@ -258,6 +266,11 @@ impl Lines {
     /// The line last handed out.
     fn line(&self) -> &[u8] {
         &self.buffer[self.line.clone()]
+    }
+
+    /// Whether the file ends within it.
+    fn is_open(&self) -> bool {
+        self.is_open
     }
 
     /// Its number, from 1; 0 before the first.

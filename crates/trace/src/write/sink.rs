@@ -26,6 +26,16 @@ impl CsvSink {
         writeln!(writer, "{HEADER}")?;
         Ok(Self { writer, names: Vec::new() })
     }
+
+    /// Hands all records so far to the operating system, whole lines.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+
+    /// The file that they are written to.
+    pub(super) fn file(&self) -> &File {
+        self.writer.get_ref()
+    }
 }
 
 impl Sink for CsvSink {

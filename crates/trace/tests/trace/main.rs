@@ -13,6 +13,7 @@ mod generator_specs;
 mod generators;
 mod locality;
 mod presets;
+mod recordings;
 mod reuse;
 mod round_trip;
 mod several_files;
