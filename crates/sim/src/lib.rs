@@ -42,7 +42,7 @@ pub use result::{
 pub use study::{Study, parse_json, parse_toml};
 pub use table::aligned;
 pub use timing::abilities::{Abilities, Suspend};
-pub use timing::device::{Device, SimulatedDevice, VerifiedDevice};
+pub use timing::device::{Device, MOST_BUFFERS, SimulatedDevice, VerifiedDevice};
 pub use timing::engine::{EventTiming, Model};
 pub use timing::front_end::FrontEnd;
 pub use timing::latencies::{Latencies, PageTimes, PslcTimes};

@@ -8,7 +8,7 @@ use ftl::{FlashPort, Nanos, Timing, registry};
 use super::switching::{SwitchedOn, switch_on};
 use super::{DriveOptions, HostCounts, LiveDrive};
 use crate::LiveError;
-use crate::image::Image;
+use crate::image::{Image, LiveDevice};
 
 impl LiveDrive {
     /// Switches an image on and brings its translation layer back, from its tags.
@@ -61,6 +61,10 @@ impl LiveDrive {
         device.chip.restore_power(FaultPlan { at: rest });
         // What was under way is not done any more.
         device.reset();
+        let LiveDevice { chip, timing } = &mut device;
+        if let Some(timing) = timing.modelled_mut() {
+            timing.start_on(chip);
+        }
         let mut flash = FlashPort::new(device);
         flash.begin(at);
         self.flash = Some(flash);

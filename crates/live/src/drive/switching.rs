@@ -27,10 +27,7 @@ pub(crate) fn switch_on(
     let is_new = store.is_untouched();
     store.switched_on();
     let chip = FaultyChip::new(Chip::resume(geometry, &description.chip_options(), store, blocks), plan);
-    let timing = if modelled {
-        LiveTiming::Modelled(Box::new(description.timing(&geometry)))
-    } else {
-        LiveTiming::None(Untimed)
-    };
+    let timing =
+        if modelled { LiveTiming::Modelled(Box::new(description.timing(&chip))) } else { LiveTiming::None(Untimed) };
     Ok(SwitchedOn { device: Timed { chip, timing }, description, geometry, findings, is_new })
 }

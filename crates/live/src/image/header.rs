@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use flash::{ChipOptions, Geometry, PastEndurance, ProgramOrder, Shape};
+use flash::{CellMode, ChipOptions, Flash, Geometry, PastEndurance, ProgramOrder, Shape};
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
 use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Units};
@@ -55,6 +55,49 @@ pub struct Description {
     /// What host link and controller take.
     #[serde(default)]
     pub front_end: FrontEnd,
+    /// Which pages wait for others until they are programmed at once.
+    #[serde(default, skip_serializing_if = "Gathering::is_none")]
+    pub gathering: Gathering,
+}
+
+/// Which pages wait in the controller until they are programmed at once. A page is what the
+/// translation layer maps, so it may be a part of a page of the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gathering {
+    /// What a page of the image is of the flash's pages, and what is programmed at once.
+    pub units: Units,
+    /// How many of what is programmed at once a die buffers.
+    pub program_buffers: u32,
+}
+
+impl Default for Gathering {
+    fn default() -> Self {
+        Self { units: Units::PAGES, program_buffers: 1 }
+    }
+}
+
+impl Gathering {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a header's device can have it.
+    fn check(self, described: &Description) -> Result<(), String> {
+        if self.is_none() {
+            return Ok(());
+        }
+        let Description { geometry, latencies, program_order, .. } = described;
+        self.units.check(*geometry, latencies).map_err(|error| error.to_string())?;
+        if !(1..=sim::MOST_BUFFERS).contains(&self.program_buffers) {
+            return Err(format!("{} buffers a die", self.program_buffers));
+        }
+        if self.units.programmed_at_once(latencies.cell, CellMode::Native) > 1 && *program_order != ProgramOrder::Strict
+        {
+            return Err("pages that are programmed at once, and not in strict order".into());
+        }
+        Ok(())
+    }
 }
 
 impl Description {
@@ -72,12 +115,6 @@ impl Description {
             return Err(LiveError::user(
                 "device.power_loss_protection = false is for simulations; a page of an image is safe when its \
                  program has ended. Leave it out",
-            ));
-        }
-        if device.units != Units::PAGES {
-            return Err(LiveError::user(
-                "device: mapping_unit and programming are for simulations; an image maps pages, and keeps each as it is written. Leave them \
-                 out, or give device.page_size the size of the unit",
             ));
         }
         if device.reliability.is_some() || device.keys.initial_erases.is_some() {
@@ -104,6 +141,7 @@ impl Description {
             latencies: Latencies { pslc: None, ..device.latencies },
             pricing: device.model,
             front_end: device.front_end,
+            gathering: Gathering { units: device.units, program_buffers: device.program_buffers },
         })
     }
 
@@ -118,6 +156,9 @@ impl Description {
                 geometry.pages()
             )));
         }
+        self.gathering.check(self).map_err(|why| {
+            LiveError::user(format!("the header says {why}. Create the image anew with `ftlkit image create`"))
+        })?;
         registry::resolve(&self.stack)
             .map_err(|error| LiveError::user(format!("the image was made by another ftlkit: {error}")))?;
         Ok(geometry)
@@ -140,13 +181,18 @@ impl Description {
     }
 
     /// What the translation layer may know of the device.
-    pub(crate) fn layout(&self, chip: &impl flash::Flash) -> Layout {
+    pub(crate) fn layout(&self, chip: &impl Flash) -> Layout {
         Layout::of(chip, self.logical_pages, self.seed)
     }
 
-    /// What keeps the device's time.
-    pub(crate) fn timing(&self, geometry: &Geometry) -> EventTiming {
-        EventTiming::new(geometry, self.latencies, self.pricing, Abilities::default()).behind(self.front_end)
+    /// What keeps the time of the device that is switched on with a chip.
+    pub(crate) fn timing(&self, chip: &impl Flash) -> EventTiming {
+        let Gathering { units, program_buffers } = self.gathering;
+        let (latencies, model) = (self.latencies, self.pricing);
+        let timing = EventTiming::of_units(chip.geometry(), units, latencies, model, Abilities::default());
+        let mut timing = timing.buffering(program_buffers).behind(self.front_end);
+        timing.start_on(chip);
+        timing
     }
 }
 
@@ -166,12 +212,24 @@ struct Text {
     /// Absent in images that were made before links were kept.
     #[serde(default)]
     front_end: FrontEnd,
+    /// Absent where no page waits for others.
+    #[serde(default, skip_serializing_if = "Gathering::is_none")]
+    gathering: Gathering,
 }
 
 impl From<&Description> for Text {
     fn from(described: &Description) -> Self {
         let Description {
-            geometry, logical_pages, program_order, endurance, seed, latencies, pricing, front_end, ..
+            geometry,
+            logical_pages,
+            program_order,
+            endurance,
+            seed,
+            latencies,
+            pricing,
+            front_end,
+            gathering,
+            ..
         } = *described;
         Self {
             stack: StackText::of(&described.stack),
@@ -184,6 +242,7 @@ impl From<&Description> for Text {
             latencies,
             pricing,
             front_end,
+            gathering,
         }
     }
 }
@@ -192,7 +251,7 @@ impl Text {
     fn describe(self) -> Result<Description, String> {
         let stack = self.stack.read()?;
         let Self { geometry, logical_pages, program_order, endurance, seed, preset, latencies, pricing, .. } = self;
-        let front_end = self.front_end;
+        let (front_end, gathering) = (self.front_end, self.gathering);
         Ok(Description {
             stack,
             geometry,
@@ -204,6 +263,7 @@ impl Text {
             latencies,
             pricing,
             front_end,
+            gathering,
         })
     }
 }

@@ -43,7 +43,7 @@ use image_layout::ImageLayout;
 use open::{geometry_in, open_file, write_new};
 
 pub use device::{LiveChip, LiveDevice, LiveTiming};
-pub use header::Description;
+pub use header::{Description, Gathering};
 pub use life::Counters;
 pub use load::Findings;
 pub use report::{CheckReport, ImageInfo, check, info};
@@ -74,7 +74,10 @@ impl Image {
     pub fn create(path: &Path, device: &sim::Device, stack: &Stack) -> Result<Description, LiveError> {
         let description = Description::new(device, stack)?;
         let geometry = description.checked_geometry()?;
-        let ftl = registry::create::<LiveDevice>(stack, &device.layout())?;
+        let ftl = registry::create::<LiveDevice>(stack, &device.layout()).map_err(|ConfigError(why)| {
+            let reason = device.strict_order_reason(&why);
+            ConfigError(why + reason)
+        })?;
         if ftl.needs_future() {
             return Err(ConfigError(format!(
                 "{stack}: chooses what leaves RAM by what the host will ask, which only a simulated run knows; choose another value of victims"

@@ -12,6 +12,7 @@ mod hostile;
 mod images;
 mod latency;
 mod patience;
+mod presets;
 mod reading;
 mod serving;
 mod sockets;

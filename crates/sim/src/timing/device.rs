@@ -85,7 +85,7 @@ impl Device {
 
     /// Why the device asks for strict order, behind a sentence that refuses a translation layer for
     /// that; empty where the study alone says it, or the refusal has another reason.
-    pub(crate) fn strict_order_reason(&self, refusal: &str) -> &'static str {
+    pub fn strict_order_reason(&self, refusal: &str) -> &'static str {
         if refusal.contains("program_order") && self.units.programmed_at_once(self.latencies.cell, CellMode::Native) > 1
         {
             ". No other order is possible here, since several units are programmed at once (device.mapping_unit, device.programming)"
@@ -129,8 +129,8 @@ impl Device {
     }
 }
 
-/// Program units of a die that a study may have buffered.
-const MOST_BUFFERS: u32 = 64;
+/// Program units of a die that may be buffered.
+pub const MOST_BUFFERS: u32 = 64;
 
 /// A device of which all but the capacity is known.
 pub(crate) struct Draft {

@@ -202,6 +202,17 @@ impl ProgramUnits {
         self.most_open = self.open;
     }
 
+    /// A device is switched on whose blocks, all native, are filled so far. What waited is in the
+    /// buffer, which a capacitor kept.
+    pub(super) fn resume(&mut self, filled: impl Iterator<Item = u32>) {
+        for (block, units) in self.blocks.iter_mut().zip(filled) {
+            *block = Filling { units, ..self.erased };
+        }
+        let is_open = |block: &&Filling| !block.units.is_multiple_of(block.size);
+        self.open = self.blocks.iter().filter(is_open).count() as u32 * self.erased.size;
+        self.restart();
+    }
+
     /// Units that the buffer must hold: those of all program units that were open at the same time,
     /// and of each die as many more as it holds beside them.
     pub(super) fn most_units(&self) -> u64 {
@@ -250,6 +261,21 @@ mod tests {
         assert!(waits(&units).is_empty());
         units.restart();
         assert_eq!(units.most_units(), 4, "block 2 has one open");
+    }
+
+    #[test]
+    fn a_device_is_switched_on_with_what_its_blocks_hold() {
+        let mut units = with([4, 4], 3).expect("units wait");
+        units.put(2, 0, Moment::ZERO);
+        units.resume([6, 4, 0].into_iter());
+        let waiting: Vec<_> = (0..3).flat_map(|block| (0..12).map(move |unit| (block, unit))).collect();
+        let waiting = waiting.into_iter().filter(|&(block, unit)| units.waits(block, unit)).collect::<Vec<_>>();
+        assert_eq!((waiting, units.most_units()), (vec![(0, 4), (0, 5)], 4));
+        units.put(0, 6, Moment::ZERO);
+        assert!(units.completes(0, 7));
+        units.write(0, 7);
+        units.put(1, 4, Moment::ZERO);
+        assert_eq!(units.most_units(), 4, "one is open at a time");
     }
 
     #[test]

@@ -49,7 +49,8 @@ impl Programming {
 }
 
 /// How many units a flash page has, or flash pages a unit, and what is programmed at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Units {
     per_page: u32,
     pages: u32,
@@ -93,6 +94,26 @@ impl Units {
             )));
         }
         Ok(units)
+    }
+
+    /// Whether a device can have them whose shape is told in units, as a file may tell both.
+    pub fn check(self, mapped: Shape, latencies: &Latencies) -> Result<(), SimError> {
+        let Self { per_page, pages, programming } = self;
+        let flash = || {
+            let pages_per_block = mapped.pages_per_block.checked_mul(pages)?.checked_div(per_page)?;
+            let page_size_bytes = mapped.page_size_bytes.checked_mul(per_page)?.checked_div(pages)?;
+            Some(Shape { pages_per_block, page_size_bytes, ..mapped })
+        };
+        let Some(flash) = flash().filter(|&flash| self.mapped(flash) == mapped) else {
+            return Err(SimError::study(format!(
+                "{per_page} units a flash page, or {pages} flash pages a unit, do not fit blocks of {} units",
+                mapped.pages_per_block
+            )));
+        };
+        if Self::checked(flash, mapped.page_size_bytes, programming, latencies)? == self {
+            return Ok(());
+        }
+        Err(SimError::study(format!("{per_page} units a flash page cannot be {pages} flash pages a unit as well")))
     }
 
     fn by_size(page_bytes: u32, unit_bytes: u32, programming: Programming) -> Result<Self, SimError> {
@@ -244,6 +265,28 @@ impl Units {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_file_tells_of_units_is_a_device_or_refused() {
+        let mapped = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 1,
+            pages_per_block: 24,
+            page_size_bytes: 4096,
+        };
+        let numbers = [0, 1, 2, 3, 4, 5, 24, 48, u32::MAX];
+        for (per_page, pages) in numbers.iter().flat_map(|&one| numbers.map(|other| (one, other))) {
+            let units = Units { per_page, pages, programming: Programming::Shadow };
+            let fits = match (per_page, pages) {
+                (per_page, 1) => per_page > 0 && 24_u32.is_multiple_of(per_page),
+                (1, pages) => [2, 4].contains(&pages),
+                _ => false,
+            };
+            assert_eq!(units.check(mapped, &Latencies::of_slc([0; 4])).is_ok(), fits, "{per_page} and {pages}");
+        }
+    }
 
     #[test]
     fn a_block_in_pslc_mode_has_whole_flash_pages_and_whole_units() {

@@ -1,5 +1,6 @@
 //! How units wait for others of their program unit: what of the operations on them comes to flash.
 
+use flash::{Flash, Pbn};
 use ftl::{FlashOp, Moment, Task, Timing};
 
 use super::EventTiming;
@@ -68,6 +69,14 @@ impl EventTiming {
     pub fn buffering(mut self, program_units: u32) -> Self {
         self.program_units = self.program_units.map(|units| units.buffering(program_units));
         self
+    }
+
+    /// The device is switched on with what its chip holds, all of it in native blocks: until then
+    /// every block is taken for erased.
+    pub fn start_on(&mut self, chip: &impl Flash) {
+        if let Some(units) = &mut self.program_units {
+            units.resume((0..chip.geometry().blocks()).map(|block| chip.next_page(Pbn::new(block))));
+        }
     }
 
     /// Units of the geometry that the buffer must hold; none where nothing waits in one.
