@@ -50,8 +50,8 @@ impl Layout for Csv {
         Ok(Parsed::Request(Raw { time_ns, op, offset, length, device, hint }))
     }
 
-    /// Told only where the header is ours in full: such files are recordings of a server that may be
-    /// killed. Their last field, the device, is never empty.
+    /// Told only where the header is ours in full: such files are recordings of a server that may
+    /// be killed. Their last field, the device, is never empty.
     fn is_cut(&self, line: &[u8]) -> bool {
         let columns = HEADER.split(',').count();
         self.has_all_hints && line.splitn(columns, |&byte| byte == b',').nth(columns - 1).is_none_or(<[u8]>::is_empty)
