@@ -83,3 +83,15 @@ def test_trace_info_lists_streams(tmp_path: Path) -> None:
     found = fk.trace_info(streams(tmp_path / "streams.csv", 11))["statistics"]["streams"]
     assert found == [{"stream": 11 + n, "writes": 100, "bytes": 409600} for n in range(5)]
     assert fk.trace_info(tencent(tmp_path / "seconds.csv"))["statistics"]["streams"] == []
+
+
+@pytest.mark.parametrize("loop", ["open", "closed"])
+def test_one_time_is_said_in_an_open_loop(loop: str, tmp_path: Path) -> None:
+    """A trace without times arrives as one burst; a closed loop uses no times."""
+    trace = tmp_path / "untimed.csv"
+    trace.write_text("".join(f"0,web,0,Write,{n * 7919 % 4096 * 4096},4096,0\n" for n in range(400)))
+    results = fk.run_study({**study(trace), "host": {"loop": loop}})
+    cautions = said(results, "have one time in the trace")
+    assert [("time=GAP" in caution, "--loop closed" in caution) for caution in cautions] == (
+        [(True, True)] if loop == "open" else []
+    )

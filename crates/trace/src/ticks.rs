@@ -16,13 +16,15 @@ const LONGEST_NS: u64 = 1_000_000_000;
 const COARSE_NS: u64 = 1_000_000;
 /// Share of requests with the time of the one before from which on a step is worth a word.
 const SHARED: f64 = 0.1;
+/// Fewest requests whose one time says that a trace has no times: a line can be three at once.
+const ENOUGH: u64 = 4;
 
 /// The step of a trace's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Ticks {
     /// The largest power of ten that divides all times since the first, at most a second,
-    /// nanoseconds.
-    pub tick_ns: u64,
+    /// nanoseconds; none where all requests have one time.
+    pub tick_ns: Option<u64>,
     /// Requests with the time of the one before.
     pub shared: u64,
 }
@@ -56,11 +58,14 @@ impl TickCount {
         }
     }
 
-    /// The step, where it is coarse and many requests share a time.
+    /// The step, where it is coarse and many requests share a time, or all do.
     pub(crate) fn coarse(&self) -> Option<Ticks> {
-        let is_coarse = self.tick_ns >= COARSE_NS && self.last_ns > self.first_ns?;
+        if self.last_ns == self.first_ns? {
+            return (self.requests >= ENOUGH).then_some(Ticks { tick_ns: None, shared: self.shared });
+        }
         let is_shared = self.shared as f64 >= SHARED * self.requests as f64;
-        (is_coarse && is_shared).then_some(Ticks { tick_ns: self.tick_ns, shared: self.shared })
+        (self.tick_ns >= COARSE_NS && is_shared)
+            .then_some(Ticks { tick_ns: Some(self.tick_ns), shared: self.shared })
     }
 }
 

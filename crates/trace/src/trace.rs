@@ -159,6 +159,13 @@ impl Trace {
             ));
         }
         let Ticks { tick_ns, shared } = self.coarse_ticks()?;
+        let Some(tick_ns) = tick_ns else {
+            return Some(format!(
+                "all {} requests have one time, so they arrive as one burst; give them times (time=GAP in --columns), or serve them in a \
+                 closed loop (--loop closed)",
+                shared + 1
+            ));
+        };
         let tick = Nanoseconds(tick_ns).largest_unit();
         Some(format!(
             "its times are in steps of {tick}, and {shared} requests arrive with the one before; --tick {tick} spreads them inside a step"

@@ -20,7 +20,7 @@ PREPARED = 10_000_000
 def compare(study: Json, document: Document, serve: Callable[[Json], Document]) -> None:
     """Add to `document`, what came of `study`, the mean responses of its first FTL both ways."""
     ticks = document["workload"].get("ticks")
-    if ticks is None or document["cancelled"] or not arrives_in_steps(document):
+    if ticks is None or ticks["tick_ns"] is None or document["cancelled"] or not arrives_in_steps(document):
         return
     chosen: Mapping[str, Any] = document.get("precondition_chosen") or {}
     if (chosen.get("live_pages") or 0) > PREPARED:

@@ -47,6 +47,7 @@ FILL = "--precondition fill, in a study run.precondition"
 IN_USE = "--in-use 80%, in a study run.in_use"
 SLOWER = "--speedup below 1, in a study workload.speedup"
 CLOSED = "--loop closed, in a study host.loop"
+GAP = "time=GAP in --columns, in a study workload.columns"
 VERIFY = "--verify, in a study run.verify"
 """Next steps: the option that takes them, and the key of a study that says the same."""
 
@@ -331,6 +332,12 @@ def _ticks(results: Outcome) -> str | None:
     ticks = document["workload"].get("ticks")
     if ticks is None or not arrives_in_steps(document):
         return None
+    if ticks["tick_ns"] is None:
+        return (
+            f"All {several(document['workload']['requests'], 'request')} have one time in the trace, so they arrive as "
+            f"one burst and wait for each other: responses tell how long the trace is. Give times ({GAP}), or use a "
+            f"closed loop ({CLOSED})."
+        )
     # A power of ten from 1 ms to 1 s.
     step = "1s" if ticks["tick_ns"] == 1_000_000_000 else f"{ticks['tick_ns'] // 1_000_000}ms"
     text = (

@@ -23,11 +23,11 @@ def is_overloaded(run: Run) -> bool:
 
 
 def arrives_in_steps(document: Document) -> bool:
-    """Whether requests arrive in steps that are coarser than the fastest run's mean response."""
+    """Whether requests arrive in steps coarser than the fastest run's mean response, or all at once."""
     ticks = document["workload"].get("ticks")
     is_open = document["study"].get("host", {}).get("loop") == "open"
     means = [mean for run in document["runs"] if (mean := run["response_ns"]["all"]["mean"]) is not None]
-    return bool(ticks and is_open and means and ticks["tick_ns"] > min(means))
+    return bool(ticks and is_open and means and (ticks["tick_ns"] is None or ticks["tick_ns"] > min(means)))
 
 
 def bottleneck(run: Run) -> float | None:

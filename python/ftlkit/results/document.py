@@ -118,8 +118,8 @@ class SpreadTicks(TypedDict):
 class CoarseTicks(TypedDict):
     """Times of a trace in coarse steps."""
 
-    tick_ns: int
-    """The largest power of ten that divides all times, at most a second."""
+    tick_ns: int | None
+    """The largest power of ten that divides all times, at most a second; null where all requests have one time."""
     shared: int
     """Requests that arrive at the time of the one before."""
     compared: SpreadTicks | None

@@ -55,8 +55,8 @@ SUMMARIES = {
     "`ftlkit trace info`, and set align_offset",
     "repeated": "Many rows of the trace ask for what another has just asked for, as rows of several events of one "
     "request do; set blkparse_action or where",
-    "ticks": "The trace's times are in coarse steps, and requests of a step wait for each other: see "
-    "`ftlkit trace info`, and set tick",
+    "ticks": "The trace's times are in coarse steps, or all one, and requests of a time wait for each other: see "
+    "`ftlkit trace info`, and set tick, columns or a closed loop",
     "shared_streams": "Writes named streams beyond hint_streams, and shared the last stream: raise hint_streams, or "
     "number the streams from 1",
     "few_requests": "Few requests were replayed: percentiles beyond the 99th rest on a handful of them",

@@ -34,7 +34,8 @@ pub struct WorkloadFacts {
     pub misalignment: Option<Misalignment>,
     /// Rows of a trace that repeat a request which has just arrived; null if they are few.
     pub repeated: Option<RepeatedRequests>,
-    /// The steps of a trace's times, where they are coarse and many requests share one; else null.
+    /// The steps of a trace's times, where they are coarse and many requests share one, or all do;
+    /// else null.
     pub ticks: Option<CoarseTicks>,
 }
 
@@ -62,8 +63,9 @@ pub struct RepeatedRequests {
 /// Times of a trace in coarse steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CoarseTicks {
-    /// The largest power of ten that divides all times, at most a second.
-    pub tick_ns: u64,
+    /// The largest power of ten that divides all times, at most a second; null where all requests
+    /// have one time.
+    pub tick_ns: Option<u64>,
     /// Requests that arrive at the time of the one before.
     pub shared: u64,
     /// Responses with requests spread inside the steps; null where it was not tried.

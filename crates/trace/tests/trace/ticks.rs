@@ -57,7 +57,7 @@ fn coarse_times_of_many_requests_are_said_with_their_step() {
         (&[(0, 40), (1000, 40), (5100, 40)], Some("100ms")),
         (&[(0, 2), (7, 1), (9, 4)], Some("1ms")),
         (&[(0, 1), (1000, 1), (2000, 1), (3000, 1)], None),
-        (&[(0, 40)], None),
+        (&[(0, 3)], None),
     ] {
         let (_, told) = read(&text(groups), None);
         let said = told.iter().find(|clause| clause.contains("in steps of"));
@@ -70,6 +70,29 @@ fn coarse_times_of_many_requests_are_said_with_their_step() {
     assert_eq!(read(&fine, None).1, Vec::<String>::new());
 }
 
+/// A trace of any format without times would be served as one burst: it says so, with the ways out.
+#[test]
+fn requests_of_one_time_are_said_with_the_ways_to_give_times() {
+    let many = |line: &str| format!("{line}\n").repeat(40);
+    for (format, text) in [
+        (Format::Csv, many("0,write,0,4096,0,a")),
+        (Format::Msr, many("0,web,0,Read,8192,4096,0")),
+        (Format::Fio, format!("fio version 2 iolog\nf add\nf open\n{}f close\n", many("f write 0 4096"))),
+        (Format::Fio, format!("fio version 3 iolog\n{}", many("7 f write 0 4096"))),
+        (Format::Disksim, many("13.5 0 8 8 1")),
+        (Format::Tencent, many("1538323200,8,8,1,7")),
+    ] {
+        let mut trace = open_bytes("t", text.into_bytes(), &OpenOptions::with_format(format)).unwrap();
+        assert!(trace.by_ref().all(|record| record.is_ok_and(|record| record.time_ns == 0)), "{format}");
+        let said = trace.unmatched().concat();
+        for part in ["all 40 requests have one time", "time=GAP", "--loop closed"] {
+            assert!(said.contains(part), "{format}: {said}");
+        }
+        let ticks = trace.coarse_ticks().unwrap();
+        assert_eq!((ticks.tick_ns, ticks.shared), (None, 39));
+    }
+}
+
 #[test]
 fn facts_of_a_trace_have_its_step() {
     let lines: Vec<String> = (0..200).map(|n| format!("{},{},8,1,7\n", 1_538_323_200 + n / 40, 8 * n)).collect();
@@ -79,7 +102,7 @@ fn facts_of_a_trace_have_its_step() {
         StackedDevices::open_bytes("t", seconds.clone().into_bytes(), &options, &DeviceChoice::Only).unwrap()
     };
     let ticks = open(None).facts().ticks.unwrap();
-    assert_eq!((ticks.tick_ns, ticks.shared), (1_000_000_000, 195));
+    assert_eq!((ticks.tick_ns, ticks.shared), (Some(1_000_000_000), 195));
     let spread = open(Some(Nanoseconds(1_000_000_000)));
     assert_eq!(spread.facts().ticks, None);
     let times: Vec<u64> = spread.records().unwrap().map(|record| record.unwrap().time_ns).collect();
