@@ -220,12 +220,12 @@ impl Trace {
 
     fn no_requests(&self) -> TraceError {
         let skipped = self.skipped();
-        let detail = if let Some(remark) = self.source.remark() {
+        let detail = if skipped > 0 && self.unmet() == 0 {
+            let bad =
+                if skipped == 1 { "its 1 record is".to_owned() } else { format!("all of its {skipped} records are") };
+            format!(": {bad} bad. Name its format (--format), or see the first error without --skip-bad")
+        } else if let Some(remark) = self.source.remark() {
             remark
-        } else if skipped > 0 {
-            format!(
-                ": all of its {skipped} records are bad. Name its format (--format), or see the first error without --skip-bad"
-            )
         } else {
             match self.left_out() {
                 empty if empty.is_empty() => ". Check that it was copied completely".to_owned(),

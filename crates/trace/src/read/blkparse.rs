@@ -14,11 +14,12 @@
 //! The summary at the end of the file is left out.
 
 use super::fields::{Blanks, sectors, whole};
-use super::layout::{Layout, Parsed, device};
+use super::layout::{Layout, Parsed, device, without_data};
 use super::rwbs::Rwbs;
 use super::source::Fault;
 use crate::devices::Devices;
 use crate::format::TimeUnit;
+use crate::units::several;
 
 /// Times from here on are a wall clock's where earlier ones were not: 10⁹ s is the year 2001, and
 /// no trace runs for 30 years.
@@ -91,10 +92,14 @@ impl Layout for Blkparse {
     }
 
     fn remark(&self) -> Option<String> {
+        let taken_events = self.seen.get(usize::from(self.action.wrapping_sub(b'A'))).copied().unwrap_or(0);
+        if taken_events > 0 {
+            return Some(without_data(self.action, taken_events));
+        }
         let seen: Vec<String> = (b'A'..=b'Z')
             .zip(self.seen)
             .filter(|&(_, count)| count > 0)
-            .map(|(letter, count)| format!("{} ({count} events)", letter as char))
+            .map(|(letter, count)| format!("{} ({})", letter as char, several(count, "event")))
             .collect();
         let taken = self.action as char;
         (!seen.is_empty()).then(|| format!(
@@ -200,7 +205,7 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
     fn a_trace_without_the_action_says_which_it_has() {
         let options = OpenOptions { blkparse_action: Some('C'), ..OpenOptions::with_format(Blkparse) };
         let error = open_bytes("test", TEXT.as_bytes(), &options).unwrap().next().unwrap().unwrap_err().to_string();
-        assert!(error.contains("taking action C: its actions are D (1 events), G (1 events), Q (6 events)"), "{error}");
+        assert!(error.contains("taking action C: its actions are D (1 event), G (1 event), Q (6 events)"), "{error}");
     }
 
     #[test]

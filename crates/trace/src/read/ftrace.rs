@@ -5,19 +5,25 @@
 //! (`nvme0: disk=nvme0n1, qid=1, …, cmd=(nvme_cmd_read slba=0, len=7, …)`, with blocks of 512 B and
 //! one block less in `len`), and of UFS (`send_req: 1d84000.ufshc: …, size: 4096, …, LBA: 16,
 //! opcode: 0x28 …`, with blocks of 4 KiB). Each belongs to an action of blkparse, and one action is
-//! taken: otherwise every request would count several times. Other events are left out.
+//! taken: otherwise every request would count several times. Other events are left out. So are
+//! those of a driver where the file has requests of the block layer at that action: they are the
+//! same requests, under another name of the disk.
 
 use host::HostOp;
 
 use super::fields::{Blanks, digits, hex, sectors, time, whole};
-use super::layout::{Layout, Parsed, device, scsi_operation};
+use super::layout::{Layout, Parsed, device, scsi_operation, without_data};
 use super::rwbs::Rwbs;
 use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
+use crate::units::several;
 
 /// Bytes of a block of UFS.
 const UFS_BLOCK: u64 = 4096;
+
+/// The bit of an `NVMe` write's control for data that are safe when it ends (FUA).
+const NVME_FUA: u64 = 0x4000;
 
 /// What the fields of an event look like.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,11 +52,15 @@ pub(super) struct Ftrace {
     seen: [u64; EVENTS.len()],
     /// Whether a line of another kind was an event, so that the text is one of events.
     is_begun: bool,
+    /// Whether the file has requests of the block layer, so that those of drivers are left out.
+    has_block: bool,
+    /// Events of drivers that were left out for those of the block layer.
+    doubled: u64,
 }
 
 impl Ftrace {
     pub(super) fn new(unit: TimeUnit, action: char) -> Self {
-        Self { unit, action: action as u8, seen: [0; EVENTS.len()], is_begun: false }
+        Self { unit, action: action as u8, seen: [0; EVENTS.len()], is_begun: false, has_block: false, doubled: 0 }
     }
 }
 
@@ -61,6 +71,7 @@ impl Layout for Ftrace {
         }
         let Some((clock, event, rest)) = event(line) else {
             return match line {
+                _ if self.is_begun && is_frame(line) => Ok(Parsed::Other("stack frame")),
                 _ if self.is_begun => Err(Fault::new("the line has no `seconds: event:`")),
                 [b'c', b'p', b'u', b's', b'=', ..] => Ok(Parsed::Other("header line")),
                 _ if line.starts_with(b"version = ") || line.starts_with(b"CPU ") => Ok(Parsed::Other("header line")),
@@ -68,11 +79,8 @@ impl Layout for Ftrace {
             };
         };
         self.is_begun = true;
-        let name = event.iter().position(|&byte| byte == b':').map_or(event, |colon| &event[colon + 1..]);
-        let Some(place) = EVENTS.iter().position(|(known, ..)| *known == name) else {
-            return Ok(Parsed::Other("other event"));
-        };
-        let (_, mut action, fields) = EVENTS[place];
+        let Some(place) = place(event) else { return Ok(Parsed::Other("other event")) };
+        let (name, mut action, fields) = EVENTS[place];
         if name == b"ufshcd_command" && !rest.trim_ascii_start().starts_with(b"send_req") {
             action = b'C';
         } else {
@@ -80,6 +88,10 @@ impl Layout for Ftrace {
         }
         if action != self.action {
             return Ok(Parsed::Other("other event"));
+        }
+        if self.has_block && fields != Fields::Block {
+            self.doubled += 1;
+            return Ok(Parsed::Other("driver event"));
         }
         let time_ns = time(clock, self.unit).map_err(|expected| Fault::field("the time", clock, expected))?;
         match fields {
@@ -89,7 +101,23 @@ impl Layout for Ftrace {
         }
     }
 
+    /// A line is enough: the kernel has an event for each request, or for none.
+    fn prepare(&mut self, any_line: &mut dyn FnMut(&mut dyn FnMut(&[u8]) -> bool) -> bool) {
+        let mut probe = Self { unit: self.unit, seen: [0; EVENTS.len()], ..*self };
+        let mut devices = Devices::default();
+        self.has_block = any_line(&mut |line| {
+            let is_block = event(line).is_some_and(|(_, event, _)| fields_of(event) == Some(Fields::Block));
+            is_block && matches!(probe.read(line, &mut devices), Ok(Parsed::Request(_) | Parsed::Requests(_)))
+        });
+    }
+
     fn unmatched(&self) -> Vec<String> {
+        if self.doubled > 0 {
+            return vec![format!(
+                "{} of a driver (NVMe or UFS) were left out, since the file has the same requests as events of the block layer",
+                several(self.doubled, "event")
+            )];
+        }
         let says = |kind: Fields, clause: &str| {
             let has = EVENTS.iter().zip(self.seen).any(|(&(_, _, fields), seen)| fields == kind && seen > 0);
             has.then(|| clause.to_owned())
@@ -99,12 +127,14 @@ impl Layout for Ftrace {
     }
 
     fn remark(&self) -> Option<String> {
-        let seen: Vec<String> = EVENTS
-            .iter()
-            .zip(self.seen)
-            .filter(|&(_, seen)| seen > 0)
+        let known = || EVENTS.iter().zip(self.seen).filter(|&(_, seen)| seen > 0);
+        let taken = known().filter(|&(&(_, action, _), _)| action == self.action).map(|(_, seen)| seen).sum();
+        if taken > 0 {
+            return Some(without_data(self.action, taken));
+        }
+        let seen: Vec<String> = known()
             .map(|(&(name, action, _), seen)| {
-                format!("{} ({seen} events, action {})", String::from_utf8_lossy(name), action as char)
+                format!("{} ({}, action {})", String::from_utf8_lossy(name), several(seen, "event"), action as char)
             })
             .collect();
         let others = if seen.is_empty() { "none that is known".to_owned() } else { seen.join(", ") };
@@ -114,6 +144,25 @@ impl Layout for Ftrace {
             self.action as char
         ))
     }
+}
+
+/// Whether a line is a frame of a call stack, as `perf script` prints them behind an event: an
+/// address, a name, and where it is in parentheses.
+fn is_frame(line: &[u8]) -> bool {
+    let is_indented = line.first().is_some_and(u8::is_ascii_whitespace);
+    let address = Blanks::new(line).next_if_any().unwrap_or_default();
+    is_indented && line.trim_ascii_end().ends_with(b")") && hex(address).is_ok()
+}
+
+/// The place of an event among [`EVENTS`], with its system or without.
+fn place(event: &[u8]) -> Option<usize> {
+    let name = event.iter().position(|&byte| byte == b':').map_or(event, |colon| &event[colon + 1..]);
+    EVENTS.iter().position(|(known, ..)| *known == name)
+}
+
+/// What the fields of an event look like, if it is known.
+fn fields_of(event: &[u8]) -> Option<Fields> {
+    place(event).map(|place| EVENTS[place].2)
 }
 
 /// The time, the event and what is behind it: the first `digits.digits:` between blanks, and the
@@ -171,13 +220,12 @@ fn nvme(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Faul
         whole(field).map_err(|expected| Fault::field(name, field, expected))
     };
     let blocks = number("the len", b"len=")?.saturating_add(1);
-    Ok(Parsed::Request(Raw::new(
-        time_ns,
-        op,
-        sectors("the slba", number("the slba", b"slba=")?)?,
-        sectors("the len", blocks)?,
-        device,
-    )))
+    let (offset, length) = (sectors("the slba", number("the slba", b"slba=")?)?, sectors("the len", blocks)?);
+    let control = value(rest, b"ctrl=").and_then(|field| hex(field).ok()).unwrap_or(0);
+    if op == HostOp::Write && control & NVME_FUA != 0 {
+        return Rwbs::FUA_WRITE.requests(time_ns, device, || Ok(Some((offset, length))));
+    }
+    Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device)))
 }
 
 /// `send_req: 1d84000.ufshc: tag: 5, …, size: 4096, …, LBA: 16, opcode: 0x28 (READ_10), …`.
@@ -286,6 +334,62 @@ mod tests {
         assert_eq!(told.unmatched(), ["a block of its NVMe events counts as 512 bytes"]);
     }
 
+    /// The same requests as events of the block layer and of a driver, in either order, count once.
+    #[test]
+    fn requests_of_both_layers_are_taken_from_the_block_layer() {
+        let driver = |n: u64, (name, op, control): (&str, &str, &str)| {
+            let command = format!("cmd=({op} slba={}, len=7, ctrl={control}, dsmgmt=0, reftag=0)", 8 * n);
+            format!(" fio-9 [001] ..... 1.{n:06}: {name}: nvme0: disk=nvme0n1, qid=2, cmdid=1, nsid=1, {command}\n")
+        };
+        let block = |n: u64, word: &str| {
+            format!(" fio-9 [001] ..... 1.{n:06}: block_rq_issue: 259,0 {word} 4096 () {} + 8 [fio]\n", 8 * n)
+        };
+        for is_driver_first in [true, false] {
+            let (mut both, mut alone) = (String::new(), String::new());
+            for n in 0..300 {
+                let (word, op, control) = match n % 3 {
+                    0 => ("R", "nvme_cmd_read", "0x0"),
+                    1 => ("W", "nvme_cmd_write", "0x0"),
+                    _ => ("WFS", "nvme_cmd_write", "0x4000"),
+                };
+                let (driver, block) = (driver(n, ("nvme_setup_cmd", op, control)), block(n, word));
+                alone += &driver;
+                both += &if is_driver_first { driver + &block } else { block + &driver };
+            }
+            let ((from_both, devices), (from_driver, _)) = (records(Ftrace, &both), records(Ftrace, &alone));
+            assert_eq!((ops(&from_both), devices), (ops(&from_driver), vec!["259,0".to_owned()]));
+            assert_eq!(from_both.len(), 400);
+            let mut told = trace(Ftrace, both.as_bytes());
+            assert_eq!(told.by_ref().count(), 400);
+            assert_eq!(told.left_out()["driver event"], 300);
+            assert!(told.unmatched().concat().contains("300 events of a driver"), "{:?}", told.unmatched());
+        }
+    }
+
+    #[test]
+    fn call_stacks_behind_events_are_other_lines() {
+        let frames =
+            "\tffffffffb12d5040 blk_mq_start_request+0xa0 ([kernel.kallsyms])\n\t      db730 write (/lib/libc.so)\n\n";
+        let text: String = BLOCK.lines().map(|line| format!("{line}\n{}", frames.repeat(9))).collect();
+        let mut stacked = open_bytes("t", text.into_bytes(), &OpenOptions::default()).unwrap();
+        assert_eq!(stacked.format, Ftrace);
+        let found: Vec<Record> = stacked.by_ref().map(|record| record.unwrap()).collect();
+        assert_eq!(found, records(Ftrace, BLOCK).0);
+        assert_eq!(stacked.left_out()["stack frame"], 6 * 18);
+    }
+
+    /// The action that is taken is there: to take it is no advice.
+    #[test]
+    fn events_without_data_are_said_to_move_none() {
+        let block = "blkid 7 [039] 1.5: block:block_rq_issue: 0,0 N () 18446744073709551615 + 0 [0]\n";
+        let admin = " k-1 [000] 1.5: nvme_setup_cmd: nvme0: qid=0, cmdid=1, nsid=0, flags=0x0, meta=0x0, cmd=(nvme_admin_delete_sq sqid=1)\n";
+        for text in [block, admin] {
+            let mut empty = trace(Ftrace, text.repeat(2).as_bytes());
+            let error = empty.next().unwrap().unwrap_err().to_string();
+            assert!(error.contains("2 events of action D, and none moves data"), "{error}");
+        }
+    }
+
     #[test]
     fn ufs_commands_have_blocks_of_4_kib() {
         let text = "\
@@ -302,7 +406,7 @@ mod tests {
     fn events_of_another_action_are_named_with_the_option() {
         let options = OpenOptions { blkparse_action: Some('Q'), ..OpenOptions::with_format(Ftrace) };
         let error = open_bytes("t", BLOCK.as_bytes(), &options).unwrap().next().unwrap().unwrap_err().to_string();
-        for part in ["taking action Q", "block_rq_issue (3 events, action D)", "--blkparse-action D"] {
+        for part in ["taking action Q: its events are", "block_rq_issue (3 events, action D)", "--blkparse-action D"] {
             assert!(error.contains(part), "{error}");
         }
     }

@@ -4,6 +4,7 @@ use host::HostOp;
 
 use super::source::{Fault, Raw};
 use crate::devices::{Devices, plain};
+use crate::units::several;
 
 /// What a line of a text format says.
 pub(crate) enum Parsed {
@@ -19,6 +20,10 @@ pub(crate) enum Parsed {
 pub(crate) trait Layout: Send {
     /// Reads a line that is not blank. `devices` numbers the devices it names.
     fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault>;
+
+    /// Looks ahead where the meaning of a line depends on others: the argument says whether any line
+    /// of the file is like that.
+    fn prepare(&mut self, _any_line: &mut dyn FnMut(&mut dyn FnMut(&[u8]) -> bool) -> bool) {}
 
     /// A line that may stand first and names the columns.
     fn header(&self) -> Option<&'static str> {
@@ -67,6 +72,15 @@ pub(super) fn device(devices: &mut Devices, key: &[u8]) -> Result<u32, Fault> {
         return Err(Fault::field("the device", key, "its name or number"));
     }
     devices.number(key, plain).ok_or_else(too_many_devices)
+}
+
+/// Why events of an action that the text has gave no request: a clause starting with punctuation.
+pub(super) fn without_data(action: u8, events: u64) -> String {
+    let (action, events) = (action as char, several(events, "event"));
+    format!(
+        ": {events} of action {action}, and none moves data (no operation, N, or a command of administration). Record the trace \
+         while a workload runs, or take another action (--blkparse-action)"
+    )
 }
 
 #[cold]

@@ -50,6 +50,9 @@ impl Rwbs {
         Ok(Self { before, op, behind: hints.first() == Some(&b'F') })
     }
 
+    /// A write whose data are safe when it ends.
+    pub(super) const FUA_WRITE: Self = Self { before: false, op: Operation::Data(HostOp::Write), behind: true };
+
     /// The requests of a word; `place` tells offset and length, and is asked where there are data.
     pub(super) fn requests(
         self,

@@ -38,10 +38,11 @@ impl TextSource {
     /// Opens `origin` from its beginning.
     pub(crate) fn new(
         format: Format,
-        layout: Box<dyn Layout>,
+        mut layout: Box<dyn Layout>,
         origin: &Origin,
         options: &OpenOptions,
     ) -> Result<Self, TraceError> {
+        layout.prepare(&mut |is_like| has_line(origin, is_like));
         Ok(Self {
             format,
             layout,
@@ -154,6 +155,18 @@ impl Source for TextSource {
             _ => self.layout.remark(),
         }
     }
+}
+
+/// Whether a file has a line like that. Damage ends the search; the reader will come to it itself.
+fn has_line(origin: &Origin, is_like: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+    let Ok(input) = origin.open() else { return false };
+    let mut lines = Lines::new(input);
+    while let Ok(Some(line)) = lines.next() {
+        if is_like(line) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether `line`, which the layout could not read, is the header that the format may start with.
