@@ -17,7 +17,7 @@ use crate::near_header;
 use crate::options::OpenOptions;
 use crate::read::{Parsed, layout, text::is_header, vscsi};
 use crate::record::Record;
-use crate::sanity_checks::{Doubt, Other, doubt, doubt_times, extent};
+use crate::sanity_checks::{Doubt, Other, doubt, doubt_times, extent, unlikely};
 
 /// Shown in place of the first line of a file that has none.
 const NO_TEXT: &str = "bytes that are not text";
@@ -92,6 +92,8 @@ struct Reading {
     format: Format,
     /// Lines understood, 0 to 1.
     share: f64,
+    /// Whether the first line names columns, and not those of the format.
+    has_other_header: bool,
     requests: Vec<Record>,
     devices: Devices,
 }
@@ -101,7 +103,7 @@ impl Reading {
         let mut layout = layout(format, options)?;
         let mut devices = Devices::default();
         let mut requests = Vec::new();
-        let mut understood = 0;
+        let (mut understood, mut has_other_header) = (0, false);
         for (index, line) in lines.iter().enumerate() {
             match layout.read(line, &mut devices) {
                 Ok(Parsed::Request(raw)) => {
@@ -114,10 +116,11 @@ impl Reading {
                 }
                 Ok(Parsed::Other(_)) => understood += 1,
                 Err(_) if is_header(layout.as_ref(), index as u64 + 1, line) => understood += 1,
-                Err(_) => {}
+                Err(_) => has_other_header |= index == 0 && near_header::names_columns(format, line),
             }
         }
-        Some(Self { format, share: f64::from(understood) / lines.len().max(1) as f64, requests, devices })
+        let share = f64::from(understood) / lines.len().max(1) as f64;
+        Some(Self { format, share, has_other_header, requests, devices })
     }
 
     /// How the trace would read, in a line.
@@ -137,6 +140,16 @@ impl Reading {
     /// The same behind the option that chooses it.
     fn describe_format(&self, options: &OpenOptions) -> String {
         format!("  --format {}: {}", self.format, self.describe(options))
+    }
+
+    /// Why the columns can hardly be those of the format, as a sentence ending in a space.
+    fn why_unlikely(&self) -> Option<String> {
+        let format = self.format;
+        if self.has_other_header {
+            return Some(format!("Its lines fit {format}, but its first line is not the header of {format}. "));
+        }
+        let why = unlikely(format, &self.requests)?;
+        Some(format!("Its lines fit {format}, but then {why}; if it is {format}, say so with --format {format}. "))
     }
 
     /// Refuses a reading whose units are doubted, and shows the other one.
@@ -188,6 +201,8 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
     }
     let best = readings.iter().map(|reading| reading.share).fold(0.0, f64::max);
     readings.retain(|reading| reading.share >= LEAST_SHARE && reading.share >= CLOSE * best);
+    let unlikely: Vec<String> = readings.iter().filter_map(Reading::why_unlikely).collect();
+    readings.retain(|reading| reading.why_unlikely().is_none());
     let chosen = choose(origin, &readings, options)?;
     if let Some(reading) = readings.iter().find(|reading| Some(reading.format) == chosen) {
         reading.doubted(origin.path(), &lines, options)?;
@@ -196,7 +211,7 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
         path: origin.path().to_owned(),
         start: if is_text { excerpt(lines.first().copied().unwrap_or(&sample.bytes)) } else { NO_TEXT.to_owned() },
         hint: match input::hint(&sample.bytes) {
-            "" => near_header::hint(lines.first().copied().unwrap_or_default()),
+            "" => [unlikely.concat(), near_header::hint(&lines)].concat(),
             hint => hint.to_owned(),
         },
     })
@@ -315,6 +330,53 @@ mod tests {
     fn a_bad_line_among_good_ones_does_not_hide_the_format() {
         let text = "1,h,0,Read,0,512,1\ngarbage\n2,h,0,Read,0,512,1\n";
         assert_eq!(guessed(text), Format::Msr);
+    }
+
+    /// Whatever positional format the lines fit, a first line of other names drops the guess.
+    #[test]
+    fn header_of_other_columns_drops_the_guess_of_every_format() {
+        for (format, line) in [
+            (Format::Msr, "128166385295514663,hm,0,Write,9056014336,2048,2833"),
+            (Format::Spc, "0,303567,3584,w,0.000000"),
+            (Format::Systor17, "1455592511.002,0.0004,W,2,25770000384,4096"),
+            (Format::Alibaba, "419,W,8792731648,16384,1577808000000046"),
+            (Format::Tencent, "1538323200,12910952,128,0,1063"),
+            (Format::LibcachesimCsv, "1,500,2a,512,1000"),
+            (Format::Csv, "5,write,0,4096,0,a"),
+            (Format::Etw, "sda,8,4096,read,0,5"),
+            (Format::Disksim, "13.191135 30 0 5 1"),
+            (Format::Fiu, "89966899082916 4892 syslogd 904265560 8 W 6 0 0fe9e2a1b9d6ae0d"),
+        ] {
+            let sign = if line.contains(',') { "," } else { " " };
+            let names: Vec<String> = line.split(sign).zip('a'..).map(|(_, name)| format!("column_{name}")).collect();
+            let text = format!("{}\n{}", names.join(sign), format!("{line}\n").repeat(9));
+            for skip_bad in [false, true] {
+                let options = OpenOptions { skip_bad, ..OpenOptions::default() };
+                let error = guess("x", text.as_bytes(), &options).unwrap_err().to_string();
+                assert!(error.contains("fits no format") && error.contains("--columns"), "{format}: {error}");
+            }
+            let named = OpenOptions { skip_bad: true, ..OpenOptions::with_format(format) };
+            assert_eq!(guess("x", text.as_bytes(), &named).unwrap(), format);
+        }
+    }
+
+    /// A time column that is none goes back in every other line; a size column that is none is tiny.
+    #[test]
+    fn columns_that_can_hardly_be_those_of_a_format_are_refused_with_the_reason() {
+        for (line, why) in [
+            ("PLACE,4096,1,write,TIME", "sizes would be of 1 bytes"),
+            ("TIME,4096,4096,write,PLACE", "times would go back"),
+            ("TIME,READ,PLACE,4096,STREAM", "times would go back"),
+            ("TIME,WRITE,PLACE,4096,0", "a device of its own at one time"),
+        ] {
+            let lines = (0..40_u64).map(|n| {
+                let line = line.replace("TIME", &(n * 977).to_string()).replace("STREAM", &(n * 7 % 4).to_string());
+                line.replace("PLACE", &(n * 600 % 977 * 8).to_string()) + "\n"
+            });
+            let text: String = lines.collect();
+            let error = guess("x", text.as_bytes(), &OpenOptions::default()).unwrap_err().to_string();
+            assert!(error.contains(why) && error.contains("--columns"), "{line}: {error}");
+        }
     }
 
     #[test]

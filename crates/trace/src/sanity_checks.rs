@@ -5,6 +5,8 @@
 //! readings. So are times that would be dates of another century. A format that the user names is
 //! never doubted.
 
+use std::collections::BTreeSet;
+
 use host::HostOp;
 
 use crate::format::{Addresses, Format, Sizes, TimeUnit};
@@ -21,6 +23,13 @@ const LARGEST_MEAN: u64 = 1 << 20;
 
 /// An address beyond this is doubted, bytes: twice the largest drive that is sold.
 const LARGEST_DEVICE: u64 = 1 << 48;
+
+/// A share of requests earlier than the one before from which on a column is hardly the time. A
+/// trace merged from several queues goes back now and then.
+const GOING_BACK: f64 = 0.25;
+
+/// Fewest requests of which a share says anything.
+const ENOUGH_STEPS: usize = 4;
 
 /// Why a reading is doubted, and the other one.
 pub(crate) struct Doubt {
@@ -77,6 +86,31 @@ pub(crate) fn doubt(format: Format, unit: TimeUnit, requests: &[Record], shift_b
     };
     let other = if in_sectors { "B" } else { "sector" };
     Some(Doubt { why, other: Other::Columns(columns.replace("UNIT", other).replace("TIME", unit.name())) })
+}
+
+/// Why the columns can hardly be those of a format that no line tells: a clause. No unit mends it.
+pub(crate) fn unlikely(format: Format, requests: &[Record]) -> Option<String> {
+    let has_bytes = match format.addresses() {
+        Addresses::Sure => return None,
+        Addresses::InBytes(_) => false,
+        Addresses::InSectors(_, sizes) => sizes == Sizes::InBytes,
+    };
+    let sized: Vec<u64> = requests.iter().map(|record| u64::from(record.length)).filter(|&length| length > 0).collect();
+    if has_bytes && !sized.is_empty() && sized.iter().all(|length| !length.is_multiple_of(SECTOR)) {
+        let mean = sized.iter().sum::<u64>() / sized.len() as u64;
+        if mean < SECTOR {
+            return Some(format!("sizes would be of {mean} bytes on average"));
+        }
+    }
+    let steps = requests.len().saturating_sub(1);
+    let back = requests.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns).count();
+    if requests.len() >= ENOUGH_STEPS && back as f64 > GOING_BACK * steps as f64 {
+        return Some(format!("times would go back in {back} of {steps} steps"));
+    }
+    let has_one_time = requests.iter().all(|record| record.time_ns == requests[0].time_ns);
+    let devices: BTreeSet<u32> = requests.iter().map(|record| record.device).collect();
+    (has_one_time && devices.len() > 1 && devices.len() == requests.len())
+        .then(|| "every request would have a device of its own at one time".to_owned())
 }
 
 /// Whether times of a format in whole units are doubted: they have fractions of one, or they are
