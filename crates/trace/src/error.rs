@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use crate::choices::MAX_WINDOW;
 use crate::format::Format;
 use crate::generate::SpecError;
+use crate::units::several;
 
 /// How many characters of an offending line an error shows. A screen line's worth: enough to
 /// recognise it, too little to flood a terminal when the file is binary.
@@ -204,13 +205,15 @@ pub enum TraceError {
     /// Several devices, and no choice among them.
     #[error(
         "{}: holds requests to {} devices: {}. Pick one (--trace-device NAME), or lay them out one after another \
-         (--trace-device stacked); folding them together would invent overwrites", path.display(), devices.len(), list_devices(devices)
+         (--trace-device stacked); folding them together would invent overwrites{layers}", path.display(), devices.len(), list_devices(devices)
     )]
     SeveralDevices {
         /// Path of the trace.
         path: PathBuf,
         /// Name and requests of each, in order of first appearance.
         devices: Vec<(String, u64)>,
+        /// Which of them have the same requests: clauses, starting with punctuation; may be empty.
+        layers: String,
     },
     /// The named device is not in the trace.
     #[error("{}: has no device {name:?}. It has: {}. Pick one of these (--trace-device NAME)", path.display(), list_devices(devices))]
@@ -268,8 +271,11 @@ impl TraceError {
 }
 
 fn list_devices(devices: &[(String, u64)]) -> String {
-    let mut listed: Vec<String> =
-        devices.iter().take(LISTED_DEVICES).map(|(name, requests)| format!("{name} ({requests} requests)")).collect();
+    let mut listed: Vec<String> = devices
+        .iter()
+        .take(LISTED_DEVICES)
+        .map(|(name, requests)| format!("{name} ({})", several(*requests, "request")))
+        .collect();
     if devices.len() > LISTED_DEVICES {
         listed.push(format!("and {} more", devices.len() - LISTED_DEVICES));
     }

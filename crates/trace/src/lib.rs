@@ -19,6 +19,7 @@ pub mod fit;
 mod format;
 pub mod generate;
 mod input;
+mod layered_devices;
 mod near_header;
 mod options;
 mod packed_records;

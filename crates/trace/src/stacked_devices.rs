@@ -18,6 +18,7 @@ use crate::detect_format::{self, Sample};
 use crate::error::TraceError;
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
+use crate::layered_devices::Layers;
 use crate::options::OpenOptions;
 use crate::packed_records::{PackedRecords, RecordPacker};
 use crate::record::Record;
@@ -236,6 +237,7 @@ struct Seen {
 #[derive(Default)]
 struct Survey {
     devices: Vec<Seen>,
+    layers: Layers,
 }
 
 impl Survey {
@@ -243,6 +245,9 @@ impl Survey {
         let index = record.device as usize;
         if index >= self.devices.len() {
             self.devices.resize(index + 1, Seen::default());
+        }
+        if self.devices.len() > 1 {
+            self.layers.observe(record);
         }
         let seen = &mut self.devices[index];
         seen.requests += 1;
@@ -271,7 +276,8 @@ impl Survey {
             .collect();
         let bases = match choice {
             DeviceChoice::Only if listed.len() > 1 => {
-                return Err(TraceError::SeveralDevices { path: path(), devices: listed });
+                let layers = self.layers(trace).iter().map(|clause| format!(". But {clause}")).collect();
+                return Err(TraceError::SeveralDevices { path: path(), devices: listed, layers });
             }
             DeviceChoice::Only => self.devices.iter().map(|seen| (seen.requests > 0).then_some(0)).collect(),
             DeviceChoice::Named(name) => {
@@ -285,6 +291,12 @@ impl Survey {
             }
         };
         Ok(self.facts(trace, &bases, shift_bytes))
+    }
+
+    /// Devices that repeat another one's requests: clauses.
+    fn layers(&self, trace: &Trace) -> Vec<String> {
+        let requests: Vec<u64> = self.devices.iter().map(|seen| seen.requests).collect();
+        self.layers.told(trace.devices(), &requests)
     }
 
     /// Where each device starts, one after another; none if that is beyond the address space.
@@ -305,6 +317,7 @@ impl Survey {
         let times = || chosen().filter_map(|(seen, _)| seen.times_ns);
         let first_ns = times().map(|(first, _)| first).min().unwrap_or(0);
         let requests = chosen().map(|(seen, _)| seen.requests).sum();
+        let is_stacked = chosen().count() > 1;
         let devices = self.devices.iter().zip(bases).zip(trace.devices()).map(|((seen, &base_byte), name)| {
             let (lowest_byte, end_byte) = seen.reach.unwrap_or((0, 0));
             DeviceFacts { name: name.clone(), requests: seen.requests, lowest_byte, end_byte, base_byte }
@@ -323,7 +336,7 @@ impl Survey {
             unchosen: self.devices.iter().map(|seen| seen.requests).sum::<u64>() - requests,
             skipped: trace.skipped(),
             unmet: trace.unmet(),
-            unmatched: trace.unmatched(),
+            unmatched: [trace.unmatched(), if is_stacked { self.layers(trace) } else { Vec::new() }].concat(),
             ticks: trace.coarse_ticks(),
             clamped: trace.clamped(),
             sorted: trace.sorted(),
@@ -352,7 +365,7 @@ mod tests {
     fn several_devices_without_a_choice_are_refused_and_listed() {
         let error = flat(TEXT, &DeviceChoice::Only).unwrap_err().to_string();
         for part in [
-            "3 devices: b (2 requests), a (2 requests), c (1 requests)",
+            "3 devices: b (2 requests), a (2 requests), c (1 request)",
             "--trace-device NAME",
             "--trace-device stacked",
         ] {

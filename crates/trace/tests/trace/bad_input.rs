@@ -234,7 +234,7 @@ fn several_devices_without_a_choice() {
     let folder = Folder::new();
     let path = folder.file("web.csv", format!("{LINE}{}", LINE.replace(",0,Read", ",1,Write").repeat(2)).as_bytes());
     let error = StackedDevices::open(&path, &OpenOptions::default(), &DeviceChoice::Only).unwrap_err().to_string();
-    says(&error, &path, &["requests to 2 devices: web_0 (1 requests), web_1 (2 requests)", "--trace-device stacked"]);
+    says(&error, &path, &["requests to 2 devices: web_0 (1 request), web_1 (2 requests)", "--trace-device stacked"]);
 }
 
 #[test]
