@@ -120,15 +120,17 @@ impl FromStr for Columns {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts: Vec<&str> = text.split(',').map(str::trim).collect();
-        let is_open = parts.last() == Some(&"...");
+        // Constants are no columns, so they may stand behind.
+        let is_open = parts.iter().rfind(|part| !is_constant(part)) == Some(&"...");
         if is_open {
-            parts.pop();
+            let place = parts.iter().rposition(|part| *part == "...").unwrap_or_default();
+            parts.remove(place);
         }
         let (mut notation, mut constants) = (Notation::default(), Constants::default());
         let mut list = Vec::new();
         for part in parts {
             match part.split_once('=') {
-                Some((key, value)) if !key.contains(':') => {
+                Some((key, value)) if is_constant(part) => {
                     set(part, key.trim(), value.trim(), &mut notation, &mut constants)?;
                 }
                 _ => list.push(column(part)?),
@@ -151,6 +153,11 @@ impl FromStr for Columns {
         }
         Ok(Self { text: text.to_owned(), list, is_open, notation, constants })
     }
+}
+
+/// Whether a part such as `size=4KiB` is a constant, and no column.
+fn is_constant(part: &str) -> bool {
+    part.split_once('=').is_some_and(|(key, _)| !key.contains(':'))
 }
 
 /// What conditions call a column; nothing for one without a name.
@@ -220,6 +227,7 @@ fn column(part: &str) -> Result<Column, String> {
         ("op", Some("rwbs")) => Ok(Column::Rwbs),
         ("op", words) => words.map_or(Ok(Vec::new()), |words| meanings(part, words)).map(Column::Op),
         ("device", None) => Ok(Column::Device),
+        ("...", None) => Err(refusal(part, "it stands for all columns that follow, so it is the last column")),
         ("-", name) if name != Some("") => Ok(Column::Other(name.map(str::to_owned))),
         _ => Err(refusal(part, &format!("{part:?} is not a column"))),
     }
@@ -289,6 +297,11 @@ mod tests {
             Column::Other(Some("kind".to_owned())),
         ];
         assert_eq!(columns.list(), expected);
+        for constant_behind in
+            ["offset:B, ..., time=1us, op=read, size=512B", "offset:B, time=1us, op=read, ..., size=512B"]
+        {
+            assert!(constant_behind.parse::<Columns>().unwrap().is_open());
+        }
         let json = serde_json::to_string(&columns).unwrap();
         assert_eq!(serde_json::from_str::<Columns>(&json).unwrap(), columns);
         assert_eq!("time:s,offset:sector,size:KiB,op".parse::<Columns>().unwrap().list()[2], Column::Size(1024));
@@ -313,6 +326,7 @@ mod tests {
             ("time:ms, offset:B, size=0B, op", "a size, such as 4KiB"),
             ("time:ms, offset:B, size:B, op=flush", "read, write or trim"),
             ("time:ms, offset:B, size:B, op, separator=x", "comma, ; (semicolon)"),
+            ("time:ms, ..., offset:B, size:B, op", "it is the last column"),
             ("time:ms, offset:B, size:B, op, lba=5", "\"lba\" is no constant"),
         ] {
             let error = text.parse::<Columns>().unwrap_err();

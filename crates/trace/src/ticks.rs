@@ -64,8 +64,7 @@ impl TickCount {
             return (self.requests >= ENOUGH).then_some(Ticks { tick_ns: None, shared: self.shared });
         }
         let is_shared = self.shared as f64 >= SHARED * self.requests as f64;
-        (self.tick_ns >= COARSE_NS && is_shared)
-            .then_some(Ticks { tick_ns: Some(self.tick_ns), shared: self.shared })
+        (self.tick_ns >= COARSE_NS && is_shared).then_some(Ticks { tick_ns: Some(self.tick_ns), shared: self.shared })
     }
 }
 

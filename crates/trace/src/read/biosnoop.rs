@@ -15,6 +15,8 @@ use crate::format::TimeUnit;
 /// The layout, counting time in a given unit.
 pub(super) struct Biosnoop {
     unit: TimeUnit,
+    /// Whether a line had the time in the queue.
+    has_queue: bool,
 }
 
 /// Fields behind the process name; with `-Q` there is one more.
@@ -23,7 +25,7 @@ const NAMES: [&str; BEHIND] = ["the pid", "the disk", "the type", "the sector", 
 
 impl Biosnoop {
     pub(super) fn new(unit: TimeUnit) -> Self {
-        Self { unit }
+        Self { unit, has_queue: false }
     }
 }
 
@@ -61,8 +63,14 @@ impl Layout for Biosnoop {
             let wait_ns = time(field, TimeUnit::Ms).map_err(|expected| Fault::field(NAMES[5], field, expected))?;
             latency_ns = latency_ns.saturating_add(wait_ns);
         }
+        self.has_queue |= with_queue;
         let raw = Raw::new(time_ns, op, offset, length, device(devices, disk)?);
         raw.arriving(latency_ns).map(Parsed::Request)
+    }
+
+    fn unmatched(&self) -> Vec<String> {
+        let clause = "the latency is QUE + LAT, the time in the queue and that of the device";
+        self.has_queue.then(|| clause.to_owned()).into_iter().collect()
     }
 
     /// All words of the process are one field; the time in the queue, which may be missing, is
@@ -85,7 +93,7 @@ impl Layout for Biosnoop {
 mod tests {
     use host::HostOp;
 
-    use super::super::testing::{error, record, records};
+    use super::super::testing::{error, record, records, trace};
     use crate::format::Format::Biosnoop;
     use crate::record::Record;
 
@@ -106,6 +114,9 @@ mod tests {
             1.5 jbd2/nvme0n1-8 174 nvme0n1 W 22112440 4096 0.02 1.74\n";
         let (records, devices) = records(Biosnoop, text);
         assert_eq!((records[0], devices), (record(0, HostOp::Write, 22_112_440 * 512, 4096), vec!["nvme0n1".into()]));
+        let mut told = trace(Biosnoop, text.as_bytes());
+        assert_eq!(told.by_ref().count(), 1);
+        assert!(told.unmatched().concat().contains("QUE + LAT"));
     }
 
     #[test]

@@ -280,7 +280,11 @@ fn op(words: &[(String, HostOp)], field: &[u8]) -> Result<(HostOp, Option<usize>
     let others = [(&b"trim"[..], HostOp::Trim), (b"discard", HostOp::Trim), (b"flush", HostOp::Flush)];
     let op = match others.iter().find(|(word, _)| field.eq_ignore_ascii_case(word)) {
         Some((_, op)) => *op,
-        None => read_or_write("the operation", field)?,
+        None if words.is_empty() => read_or_write("the operation", field)?,
+        None => read_or_write("the operation", field).map_err(|_| {
+            let words: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
+            Fault::field("the operation", field, &format!("{}, or R or W (Read or Write)", words.join(", ")))
+        })?,
     };
     Ok((op, None))
 }

@@ -207,6 +207,8 @@ const WHOLE: &str = "a whole number from 0 to 18446744073709551615";
 const HEX: &str = "a hexadecimal number from 0 to ffffffffffffffff";
 const DECIMAL: &str = "a decimal number from 0 to 2^64-1 nanoseconds";
 
+const CLOCK: &str = "a number: times of a clock and dates are not read, so write them as seconds first";
+
 const BELOW_NS: &str = "whole nanoseconds; name the unit of the times (--time-unit s, or time:s in --columns)";
 
 /// What was expected where something else was found.
@@ -276,6 +278,9 @@ pub(super) fn hex(bytes: &[u8]) -> Result<u64, Expected> {
 #[inline]
 pub(super) fn time(bytes: &[u8], unit: TimeUnit) -> Result<u64, Expected> {
     let (value, count) = digits(bytes).ok_or(DECIMAL)?;
+    if matches!(bytes.get(count), Some(b':' | b'-')) {
+        return Err(CLOCK);
+    }
     let whole_ns = value.checked_mul(unit.ns());
     match bytes.get(count) {
         None => whole_ns.ok_or(DECIMAL),
