@@ -16,8 +16,8 @@ pub(crate) fn names_columns(format: Format, line: &[u8]) -> bool {
     let by_blanks = !line.contains(&b',') && !matches!(format.addresses(), Addresses::Sure);
     let is_sign = |byte: &u8| if by_blanks { byte.is_ascii_whitespace() } else { *byte == b',' };
     let names = line.split(is_sign).map(<[u8]>::trim_ascii).filter(|name| !(by_blanks && name.is_empty()));
-    let is_name = |name: &[u8]| !name.first().is_some_and(u8::is_ascii_digit);
-    names.clone().count() >= LEAST_NAMES && names.into_iter().all(is_name)
+    let names: Vec<&[u8]> = names.collect();
+    names.len() >= LEAST_NAMES && !names.iter().any(|name| name.first().is_some_and(u8::is_ascii_digit))
 }
 
 /// What the first lines say of the columns, as sentences ending in a space; empty where they name
@@ -122,7 +122,7 @@ fn by_words(names: &[&str], separator: &str) -> Option<String> {
             let name = letters(name);
             words.iter().any(|word| if word.len() < 3 { name == *word } else { name.starts_with(word) })
         };
-        let place = names.iter().position(|name| fits(&name));
+        let place = names.iter().position(fits);
         if let Some(place) = place.filter(|&place| !is_taken && parts[place] == "-") {
             parts[place] = column;
             if role == "time" {

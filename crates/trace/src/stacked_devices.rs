@@ -276,8 +276,8 @@ impl Survey {
             .collect();
         let bases = match choice {
             DeviceChoice::Only if listed.len() > 1 => {
-                let layers = self.layers(trace).iter().map(|clause| format!(". But {clause}")).collect();
-                return Err(TraceError::SeveralDevices { path: path(), devices: listed, layers });
+                let layers: Vec<String> = self.layers(trace).iter().map(|clause| format!(". But {clause}")).collect();
+                return Err(TraceError::SeveralDevices { path: path(), devices: listed, layers: layers.concat() });
             }
             DeviceChoice::Only => self.devices.iter().map(|seen| (seen.requests > 0).then_some(0)).collect(),
             DeviceChoice::Named(name) => {

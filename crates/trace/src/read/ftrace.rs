@@ -128,7 +128,7 @@ impl Layout for Ftrace {
 
     fn remark(&self) -> Option<String> {
         let known = || EVENTS.iter().zip(self.seen).filter(|&(_, seen)| seen > 0);
-        let taken = known().filter(|&(&(_, action, _), _)| action == self.action).map(|(_, seen)| seen).sum();
+        let taken: u64 = known().filter(|&(&(_, action, _), _)| action == self.action).map(|(_, seen)| seen).sum();
         if taken > 0 {
             return Some(without_data(self.action, taken));
         }
@@ -370,8 +370,8 @@ mod tests {
     fn call_stacks_behind_events_are_other_lines() {
         let frames =
             "\tffffffffb12d5040 blk_mq_start_request+0xa0 ([kernel.kallsyms])\n\t      db730 write (/lib/libc.so)\n\n";
-        let text: String = BLOCK.lines().map(|line| format!("{line}\n{}", frames.repeat(9))).collect();
-        let mut stacked = open_bytes("t", text.into_bytes(), &OpenOptions::default()).unwrap();
+        let lines: Vec<String> = BLOCK.lines().map(|line| format!("{line}\n{}", frames.repeat(9))).collect();
+        let mut stacked = open_bytes("t", lines.concat().into_bytes(), &OpenOptions::default()).unwrap();
         assert_eq!(stacked.format, Ftrace);
         let found: Vec<Record> = stacked.by_ref().map(|record| record.unwrap()).collect();
         assert_eq!(found, records(Ftrace, BLOCK).0);
