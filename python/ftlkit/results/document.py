@@ -119,7 +119,9 @@ class CoarseTicks(TypedDict):
     """Times of a trace in coarse steps."""
 
     tick_ns: int | None
-    """The largest power of ten that divides all times, at most a second; null where all requests have one time."""
+    """The largest power of ten that divides all times, at most a second; null where all requests
+    have one time.
+    """
     shared: int
     """Requests that arrive at the time of the one before."""
     compared: SpreadTicks | None
@@ -772,8 +774,8 @@ class WorkloadFacts(TypedDict):
     repeated: NotRequired[RepeatedRequests | None]
     """Rows of a trace that repeat a request which has just arrived; null if they are few."""
     ticks: NotRequired[CoarseTicks | None]
-    """The steps of a trace's times, where they are coarse and many requests share one; else
-    null.
+    """The steps of a trace's times, where they are coarse and many requests share one, or all
+    do; else null.
     """
 
 
