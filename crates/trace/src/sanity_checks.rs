@@ -107,9 +107,11 @@ pub(crate) fn unlikely(format: Format, requests: &[Record]) -> Option<String> {
     if requests.len() >= ENOUGH_STEPS && back as f64 > GOING_BACK * steps as f64 {
         return Some(format!("times would go back in {back} of {steps} steps"));
     }
+    // Of formats whose lines begin with the device, a time in its place is one.
+    let begins_with_device = matches!(format, Format::Alibaba | Format::Spc);
     let has_one_time = requests.iter().all(|record| record.time_ns == requests[0].time_ns);
     let devices: BTreeSet<u32> = requests.iter().map(|record| record.device).collect();
-    (has_one_time && devices.len() > 1 && devices.len() == requests.len())
+    (begins_with_device && has_one_time && devices.len() > 1 && devices.len() == requests.len())
         .then(|| "every request would have a device of its own at one time".to_owned())
 }
 

@@ -147,7 +147,8 @@ impl Trace {
     /// The step of its times so far, where it is coarse and many requests share a time that is not
     /// spread. Arrivals in coarse steps, told from fine completions, are bursts and no steps.
     pub fn coarse_ticks(&self) -> Option<Ticks> {
-        self.ticks.coarse().filter(|_| self.spread.is_none() && !self.stamps_completions)
+        let is_recorded = self.format != Format::Generated && !self.stamps_completions;
+        self.ticks.coarse().filter(|_| self.spread.is_none() && is_recorded)
     }
 
     /// Coarse times, or what was made of them: a clause.
