@@ -360,7 +360,7 @@ mod tests {
         }
     }
 
-    /// A time column that is none goes back in every other line; a size column that is none is tiny.
+    /// A time that is none goes back in every other line; a size that is none is tiny.
     #[test]
     fn columns_that_can_hardly_be_those_of_a_format_are_refused_with_the_reason() {
         for (line, why) in [

@@ -23,7 +23,7 @@ def is_overloaded(run: Run) -> bool:
 
 
 def arrives_in_steps(document: Document) -> bool:
-    """Whether requests arrive in steps coarser than the fastest run's mean response, or all at once."""
+    """Whether requests arrive all at once, or in steps above the fastest run's mean response."""
     ticks = document["workload"].get("ticks")
     is_open = document["study"].get("host", {}).get("loop") == "open"
     means = [mean for run in document["runs"] if (mean := run["response_ns"]["all"]["mean"]) is not None]

@@ -12,7 +12,7 @@
 use host::HostOp;
 
 use super::fields::{Blanks, digits, hex, sectors, time, whole};
-use super::layout::{Layout, Parsed, device, scsi_operation, without_data};
+use super::layout::{AnyLine, Layout, Parsed, device, scsi_operation, without_data};
 use super::rwbs::Rwbs;
 use super::source::{Fault, Raw};
 use crate::devices::Devices;
@@ -102,7 +102,7 @@ impl Layout for Ftrace {
     }
 
     /// A line is enough: the kernel has an event for each request, or for none.
-    fn prepare(&mut self, any_line: &mut dyn FnMut(&mut dyn FnMut(&[u8]) -> bool) -> bool) {
+    fn prepare(&mut self, any_line: &mut AnyLine<'_>) {
         let mut probe = Self { unit: self.unit, seen: [0; EVENTS.len()], ..*self };
         let mut devices = Devices::default();
         self.has_block = any_line(&mut |line| {

@@ -16,14 +16,20 @@ pub(crate) enum Parsed {
     Other(&'static str),
 }
 
+/// Whether a line is like that.
+pub(crate) type IsLike<'a> = dyn FnMut(&[u8]) -> bool + 'a;
+
+/// Whether any line of a file is like that.
+pub(crate) type AnyLine<'a> = dyn FnMut(&mut IsLike<'_>) -> bool + 'a;
+
 /// One text format: how a line reads.
 pub(crate) trait Layout: Send {
     /// Reads a line that is not blank. `devices` numbers the devices it names.
     fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault>;
 
-    /// Looks ahead where the meaning of a line depends on others: the argument says whether any line
-    /// of the file is like that.
-    fn prepare(&mut self, _any_line: &mut dyn FnMut(&mut dyn FnMut(&[u8]) -> bool) -> bool) {}
+    /// Looks ahead where the meaning of a line depends on others: the argument says whether any
+    /// line of the file is like that.
+    fn prepare(&mut self, _any_line: &mut AnyLine<'_>) {}
 
     /// A line that may stand first and names the columns.
     fn header(&self) -> Option<&'static str> {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use memchr::memchr;
 
 use super::filter::Filter;
-use super::layout::{Layout, Parsed};
+use super::layout::{IsLike, Layout, Parsed};
 use super::source::{Fault, LeftOut, Source};
 use crate::devices::Devices;
 use crate::error::{BadRecord, TraceError, TracePosition, excerpt};
@@ -158,7 +158,7 @@ impl Source for TextSource {
 }
 
 /// Whether a file has a line like that. Damage ends the search; the reader will come to it itself.
-fn has_line(origin: &Origin, is_like: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+fn has_line(origin: &Origin, is_like: &mut IsLike<'_>) -> bool {
     let Ok(input) = origin.open() else { return false };
     let mut lines = Lines::new(input);
     while let Ok(Some(line)) = lines.next() {
