@@ -15,9 +15,12 @@ pub(crate) enum Address {
     Block(Pbn),
 }
 
+/// Makes an address of a number.
+type Of = fn(u32) -> Address;
+
 /// What stands before a number, and of what that is the address. A message that names several is
 /// about the logical page.
-const WORDS: [(&str, fn(u32) -> Address); 6] = [
+const WORDS: [(&str, Of); 6] = [
     ("lpn", |number| Address::Logical(Lpn::new(number))),
     ("logical page", |number| Address::Logical(Lpn::new(number))),
     ("ppn", |number| Address::Physical(Ppn::new(number))),
