@@ -1,13 +1,17 @@
 //! Clients that die, fall silent or do not listen: each costs the server a bounded time, and nobody
 //! else a place.
 
+use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{Client, READ, WRITE, create, eventually, options, serve, serve_within, socket, stat};
-use live::{DEFAULT_CLIENTS, Limits, ServeOptions, Server};
+use crate::common::{Client, READ, WRITE, create, eventually, serve, serve_within, socket, stat};
+use live::{DEFAULT_CLIENTS, Limits};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 /// Short enough to be waited for, long enough for a busy machine.
 const SHORT: Duration = Duration::from_millis(500);
@@ -133,19 +137,27 @@ fn a_handshake_has_one_deadline_however_slowly_it_goes_on() {
 fn an_engine_that_ends_by_itself_sends_its_clients_away() {
     let folder = tempfile::tempdir().expect("a folder");
     let image = create(folder.path(), "page");
+    let disk = in_memory(&image);
     let server = serve(&image);
     let idle = Client::connect(&image).expect("a place");
     let mut busy = Client::connect(&image).expect("a place");
     assert_eq!(busy.write(0, &[7; 4096]), 0);
-    // A disk that loses what it holds ends the engine at the next request that needs it.
-    let disk = std::fs::OpenOptions::new().write(true).open(&image).expect("the image");
-    disk.set_len(0).expect("shorter");
-    let mut data = [0; 4096];
-    while busy.send(0, READ, 0, 4096, &[]).is_ok() && busy.receive(&mut data, 0).is_ok() {}
+    // A disk that takes nothing more ends the engine.
+    fcntl_add_seals(&disk, SealFlags::WRITE).expect("sealed");
+    while busy.send(0, WRITE, 0, 4096, &[7; 4096]).is_ok() && busy.receive(&mut [], 0).is_ok() {}
     eventually("the other is sent away", || is_closed(&idle.stream));
     assert!(Client::connect(&image).is_err(), "nobody is let in any more");
     let why = server.stop().expect_err("it has ended").to_string();
-    assert!(why.contains("trace"), "{why}");
+    assert!(why.contains("disk"), "{why}");
+}
+
+/// Puts an image into memory that can be sealed against writing; its path leads there.
+fn in_memory(image: &Path) -> File {
+    let disk = File::from(memfd_create("image", MemfdFlags::ALLOW_SEALING).expect("memory"));
+    std::io::copy(&mut File::open(image).expect("the image"), &mut &disk).expect("copied");
+    std::fs::remove_file(image).expect("removed");
+    symlink(format!("/proc/self/fd/{}", disk.as_raw_fd()), image).expect("a link");
+    disk
 }
 
 /// Whether the server has closed the line.
