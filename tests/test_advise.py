@@ -431,7 +431,8 @@ def test_what_is_asked_of_a_small_device_holds_on_the_whole_one() -> None:
 
 
 def test_a_search_asks_a_large_device_only_for_what_comes_near_to_the_ram(monkeypatch: pytest.MonkeyPatch) -> None:
-    device, asked = fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"], []
+    device = fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"]
+    asked: list[str | int] = []
 
     def built(stacks: dict[str, str], of: dict[str, Any], *_: object) -> dict[str, float]:
         if of == device:
