@@ -3,7 +3,7 @@
 //! Reads and writes have a history each, a ring of the last ones. A request that may be repeated
 //! lies in its history until it is: then the repetition takes its place, so each place is there
 //! once, at its last use. So a distance that is drawn is the distance that the workload has. Where
-//! the distances drawn hold no request, another one is taken; where there is none, the pattern says
+//! the distances drawn hold no request, a shorter one is taken; where there is none, the pattern says
 //! where the request goes.
 //!
 //! A request that repeats none draws its place again, a few times, while it starts in a unit in
@@ -130,7 +130,6 @@ impl ReuseSampler {
         let found = history.take(from, to, stream, suits).or_else(|| history.take(from, to, stream, |_| true));
         // A beginning has no far ones yet; then as often as asked for matters more than how far.
         let found = found.or_else(|| history.take(1, from - 1, stream, |_| true));
-        let found = found.or_else(|| history.take(to + 1, u64::MAX, stream, |_| true));
         let used = Used { kind: own, ..found? };
         let may_repeat = kind.again.hit(&mut self.stream);
         self.note(kind.op, used, may_repeat);
@@ -180,8 +179,7 @@ impl History {
 
     /// Takes a request that suits at one of the distances, from a random one on.
     fn take(&mut self, from: u64, to: u64, stream: &mut SeededRng, suits: impl Fn(&Used) -> bool) -> Option<Used> {
-        let farthest = to.min(self.count).min(self.ring.len() as u64);
-        let distances = (farthest + 1).checked_sub(from).filter(|&distances| distances > 0)?;
+        let distances = (to.min(self.count) + 1).checked_sub(from).filter(|&distances| distances > 0)?;
         let first = stream.below(distances);
         (0..distances.min(PROBES)).find_map(|probe| {
             let distance = from + (first + probe) % distances;

@@ -91,7 +91,7 @@ fn places_that_are_not_reusable_are_not_reused() {
     let made = records(
         "
         requests = 20000
-        span = '64GiB'
+        span = '1TiB'
         reuse = [{ op = 'write', after = 'write', share = 0.4, distance = [1, 30] }]
         [[pattern.mixed]]
         pattern = 'uniform'
