@@ -1,10 +1,10 @@
 //! Temporal locality: requests that repeat an earlier one, its place and its length.
 //!
-//! Reads and writes have a history each, a ring of the last ones. A request that may be repeated
-//! lies in its history until it is: then the repetition takes its place, so each place is there
-//! once, at its last use. So a distance that is drawn is the distance that the workload has. Where
-//! the distances drawn hold no request, a shorter one is taken; where there is none, the pattern says
-//! where the request goes.
+//! Reads and writes have a history each, a ring of the last ones. A request that may be
+//! repeated lies in its history until it is: then the repetition takes its place, so each place
+//! is there once, at its last use. So a distance that is drawn is the distance that the
+//! workload has. Where the distances drawn hold no request, a shorter one is taken; where there
+//! is none, the pattern says where the request goes.
 //!
 //! A request that repeats none draws its place again, a few times, while it starts in a unit in
 //! which one has started of late. So reuse by chance adds little to what is asked for.
