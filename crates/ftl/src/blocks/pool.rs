@@ -10,7 +10,7 @@
 //! others is taken. Three quarters of the blocks rest that were free when there were fewest, so that
 //! two at least can be chosen from. How many rest does not follow how many are free just now. With
 //! three quarters of these, log blocks and merges see different blocks, and σ over bast on one die
-//! is 27 % above no levelling, where it is 56 % below now (fin1 within 64 MiB).
+//! is 26 % above no levelling; with a number that stays it is less than half (fin1 within 64 MiB).
 
 use std::collections::VecDeque;
 

@@ -36,7 +36,7 @@
 //!
 //! On a die that the mapping names two or three blocks are free, and none rests. There a page map
 //! waits for erases: 26 % longer on one die on fin1 within 64 MiB. Over block mapping on four dies
-//! requests wait about 30 % longer, and what was freed is not the reason.
+//! requests wait about 30 % longer; why was not isolated.
 //!
 //! With `free_blocks = least_worn` none rests. Then the mean response of 20 000 requests of fin1
 //! within 64 MiB on four dies is 2.05 times that without levelling over kast, 1.44 times over last
