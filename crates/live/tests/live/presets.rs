@@ -98,13 +98,14 @@ fn live_through(folder: &Path, preset: &'static str, stack: &str) {
     let mut rng = SeededRng::new(7);
     let mut versions = vec![Versions::default(); drive.len() as usize / drive.page_bytes()];
     for tear in Tear::ALL {
-        drive.inject(1_000 + rng.below(1_000), Fault::Cut(tear));
+        drive.inject(500 + rng.below(500), Fault::Cut(tear));
         write_until_cut(&mut drive, &mut versions, &mut rng);
         drive.restore_power(drive.now()).unwrap_or_else(|error| panic!("{what}: {error}"));
         check(&mut drive, &mut versions, &what);
         // Half of the cuts end the process, too.
         if rng.below(2) == 0 {
             drive.stop().unwrap_or_else(|error| panic!("{what}: {error:?}"));
+            drop(drive);
             drive = start(&image);
             check(&mut drive, &mut versions, &what);
         }
