@@ -18,6 +18,7 @@ from conftest import traces
 from ftlkit import docs
 from ftlkit import study as studies
 from ftlkit.cli.show import show
+from ftlkit.study import builder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -337,3 +338,19 @@ def test_the_example_of_a_sweep_can_be_run(call: Callable[..., Result], tmp_path
 
 def test_all_examples_are_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.toml")} == {*RUNNABLE, "sweep"}
+
+
+@pytest.mark.parametrize("text", ["1e-5", "1E-5", "+1e-05", ".00001", "0.000_01", "1.0e-5", "1_0e-6"])
+def test_numbers_of_settings_may_be_spelled_as_in_toml(text: str) -> None:
+    assert builder.number(text) == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize("text", ["1000000", "1_000_000", "1e6", "1E+6", "+1.e6", "1.0e6", "10.0e5"])
+def test_whole_numbers_of_settings_stay_whole_however_spelled(text: str) -> None:
+    value = builder.number(text)
+    assert (value, type(value)) == (1_000_000, int)
+
+
+@pytest.mark.parametrize("text", ["", ".", "e5", "1e", "1__0", "_1", "1_", "nan", "inf", "0x10", "64KiB", "1,5"])
+def test_settings_that_are_no_numbers_stay_text(text: str) -> None:
+    assert builder.number(text) == text

@@ -10,12 +10,14 @@ import stat
 import subprocess
 import time
 import urllib.request
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import ftlkit as fk
 from disk import Disk, needs, run
+from ftlkit.cli import live
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +147,26 @@ def test_a_killed_server_leaves_what_it_recorded_and_nothing_replaces_it(
     assert refused.exit_code == 2
     assert "there already" in refused.output
     assert (tmp_path / grown).read_bytes() == kept
+
+
+def test_each_row_of_the_statistics_has_a_name_of_its_own() -> None:
+    names = ("reads", "bad_blocks", "gc_runs")
+    statistics: Any = defaultdict(int, ftl="page", has_power=True, write_amplification=1.0, mapping_hit_ratio=None)
+    statistics |= {
+        "host": defaultdict(int),
+        "erases": {"min": 0, "max": 0, "mean": 0.0},
+        "spares": {"total": 156, "used": 156},
+        "wear_map": [],
+        "lateness_ns": None,
+        "operations": [],
+        "notes": [(name, 1) for name in names],
+        "gauges": [],
+        "files": None,
+        "bad_blocks": 157,
+    }
+    rows = list(live._stat_rows(statistics))  # noqa: SLF001 - a device with bad blocks takes long to wear out
+    assert len(dict(rows)) == len(rows), rows
+    assert dict(rows)["bad blocks"] == "157, 1 of them since the power came on"
 
 
 def test_power_cuts_are_staged_from_the_command_line(call: Callable[..., Result], tmp_path: Path) -> None:

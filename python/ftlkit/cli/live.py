@@ -304,7 +304,10 @@ def _stat_rows(statistics: Json) -> Iterator[tuple[str, str]]:
     yield "erases a block", f"{spread}, of {units.count(statistics['endurance'])}"
     yield "wear", units.share(statistics["wear"])
     yield "wear map", _wear_map(statistics["wear_map"])
-    yield "bad blocks", units.count(statistics["bad_blocks"])
+    notes = dict(statistics["notes"])
+    new = notes.pop("bad_blocks", 0)
+    since = f", {units.count(new)} of them since the power came on" if new else ""
+    yield "bad blocks", units.count(statistics["bad_blocks"]) + since
     unused = max(0, spares["total"] - spares["used"])
     yield "spare blocks", f"{units.count(unused)} left of {units.count(spares['total'])}"
     late = statistics["lateness_ns"]
@@ -313,10 +316,8 @@ def _stat_rows(statistics: Json) -> Iterator[tuple[str, str]]:
         yield "late replies", f"{known}, at most {units.duration(late['max'])}"
     for operation in statistics["operations"]:
         yield f"{operation['cause']} {operation['op']}s".replace("_", " "), units.count(operation["count"])
-    for name, number in statistics["notes"]:
-        # Those that went bad since the start are among the bad ones above.
-        if name != "bad_blocks":
-            yield name.replace("_", " "), units.count(number)
+    for name, number in notes.items():
+        yield name.replace("_", " "), units.count(number)
     for name, number in statistics["gauges"]:
         yield name.replace("_", " "), units.plain(number)
     if statistics["files"] is not None:

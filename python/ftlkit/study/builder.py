@@ -324,9 +324,14 @@ def number(text: str) -> object:
     """A section's value as TOML reads it: a number or switch if it looks like one, else text."""
     if text in ("true", "false"):
         return text == "true"
-    if re.fullmatch(r"[+-]?[0-9]+", text):
+    if re.fullmatch(r"[+-]?[0-9]+(_[0-9]+)*", text):
         return int(text)
-    return float(text) if re.fullmatch(r"[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?", text) else text
+    digits = "[0-9]+(_[0-9]+)*"
+    if not re.fullmatch(rf"[+-]?({digits}\.?({digits})?|\.{digits})([eE][+-]?{digits})?", text):
+        return text
+    value = float(text)
+    # Whole numbers may have an exponent, too: 1e6 requests.
+    return int(value) if value.is_integer() and "e" in text.lower() else value
 
 
 def check_seed(given: object, many: int = 1) -> None:
