@@ -148,6 +148,11 @@ impl Analyzer {
         Some(Label { file_type: found.number(), degree: self.rated[found.index()].degree })
     }
 
+    /// What goes to the drive with data of each type now, by number.
+    pub fn labels(&self) -> impl Iterator<Item = Label> {
+        self.rated.iter().zip(1..=u8::MAX).map(|(rated, file_type)| Label { file_type, degree: rated.degree })
+    }
+
     /// The type that has a number in hints, if one has it.
     pub fn file_type(&self, number: u8) -> Option<&FileType> {
         self.types.all().get(usize::from(number).checked_sub(1)?)

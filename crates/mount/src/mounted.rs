@@ -279,6 +279,7 @@ fn keeper(
             if let Some(tree) = lock(&tree).as_mut() {
                 if let Some(news) = tree.news(&mounted_at) {
                     client.tell_files(news);
+                    client.rate(tree.hints());
                 }
                 let since = tree.is_dirty().then(|| dirty_since.unwrap_or_else(Instant::now));
                 dirty_since = since.filter(|since| {

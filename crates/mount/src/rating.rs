@@ -38,10 +38,14 @@ impl Rating {
     /// type, and a stream for each range of degrees.
     pub(crate) fn hint(&self, name: &str, read_only: bool) -> Hint {
         let label = self.analyzer.label(&File { id: 0, name, read_only });
-        label.map_or(Hint::NONE, |label| {
-            let (stream, temperature) = said(label, self.analyzer.parameters().degrees, self.streams);
-            Hint::new(stream, temperature, label.file_type)
-        })
+        label.map_or(Hint::NONE, |label| said(label, self.analyzer.parameters().degrees, self.streams))
+    }
+
+    /// What holds of each type of file from now on; nothing before the first interval has ended.
+    pub(crate) fn hints(&self) -> Vec<Hint> {
+        let degrees = self.analyzer.parameters().degrees;
+        let labels = self.analyzer.labels().filter(|_| self.intervals > 0);
+        labels.map(|label| said(label, degrees, self.streams)).collect()
     }
 
     /// What is known, if that is news.
@@ -64,11 +68,11 @@ impl Rating {
     }
 }
 
-/// Stream and temperature of a label.
-fn said(label: Label, degrees: u8, streams: u8) -> (u8, u8) {
+/// The hint of a label.
+fn said(label: Label, degrees: u8, streams: u8) -> Hint {
     let stream = match streams {
         0 => 0,
         streams => 1 + (u32::from(label.degree) * u32::from(streams) / (u32::from(degrees) + 1)) as u8,
     };
-    (stream, label.degree + 1)
+    Hint::new(stream, label.degree + 1, label.file_type)
 }

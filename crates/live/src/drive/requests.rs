@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use flash::Lpn;
-use ftl::{Hint, Nanos, Request};
+use ftl::{FileEvent, Hint, Nanos, Request};
 use sim::workload::byte_range::PageSpan;
 
 use super::{DriveError, LiveDrive, Piece};
@@ -67,6 +67,17 @@ impl LiveDrive {
         let written = ftl.write(flash, &request, &pages);
         flash.end_completion();
         Ok(written?)
+    }
+
+    /// Tells the translation layer what holds of types of files from now on.
+    pub fn rate(&mut self, types: &[Hint]) {
+        if !self.is_powered() {
+            return;
+        }
+        let (flash, ftl) = self.parts();
+        for &hint in types {
+            ftl.on_file_event(FileEvent::Rated, &Request { hint, ..request(flash.now(), 0, 1) });
+        }
     }
 
     /// Forgets pages that lie whole in the range; the rest of the range stays as it is.

@@ -155,6 +155,10 @@ impl Engine {
             }
             Task::Control(request, answer) => self.control(request, &answer),
             Task::LocalRequest(request) => self.local_request(&request),
+            Task::Rate(types) => {
+                self.drive.rate(&types);
+                Ok(())
+            }
             Task::Stop => {
                 self.let_all_end();
                 let result = self.hand_out();

@@ -147,6 +147,8 @@ pub(crate) enum Task {
     Serve(Box<ClientRequest>),
     /// A request of the local client.
     LocalRequest(Box<LocalRequest>),
+    /// What the local client says of types of files.
+    Rate(Vec<Hint>),
     Control(ControlRequest, SyncSender<String>),
     Stop,
 }

@@ -9,7 +9,7 @@ use ftl::{Cause, FlashOp, Note, Spares};
 use serde::Serialize;
 use sim::Responses;
 
-use super::shared::{FilesStat, Shared};
+use super::shared::{FilesStat, Shared, TypeStat};
 use crate::drive::{HostCounts, LiveDrive};
 use crate::image::Counters;
 
@@ -232,6 +232,13 @@ impl Stat {
                 |(quantile, ns): (&str, Option<u64>)| Some((format!("{{quantile=\"{quantile}\"}}"), ns? as f64 / 1e9));
             let late: Vec<_> = quantiles.into_iter().filter_map(seconds).collect();
             metric("reply_lateness_seconds", "gauge", "How much later replies left than was modelled.", &late);
+        }
+        if let Some(files) = &self.files {
+            let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let degree =
+                |found: &TypeStat| (format!("{{type=\"{}\"}}", escaped(&found.file_type)), f64::from(found.degree));
+            let degrees: Vec<_> = files.types.iter().map(degree).collect();
+            metric("file_type_degree", "gauge", "Degree of a type of files in the last interval.", &degrees);
         }
         metric("corrected_reads_total", "counter", "Reads that needed correction.", &one(self.corrected_reads as f64));
         text

@@ -21,6 +21,7 @@ use std::fmt;
 
 use analyzer::{Analyzer, Event};
 use fat::{Chain, Entry, FatError, Folder, Volume};
+use ftl::Hint;
 use live::FilesStat;
 
 use crate::cache::Cache;
@@ -137,6 +138,11 @@ impl<V: Device> Tree<V> {
     /// What the analyzer found, for whoever asks how the device is, if that is news.
     pub fn news(&mut self, mounted_at: &str) -> Option<FilesStat> {
         self.rating.news(mounted_at)
+    }
+
+    /// What holds of each type of file since the last interval, for data that are not written again.
+    pub fn hints(&self) -> Vec<Hint> {
+        self.rating.hints()
     }
 
     /// What the volume lies on.

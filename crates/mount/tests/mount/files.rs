@@ -187,6 +187,11 @@ fn data_of_files_carry_the_degree_of_their_type_and_tables_nothing() {
     let degree = |name: &str| news.types.iter().find(|rating| rating.file_type == name).expect("seen").degree;
     assert!(degree(".log") > degree(".jpg"), "{news:?}");
     assert_eq!(tree.news("/mnt"), None);
+    let temperature = |name: &str| u64::from(degree(name)) + 1;
+    let rated: Vec<_> = tree.hints().iter().map(|hint| u64::from(hint.temperature())).collect();
+    for name in [".log", ".jpg"] {
+        assert!(rated.contains(&temperature(name)), "data at rest are rated as well: {rated:?}");
+    }
     tree.sync().expect("power");
     tree.write(hot, 0, &[4; 4_096]).expect("room");
     tree.write(cold, 0, &[4; 4_096]).expect("room");
