@@ -161,7 +161,7 @@ struct Script {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptedFault {
-    /// Flash operations since the server started, recovery included, before it.
+    /// Flash operations before it since the server was ready, those of its start left out.
     operation: u64,
     kind: ScriptedKind,
     /// For a power cut: how far the operation gets. Default `torn`.

@@ -266,6 +266,12 @@ impl LiveDrive {
         self.plan.at.insert(self.operations_before.saturating_add(at), fault);
     }
 
+    /// Planned faults whose operation has not come yet.
+    pub fn faults_to_come(&self) -> usize {
+        let done = self.operations_before + self.flash().device().chip.operation();
+        self.plan.at.range(done..).count()
+    }
+
     /// Whether the flash has power.
     pub fn is_powered(&self) -> bool {
         let chip = &self.flash().device().chip;

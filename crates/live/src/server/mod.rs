@@ -132,6 +132,8 @@ pub struct Summary {
     pub host: HostCounts,
     /// Whether everything that the flash took reached the disk.
     pub is_saved: bool,
+    /// Planned faults whose operation never came.
+    pub faults_to_come: usize,
 }
 
 /// A server that runs.
@@ -174,11 +176,13 @@ impl Server {
             image,
             DriveOptions {
                 modelled: options.modelled,
-                plan: options.plan.clone(),
+                plan: FaultPlan::default(),
                 accept_damage: options.accept_damage,
             },
         )?;
         let finding = prepare(&mut drive)?;
+        // The operations of a start depend on what the image holds, which no script can know.
+        options.plan.at.iter().for_each(|(&after, &fault)| drive.inject(after, fault));
         let is_read_only = options.read_only || drive.shows_others();
         let export = Export {
             bytes: drive.len(),
@@ -300,6 +304,7 @@ impl Server {
                     clients: self.shared.served_clients.load(Ordering::Relaxed),
                     host: drive.served(),
                     is_saved: drive.is_powered() && self.shared.power() == Power::On,
+                    faults_to_come: drive.faults_to_come(),
                 };
                 let lost_pages = if summary.is_saved { drive.ftl().buffered().pages } else { 0 };
                 Ok((summary, lost_pages))

@@ -3,10 +3,10 @@
 
 use crate::common::{
     BLOCK_STATUS, BUFFERED, Client, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, options, random_bytes,
-    schemes, serve,
+    schemes, serve, stat,
 };
 use flash::{Fault, FaultPlan};
-use live::{ControlRequest, FailureName, FaultRequest, Server, TearName, call};
+use live::{ControlRequest, FailureName, FaultRequest, ServeOptions, Server, TearName, call};
 use random::SeededRng;
 
 /// Applies random requests to a device and to a copy in memory.
@@ -284,6 +284,30 @@ fn a_server_that_stops_while_its_device_has_no_power_leaves_the_flash_on_the_dis
         drop(client);
         server.stop().expect("a clean stop");
     }
+}
+
+/// A start reads what the image holds, and no script can know how many operations that takes.
+#[test]
+fn planned_faults_wait_for_the_host_and_those_that_never_come_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), "page");
+    let server = serve(&image);
+    let mut client = Client::connect(&image).expect("a connection");
+    for page in 0..200 {
+        assert_eq!(client.write(page * 4096, &[7; 4096]), 0);
+    }
+    drop(client);
+    assert_eq!(server.stop().expect("a clean stop").faults_to_come, 0);
+    let plan = FaultPlan { at: [(1, Fault::ProgramFails), (1_000_000, Fault::EraseFails)].into() };
+    let server = Server::start(&ServeOptions { plan, ..options(&image) }).expect("a server");
+    assert_eq!(stat(&image, "bad_blocks"), 0);
+    let mut client = Client::connect(&image).expect("a connection");
+    for page in 0..200 {
+        assert_eq!(client.write(page * 4096, &[8; 4096]), 0);
+    }
+    assert_eq!(stat(&image, "bad_blocks"), 1, "the fault of the second operation met nobody's program");
+    drop(client);
+    assert_eq!(server.stop().expect("a clean stop").faults_to_come, 1);
 }
 
 #[test]
