@@ -89,8 +89,8 @@ impl LocalClient {
         self.engine.shared().set_files(files);
     }
 
-    /// Says what holds of types of files from now on, wherever their data lie: collections then move
-    /// data of a type that is not written any more as the type is now.
+    /// Says what holds of types of files from now on, wherever their data lie. Collections then
+    /// move data of a type that is not written any more as the type is now.
     pub fn rate(&self, types: Vec<Hint>) {
         if !types.is_empty() && self.engine.hand_over(Task::Rate(types)) {
             self.engine.run_here(|_| false);

@@ -140,7 +140,7 @@ impl<V: Device> Tree<V> {
         self.rating.news(mounted_at)
     }
 
-    /// What holds of each type of file since the last interval, for data that are not written again.
+    /// What holds of each type of file since the last interval, also for data at rest.
     pub fn hints(&self) -> Vec<Hint> {
         self.rating.hints()
     }
