@@ -553,8 +553,8 @@ _MAPPING = (
     ),
     Metric(
         "buffer_hit_ratio",
-        "share of pages written of which a version was in RAM before the request, in a write buffer a waiting one (in "
-        "treeftl, aps and jtl a clean one counts, too); null without either",
+        "share of pages written of which a version was in RAM before the request (in a write buffer, one that waits); "
+        "null without either",
         "share",
         _REAL,
         "buffer_hit_ratio",

@@ -1,16 +1,17 @@
 //! Free blocks, die by die, in the order that the wear policy asks for.
 //!
 //! First freed, first taken is the usual order: it spreads erases over the free blocks without
-//! looking at wear. The other ones are by erase count, the least worn first and among equals the one
-//! freed first. The pool knows neither what a block was used for nor who may take the last one:
+//! looking at wear. The other ones are by erase count, the least worn first and among equals the
+//! one freed first. The pool knows neither what a block was used for nor who may take the last one:
 //! reserves are its callers' business.
 //!
-//! **Rest.** A merge frees several blocks, and whoever takes one of them at once waits for the merge
-//! and the erase. With [`Order::Rested`] the blocks that were freed last rest: the least worn of the
-//! others is taken. Three quarters of the blocks rest that were free when there were fewest, so that
-//! two at least can be chosen from. How many rest does not follow how many are free just now. With
-//! three quarters of these, log blocks and merges see different blocks, and σ over bast on one die
-//! is 26 % above no levelling; with a number that stays it is less than half (fin1 within 64 MiB).
+//! **Rest.** A merge frees several blocks, and whoever takes one of them at once waits for the
+//! merge and the erase. With [`Order::Rested`] the blocks that were freed last rest: the least worn
+//! of the others is taken. Three quarters of the blocks rest that were free when there were fewest,
+//! so that two at least can be chosen from. How many rest does not follow how many are free just
+//! now. With three quarters of these, log blocks and merges see different blocks, and σ over bast
+//! on one die is 26 % above no levelling; with a number that stays it is less than half (fin1
+//! within 64 MiB).
 
 use std::collections::VecDeque;
 

@@ -18,8 +18,8 @@
 //! for each request that writes, where the original goes on until wear is even; and a set in which
 //! nothing can be emptied, since all its blocks are free or bad, is flagged, where the original
 //! erases free blocks again. Which free block is taken the original leaves to the layer below; here
-//! `free_blocks` says it, and blocks that were freed lately rest by default, as under `dynamic`; with
-//! `temperature` it is BET-S of Wang 2013 7.5, see saw.
+//! `free_blocks` says it, and blocks that were freed lately rest by default, as under `dynamic`;
+//! with `temperature` it is BET-S of Wang 2013 7.5, see saw.
 //!
 //! ## State
 //! RAM: a bit for each set, and four numbers; the erase counts of all blocks, 4 B each, if free

@@ -31,8 +31,8 @@
 //! **Rest.** A merge frees its blocks together, and the least worn ones among them would be taken
 //! at once. Host writes would wait for the merge and its erases. So blocks that were freed lately
 //! rest, and the least worn of the others is taken. The pool says how many rest
-//! (`crates/ftl/src/blocks/pool.rs`). It is a matter of order alone: the last free block is taken in
-//! any case.
+//! (`crates/ftl/src/blocks/pool.rs`). It is a matter of order alone: the last free block is taken
+//! in any case.
 //!
 //! On a die that the mapping names two or three blocks are free, and none rests. There a page map
 //! waits for erases: 26 % longer on one die on fin1 within 64 MiB. Over block mapping on four dies
