@@ -28,8 +28,8 @@
 //! with a write or was told (`FileEvent::Rated`). A mounted volume tells it of all types after each
 //! interval. The file workloads say it with writes alone, so that data of a type that is no longer
 //! written keep the degree that they had when it was. With `page:streams=hints` tags keep the stream
-//! instead, and what was said last of the stream holds. Over waftl what a merge puts together counts as data of
-//! which nothing is said, and so does what bdb held in RAM.
+//! instead, and what was said last of the stream holds. Over waftl what a merge puts together
+//! counts as data of which nothing is said, and so does what bdb held in RAM.
 //!
 //! ## State
 //! RAM: a byte for each number of a type and of a stream, 512 B; the erase counts of all blocks, 4
