@@ -341,3 +341,26 @@ pub(super) fn allowed(deeds: &[Deed], accepted_until: usize, page: u64, stopped:
     }
     allowed
 }
+
+#[test]
+fn a_trim_that_was_not_flushed_leaves_nothing_or_a_version_since_the_last_durable_trim() {
+    let whats = [
+        What::Write(7, 1),
+        What::Flush,
+        What::Trim(7),
+        What::Flush,
+        What::Write(7, 2),
+        What::Flush,
+        What::Write(7, 3),
+        What::Trim(7),
+    ];
+    let deeds: Vec<Deed> =
+        (0..).zip(whats).map(|(at, what)| Deed { begun: 2 * at, answered: 2 * at + 1, what }).collect();
+    // Round 1 was trimmed, and the trim was flushed: that version is gone for good.
+    for stopped in [Stopped::Ram, Stopped::Host(2 * whats.len())] {
+        let mut rounds = allowed(&deeds, deeds.len(), 7, stopped);
+        rounds.sort_unstable();
+        rounds.dedup();
+        assert_eq!(rounds, [0, 2, 3], "{stopped:?}");
+    }
+}
