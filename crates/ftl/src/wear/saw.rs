@@ -23,13 +23,13 @@
 //! not rest as they do under `dynamic`, since the chapter divides all free blocks into groups.
 //! Requests may wait for their erases. Where data of several types share a block, it suits the page
 //! that it was opened for: the first that a collection moves into it, or the first of those that a
-//! merge puts together. A page that is moved has the degree that was said last of its type:
-//! tags keep the number of the type, and what the host said of it is remembered, whether it came
-//! with a write or was told (`FileEvent::Rated`). A mounted volume tells it of all types after each
+//! merge puts together. A page that is moved has the degree that was said last of its type: tags
+//! keep the number of the type, and what the host said of it is remembered, whether it came with a
+//! write or was told (`FileEvent::Rated`). A mounted volume tells it of all types after each
 //! interval. The file workloads say it with writes alone, so that data of a type that is no longer
-//! written keep the degree that they had when it was. With `page:streams=hints` tags keep the stream
-//! instead, and what was said last of the stream holds. Over waftl what a merge puts together
-//! counts as data of which nothing is said, and so does what bdb held in RAM.
+//! written keep the degree that they had when it was. With `page:streams=hints` tags keep the
+//! stream instead, and what was said last of the stream holds. Over waftl what a merge puts
+//! together counts as data of which nothing is said, and so does what bdb held in RAM.
 //!
 //! ## State
 //! RAM: a byte for each number of a type and of a stream, 512 B; the erase counts of all blocks, 4
