@@ -25,6 +25,7 @@ mod options;
 mod packed_records;
 mod read;
 mod record;
+mod recording;
 mod sanity_checks;
 mod stacked_devices;
 mod statistics;
@@ -42,10 +43,11 @@ pub use host::{Hint, HostOp};
 pub use options::OpenOptions;
 pub use packed_records::{PackedRecords, RecordPacker};
 pub use record::{Record, Rounds};
+pub use recording::Recording;
 pub use stacked_devices::{DeviceFacts, Facts, FlatRecords, StackedDevices};
 pub use statistics::{
     Alignment, Footprint, Gaps, Locality, LocalityWindow, Profile, SizeClasses, Statistics, StreamWrites,
 };
 pub use ticks::Ticks;
 pub use trace::{Trace, open, open_bytes};
-pub use write::{Conversion, Recording, Target, convert, convert_while, write, write_parquet};
+pub use write::{Conversion, Target, convert, convert_while, write, write_parquet};

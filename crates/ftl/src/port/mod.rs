@@ -6,6 +6,7 @@ pub mod error;
 pub mod exposed_pages;
 pub mod flash_port;
 pub mod label;
+mod not_in_ram;
 pub mod ram_pages;
 pub mod tally;
 pub mod timing;

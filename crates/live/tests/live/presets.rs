@@ -25,7 +25,7 @@ fn device(preset: &'static str) -> sim::Device {
     let text = DeviceText {
         preset: Some(preset.into()),
         capacity: Some(Capacity::Bytes(3 << 20)),
-        spare: Some(0.6),
+        spare: Some(0.65),
         channels: Some(Count(1)),
         dies_per_channel: Some(Count(1)),
         planes_per_die: Some(Count(1)),

@@ -8,7 +8,7 @@ use crate::common::{
     BLOCK_STATUS, Client, FUA, READ, TRIM, WRITE, WRITE_ZEROES, create, cut, lasting, options, schemes, serve,
 };
 use flash::{Fault, FaultPlan, Tear};
-use live::{ServeOptions, Server};
+use live::{DriveOptions, Image, LiveDrive, Piece, ServeOptions, Server};
 
 const EPERM: u32 = 1;
 const PAGES: u64 = 1024;
@@ -66,12 +66,17 @@ fn a_cut_that_falls_into_the_first_recovery_is_recovered_from() {
         let cuts = [0, 1, 5, 40, 41, 300, 900].map(|operation| (operation, Fault::Cut(Tear::Torn)));
         let plan = FaultPlan { at: cuts.into_iter().collect() };
         for read_only in [true, false] {
-            let options = ServeOptions { plan: plan.clone(), read_only, ..options(&image) };
-            let server = Server::start(&options).unwrap_or_else(|error| panic!("{scheme}: {error}"));
-            let mut client = Client::connect(&image).expect("a connection");
-            assert_whole(&mut client, scheme);
-            drop(client);
-            server.stop().expect("a clean stop");
+            let opened = Image::open(&image, read_only).expect("an image");
+            let options = DriveOptions { plan: plan.clone(), ..DriveOptions::default() };
+            let mut drive = LiveDrive::start(opened, options).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+            for page in 0..PAGES {
+                let pieces = drive.read(page * 4096, 4096).expect("readable");
+                let mut data = [0; 4096];
+                Piece::gather(&pieces, &mut data);
+                assert_eq!(data, [page as u8; 4096], "{scheme}: page {page}");
+            }
+            assert_eq!(drive.faults_to_come(), 0, "{scheme}: the start is that long");
+            drive.stop().expect("a clean stop");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use host::HostOp;
 
 use super::arrivals::Queues;
-use super::reuses::{Reuses, Seen};
+use super::reuses::{PAGE, Reuses, Seen};
 use crate::generate::{Reuse, WeightedSize};
 use crate::record::Record;
 use crate::statistics::Statistics;
@@ -19,8 +19,6 @@ const SIZES_COUNTED: usize = 4096;
 /// merged by power of two.
 const SIZES_NAMED: usize = 16;
 
-/// Pages at whose sectors starts are counted.
-pub(super) const PAGE: u64 = 4096;
 /// Sectors of a page.
 const SECTORS: usize = (PAGE / SECTOR) as usize;
 

@@ -197,7 +197,7 @@ impl Base<'_> {
         GeneratorSpec {
             requests: self.requests,
             span: measured::span(self.statistics),
-            unit: Bytes(measured::PAGE),
+            unit: Bytes(reuses::PAGE),
             arrivals: self.arrivals.clone(),
             pattern: Pattern::Mixed(parts),
             reuse: self.reuse.clone(),

@@ -1,8 +1,9 @@
 //! Short reuse: which requests repeat the place and the length of an earlier one, after which
 //! operation and how far back.
 //!
-//! A request is *repeated* once a later one has its first byte and its length. The distance counts
-//! requests of the repeated one's operation. One entry for each place, up to a bound.
+//! A request is *repeated* once a later one has its first byte and its length, and none between
+//! them has started elsewhere in the page. The distance counts requests of the repeated one's
+//! operation. One entry for each page, up to a bound.
 
 use std::collections::HashMap;
 
@@ -11,11 +12,14 @@ use host::HostOp;
 use crate::generate::{Access, Reuse};
 use crate::record::Record;
 
+/// Pages at whose sectors starts are counted.
+pub(super) const PAGE: u64 = 4096;
+
 /// Distances are counted by class: up to each of these, from the one before it on. Farther back, a
 /// request counts as new.
 const DISTANCES: [u32; 5] = [8, 64, 512, 4096, 32_768];
-/// Places that are known; of a longer trace the first are enough.
-const PLACES_KNOWN: usize = 1 << 20;
+/// Pages that are known; of a longer trace the first are enough.
+const PAGES_KNOWN: usize = 1 << 20;
 /// Shares are rounded to so many parts, and what rounds to none is left out.
 const PARTS: f64 = 1000.0;
 
@@ -41,9 +45,10 @@ pub(super) struct Reuses {
     kinds: [Count; KINDS],
 }
 
-/// The last request to a place.
+/// The last request that started in a page.
 struct Last {
     op: HostOp,
+    offset: u64,
     length: u32,
     /// Its number among the requests of its operation.
     number: u64,
@@ -63,15 +68,17 @@ impl Reuses {
     /// Counts a read or a write.
     pub(super) fn observe(&mut self, record: &Record) -> Seen {
         let op = index(record.op);
-        let place = (record.device, record.offset);
+        let page = (record.device, record.offset / PAGE);
         let number = self.requests[op];
         self.requests[op] += 1;
-        let is_known = self.last.contains_key(&place);
-        if !is_known && self.last.len() >= PLACES_KNOWN {
+        let is_known = self.last.contains_key(&page);
+        if !is_known && self.last.len() >= PAGES_KNOWN {
             return Seen::New;
         }
-        let last = Last { op: record.op, length: record.length, number, kind: None };
-        let Some(before) = self.last.insert(place, last).filter(|last| last.length == record.length) else {
+        let last = Last { op: record.op, offset: record.offset, length: record.length, number, kind: None };
+        let Some(before) =
+            self.last.insert(page, last).filter(|last| (last.offset, last.length) == (record.offset, record.length))
+        else {
             return Seen::New;
         };
         let after = index(before.op);
@@ -83,7 +90,7 @@ impl Reuses {
         let kind = (op * OPS.len() + after) * DISTANCES.len() + class;
         self.kinds[kind].requests += 1;
         self.kinds[kind].regular += u64::from(before.kind == Some(kind));
-        if let Some(last) = self.last.get_mut(&place) {
+        if let Some(last) = self.last.get_mut(&page) {
             last.kind = Some(kind);
         }
         match before.kind {

@@ -278,7 +278,7 @@ impl PartState {
         let length = self.sizes.draw(&mut self.size_stream);
         let offset = match reuse {
             None => self.place(length),
-            Some(reuse) => reuse.new_place(self.unit, || self.place(length)),
+            Some(reuse) => reuse.new_place(|| self.place(length)),
         };
         self.runs[self.run] = Some(offset + u64::from(length));
         (op, offset, length)

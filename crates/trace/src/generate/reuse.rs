@@ -6,7 +6,7 @@
 //! workload has. Where the distances drawn hold no request, a shorter one is taken; where there
 //! is none, the pattern says where the request goes.
 //!
-//! A request that repeats none draws its place again, a few times, while it starts in a unit in
+//! A request that repeats none draws its place again, a few times, while it starts at a sector at
 //! which one has started of late. So reuse by chance adds little to what is asked for.
 
 use host::{Hint, HostOp};
@@ -15,6 +15,7 @@ use random::SeededRng;
 use super::draws::{Chance, Weighted};
 use super::limits::check_share;
 use super::spec::{Access, Reuse, SpecError};
+use crate::units::SECTOR;
 
 /// Requests that are remembered, at most: 1 MiB for reads and for writes.
 pub(crate) const MAX_DISTANCE: u32 = 65_536;
@@ -22,8 +23,8 @@ pub(crate) const MAX_DISTANCE: u32 = 65_536;
 const PROBES: u64 = 64;
 /// Draws of a place that no request has used of late, at most: in a small range there is none.
 const DRAWS: usize = 8;
-/// Units that are known as used of late: one for each place of this table, a power of two.
-const UNITS_KNOWN: usize = 1 << 16;
+/// Sectors that are known as used of late: one for each place of this table, a power of two.
+const SECTORS_KNOWN: usize = 1 << 16;
 /// Rounding allowance of shares that add to 1.
 const SHARE_SLACK: f64 = 1e-9;
 
@@ -45,8 +46,8 @@ pub(super) struct ReuseSampler {
     kinds: Box<[Kind]>,
     reads: History,
     writes: History,
-    /// The unit that was used last of those that share a place of this table, and one more.
-    used_units: Box<[u64]>,
+    /// The sector that was used last of those that share a place of this table, and one more.
+    used_sectors: Box<[u64]>,
     stream: SeededRng,
 }
 
@@ -111,7 +112,7 @@ impl ReuseSampler {
             kinds: reuse.iter().map(kind).collect(),
             reads: history(Access::Read),
             writes: history(Access::Write),
-            used_units: vec![0; UNITS_KNOWN].into_boxed_slice(),
+            used_sectors: vec![0; SECTORS_KNOWN].into_boxed_slice(),
             stream: SeededRng::named(seed, "reuse"),
         })
     }
@@ -139,15 +140,16 @@ impl ReuseSampler {
     /// The first of a few places that `draw` makes at which no request has started of late, or the
     /// last of them.
     #[inline]
-    pub(super) fn new_place(&mut self, unit: u64, mut draw: impl FnMut() -> u64) -> u64 {
+    pub(super) fn new_place(&mut self, mut draw: impl FnMut() -> u64) -> u64 {
         let mut offset = draw();
         for _ in 1..DRAWS {
-            if self.used_units[slot(offset / unit)] != offset / unit + 1 {
+            let sector = offset / SECTOR;
+            if self.used_sectors[slot(sector)] != sector + 1 {
                 break;
             }
             offset = draw();
         }
-        self.used_units[slot(offset / unit)] = offset / unit + 1;
+        self.used_sectors[slot(offset / SECTOR)] = offset / SECTOR + 1;
         offset
     }
 
@@ -162,9 +164,9 @@ impl ReuseSampler {
     }
 }
 
-/// A unit's place in the table: neighbours have places of their own.
-fn slot(unit: u64) -> usize {
-    (unit % UNITS_KNOWN as u64) as usize
+/// A sector's place in the table. Pages that follow each other have places of their own.
+fn slot(sector: u64) -> usize {
+    ((sector ^ sector >> 16) % SECTORS_KNOWN as u64) as usize
 }
 
 impl History {

@@ -2,11 +2,10 @@
 //!
 //! A trace is written to a file beside its target, which takes the target's name when it is
 //! complete. Whoever looks at the target sees the old file, or the whole new one, or none; an error
-//! or an interruption leaves no part behind. A [`Recording`] alone grows under its own name.
+//! or an interruption leaves no part behind. A [`Recording`](crate::Recording) alone grows under its own name.
 
 mod parquet;
-mod recording;
-mod sink;
+pub(crate) mod sink;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,7 +22,6 @@ use crate::options::OpenOptions;
 use crate::record::Record;
 use crate::trace::{Trace, open};
 use parquet::ParquetSink;
-pub use recording::Recording;
 use sink::{CsvSink, Sink};
 
 /// Writes requests as they come to `path`; returns how many. Devices are called by their numbers;

@@ -8,13 +8,13 @@ use crate::read::csv::{HEADER, quoted};
 use crate::record::Record;
 
 /// Something that takes records and makes a file of them.
-pub(super) trait Sink {
+pub(crate) trait Sink {
     fn write(&mut self, record: &Record, devices: &[String]) -> io::Result<()>;
     fn finish(self: Box<Self>, devices: &[String]) -> io::Result<BufWriter<File>>;
 }
 
 /// Writes CSV.
-pub(super) struct CsvSink {
+pub(crate) struct CsvSink {
     writer: BufWriter<File>,
     /// Names as fields, by device, made when a device first appears.
     names: Vec<String>,
@@ -22,18 +22,18 @@ pub(super) struct CsvSink {
 
 impl CsvSink {
     /// Starts with the header.
-    pub(super) fn new(mut writer: BufWriter<File>) -> io::Result<Self> {
+    pub(crate) fn new(mut writer: BufWriter<File>) -> io::Result<Self> {
         writeln!(writer, "{HEADER}")?;
         Ok(Self { writer, names: Vec::new() })
     }
 
     /// Hands all records so far to the operating system, whole lines.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
 
     /// The file that they are written to.
-    pub(super) fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         self.writer.get_ref()
     }
 }

@@ -110,7 +110,7 @@ fn starts_that_stay_in_a_page_stay_in_the_look_alike() {
         let trace: Vec<Record> = generate(&toml::from_str(&toml).unwrap(), 7).unwrap().collect();
         let made: Vec<Record> = generate(&fitted(&trace).spec, 1).unwrap().collect();
         let (before, after) = (kept_starts(&trace), kept_starts(&made));
-        assert!((before - after).abs() < 0.08, "{kept}: {before} and {after}");
+        assert!((before - after).abs() < 0.13, "{kept}: {before} and {after}");
     }
 }
 

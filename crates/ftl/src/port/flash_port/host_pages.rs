@@ -10,21 +10,9 @@ use flash::Lpn;
 
 use super::FlashPort;
 use crate::port::cause::{Cause, Work};
+use crate::port::not_in_ram::take;
 use crate::port::tally::Note;
 use crate::port::timing::Device;
-
-/// What was not in RAM when the rest of the pages was read that the write in hand covers in part.
-#[derive(Debug, Default)]
-pub(super) struct NotInRam {
-    entries: Vec<Lpn>,
-    pages: Vec<Lpn>,
-}
-
-/// Takes a page out of a list; tells whether it was there.
-#[inline]
-fn take(list: &mut Vec<Lpn>, lpn: Lpn) -> bool {
-    !list.is_empty() && list.iter().position(|&other| other == lpn).map(|at| list.swap_remove(at)).is_some()
-}
 
 impl<D: Device> FlashPort<D> {
     /// For the shell: reads the rest of the pages that a write covers in part, all at the same

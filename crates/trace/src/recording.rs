@@ -10,12 +10,12 @@ use std::fs::OpenOptions as FileOptions;
 use std::io::{self, BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::sink::{CsvSink, Sink};
-use super::{Target, convert, write_parquet};
 use crate::error::TraceError;
 use crate::format::Format;
 use crate::options::OpenOptions;
 use crate::record::Record;
+use crate::write::sink::{CsvSink, Sink};
+use crate::write::{Target, convert, write_parquet};
 
 /// A trace in the making, in a file that was not there before.
 pub struct Recording {
