@@ -283,3 +283,45 @@ def test_counters_of_other_logs_are_read_or_named(tmp_path: Path) -> None:
         return {"local_time": {"time_t": 86_400 * day}, "scsi_error_counter_log": counts}
 
     assert life(tmp_path, sas(0, "806.827"), sas(1, "1,806.827"))["host_written_bytes"]["value"] == pytest.approx(1e12)
+
+
+def test_two_counters_of_host_writes_agree_or_none_is_told(tmp_path: Path) -> None:
+    def report(day: int, gib: int, sectors: int) -> Json:
+        found = sata(("Host_Writes_GiB", 100, gib), ("NAND_Writes_1GiB", 100, 2 * gib))
+        row = {"name": "Logical Sectors Written", "value": sectors, "flags": {"valid": True}}
+        found["ata_device_statistics"] = {"pages": [{"table": [row]}]}
+        return found | {"local_time": {"time_t": 86_400 * day}}
+
+    sectors = (1 << 30) // 512
+    for factor in (1, 10):
+        found = life(tmp_path, report(0, 0, 0), report(1, 100, 100 * sectors * factor))
+        assert (found["host_written_bytes"] is not None) == (factor == 1)
+        assert ("contradict" in (found["host_written_doubt"] or "")) == (factor == 10)
+        assert (found["write_amplification"] is not None) == (factor == 1)
+
+
+def test_what_no_drive_does_is_refused_or_not_told(tmp_path: Path) -> None:
+    with pytest.raises(fk.UserError, match="power was on for 240 hours in 24"):
+        life(
+            tmp_path,
+            smartctl(),
+            smartctl(day=1)
+            | {"power_on_time": {"hours": 0}}
+            | {"nvme_smart_health_information_log": {"data_units_written": 2000, "power_on_hours": 240}},
+        )
+    rows = (("Host_Writes_GiB", 100, 0), ("NAND_Writes_1GiB", 100, 0))
+    later = sata_day_later(("Host_Writes_GiB", 100, 500), ("NAND_Writes_1GiB", 100, 10))
+    found = life(tmp_path, sata(*rows), later)
+    assert found["write_amplification"] is None
+    assert "can hardly both" in found["write_amplification_by"]
+    only_flash = [
+        sata(("NAND_Writes_1GiB", 100, 0), ("Percentage_Used", 3, 3)),
+        sata_day_later(("NAND_Writes_1GiB", 100, 10), ("Percentage_Used", 3, 3)),
+    ]
+    assert life(tmp_path, *only_flash)["write_amplification_by"] == "no counter of host writes is known"
+
+
+@pytest.mark.parametrize("option", ["capacity", "tbw"])
+def test_bare_numbers_of_a_drive_s_size_are_refused_with_units(option: str, tmp_path: Path) -> None:
+    with pytest.raises(fk.UserError, match=f"{option} 600: has no unit.*Write 600GB"):
+        life(tmp_path, smartctl(), smartctl(day=1), **{option: "600"})

@@ -112,8 +112,7 @@ const WORDS: [(&[&str], &str); 8] = [
 
 /// What columns with these names may be; none where they do not say all that a request has.
 fn by_words(names: &[&str], separator: &str) -> Option<String> {
-    let mut parts: Vec<&str> = vec!["-"; names.len()];
-    let mut time_unit = "s";
+    let mut parts: Vec<String> = vec!["-".to_owned(); names.len()];
     let letters = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     for (words, column) in WORDS {
         let role = column.split(':').next().unwrap_or_default();
@@ -124,17 +123,31 @@ fn by_words(names: &[&str], separator: &str) -> Option<String> {
         };
         let place = names.iter().position(fits);
         if let Some(place) = place.filter(|&place| !is_taken && parts[place] == "-") {
-            parts[place] = column;
-            if role == "time" {
-                time_unit = unit_in(names[place]);
-            }
+            let name = names[place];
+            parts[place] = match column.split_once(':') {
+                Some(("time", _)) => format!("time:{}", unit_in(name)),
+                Some((role, usual)) => format!("{role}:{}", address_unit(name).unwrap_or(usual)),
+                // The words of the kernel are read as well as read and write where tools print them.
+                None if column == "op" && (!separator.is_empty() || letters(name) == "rwbs") => "op:rwbs".to_owned(),
+                None => column.to_owned(),
+            };
         }
     }
-    // The words of the kernel are read as well as read and write where tools print them.
-    let op = if separator.is_empty() { "op" } else { "op:rwbs" };
-    let parts: Vec<&str> = parts.into_iter().map(|part| if part == "op" { op } else { part }).collect();
-    let text = format!("{}{separator}", parts.join(", ")).replace("UNIT", time_unit);
+    let text = format!("{}{separator}", parts.join(", "));
     text.parse::<Columns>().is_ok().then_some(text)
+}
+
+/// The unit that the name of a column of sizes or addresses says, such as `size_kb` or `Offset
+/// (sectors)`.
+fn address_unit(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    name.split(|letter: char| !letter.is_ascii_alphanumeric()).find_map(|word| match word {
+        "b" | "byte" | "bytes" => Some("B"),
+        "sector" | "sectors" => Some("sector"),
+        "kb" | "kib" | "k" => Some("KiB"),
+        "mb" | "mib" => Some("MiB"),
+        _ => None,
+    })
 }
 
 /// The unit that the name of a column of times ends with, or has in parentheses.
@@ -214,6 +227,8 @@ mod tests {
     fn header_of_no_format_is_answered_with_columns_by_its_words() {
         for (lines, columns) in [
             (&["arrival_us,op,lba,size_bytes,who"][..], "time:us, op, offset:sector, size:B, -"),
+            (&["Time (ms),Type,Offset (sectors),Size (KB)"], "time:ms, op, offset:sector, size:KiB"),
+            (&["time_s,rwbs,offset_kib,size_mib"], "time:s, op:rwbs, offset:KiB, size:MiB"),
             (&["disk,sector,size,op,offset,timestamp"], "device, offset:sector, size:B, op, -, time:s"),
             (
                 &["# a trace", "#id,IO Data Length,Command Type,LBN,Time Stamp (microseconds)"],

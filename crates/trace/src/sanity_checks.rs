@@ -107,6 +107,11 @@ pub(crate) fn unlikely(format: Format, requests: &[Record]) -> Option<String> {
     if requests.len() >= ENOUGH_STEPS && back as f64 > GOING_BACK * steps as f64 {
         return Some(format!("times would go back in {back} of {steps} steps"));
     }
+    // Where a trace counts from an epoch, small numbers are another column, or another clock.
+    let first_s = requests.first().map_or(0, |first| first.time_ns / 1_000_000_000);
+    if format == Format::Tencent && first_s < (YEARS.start - UNIX_EPOCH) * SECONDS_A_YEAR {
+        return Some(format!("its first request would be of the year {}", UNIX_EPOCH + first_s / SECONDS_A_YEAR));
+    }
     // Of formats whose lines begin with the device, a time in its place is one.
     let begins_with_device = matches!(format, Format::Alibaba | Format::Spc);
     let has_one_time = requests.iter().all(|record| record.time_ns == requests[0].time_ns);
@@ -132,27 +137,33 @@ const YEARS: std::ops::Range<u64> = 1990..2050;
 
 const UNIX_EPOCH: u64 = 1970;
 
+const SECONDS_A_YEAR: u64 = 31_556_952;
+
 /// Where Windows counts from.
 const WINDOWS_EPOCH: u64 = 1601;
 
 /// Whether the times of a format that counts from an epoch are doubted: as read they are no date of
 /// ours, in another unit they are. Times from another origin are no date in any unit.
 fn doubt_date(format: Format, unit: TimeUnit, requests: &[Record]) -> Option<Doubt> {
-    const SECONDS_A_YEAR: u128 = 31_556_952;
     let epoch = match format {
         Format::Msr => WINDOWS_EPOCH,
         Format::Alibaba | Format::Systor17 | Format::Tencent => UNIX_EPOCH,
         _ => return None,
     };
     let time_ns = u128::from(requests.first()?.time_ns);
-    let year = |other: TimeUnit| {
+    let year = |epoch: u64, other: TimeUnit| {
         let time_s = time_ns * u128::from(other.ns()) / u128::from(unit.ns()) / 1_000_000_000;
-        u64::try_from(time_s / SECONDS_A_YEAR).map_or(u64::MAX, |years| years.saturating_add(epoch))
+        let years = time_s / u128::from(SECONDS_A_YEAR);
+        u64::try_from(years).map_or(u64::MAX, |years| years.saturating_add(epoch))
     };
-    let other = TimeUnit::ALL.into_iter().find(|&other| YEARS.contains(&year(other)))?;
-    let why =
-        format!("its first request would be of the year {}, and with times in {other} of {}", year(unit), year(other));
-    (!YEARS.contains(&year(unit))).then_some(Doubt { why, other: Other::TimeUnit(other) })
+    let as_read = year(epoch, unit);
+    let dates = TimeUnit::ALL.map(|other| (other, year(epoch, other)));
+    // Files in the layout of msr have been made with times since 1970 as well. In coarser units such
+    // numbers may as well be hours from another origin.
+    let since_1970 = [TimeUnit::Us, TimeUnit::Ns].map(|other| (other, year(UNIX_EPOCH, other)));
+    let (other, date) = dates.into_iter().chain(since_1970).find(|(_, date)| YEARS.contains(date))?;
+    let why = format!("its first request would be of the year {as_read}, and with times in {other} of {date}");
+    (!YEARS.contains(&as_read)).then_some(Doubt { why, other: Other::TimeUnit(other) })
 }
 
 /// How far requests reach and how long they are, as a clause.
@@ -215,6 +226,13 @@ mod tests {
     }
 
     #[test]
+    fn times_since_1970_that_are_of_1970_make_a_guess_unlikely() {
+        let at = |time_s: u64| Record { time_ns: time_s * 1_000_000_000, ..requests(1, 0, 4096)[0] };
+        assert_eq!(unlikely(Format::Tencent, &[at(1_538_323_200)]), None);
+        assert!(unlikely(Format::Tencent, &[at(274)]).unwrap().contains("of the year 1970"));
+    }
+
+    #[test]
     fn dates_of_another_century_are_doubted_and_other_origins_are_not() {
         let other = |format, unit: TimeUnit, ticks: u64| {
             let record = Record { time_ns: ticks * unit.ns(), ..requests(1, 0, 4096)[0] };
@@ -231,6 +249,8 @@ mod tests {
             other(Format::Msr, TimeUnit::HundredNs, 12_816_638_529_551_466),
             Some(Other::TimeUnit(TimeUnit::Us))
         );
+        assert_eq!(other(Format::Msr, TimeUnit::HundredNs, us), Some(Other::TimeUnit(TimeUnit::Us)), "since 1970");
+        assert_eq!(other(Format::Msr, TimeUnit::HundredNs, ms), None, "44 hours from another origin");
         assert_eq!(other(Format::Disksim, TimeUnit::Ms, 5), None);
     }
 }

@@ -50,6 +50,7 @@ def document(life: Life) -> Json:
         "days": table(life.days),
         "clock": life.clock,
         "host_written_bytes": table(life.written),
+        "host_written_doubt": life.doubt,
         "per_day_bytes": table(life.per_day),
         "write_amplification": table(life.write_amplification),
         "write_amplification_by": life.counted_by,

@@ -13,6 +13,7 @@ from rich.text import Text
 from ftlkit._util import units
 from ftlkit.api.drive import compared, document
 from ftlkit.cli.shell import OUT
+from ftlkit.drive.counters import MOST_USED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,13 +52,14 @@ def drive(
 
 def _lines(life: Life) -> Iterator[tuple[str, str]]:
     yield "between", f"{_ranged(life.days, _days)}, by {life.clock}"
-    yield "host writes", _ranged(life.written, units.written)
+    yield "host writes", _ranged(life.written, units.written) + (f" ({life.doubt})" if life.doubt else "")
     yield "per day", _ranged(life.per_day, units.written)
     by = f", by {life.counted_by}" if life.write_amplification else f" ({life.counted_by or NO_COUNTER})"
     yield "write amplification", _ranged(life.write_amplification, units.factor) + by
     yield "DWPD", _ranged(life.dwpd, units.digits) + ("" if life.dwpd else " (give --capacity)" if life.per_day else "")
     if used := life.after.used:
-        yield "life used", f"{used.value:.0f} % ({used.name})"
+        most = " or more" if used.value == MOST_USED else ""
+        yield "life used", f"{used.value:.0f} %{most} ({used.name})"
     by = f", by {life.left_by}" if life.left_by else " (no counter of life used, and no --tbw)"
     is_over = life.days_left is not None and life.days_left.value == 0
     yield "life left", ("none: the rated life is used up" if is_over else _ranged(life.days_left, _days)) + by

@@ -26,6 +26,9 @@ DATA_UNIT = 512_000
 MOST_PERCENT = 100
 """Attributes of SATA count life in per cent of the rated one."""
 
+NEAR_PERCENT = 2
+"""Two counters of the life used that are so near agree, per cent."""
+
 _MEDIA = ("Physical media units written", "physical_media_units_written")
 """Bytes programmed, in the two spellings of the OCP log."""
 
@@ -86,6 +89,8 @@ class Reading:
     capacity: float | None = None
     host: Counter | None = None
     """Bytes that the host has written."""
+    host_again: Counter | None = None
+    """The same by another counter."""
     flash: Counter | None = None
     """Bytes that the drive has programmed."""
     host_pages: Counter | None = None
@@ -219,23 +224,38 @@ def _attribute(row: Json, reading: Reading) -> None:
     normal = _number(row.get("value"))
     if raw is None:
         return
-    if host := _HOST.match(name):
-        step = int(host[1] or 1) * _SIZES[host[2]]
-        reading.host = reading.host or Counter(raw * step, step, name)
-    elif flash := _FLASH.match(name) or _FLASH_OTHER.match(name):
-        *many, unit = flash.groups()
-        step = int((many or ["1"])[0] or 1) * _SIZES[unit]
-        reading.flash = Counter(raw * step, step, name)
-    elif name == "Host_Program_Page_Count":
+    if _counts_bytes(name, raw, reading):
+        return
+    if name == "Host_Program_Page_Count":
         reading.host_pages = Counter(raw, 1, name)
     elif _OWN_PAGES.match(name):
         reading.own_pages = Counter(raw, 1, name)
     elif (used := _used(name, normal, raw)) is not None:
         reading.used = reading.used or Counter(used, 1, name)
+        if abs(reading.used.value - used) > NEAR_PERCENT:
+            reading.unknown[f"{row.get('id')} {name}"] = raw
     elif name == "Power_On_Hours":
         reading.hours = reading.hours or Counter(raw, 1, name)
     elif _OF_VENDOR.match(name):
         reading.unknown[f"{row.get('id')} {name}"] = raw
+
+
+def _counts_bytes(name: str, raw: float, reading: Reading) -> bool:
+    """Take a counter whose name has a unit of bytes; tells whether it is one."""
+    if host := _HOST.match(name):
+        step = int(host[1] or 1) * _SIZES[host[2]]
+        counted = Counter(raw * step, step, name)
+        if reading.host is None:
+            reading.host = counted
+        elif reading.host.name != name:
+            reading.host_again = counted
+    elif flash := _FLASH.match(name) or _FLASH_OTHER.match(name):
+        *many, unit = flash.groups()
+        step = int((many or ["1"])[0] or 1) * _SIZES[unit]
+        reading.flash = Counter(raw * step, step, name)
+    else:
+        return False
+    return True
 
 
 def _used(name: str, normal: float | None, raw: float) -> float | None:

@@ -10,11 +10,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit._util import units
 
 if TYPE_CHECKING:
     from ftlkit.drive.counters import Counter, Reading
 
 DAY_S = 86_400.0
+
+AGREE = 1.1
+"""Two counters of the same bytes agree within this factor, and their steps."""
+
+LEAST_AMPLIFICATION = 0.1
+"""Drives that compress write less than the host does, but no such share of it."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Life:
     """What the days were counted with."""
     written: Range | None
     """Bytes that the host wrote."""
+    doubt: str | None
+    """Why that is not told although it was counted."""
     per_day: Range | None
     write_amplification: Range | None
     counted_by: str | None
@@ -57,15 +66,14 @@ def between(before: Reading, after: Reading, *, capacity: float | None = None, t
     """Compare two readings; `tbw` is the bytes that the maker rates the drive for."""
     _check(before, after)
     days, clock = _days(before, after)
-    # Hours that fell belong to another drive, whatever the clock says.
-    _grown(before.hours, after.hours)
-    written = _grown(before.host, after.host)
+    _check_hours(before, after, days)
+    written, doubt = _written(before, after)
     per_day = None if written is None else ratio(written, days)
     amplification, counted_by = _amplification(before, after, written)
     size = capacity or after.capacity or before.capacity
     dwpd = None if per_day is None or size is None else ratio(per_day, Range(size, size, size))
     left, left_by = _left(before, after, days, per_day, tbw)
-    return Life(before, after, days, clock, written, per_day, amplification, counted_by, dwpd, left, left_by)
+    return Life(before, after, days, clock, written, doubt, per_day, amplification, counted_by, dwpd, left, left_by)
 
 
 def ratio(above: Range, below: Range) -> Range:
@@ -101,6 +109,30 @@ def _grown(before: Counter | None, after: Counter | None) -> Range | None:
     return Range(grown, max(0.0, grown - after.step), grown + after.step)
 
 
+def _check_hours(before: Reading, after: Reading, days: Range) -> None:
+    """Raise a `UserError` where hours of power fell, or there were more of them than of the clock."""
+    hours = _grown(before.hours, after.hours)
+    if hours is not None and days.high is not None and hours.low > 24 * days.high + 1:
+        raise UserError(
+            f"power was on for {hours.value:,.0f} hours in {24 * days.value:,.1f} hours between the reports. Give two "
+            "of one drive, from a system whose clock was right."
+        )
+
+
+def _written(before: Reading, after: Reading) -> tuple[Range | None, str | None]:
+    """Bytes that the host wrote, and why they are not told: two counters contradict each other."""
+    written, again = _grown(before.host, after.host), _grown(before.host_again, after.host_again)
+    if written is None or again is None or written.high is None or again.high is None:
+        return written, None
+    if written.low > AGREE * again.high or again.low > AGREE * written.high:
+        return None, f"{_counted(after.host, written)} and {_counted(after.host_again, again)} contradict each other"
+    return written, None
+
+
+def _counted(counter: Counter | None, grown: Range) -> str:
+    return "" if counter is None else f"{counter.name} (+{units.written(grown.value)})"
+
+
 def _days(before: Reading, after: Reading) -> tuple[Range, str]:
     if before.time_s is not None and after.time_s is not None:
         days = (after.time_s - before.time_s) / DAY_S
@@ -126,7 +158,12 @@ def _amplification(before: Reading, after: Reading, written: Range | None) -> tu
     if flash is not None and written is not None and written.value > 0 and after.flash and after.host:
         if flash.high is not None and flash.value == 0 and flash.high < written.low:
             return None, f"{after.flash.name} stood still while the host wrote"
-        return ratio(flash, written), f"{after.flash.name} and {after.host.name}"
+        found, names = ratio(flash, written), f"{after.flash.name} and {after.host.name}"
+        if found.high is not None and found.high < LEAST_AMPLIFICATION:
+            return None, f"{names} can hardly both have the unit of their names: it would be {found.value:.2g}"
+        return found, names
+    if flash is not None and written is None:
+        return None, "no counter of host writes is known"
     host, own = _grown(before.host_pages, after.host_pages), _grown(before.own_pages, after.own_pages)
     if host is not None and own is not None and host.value > 0 and after.host_pages and after.own_pages:
         copied = ratio(own, host)
