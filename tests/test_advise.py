@@ -1020,7 +1020,6 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
         (["--goal", "p99", "--requests", "2000"], ["--goal p99: 667 of the 2,000 requests", "Give 3,000 requests"]),
         (["--set", "dftl.cmt=64KiB"], ["--set dftl.cmt=64KiB", "--ftl dftl:cmt=64KiB"]),
         (["--set", "run.skip=5"], ["--set run.skip=5", "held out"]),
-        (["--set", "device.spare=10%"], ["percentages are not read"]),
         (["--report", "-"], ["--report -"]),
         (["--store", "full"], ["full", "not empty"]),
         (["--report", "no/r.html"], ["cannot write no/r.html"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -137,18 +138,20 @@ def test_every_name_and_year_that_a_scheme_cites_has_its_title() -> None:
             assert name in TITLES, f"{scheme['name']} cites {name}"
 
 
-@pytest.mark.parametrize("given", ["device.spare=10%", "device.bad_blocks=0.5 %", "workload.speedup=200%"])
-def test_a_percentage_is_answered_in_our_words(given: str, call: Callable[..., Result]) -> None:
-    result = call("compare", "fin1", "--set", given)
-    assert result.exit_code == 2
-    share = f"{float(given.partition('=')[2].strip(' %')) / 100:g}"
-    assert f"percentages are not read. A share is a number from 0 to 1: write {share};" in result.stderr
-    assert "f64" not in result.stderr
+@pytest.mark.parametrize("spare", ["7%", "7.5 %", "28%"])
+def test_a_percentage_is_its_share_in_tables_and_settings(
+    spare: str, call: Callable[..., Result], tmp_path: Path
+) -> None:
+    def event_hash(given: object) -> str:
+        results = fk.compare("fin1", "page", device={"spare": given}, requests=200, addresses="dense")
+        return str(results.runs["event_hash"][0])
 
-
-def test_a_percentage_in_a_table_too() -> None:
-    with pytest.raises(fk.UserError, match=r"device\.spare = 7%: percentages are not read"):
-        fk.run(workload="fin1", device={"spare": "7%"})
+    expected = event_hash(float(f"{spare.rstrip(' %')}e-2"))
+    assert event_hash(spare) == expected
+    options = ("--requests", 200, "--addresses", "dense", "--ftl", "page", "--json", tmp_path / "r.json")
+    done = call("compare", "fin1", "--set", f"device.spare={spare}", *options)
+    assert done.exit_code == 0, done.output
+    assert json.loads((tmp_path / "r.json").read_text())["runs"][0]["event_hash"] == expected
 
 
 def test_sizes_have_one_kind_of_unit(call: Callable[..., Result], msr: Path) -> None:

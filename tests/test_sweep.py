@@ -479,7 +479,6 @@ def test_a_limit_that_is_stated_is_shared_while_points_run() -> None:
         (["--store", "full"], ["full", "not empty"]),
         (["--store", "full/other"], ["full/other is no folder"]),
         (["--store", "/proc/store"], ["cannot make a store at /proc/store"]),
-        (["--set", "device.spare=10%"], ["percentages are not read"]),
     ],
 )
 def test_bad_input_is_answered(

@@ -303,29 +303,25 @@ def _refuse_twice(settings: Sequence[str], options: Mapping[str, object]) -> Non
 
 
 def refuse_unreadable(document: Mapping[str, Any]) -> None:
-    """Raise a `UserError` for `10%` where a share is a number, and for a number that is none."""
+    """Raise a `UserError` for a number that is none."""
     for section in SECTIONS:
         for key, value in (document.get(section) or {}).items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise UserError(f"{section}.{key} = {value}: must be a finite number; write one, such as 0.5.")
-            if (
-                key != "in_use"
-                and isinstance(value, str)
-                and (percentage := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value))
-            ):
-                share = f"{float(percentage[1]) / 100:g}" if percentage[1].count(".") < 2 else "0.1"
-                raise UserError(
-                    f"{section}.{key} = {value}: percentages are not read. A share is a number from 0 to 1: "
-                    f"write {share}; a size has a unit, such as 8GiB."
-                )
 
 
 def number(text: str) -> object:
-    """A section's value as TOML reads it: a number or switch if it looks like one, else text."""
+    """A section's value as TOML reads it: a number or switch if it looks like one, else text.
+
+    A percentage is the number that it is: `28%` is 0.28.
+    """
     if text in ("true", "false"):
         return text == "true"
     if re.fullmatch(r"[+-]?[0-9]+(_[0-9]+)*", text):
         return int(text)
+    if percentage := re.fullmatch(r"([0-9]+(?:\.[0-9]*)?) ?%", text):
+        # By the digits, so that 7% is 0.07.
+        return float(f"{percentage[1]}e-2")
     digits = "[0-9]+(_[0-9]+)*"
     if not re.fullmatch(rf"[+-]?({digits}\.?({digits})?|\.{digits})([eE][+-]?{digits})?", text):
         return text
