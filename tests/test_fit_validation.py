@@ -11,6 +11,7 @@ from ftlkit.api.fit_validation import QUESTIONS, STACKS, validate
 from ftlkit.report.look_alike import preset_toml, verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import pytest
@@ -24,7 +25,8 @@ GENERATOR: dict[str, Any] = {
 }
 
 
-def test_a_workload_is_a_good_look_alike_of_itself() -> None:
+def test_a_workload_is_a_good_look_alike_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_validation, "DRAWS", 1)
     found = validate({"generator": GENERATOR}, GENERATOR, seed=1, watcher=None)
     assert {row["stack"] for row in found["rows"]} == set(STACKS)
     assert {row["question"] for row in found["rows"]} == {question.words for question in QUESTIONS}
@@ -46,6 +48,21 @@ def test_a_look_alike_that_differs_is_told_by_its_results() -> None:
             assert f"Not good for: {question.words} of " in text
             assert stack in text
     assert found["unmet"]["hit ratio"]
+
+
+def test_the_draw_that_is_furthest_off_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = validate({"generator": GENERATOR}, GENERATOR, seed=1, watcher=None)["rows"]
+    monkeypatch.setattr(fit_validation, "DRAWS", 1)
+    for draw in range(3):
+        monkeypatch.setattr(fit_validation, "compare", _seeded(draw))
+        one = validate({"generator": GENERATOR}, GENERATOR, seed=1, watcher=None)["rows"]
+        assert all(abs(worst["error"]) >= abs(row["error"]) for worst, row in zip(many, one, strict=True))
+
+
+def _seeded(draw: int) -> Callable[..., fk.Results]:
+    """`compare` whose second call, that of the look-alike, is another draw."""
+    calls = iter((0, draw))
+    return lambda *arguments, seed, **options: fk.compare(*arguments, seed=seed + next(calls), **options)
 
 
 def test_layers_that_cannot_run_are_a_reason_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

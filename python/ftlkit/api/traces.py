@@ -47,7 +47,7 @@ def trace_fit(
 
     Returns `generator`, a table for `workload.generator`; `parameters`, each with what it rests on;
     `residuals`, where trace and look-alike differ; `misfit`, their mean square in units; and
-    `validation`, the results of five translation layers on both (`ftlkit.api.fit_validation`). A
+    `validation`, the results of six stacks on both (`ftlkit.api.fit_validation`). A
     `target` whose name ends in `.toml` gets the look-alike as a study's workload, with all of this
     as comments.
     """

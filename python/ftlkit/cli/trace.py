@@ -63,7 +63,7 @@ def fit(
     """Fit a look-alike to a trace: a generated workload with its sizes, shares, gaps and locality.
 
     The look-alike is the workload of a study in TOML. Comments say what each number rests on, and
-    where trace and look-alike differ. Then five translation layers run on both, and it is said for
+    where trace and look-alike differ. Then six stacks run on both, and it is said for
     which questions the look-alike is not good.
     """
     fitted = traces.trace_fit(workload, out, watcher=watcher(ERR), **chosen)

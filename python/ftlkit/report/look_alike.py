@@ -69,7 +69,7 @@ def _comments(fit: Json) -> Iterator[str]:
         yield f"#   {_FIGURES[row['figure']]:34} {window:>14} {figures}"
     if fit["validation"]["rows"]:
         yield "# "
-        yield "# Results of translation layers, to which it was not fitted:"
+        yield "# Results of stacks, to which it was not fitted, of the draw that is furthest off:"
         yield from (f"#   {line}" for line in _results(fit["validation"]))
 
 
@@ -82,7 +82,8 @@ def verdict(validation: Json) -> Iterator[str]:
         return
     good = [words for words, stacks in validation["unmet"].items() if not stacks]
     bad = {words: stacks for words, stacks in validation["unmet"].items() if stacks}
-    yield f"Validated by five translation layers on {units.count(validation['requests'])} requests."
+    requests = units.count(validation["requests"])
+    yield f"Validated by six stacks on {requests} requests, at the worst of three draws."
     if good:
         yield f"Good for: {', '.join(good)}."
     for words, stacks in bad.items():
@@ -90,10 +91,10 @@ def verdict(validation: Json) -> Iterator[str]:
 
 
 def _results(validation: Json) -> Iterator[str]:
-    yield f"{'':20} {'':18} {'trace':>9} {'look-alike':>10} {'error':>9} {'aim':>9}"
+    yield f"{'':20} {'':19} {'trace':>9} {'look-alike':>10} {'error':>9} {'aim':>9}"
     for row in validation["rows"]:
         is_share = row["metric"].endswith("ratio")
         unit, scale = (" points", 100.0) if is_share else (" %", 1e-3 if row["metric"].endswith("_ns") else 1.0)
         words = _METRICS[row["metric"]]
         figures = f"{row['trace'] * scale:9.2f} {row['look_alike'] * scale:10.2f}"
-        yield f"{words:20} {row['stack']:18} {figures} {row['error']:+9.1f} {row['most']:5.0f}{unit}"
+        yield f"{words:20} {row['stack']:19} {figures} {row['error']:+9.1f} {row['most']:5.0f}{unit}"
