@@ -468,7 +468,8 @@ pub fn parse_json(text: &str) -> Result<Study, SimError> {
         let mut said = error.inner().to_string();
         if said.ends_with(NO_NAME) {
             // As text it is an unknown name, whose error has those that are known.
-            let pointer: String = error.path().iter().map(|segment| format!("/{segment}")).collect();
+            let segments: Vec<String> = error.path().iter().map(ToString::to_string).collect();
+            let pointer = format!("/{}", segments.join("/"));
             let mut named = document.clone();
             let value = named.pointer_mut(&pointer).map(|value| *value = value.to_string().into());
             let again = value.map(|()| serde_path_to_error::deserialize::<_, Study>(&named));

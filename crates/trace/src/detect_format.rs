@@ -321,8 +321,9 @@ mod tests {
 
     #[test]
     fn a_damaged_line_does_not_make_an_ambiguous_trace_sure() {
-        let mut text: String = (0..40).map(|n| format!("{} 4 264719034 16 0\n", 938_513_000 + 1000 * n)).collect();
-        text.push_str("1.5 0 8 8 0\n"); // disksim alone understands this one
+        let lines = (0..40).map(|n| format!("{} 4 264719034 16 0\n", 938_513_000 + 1000 * n));
+        // disksim alone understands the last one.
+        let text = lines.chain(["1.5 0 8 8 0\n".to_owned()]).collect::<Vec<_>>().concat();
         assert!(matches!(guess("t", text.as_bytes(), &OpenOptions::default()), Err(TraceError::Ambiguous { .. })));
     }
 

@@ -127,7 +127,7 @@ fn by_words(names: &[&str], separator: &str) -> Option<String> {
             parts[place] = match column.split_once(':') {
                 Some(("time", _)) => format!("time:{}", unit_in(name)),
                 Some((role, usual)) => format!("{role}:{}", address_unit(name).unwrap_or(usual)),
-                // The words of the kernel are read as well as read and write where tools print them.
+                // The kernel's words are read as well as read and write where tools print them.
                 None if column == "op" && (!separator.is_empty() || letters(name) == "rwbs") => "op:rwbs".to_owned(),
                 None => column.to_owned(),
             };

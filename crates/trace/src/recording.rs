@@ -41,9 +41,9 @@ impl Recording {
             None => return Err(refused(path, "the name must end in .parquet or .csv")),
         };
         let file = FileOptions::new().write(true).create_new(true).open(&growing).map_err(|error| {
-            if error.kind() == ErrorKind::AlreadyExists { is_there(&growing) } else { failed(&growing, error) }
+            if error.kind() == ErrorKind::AlreadyExists { is_there(&growing) } else { failed(&growing, &error) }
         })?;
-        let sink = CsvSink::new(BufWriter::with_capacity(256 << 10, file)).map_err(|error| failed(&growing, error))?;
+        let sink = CsvSink::new(BufWriter::with_capacity(256 << 10, file)).map_err(|error| failed(&growing, &error))?;
         let mut recording = Self { path: path.to_owned(), growing, sink, requests: 0, is_finished: false };
         recording.flush()?;
         Ok(recording)
@@ -56,14 +56,14 @@ impl Recording {
 
     /// Takes a request.
     pub fn push(&mut self, record: &Record) -> Result<(), TraceError> {
-        self.sink.write(record, &[]).map_err(|error| failed(&self.growing, error))?;
+        self.sink.write(record, &[]).map_err(|error| failed(&self.growing, &error))?;
         self.requests += 1;
         Ok(())
     }
 
     /// Hands all requests so far to the operating system.
     pub fn flush(&mut self) -> Result<(), TraceError> {
-        self.sink.flush().map_err(|error| failed(&self.growing, error))
+        self.sink.flush().map_err(|error| failed(&self.growing, &error))
     }
 
     /// Completes the trace; returns how many requests it has.
@@ -71,7 +71,7 @@ impl Recording {
         self.flush()?;
         self.is_finished = true;
         if self.growing == self.path {
-            self.sink.file().sync_all().map_err(|error| failed(&self.path, error))?;
+            self.sink.file().sync_all().map_err(|error| failed(&self.path, &error))?;
             return Ok(self.requests);
         }
         if self.requests == 0 {
@@ -79,7 +79,7 @@ impl Recording {
         } else {
             convert(&self.growing, &OpenOptions::with_format(Format::Csv), &self.path, Target::Parquet)?;
         }
-        std::fs::remove_file(&self.growing).map_err(|error| failed(&self.growing, error))?;
+        std::fs::remove_file(&self.growing).map_err(|error| failed(&self.growing, &error))?;
         Ok(self.requests)
     }
 }
@@ -97,7 +97,7 @@ fn is_there(path: &Path) -> TraceError {
     refused(path, "it is there already, and a recording replaces no file; name another one, or move it away")
 }
 
-fn failed(path: &Path, error: io::Error) -> TraceError {
+fn failed(path: &Path, error: &io::Error) -> TraceError {
     refused(path, format!("cannot be written: {error}. Check that its folder is writable and its disk has room"))
 }
 

@@ -158,8 +158,8 @@ fn doubt_date(format: Format, unit: TimeUnit, requests: &[Record]) -> Option<Dou
     };
     let as_read = year(epoch, unit);
     let dates = TimeUnit::ALL.map(|other| (other, year(epoch, other)));
-    // Files in the layout of msr have been made with times since 1970 as well. In coarser units such
-    // numbers may as well be hours from another origin.
+    // Files in the layout of msr have been made with times since 1970 as well. In coarser units
+    // such numbers may as well be hours from another origin.
     let since_1970 = [TimeUnit::Us, TimeUnit::Ns].map(|other| (other, year(UNIX_EPOCH, other)));
     let (other, date) = dates.into_iter().chain(since_1970).find(|(_, date)| YEARS.contains(date))?;
     let why = format!("its first request would be of the year {as_read}, and with times in {other} of {date}");

@@ -110,7 +110,7 @@ def _grown(before: Counter | None, after: Counter | None) -> Range | None:
 
 
 def _check_hours(before: Reading, after: Reading, days: Range) -> None:
-    """Raise a `UserError` where hours of power fell, or there were more of them than of the clock."""
+    """Raise a `UserError` where hours of power fell, or rose by more than the clock."""
     hours = _grown(before.hours, after.hours)
     if hours is not None and days.high is not None and hours.low > 24 * days.high + 1:
         raise UserError(

@@ -122,7 +122,7 @@ impl FreePool {
         match self.by {
             Order::FirstFreed => blocks.push_back(free),
             Order::LeastWorn | Order::Rested => {
-                blocks.insert(blocks.partition_point(|other| other.age() < free.age()), free)
+                blocks.insert(blocks.partition_point(|other| other.age() < free.age()), free);
             }
         }
         self.freed += 1;

@@ -234,13 +234,16 @@ impl Stat {
             metric("reply_lateness_seconds", "gauge", "How much later replies left than was modelled.", &late);
         }
         if let Some(files) = &self.files {
-            let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-            let degree =
-                |found: &TypeStat| (format!("{{type=\"{}\"}}", escaped(&found.file_type)), f64::from(found.degree));
-            let degrees: Vec<_> = files.types.iter().map(degree).collect();
-            metric("file_type_degree", "gauge", "Degree of a type of files in the last interval.", &degrees);
+            metric("file_type_degree", "gauge", "Degree of a type of files in the last interval.", &degrees(files));
         }
         metric("corrected_reads_total", "counter", "Reads that needed correction.", &one(self.corrected_reads as f64));
         text
     }
+}
+
+/// Degrees by type, with labels of Prometheus.
+fn degrees(files: &FilesStat) -> Vec<(String, f64)> {
+    let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let degree = |found: &TypeStat| (format!("{{type=\"{}\"}}", escaped(&found.file_type)), f64::from(found.degree));
+    files.types.iter().map(degree).collect()
 }

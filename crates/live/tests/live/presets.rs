@@ -63,7 +63,9 @@ fn write_until_cut(drive: &mut LiveDrive, versions: &mut [Versions], rng: &mut S
         if done.is_ok() && request.is_multiple_of(24) {
             done = drive.flush();
             if done.is_ok() {
-                versions.iter_mut().for_each(|held| held.flushed = held.written);
+                for held in &mut *versions {
+                    held.flushed = held.written;
+                }
             }
         }
         match done {

@@ -182,18 +182,16 @@ impl Iterator for Generator {
             self.clock.pass(phase.gaps, &mut phase.gap_stream);
         }
         self.started = true;
-        let (op, Used { offset, length, hint, .. }) = match self.reuse.as_mut().and_then(ReuseSampler::draw) {
-            Some(repeated) => repeated,
-            None => {
-                let part = &mut phase.parts[phase.mixture.draw(&mut phase.mixture_stream)];
-                let (op, offset, length) = part.request(self.range, &mut self.in_use, &mut self.reuse);
-                let used = Used { offset, length, hint: Hint::of_stream(part.stream), kind: None };
-                if let Some(reuse) = &mut self.reuse {
-                    reuse.note(op, used, part.reusable);
-                }
-                (op, used)
+        let repeated = self.reuse.as_mut().and_then(ReuseSampler::draw);
+        let (op, Used { offset, length, hint, .. }) = repeated.unwrap_or_else(|| {
+            let part = &mut phase.parts[phase.mixture.draw(&mut phase.mixture_stream)];
+            let (op, offset, length) = part.request(self.range, &mut self.in_use, &mut self.reuse);
+            let used = Used { offset, length, hint: Hint::of_stream(part.stream), kind: None };
+            if let Some(reuse) = &mut self.reuse {
+                reuse.note(op, used, part.reusable);
             }
-        };
+            (op, used)
+        });
         if let Some(in_use) = &mut self.in_use
             && op == HostOp::Write
         {

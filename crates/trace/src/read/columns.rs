@@ -162,7 +162,7 @@ fn words<'a>(columns: &'a Columns) -> &'a [(String, HostOp)] {
 
 /// What stands between the fields of a line: not between quotes, if these come in pairs.
 fn separator(line: &[u8]) -> u8 {
-    let are_pairs = line.iter().filter(|&&byte| byte == b'"').count() % 2 == 0;
+    let are_pairs = memchr::memchr_iter(b'"', line).count().is_multiple_of(2);
     let mut is_inside = false;
     let is_outside = |&byte: &u8| {
         is_inside ^= are_pairs && byte == b'"';

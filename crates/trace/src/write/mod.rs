@@ -2,7 +2,8 @@
 //!
 //! A trace is written to a file beside its target, which takes the target's name when it is
 //! complete. Whoever looks at the target sees the old file, or the whole new one, or none; an error
-//! or an interruption leaves no part behind. A [`Recording`](crate::Recording) alone grows under its own name.
+//! or an interruption leaves no part behind. A [`Recording`](crate::Recording) alone grows under
+//! its own name.
 
 mod parquet;
 pub(crate) mod sink;

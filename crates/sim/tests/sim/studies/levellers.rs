@@ -193,7 +193,7 @@ const LONGER: f64 = 1.1;
 /// The factor of the mean response, and of σ, against no levelling, of requests that come when they
 /// come in the look-alike.
 fn against_none(dies: u32, preset: &str, mapping: &str, levellers: &[&str]) -> Vec<(String, f64, f64)> {
-    let stacks: String = std::iter::once(mapping.to_string())
+    let stacks: Vec<String> = std::iter::once(mapping.to_string())
         .chain(levellers.iter().map(|wear| format!("{mapping}+{wear}")))
         .filter(|stack| ftl::registry::resolve(&stack.parse().expect("a stack")).is_ok())
         .map(|stack| format!("[[ftl]]\nname = \"{stack}\"\n"))
@@ -201,8 +201,9 @@ fn against_none(dies: u32, preset: &str, mapping: &str, levellers: &[&str]) -> V
     let text = format!(
         "[device]\npreset = \"slc-small\"\ncapacity = \"auto\"\nchannels = {dies}\ndies_per_channel = 1\n\
          planes_per_die = 1\n[workload]\npreset = \"{preset}\"\nspan = \"64MiB\"\nrequests = 20_000\n\
-         speedup = {}\n[run]\nsamples = 2\nwaiting = false\n{stacks}",
-        if dies == 1 { 0.1 } else { 1.0 }
+         speedup = {}\n[run]\nsamples = 2\nwaiting = false\n{}",
+        if dies == 1 { 0.1 } else { 1.0 },
+        stacks.concat()
     );
     let runs = results(&text).runs;
     let mean = |run: &RunResult| run.response_ns.all.mean.expect("responses");

@@ -15,8 +15,8 @@ fn text(layers: &[String]) -> String {
     let device = "channels = 2\ndies_per_channel = 2\ncapacity = \"24MiB\"\npages_per_block = 32\nspare = 0.4\n";
     let workload = "requests = 1500\nspan = \"16MiB\"\nwrite_share = 0.7\nsizes = \"6KiB\"\nunit = \"1KiB\"\n";
     let run = "precondition = \"fill\"\nverify = false\nwaiting = false\nsamples = 2\n";
-    let layers: String =
-        layers.iter().map(|name| format!("[[ftl]]\nname = \"{name}\"\nlabel = \"{name}\"\n")).collect();
+    let layer = |name: &String| format!("[[ftl]]\nname = \"{name}\"\nlabel = \"{name}\"\n");
+    let layers = layers.iter().map(layer).collect::<Vec<_>>().concat();
     format!("[device]\n{device}[workload.generator]\n{workload}[host]\nloop = \"closed\"\n[run]\n{run}{layers}")
 }
 
