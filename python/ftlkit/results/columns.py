@@ -553,8 +553,7 @@ _MAPPING = (
     ),
     Metric(
         "buffer_hit_ratio",
-        "share of pages written of which a version was in RAM before the request (in a write buffer, one that waits); "
-        "null without either",
+        "share of pages written that replace a version in RAM (in a write buffer, one that waits); null without either",
         "share",
         _REAL,
         "buffer_hit_ratio",
