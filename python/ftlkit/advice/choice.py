@@ -167,7 +167,7 @@ def _without(places: list[_Place], stack: str) -> list[_Place]:
 def ranked(points: Sequence[Point], query: Query, slack: float | None = None) -> list[Point]:
     """The stacks with a figure for the goal, best first; of those as good that with less RAM first.
 
-    Of those that take as much RAM, too, the simplest comes first.
+    Of those that take as much RAM, too, the quickest comes first, and of these the simplest.
 
     Those that do not keep up with the arrivals come last, whatever their figures. As good as the
     best are those that cost at most `slack` times as much, by default `NOTHING`, and for the goal
@@ -183,7 +183,14 @@ def ranked(points: Sequence[Point], query: Query, slack: float | None = None) ->
         limit = slack * min((point.costs[query.metric] for point in some), default=0.0)
         level = [point for point in some if point.costs[query.metric] <= limit]
         rest = [point for point in some if point not in level]
-        level.sort(key=lambda point: (point.ram, point.costs[query.metric], len(point.stack)))
+        level.sort(
+            key=lambda point: (
+                point.ram,
+                point.costs.get(query.response, math.inf),
+                point.costs[query.metric],
+                len(point.stack),
+            )
+        )
         if query.goal == "life":
             level = by_response(query, level, lambda point: point)
         order += simplest_first(level, (query.metric, query.response), lambda point: point)
@@ -211,7 +218,13 @@ def leading(metric: str, stacks: Sequence[Measured]) -> Measured | None:
     there = [each for each in stacks if each.stack in costs]
     return min(
         there,
-        key=lambda each: (each.is_behind, costs[each.stack], each.mean("ram_bytes") or 0.0, each.stack),
+        key=lambda each: (
+            each.is_behind,
+            costs[each.stack],
+            each.mean("ram_bytes") or 0.0,
+            each.mean("response_mean_ns") or 0.0,
+            each.stack,
+        ),
         default=None,
     )
 
