@@ -298,7 +298,7 @@ def test_a_stack_is_spelled_the_same_everywhere(tmp_path: Path) -> None:
     assert fk.run(workload=WORKLOAD, ftl=resolved, device=device, loop="closed").labels == [spelled]
     image = fk.create_image(tmp_path / "disk.img", spelled, device=device)
     assert image["stack"].startswith("page:")
-    assert image["stack"].endswith("+dynamic")
+    assert image["stack"].endswith("+dynamic:free_blocks=rested")
 
 
 def test_what_is_wrong_with_a_stack_is_named() -> None:
