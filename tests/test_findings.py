@@ -12,6 +12,8 @@ import ftlkit as fk
 from ftlkit.own.loading import load
 from own_ftls import EXAMPLE, finding
 
+pytestmark = pytest.mark.usefixtures("own_are_forgotten")
+
 Simple = load(str(EXAMPLE), "Simple", fk.Ftl)
 
 

@@ -63,13 +63,13 @@ class Whole(fk.EvictionPolicy):
 class Youngest(fk.WearPolicy):
     """The least worn free block first."""
 
-    order = "least_worn"
+    order = "rested"
 
 
 class Levelled(fk.WearPolicy):
     """What static:threshold=2 does."""
 
-    order = "least_worn"
+    order = "rested"
 
     def __init__(self, device: fk.FlashDevice) -> None:
         super().__init__(device)
