@@ -150,7 +150,7 @@ def installed(tmp_path: Path) -> Path:
     [
         ["sweep", "fin1", "--seeds", "2"],
         ["curve", "depth", "fin1", "--depths", "1,2"],
-        ["advise", "fin1", "--budget", "20s"],
+        ["advise", "fin1", "--budget", "60s"],
     ],
     ids=lambda words: words[0],
 )
