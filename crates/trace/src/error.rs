@@ -89,17 +89,6 @@ pub struct Backwards {
     pub window: Option<usize>,
 }
 
-/// What makes the times of a tool go back although its clock does not.
-const UNPADDED: &str = ". If the digits behind the point are nanoseconds without leading zeros (blkparse -f \"%T.%t\"), neither helps: print \
-                        the trace anew with \"%T.%9t\"";
-
-/// Whether a field of a record may be seconds and nanoseconds: up to nine digits behind a point.
-fn has_nanoseconds(record: &str) -> bool {
-    let is_number = |digits: &str| (1..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let is_time = |field: &str| field.split_once('.').is_some_and(|(s, ns)| is_number(s) && is_number(ns));
-    record.split([' ', ',', '`', '\t']).any(is_time)
-}
-
 impl fmt::Display for Backwards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (path, place, by_ms) = (self.path.display(), self.place, self.by_ns as f64 / 1e6);
@@ -108,9 +97,8 @@ impl fmt::Display for Backwards {
                 f,
                 "{path}, {place}: time goes back by {by_ms} ms against an earlier request: {}. If the file is merged from \
                  several queues, sort it within a window of requests (--time-backwards sort:4096); if its clock jumps, \
-                 hold such requests at the latest time seen (--time-backwards clamp). Both print how many they changed{}",
-                self.excerpt,
-                if has_nanoseconds(&self.excerpt) { UNPADDED } else { "" }
+                 hold such requests at the latest time seen (--time-backwards clamp). Both print how many they changed",
+                self.excerpt
             ),
             Some(window) => write!(
                 f,

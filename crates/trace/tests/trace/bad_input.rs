@@ -230,15 +230,6 @@ fn time_going_backwards() {
 }
 
 #[test]
-fn nanoseconds_without_leading_zeros_are_named_where_time_goes_back() {
-    let folder = Folder::new();
-    let path = folder.file("print.txt", b"1.5 R 100 512\n1.123456789 R 200 512\n");
-    let columns = "time:s, op, offset:sector, size:B".parse().ok();
-    let error = error(&path, &OpenOptions { columns, ..OpenOptions::default() });
-    says(&error, &path, &["line 2: time goes back", "%T.%9t"]);
-}
-
-#[test]
 fn several_devices_without_a_choice() {
     let folder = Folder::new();
     let path = folder.file("web.csv", format!("{LINE}{}", LINE.replace(",0,Read", ",1,Write").repeat(2)).as_bytes());
