@@ -311,17 +311,11 @@ def refuse_unreadable(document: Mapping[str, Any]) -> None:
 
 
 def number(text: str) -> object:
-    """A section's value as TOML reads it: a number or switch if it looks like one, else text.
-
-    A percentage is the number that it is: `28%` is 0.28.
-    """
+    """A section's value as TOML reads it: a number or switch if it looks like one, else text."""
     if text in ("true", "false"):
         return text == "true"
     if re.fullmatch(r"[+-]?[0-9]+(_[0-9]+)*", text):
         return int(text)
-    if percentage := re.fullmatch(r"([0-9]+(?:\.[0-9]*)?) ?%", text):
-        # By the digits, so that 7% is 0.07.
-        return float(f"{percentage[1]}e-2")
     digits = "[0-9]+(_[0-9]+)*"
     if not re.fullmatch(rf"[+-]?({digits}\.?({digits})?|\.{digits})([eE][+-]?{digits})?", text):
         return text
