@@ -22,5 +22,6 @@ def drive_bytes(name: str, text: str | None) -> int | None:
     if not number:
         raise UserError(f"{name} {text}: is no size. Give a number with a unit, such as 960GB or 512GiB.")
     if match is not None and not match[2] and number < _LEAST_DRIVE:
-        raise UserError(f"{name} {text}: has no unit, and so few bytes are no drive. Write {text.strip()}GB or TB.")
+        sizes = " or ".join(f"{text.strip()}{unit}" for unit in ("GB", "TB"))
+        raise UserError(f"{name} {text}: has no unit, and so few bytes are no drive. Write {sizes}.")
     return number

@@ -2,9 +2,8 @@
 //!
 //! ## Idea
 //! Of the free blocks, but those that were freed lately, the one that was erased least often is
-//! taken next. So blocks that are erased
-//! at all mostly stay close to each other in wear, however unevenly they come back. Cold blocks are
-//! left alone: they are not free, and so are not seen.
+//! taken next. So blocks that are erased at all mostly stay close to each other in wear, however
+//! unevenly they come back. Cold blocks are left alone: they are not free, and so are not seen.
 //!
 //! Over a log buffer it can be worse than nothing where the same requests come again and again in
 //! the same order. Logical blocks that are merged once a round, one after another, hand each other
@@ -52,7 +51,8 @@ const FREE_BLOCKS: Parameter = Parameter {
     name: "free_blocks",
     kind: Kind::Choice { of: &["rested", "least_worn"] },
     default: "rested",
-    meaning: "Which free block is taken next: the least worn of those that were not freed lately; or of all, for whose erase requests may wait.",
+    meaning: "Which free block is taken next: the least worn of those that rested; or of all, maybe \
+              before its erase has ended.",
     source: "ftlkit",
 };
 

@@ -69,8 +69,8 @@
 //! blocks, and no block backs off.
 //!
 //! ## Costs
-//! A move: the pages of a logical block read and programmed, one erase. How
-//! long requests wait for what merges freed, dynamic tells.
+//! A move: the pages of a logical block read and programmed, one erase. The page of dynamic tells
+//! how long requests wait for blocks that merges freed.
 
 #[cfg(test)]
 mod tests;

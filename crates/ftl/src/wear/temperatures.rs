@@ -36,9 +36,10 @@ pub const FREE_BLOCKS: Parameter = Parameter {
     name: "free_blocks",
     kind: Kind::Choice { of: &["rested", "least_worn", "first_freed", "temperature"] },
     default: "rested",
-    meaning: "Which free block is taken next: the least worn of those that were not freed lately, as dynamic does; the least worn of all, for \
-              whose erase requests may wait; the one freed first, which needs no erase counts and leaves it to chance how often a block is \
-              one that is rewritten; or one of an age that suits the temperature that the host hints at, as saw does.",
+    meaning: "Which free block is taken next: the least worn of those that rested, as dynamic does; \
+              the least worn of all, maybe before its erase has ended; the one freed first, without \
+              erase counts, which leaves wear to chance; or one of an age that suits the temperature \
+              that the host hints at, as saw does.",
     source: "ftlkit; temperature: Wang 2013 7.5",
 };
 

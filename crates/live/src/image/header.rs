@@ -90,7 +90,7 @@ impl Gathering {
         let Description { geometry, latencies, program_order, .. } = described;
         self.units.check(*geometry, latencies).map_err(|error| error.to_string())?;
         if !(1..=sim::MOST_BUFFERS).contains(&self.program_buffers) {
-            return Err(format!("{} buffers a die", self.program_buffers));
+            return Err(format!("{} buffers per die", self.program_buffers));
         }
         if self.units.programmed_at_once(latencies.cell, CellMode::Native) > 1 && *program_order != ProgramOrder::Strict
         {

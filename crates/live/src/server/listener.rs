@@ -107,8 +107,8 @@ impl Listener {
         if let Ok(found) = path.symlink_metadata() {
             if !found.file_type().is_socket() {
                 return Err(LiveError::user(format!(
-                    "cannot listen on {}: something else has this name, and stays as it is; move it, or choose another path \
-                     with {options}",
+                    "cannot listen on {}: something else has this name, and stays as it is; move it, or \
+                     choose another path with {options}",
                     path.display()
                 )));
             }

@@ -54,13 +54,20 @@ pub(super) struct Ftrace {
     is_begun: bool,
     /// Whether the file has requests of the block layer, so that those of drivers are left out.
     has_block: bool,
-    /// Events of drivers that were left out for those of the block layer.
-    doubled: u64,
+    /// Whether one of them was.
+    is_doubled: bool,
 }
 
 impl Ftrace {
     pub(super) fn new(unit: TimeUnit, action: char) -> Self {
-        Self { unit, action: action as u8, seen: [0; EVENTS.len()], is_begun: false, has_block: false, doubled: 0 }
+        Self {
+            unit,
+            action: action as u8,
+            seen: [0; EVENTS.len()],
+            is_begun: false,
+            has_block: false,
+            is_doubled: false,
+        }
     }
 }
 
@@ -90,7 +97,7 @@ impl Layout for Ftrace {
             return Ok(Parsed::Other("other event"));
         }
         if self.has_block && fields != Fields::Block {
-            self.doubled += 1;
+            self.is_doubled = true;
             return Ok(Parsed::Other("driver event"));
         }
         let time_ns = time(clock, self.unit).map_err(|expected| Fault::field("the time", clock, expected))?;
@@ -112,7 +119,7 @@ impl Layout for Ftrace {
     }
 
     fn unmatched(&self) -> Vec<String> {
-        if self.doubled > 0 {
+        if self.is_doubled {
             return vec!["driver events (NVMe, UFS) are the same requests as those of the block layer".to_owned()];
         }
         let says = |kind: Fields, clause: &str| {
