@@ -48,6 +48,23 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert circular(files) == {}
 
 
+def both_ways(known: dict[str, str]) -> set[tuple[str, str]]:
+    """Pairs of folders that import from each other, whatever file does."""
+    arrows = {
+        (name.split(".")[1], other.split(".")[1])
+        for name, text in known.items()
+        for other in imported(text, known)
+        if min(name.count("."), other.count(".")) > 1
+    }
+    return {(one, other) for one, other in arrows if one < other and (other, one) in arrows}
+
+
+def test_no_folders_import_from_each_other() -> None:
+    # Schemes and presets are looked up through the public catalogue.
+    assert both_ways(modules()) <= {("advice", "api")}
+    assert both_ways({"p.a.x": "from p.b.y import z", "p.b.y": "", "p.b.u": "import p.a.x"}) == {("a", "b")}
+
+
 def test_circles_are_seen_wherever_an_import_stands() -> None:
     lazy = "def f():\n    from p.a import x"
     typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p import a"

@@ -16,13 +16,14 @@ import conftest
 import ftlkit as fk
 from ftlkit._util import units
 from ftlkit.cli import app
-from ftlkit.results import comparison, noise
+from ftlkit.results import noise
 from ftlkit.results import store as stores
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.comparison import BETTER, SAME, UNKNOWN, UNSEEN, WORSE
 from ftlkit.results.store import Store
+from ftlkit.sweeps import comparison
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
+from ftlkit.sweeps.comparison import BETTER, SAME, UNKNOWN, UNSEEN, WORSE
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.values import order
 

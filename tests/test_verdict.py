@@ -10,7 +10,7 @@ import ftlkit as fk
 import sample
 from ftlkit._util import units
 from ftlkit.report import life
-from ftlkit.report.verdict import verdict
+from ftlkit.report.verdict import MOST, verdict
 from ftlkit.results.columns import METRICS
 from ftlkit.results.outcome import device_of
 
@@ -81,6 +81,18 @@ def test_three_runs_within_five_per_cent_are_all_level() -> None:
         set_mean(run, mean, 500_000)
     assert "All are level in mean response (100 µs to 102 µs)." in of(document)
     assert "1.0" not in of(document).partition(".")[0]
+
+
+def test_a_terminal_says_eight_sentences_the_cautions_first_and_how_many_more_there_are() -> None:
+    document = sample.document(cancelled=True)
+    made = verdict(fk.Results(document))
+    parts, left = made.brief
+    said = [sentence for _, sentences in parts for sentence in sentences]
+    assert len(said) == MOST - 1
+    assert len(said) + left == sum(len(sentences) for _, sentences in made.parts)
+    assert parts[-1] == made.parts[-1] == ("Read with care", made.cautions)
+    document["runs"] = document["runs"][:1]
+    assert verdict(fk.Results(document)).brief == (verdict(fk.Results(document)).parts, 0)
 
 
 def test_flash_work_is_read_off_the_counts() -> None:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ftlkit.own.loading import forget
     from ftlkit.own.plugins import Plugin, plugins
     from ftlkit.own.policies import EvictionPolicy, VictimPolicy, WearPolicy, WriteClassifier
-    from ftlkit.results.results import RUN_COLUMNS, Results, load
+    from ftlkit.report.results import RUN_COLUMNS, Results, load
 
 __all__ = [
     "RUN_COLUMNS",

@@ -40,8 +40,8 @@ from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.facts import intro
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.comparison import UNKNOWN, WORSE, change
 from ftlkit.results.derived import buffer_ram
+from ftlkit.sweeps.comparison import UNKNOWN, WORSE, change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from ftlkit.advice.query import RAM_SLACK
 from ftlkit.advice.search_result import SHARE, Halved
 from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.comparison import SAME, UNKNOWN, UNSEEN, change
+from ftlkit.sweeps.comparison import SAME, UNKNOWN, UNSEEN, change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -17,8 +17,8 @@ from ftlkit.advice.measure import WARM_UP, ratio
 from ftlkit.advice.query import RAM_SLACK, REFERENCE
 from ftlkit.report.cautions import FEW_FOR_P99, all_cautions
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.comparison import BETTER, change
 from ftlkit.results.outcome import Outcome
+from ftlkit.sweeps.comparison import BETTER, change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import Rung, SearchResult
-    from ftlkit.report.cautions import Caution
+    from ftlkit.report.rules import Told
 
 
 _TENFOLD = 10.0
@@ -277,7 +277,7 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
     return sentences
 
 
-def _of_the_results(best: Measured) -> list[Caution]:
+def _of_the_results(best: Measured) -> list[Told]:
     """What `ftlkit compare` would say of the first run of a stack."""
     return all_cautions(Outcome(json.loads(best.rows[0]["document"])))
 

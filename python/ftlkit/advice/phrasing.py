@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.comparison import SAME, UNKNOWN, UNSEEN, Change, change
 from ftlkit.results.noise import LITTLE, Estimate, estimate
+from ftlkit.sweeps.comparison import SAME, UNKNOWN, UNSEEN, Change, change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

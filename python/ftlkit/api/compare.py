@@ -21,7 +21,7 @@ from ftlkit._util.native_call import Interrupted, watched
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api import ticks
-from ftlkit.results.results import Results
+from ftlkit.report.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

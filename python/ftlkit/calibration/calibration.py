@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.lookup import hint, several
-from ftlkit.api.compare import check_study
+from ftlkit._util.native_call import watched
+from ftlkit._util.progress import Silent
 from ftlkit.calibration import PRESET, certainty, fio, starts
 from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, ROUGHLY, Parameter
 from ftlkit.calibration.fit import LINEAR, LOGARITHMIC, Prior, fitted, misfit
@@ -255,13 +257,13 @@ def _usable(points: Sequence[Point]) -> tuple[list[Point], list[str]]:
 
 def _known(preset: str, given: Json) -> Json:
     """The whole `[device]` table of the preset with what was given, in one spelling."""
-    study = {
+    asked: Json = {
         "device": {"preset": preset} | given,
         "workload": {"generator": {"requests": 1, "span": "1MiB"}},
         "host": {"loop": "closed"},
         "ftl": [{"name": "page"}],
     }
-    table: Json = check_study(study)["device"]
+    table: Json = watched(lambda control: study.filled(asked, control), Silent())["device"]
     return table
 
 

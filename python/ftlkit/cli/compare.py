@@ -18,15 +18,15 @@ from ftlkit.api.compare import run_study
 from ftlkit.cli import options
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
 from ftlkit.cli.show import show
-from ftlkit.results import results
+from ftlkit.report import results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
+    from ftlkit.report.results import Results
     from ftlkit.results.document import Json
-    from ftlkit.results.results import Results
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,15 @@ from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.shell import OUT, Command, Group, say
 from ftlkit.cli.show import show as show_results
+from ftlkit.report.results import Results
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.comparison import BETTER, WORSE, compare, in_order, select
 from ftlkit.results.point_state import STATES
 from ftlkit.results.store import DEFAULT, PLACE, Store, results, varied
+from ftlkit.sweeps.comparison import BETTER, WORSE, compare, in_order, select
 
 if TYPE_CHECKING:
-    from ftlkit.results.comparison import Pair, Selection
     from ftlkit.results.document import Json
+    from ftlkit.sweeps.comparison import Pair, Selection
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="List, show, compare and export results of sweeps.")
 
@@ -99,7 +100,7 @@ def show(
         if row["document"] is None:
             OUT.print(f"{row['key']}: {row['state']}: {row['error']}", highlight=False, markup=False)
             continue
-        results_of_point = results(row)
+        results_of_point = Results(results(row).document)
         show_results(results_of_point, OUT)
         if report is not None:
             results_of_point.report(report)

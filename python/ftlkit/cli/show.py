@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ftlkit._util import units
+from ftlkit._util.lookup import several
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.report import life
 from ftlkit.report.facts import intro
@@ -16,8 +17,8 @@ from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, column
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ftlkit.report.results import Results
     from ftlkit.results.document import Json, Run
-    from ftlkit.results.results import Results
 
 _RESPONSES = ("mean", "p50", "p99", "p99_9", "p99_99", "max")
 _CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p99", "longest")
@@ -44,9 +45,12 @@ def show(results: Results, console: Console) -> None:
         _section(console, "Life: bytes that the host writes until", AdaptiveTable(("", "FTL"), [*life.COLUMNS], rows))
     verdict = results.verdict
     console.print(units.typed(verdict.headline), highlight=False, markup=False)
-    for heading, sentences in verdict.parts:
+    parts, left = verdict.brief
+    for heading, sentences in parts:
         console.print(Text(heading, style="bold"))
         console.print(_bullets(sentences))
+    if left:
+        console.print(f"The report has {several(left, 'sentence')} more (--report FILE).", highlight=False)
     if latencies := classes(results):
         names = {name: name for name in CLASS_COLUMNS}
         sheet = _chosen(latencies, "name", [*CLASS_COLUMNS], _CLASS_COLUMNS, names)

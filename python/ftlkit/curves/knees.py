@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.curves.service import kept_up, layers, of_layer
-from ftlkit.report.cautions import listed
+from ftlkit.report.rules import listed
 from ftlkit.report.verdict import CLOSE
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
-from ftlkit.report.cautions import FILL, listed, more
+from ftlkit.report.cautions import STEPS, more
 from ftlkit.report.load import is_overloaded, written_between
+from ftlkit.report.rules import listed
 from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _reason(results: Outcome, run: Run) -> str:
     if erased * BEYOND < 1:
         return (
             f"in the second half of the run only {units.share(erased)} of the pages programmed were erased, since "
-            f"erased blocks were left. It comes out too late: fill the device first ({FILL}), or replay more "
+            f"erased blocks were left. It comes out too late: fill the device first ({STEPS['fill']}), or replay more "
             f"requests ({more(results)})"
         )
     if amplification * BEYOND < whole:

@@ -1,6 +1,6 @@
 """A study's results, as a JSON document and as Polars frames.
 
-`ftlkit.results.results` adds what is made of it: what draws imports only what is drawn.
+`ftlkit.report.results` adds what is made of it: what draws imports only what is drawn.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ import polars as pl
 from ftlkit._native import UserError
 from ftlkit._util.outputs import mode
 from ftlkit.results.columns import COLUMNS
+from ftlkit.results.outcome import Outcome
 from ftlkit.results.point_state import DONE, STATES
-from ftlkit.results.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -255,12 +255,12 @@ def _fault(frame: pl.DataFrame) -> str:
     return f"its {broken} is no number" if broken else ""
 
 
-def results(row: Mapping[str, Any]) -> Results:
+def results(row: Mapping[str, Any]) -> Outcome:
     """The whole results of a point that has some; a `UserError` if they cannot be read."""
     try:
         document: Any = json.loads(row["document"])
         if document["runs"][0]["label"] is not None:
-            return Results(document)
+            return Outcome(document)
         reason = "its run has no label"
     except (TypeError, ValueError, KeyError, IndexError) as error:
         reason = f"{type(error).__name__}: {error}"

@@ -12,7 +12,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ftlkit._util.lookup import several
-from ftlkit.report.cautions import CLOSED, FILL, SLOWER, STEADY, VERIFY, all_cautions
+from ftlkit.report.cautions import CAUTIONS, STEPS, all_cautions
+from ftlkit.report.rules import listed, say
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.noise import LITTLE
 from ftlkit.results.outcome import Outcome
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.summary import Group
 
-MORE = "--requests, or of a recorded trace --repeat"
-"""Next step for workloads of which some may be generated."""
-
 METRIC = COLUMNS["response_mean_ns"]
 """What points are ranked by."""
 
@@ -35,35 +33,9 @@ NAMED = 3
 """More points than this are counted instead of named."""
 
 SUMMARIES = {
-    "worn_out": "The device wore out before the workload ended, so figures are of the requests before",
-    "refreshing_over": "Refreshing ended before the workload did, since no spare block was left or no block could be "
-    "moved, so reads came to be uncorrectable. Give the device more spare blocks",
-    "unchecked": f"What FTLs in Python returned for reads was not checked, and wrong data may be fast ({VERIFY})",
-    "overloaded": "More requests arrive than are served, so response times measure the length of the trace. Lower the "
-    f"load ({SLOWER}), or use a closed loop ({CLOSED})",
-    "collections_not_reached": "The host wrote less than the device holds, and collecting copied hardly anything: its "
-    f"cost in a steady state was not measured. Take a device in a steady state ({STEADY}), or replay more requests "
-    f"({MORE})",
-    "unwritten": "Reads found pages that had never been written, or had been trimmed, and cost nothing. Against the "
-    f"first, fill the device ({FILL})",
-    "untouched": "The workload never touches more than a twentieth of the data that the preparation left, which make "
-    "collections dearer than in a device with more room. Say how full the device is (--in-use, in a study run.in_use)",
-    "rising": "Write amplification was higher in the last fifth of the run than in the first, so means depend on its "
-    f"length. Take a device in a steady state ({STEADY}), or replay more requests ({MORE})",
-    "few_for_p99": "Response times are of fewer than 1,000 requests, so the 99th percentile is one of the longest few",
-    "misaligned": "Most requests are off the device's page grid, and one offset would put them on it: see "
-    "`ftlkit trace info`, and set align_offset",
-    "repeated": "Many rows of the trace ask for what another has just asked for, as rows of several events of one "
-    "request do; set blkparse_action or where",
-    "ticks": "The trace's times are in coarse steps, or all one, and requests of a time wait for each other: see "
-    "`ftlkit trace info`, and set tick, columns or a closed loop",
-    "shared_streams": "Writes named streams beyond hint_streams, and shared the last stream: raise hint_streams, or "
-    "number the streams from 1",
-    "few_requests": "Few requests were replayed: percentiles beyond the 99th rest on a handful of them",
-    "nothing_erased": "No block was erased, so nothing is said of garbage collection, write amplification and "
-    f"endurance. Take a device in a steady state ({STEADY}), or give it less capacity (--capacity)",
-    "unsettled": "Write amplification had not settled when measuring began: a steady state may differ",
-    "cached_whole": "The mapping cache is larger than the whole map, so it never evicts: vary sizes below that",
+    rule.id: say(rule.of_many, STEPS | {"more": "--requests, or of a recorded trace --repeat"})
+    for rule in CAUTIONS
+    if rule.of_many
 }
 """What each kind of caution means for a sweep's points. A stopped sweep says so itself."""
 
@@ -183,7 +155,7 @@ def _names(points: list[_Point]) -> str:
     names = [point.group.name for point in points]
     if len(names) > NAMED:
         return f"{len(names)} points, {', '.join(names[:NAMED])} and {len(names) - NAMED} more,"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed(names)
 
 
 def _cautions(points: list[_Point], without: Collection[str]) -> list[str]:

@@ -20,10 +20,10 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import hint
-from ftlkit.results import identity
 from ftlkit.results.metric import HIGHER, Metric
 from ftlkit.results.noise import LITTLE, Estimate, estimate
 from ftlkit.results.store import Store, named, varied
+from ftlkit.sweeps import identity
 from ftlkit.sweeps.summary import shown
 from ftlkit.sweeps.values import measure, order, plain
 
