@@ -22,7 +22,6 @@ from ftlkit.report.drawing import (
     AnyChart,
     log_axis,
     numbered,
-    over_time,
     run_axis,
     run_colour,
     run_dash,
@@ -191,9 +190,7 @@ def response_parts(results: Outcome) -> AnyChart | None:
             x=alt.X(
                 "mean_ns:Q", title="share of mean response", stack="normalize", axis=alt.Axis(format="~%", tickCount=5)
             ),
-            color=alt.Color(
-                "cause:N", legend=None, scale=alt.Scale(domain=present, range=[CAUSE_COLOURS[c] for c in present])
-            ),
+            color=_cause_colour(present),
             # Ordinal: of a field without order the browser warns that opacity suggests one.
             opacity=alt.Opacity("part:O", legend=None, scale=alt.Scale(domain=["service", "waiting"], range=[1, 0.55])),
             order="order:O",
@@ -207,6 +204,11 @@ def response_parts(results: Outcome) -> AnyChart | None:
         )
     )
     return sized(bars, BAR * len(results.labels))
+
+
+def _cause_colour(present: list[str]) -> alt.Color:
+    colours = [CAUSE_COLOURS[cause] for cause in present]
+    return alt.Color("cause:N", legend=None, scale=alt.Scale(domain=present, range=colours))
 
 
 def _caused(results: Outcome) -> pl.DataFrame:
@@ -231,9 +233,7 @@ def _bars(results: Outcome, frame: pl.DataFrame, value: str, title: str, *, norm
         .encode(
             y=run_axis(results),
             x=alt.X(f"{value}:Q", title=title, stack="normalize" if normalise else "zero", axis=axis),
-            color=alt.Color(
-                "cause:N", legend=None, scale=alt.Scale(domain=present, range=[CAUSE_COLOURS[c] for c in present])
-            ),
+            color=_cause_colour(present),
             order="order:O",
             tooltip=[
                 "label:N",
@@ -272,62 +272,7 @@ def ram(results: Outcome) -> AnyChart | None:
     return sized(run_points(results, base, frame))
 
 
-def mean_over_time(results: Outcome) -> AnyChart | None:
-    """Mean response time of each stretch of the workload."""
-    return over_time(results, "mean_response_ns", "mean response time", DURATION)
-
-
-def amplification_over_time(results: Outcome) -> AnyChart | None:
-    """Write amplification of each stretch of the workload."""
-    return over_time(results, "write_amplification", "write amplification", NUMBER)
-
-
-def moved_over_time(results: Outcome) -> AnyChart | None:
-    """Share of the pages programmed in each stretch that moved data."""
-    return over_time(results, "moved_share", "share of pages programmed", "format(datum.value, '~%')")
-
-
-def buffer_hits_over_time(results: Outcome) -> AnyChart | None:
-    """Share of the pages written in each stretch that replaced a page in a write buffer."""
-    return over_time(results, "buffer_hit_ratio", "share of pages written", "format(datum.value, '~%')")
-
-
-def log_utilisation_over_time(results: Outcome) -> AnyChart | None:
-    """Share of the log's programmed pages that still hold the newest copy of something."""
-    return over_time(results, "log_utilisation", "share of log pages", "format(datum.value, '~%')")
-
-
-def associativity_over_time(results: Outcome) -> AnyChart | None:
-    """Full merges that a leaving log block has cost so far, on average."""
-    return over_time(results, "associativity", "full merges a log block", NUMBER)
-
-
-def sequential_blocks_over_time(results: Outcome) -> AnyChart | None:
-    """Log blocks that the sequential area may have, where that changes."""
-    return over_time(results, "sequential_log_share", "sequential log blocks", NUMBER)
-
-
-def delta_over_time(results: Outcome) -> AnyChart | None:
-    """The δ of adapt's last interval, and Δ that it was compared with."""
-    return _with_threshold(results, "delta", "δ and, pale, Δ")
-
-
-def phi_over_time(results: Outcome) -> AnyChart | None:
-    """The φ of adapt's last interval, and Φ that it was compared with."""
-    return _with_threshold(results, "phi", "φ and, pale, Φ")
-
-
-def ram_over_time(results: Outcome) -> AnyChart | None:
-    """What data pages take of a RAM that they share with the map, and what the map takes of it."""
-    return _two_gauges(results, "ram_data_bytes", "ram_map_bytes", "data and, pale, map in RAM", SIZE)
-
-
-def _with_threshold(results: Outcome, gauge: str, title: str) -> AnyChart | None:
-    """A gauge as a line a run, and its threshold as a pale one."""
-    return _two_gauges(results, gauge, f"{gauge}_threshold", title)
-
-
-def _two_gauges(results: Outcome, gauge: str, pale: str, title: str, labels: str | None = None) -> AnyChart | None:
+def two_gauges(results: Outcome, gauge: str, pale: str, title: str, labels: str | None = None) -> AnyChart | None:
     """Two gauges as two lines a run, the second one pale."""
     if not {gauge, pale} <= set(results.series.columns):
         return None

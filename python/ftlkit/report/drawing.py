@@ -36,7 +36,7 @@ _Box = tuple[float, float, float, float]
 """Left, right, lower and upper edge."""
 LOG_FROM = 6
 """Values that differ by more than this factor get a logarithmic axis."""
-DURATION, SIZE, NUMBER = (units.axis(unit) for unit in ("ns", "B", ""))
+DURATION, SIZE, NUMBER, SHARE = (units.axis(unit) for unit in ("ns", "B", "", "share"))
 """Labels of axes."""
 
 AnyChart = alt.Chart | alt.LayerChart

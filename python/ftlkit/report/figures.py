@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,10 @@ from markupsafe import Markup
 
 from ftlkit._util import units
 from ftlkit.report import charts, wear_charts
-from ftlkit.report.drawing import folded_labels
+from ftlkit.report.drawing import DURATION, NUMBER, SHARE, SIZE, folded_labels, over_time
 from ftlkit.report.palette import CAUSE_COLOURS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit.report.drawing import AnyChart
     from ftlkit.results.document import Json
     from ftlkit.results.outcome import Outcome
@@ -77,7 +76,19 @@ def _cells(results: Outcome) -> str:
     )
 
 
-_FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[Outcome], AnyChart | None]], ...] = (
+_Draw = Callable[["Outcome"], "AnyChart | None"]
+
+
+def _line(column: str, title: str, labels: str = NUMBER) -> _Draw:
+    """A line a run over the requests served."""
+    return lambda results: over_time(results, column, title, labels)
+
+
+def _pair(gauge: str, pale: str, title: str, labels: str | None = None) -> _Draw:
+    return lambda results: charts.two_gauges(results, gauge, pale, title, labels)
+
+
+_FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, _Draw], ...] = (
     (
         "response-cdf",
         "Response times",
@@ -146,7 +157,7 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
         "Evenness of wear over the workload",
         "Standard deviation of the blocks' erase counts so far; a line that goes on rising: blocks drift apart.",
         "runs",
-        wear_charts.spread_over_time,
+        _line("erases_std", "σ of erases", "format(datum.value, '~r')"),
     ),
     (
         "price-of-evenness",
@@ -160,70 +171,70 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, Callable[[O
         "Mean response over the workload",
         "Mean response time of each stretch; still climbing at the end: the device fills up or falls behind.",
         "runs",
-        charts.mean_over_time,
+        _line("mean_response_ns", "mean response time", DURATION),
     ),
     (
         "amplification-over-time",
         "Write amplification over the workload",
         "Bytes programmed for each byte that the host wrote, stretch by stretch.",
         "runs",
-        charts.amplification_over_time,
+        _line("write_amplification", "write amplification"),
     ),
     (
         "moved-over-time",
         "Collections over the workload",
         "Share of the pages programmed that collections, merges and other moves of data wrote, stretch by stretch.",
         "runs",
-        charts.moved_over_time,
+        _line("moved_share", "share of pages programmed", SHARE),
     ),
     (
         "buffer-hits",
         "Writes that find their page in the write buffer",
         "Share of the pages written that replace a version still waiting in RAM; the older is never programmed.",
         "runs",
-        charts.buffer_hits_over_time,
+        _line("buffer_hit_ratio", "share of pages written", SHARE),
     ),
     (
         "log-utilisation",
         "Log pages that count",
         "Share of the log's programmed pages that hold the newest copy of something; low: overwritten before merged.",
         "runs",
-        charts.log_utilisation_over_time,
+        _line("log_utilisation", "share of log pages", SHARE),
     ),
     (
         "associativity",
         "Associativity of log blocks",
         "Full merges that a leaving log block has cost so far, on average: A(L), the price of sharing.",
         "runs",
-        charts.associativity_over_time,
+        _line("associativity", "full merges a log block"),
     ),
     (
         "sequential-blocks",
         "Blocks of the sequential area",
         "How many log blocks long requests may have to themselves, where that changes while running (adapt).",
         "runs",
-        charts.sequential_blocks_over_time,
+        _line("sequential_log_share", "sequential log blocks"),
     ),
     (
         "delta",
         "What makes the sequential area grow",
         "δ of the last interval, the share of new sequential blocks that became data blocks; above Δ (pale) it grows.",
         "runs",
-        charts.delta_over_time,
+        _pair("delta", "delta_threshold", "δ and, pale, Δ"),
     ),
     (
         "phi",
         "What makes the random area grow",
         "φ of the last interval: newest pages of a leaving random block; from Φ (pale) on the area grows, after δ.",
         "runs",
-        charts.phi_over_time,
+        _pair("phi", "phi_threshold", "φ and, pale, Φ"),
     ),
     (
         "ram-split",
         "RAM between data and map",
         "Data pages (full) and the cached part of the map (pale), where both share one RAM: what each holds by then.",
         "runs",
-        charts.ram_over_time,
+        _pair("ram_data_bytes", "ram_map_bytes", "data and, pale, map in RAM", SIZE),
     ),
 )
 

@@ -16,7 +16,6 @@ from ftlkit.report.drawing import (
     LOG_FROM,
     AnyChart,
     log_axis,
-    over_time,
     run_colour,
     run_points,
     sized,
@@ -80,11 +79,6 @@ def erases(results: Outcome) -> AnyChart | None:
         )
     )
     return sized(alt.layer(bars, rules), max(120, 2 * BAR * len(labels)))
-
-
-def spread_over_time(results: Outcome) -> AnyChart | None:
-    """Standard deviation of the blocks' erase counts so far."""
-    return over_time(results, "erases_std", "σ of erases", "format(datum.value, '~r')")
 
 
 def price(results: Outcome) -> AnyChart | None:
