@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ftlkit as fk
 from ftlkit.api import catalogue
-from ftlkit.own import policies
+from ftlkit.own import registry
 
 
 def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]:
@@ -23,6 +23,6 @@ def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]
 
 def forget_own() -> None:
     """Take all classes of one's own out of the lists again."""
-    assert [part for part in dict.fromkeys(policies.registered.values()) if not fk.forget(part)] == []
-    assert policies.registered == {}
+    assert [part for part in dict.fromkeys(registry.registered.values()) if not fk.forget(part)] == []
+    assert registry.registered == {}
     assert catalogue.names() == catalogue.built_in()

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import ftlkit as fk
-from ftlkit.own.ftl import Ftl
 from ftlkit.own.loading import load
 from own_ftls import EXAMPLES, SMALL, LikePage, found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from ftlkit.own.ftl import Ftl
 
 pytestmark = pytest.mark.usefixtures("own_are_forgotten")
 
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.usefixtures("own_are_forgotten")
 @pytest.fixture
 def batched() -> type[Ftl]:
     """The FTL of the example."""
-    return load(str(EXAMPLES / "own_ftl_batched.py"), "Batched", Ftl)
+    scheme: type[Ftl] = load(str(EXAMPLES / "own_ftl_batched.py"), "Batched")
+    return scheme
 
 
 def as_they_are(ppns: list[int]) -> Iterable[int]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit.own import policies
-from ftlkit.own.ftl import Ftl
-from ftlkit.own.loading import load, registered_name
+from ftlkit.own import registry
+from ftlkit.own.loading import load
+from ftlkit.own.registry import registered_name
 from own_ftls import EXAMPLE, SMALL, LikePage, found
 
 if TYPE_CHECKING:
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 
     from typer.testing import Result
 
+    from ftlkit.own.ftl import Ftl
+
 pytestmark = pytest.mark.usefixtures("own_are_forgotten")
 
 
 @pytest.fixture
 def simple() -> type[Ftl]:
     """The FTL of the example."""
-    return load(str(EXAMPLE), "Simple", Ftl)
+    scheme: type[Ftl] = load(str(EXAMPLE), "Simple")
+    return scheme
 
 
 def test_a_page_map_in_python_does_what_the_built_in_one_does() -> None:
@@ -346,7 +349,7 @@ def test_a_wear_policy_over_it_is_refused(simple: type[Ftl]) -> None:
 
 
 def test_a_loaded_file_stays_out_of_the_way_of_modules() -> None:
-    load(str(EXAMPLE), "Simple", Ftl)
+    load(str(EXAMPLE), "Simple")
     assert "own_ftl" not in sys.modules
 
 
@@ -387,7 +390,7 @@ def test_a_finding_names_the_cut_and_the_copies_and_replays_elsewhere(
     lpn = done.stdout.partition("LPN ")[2].split()[0]
     assert re.search(rf"(no page|one page|\d+ pages) on flash names? LPN {lpn}", done.stdout)
     pasted = next(line for line in done.stdout.splitlines() if line.startswith("ftlkit torture --ftl"))
-    assert fk.forget(policies.registered["", "forgetful"])
+    assert fk.forget(registry.registered["", "forgetful"])
     again = call(*shlex.split(pasted)[1:], "--explain")
     assert again.exit_code == 1, again.output
     assert f"What was done with LPN {lpn}, in order:" in again.stdout
@@ -397,6 +400,6 @@ def test_a_finding_names_the_cut_and_the_copies_and_replays_elsewhere(
 
 def test_a_study_names_a_class_by_its_file_or_has_it_itself() -> None:
     study = {"workload": {"preset": "fin1", "requests": 200, "addresses": "wrap"}, "device": {"capacity": "16MiB"}}
-    layers = [{"name": f"{EXAMPLE}:Simple"}, load(str(EXAMPLE), "Simple", Ftl)]
+    layers = [{"name": f"{EXAMPLE}:Simple"}, load(str(EXAMPLE), "Simple")]
     by_file, by_class = (fk.run_study(study | {"ftl": [layer]}).document["runs"][0] for layer in layers)
     assert by_file["event_hash"] == by_class["event_hash"]

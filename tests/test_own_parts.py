@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit.own import policies
+from ftlkit.own import registry
 from ftlkit.own.loading import resolved
 from own_stacks import compared, forget_own
 
@@ -340,6 +340,6 @@ def test_a_part_that_is_forgotten_has_no_name() -> None:
     assert [row["state"] for row in swept.rows] == ["done"], "its module is known to workers, too"
     assert fk.forget(Youngest)
     assert fk.forget(Any)
-    assert policies.registered == {}
+    assert registry.registered == {}
     with pytest.raises(fk.UserError, match="youngest"):
         compared("page+youngest")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ftlkit as fk
-from ftlkit.own import policies
+from ftlkit.own import registry
 from ftlkit.own.loading import resolved
 from own_stacks import compared, forget_own
 
@@ -294,6 +294,6 @@ def test_a_policy_that_is_forgotten_has_no_name() -> None:
     compared({"name": "page", "victim": Oldest, "streams": Once})
     assert fk.forget(Oldest)
     assert fk.forget(Once)
-    assert policies.registered == {}
+    assert registry.registered == {}
     with pytest.raises(fk.UserError, match="oldest"):
         compared("page:victim=oldest")

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from ftlkit.curves.hits import HitRatios, curve
     from ftlkit.curves.latency import LatencyCurve
     from ftlkit.own.ftl import Ftl, Parameter
-    from ftlkit.own.loading import forget
     from ftlkit.own.plugins import Plugin, plugins
     from ftlkit.own.policies import EvictionPolicy, VictimPolicy, WearPolicy, WriteClassifier
+    from ftlkit.own.registry import forget
     from ftlkit.report.results import RUN_COLUMNS, Results, load
 
 __all__ = [
@@ -136,7 +136,7 @@ _HOMES = (
     "curves.latency",
     "api.sweep",
     "own.ftl",
-    "own.loading",
+    "own.registry",
     "own.policies",
     "own.plugins",
     "_native",

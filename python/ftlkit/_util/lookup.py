@@ -1,27 +1,15 @@
-"""Look up names that a user gave, and suggest the nearest one for an unknown name.
-
-Options of functions are such names. Type checkers read the keys of a typed dictionary from
-`Unpack[...]`; at run time Python would take any name, and a misspelled option that is swallowed
-makes the answer one to another question.
-"""
+"""Look up names that a user gave, and suggest the nearest one for an unknown name."""
 
 from __future__ import annotations
 
 import difflib
-import functools
-import inspect
 from typing import TYPE_CHECKING, TypeVar
-
-from typing_extensions import ParamSpec
 
 from ftlkit._native import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-
-P = ParamSpec("P")
-R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -50,28 +38,3 @@ def refuse_unknown(given: Iterable[str], names: Iterable[str], what: str) -> Non
     for name in given:
         if name not in known:
             raise UserError(f"{name} is no {what}.{hint(name, known)} There are {', '.join(known)}.")
-
-
-def typed_kwargs(options: type) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a function that ends in `**options` take the keys of a typed dictionary and no other."""
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        own = inspect.signature(function)
-        named = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
-        keyed = [
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=getattr(kind, "__forward_arg__", kind)
-            )
-            for name, kind in options.__annotations__.items()
-        ]
-        names = [parameter.name for parameter in (*named, *keyed)]
-
-        @functools.wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            refuse_unknown(kwargs, names, f"option of {function.__name__}")
-            return function(*args, **kwargs)
-
-        checked.__signature__ = own.replace(parameters=[*named, *keyed])  # type: ignore[attr-defined] # read by inspect
-        return checked
-
-    return decorate

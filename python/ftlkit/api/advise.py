@@ -20,7 +20,7 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit._util.lookup import typed_kwargs
+from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import write
 from ftlkit._util.units import typed
 from ftlkit.advice.clock import ANSWERING_S, Clock

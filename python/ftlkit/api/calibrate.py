@@ -12,15 +12,18 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from typing_extensions import Unpack
+
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import write
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit.calibration import PRESET, wording
+from ftlkit.calibration import FitOptions, wording
 from ftlkit.calibration.calibration import Calibration, Question, calibrated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ftlkit.results.document import Json
 
@@ -62,33 +65,27 @@ class CalibratedDevice:
         return f"<ftlkit.CalibratedDevice, {shape.channels} channels of {shape.dies_per_channel} dies>"
 
 
+@typed_kwargs(FitOptions)
 def calibrate(
     files: str | Path | Sequence[str | Path],
     *,
     capacity: int | None = None,
-    jobs: str | None = None,
-    hold_out: str | None = None,
-    counters: Mapping[str, float] | None = None,
-    assume: str = PRESET,
-    settings: Iterable[str] = (),
     watcher: Watcher | None = None,
+    **options: Unpack[FitOptions],
 ) -> CalibratedDevice:
     """Fit a device to fio's JSON reports, given in the order in which the jobs ran.
 
-    `capacity` is the drive's size in bytes, where the reports do not state it. `jobs` names the
-    jobs to use by commas, and `hold_out` those that test the fit; by default one of each group.
-    `counters` has the write amplification that the drive itself counted, by job. What cannot be
-    told is taken from the preset `assume`. `settings` state what is known: `device.channels=8`.
+    `capacity` is the drive's size in bytes, where the reports do not state it.
     """
     paths = [files] if isinstance(files, (str, Path)) else list(files)
     question = Question(
         files=tuple(Path(path) for path in paths),
         capacity=capacity,
-        jobs=jobs,
-        hold_out=hold_out,
-        counters=counters,
-        preset=assume,
-        given=_given(settings),
+        jobs=options.get("jobs"),
+        hold_out=options.get("hold_out"),
+        counters=options.get("counters"),
+        preset=options["assume"],
+        given=_given(options["settings"]),
     )
     return CalibratedDevice(calibrated(question, watcher or Silent()))
 

@@ -49,6 +49,11 @@ def devices() -> list[Json]:
     return entries
 
 
+def device_names() -> list[str]:
+    """The names of all device presets."""
+    return [entry["name"] for entry in devices()]
+
+
 def workloads() -> list[Json]:
     """All workload presets: statistical look-alikes of published traces."""
     entries: list[Json] = json.loads(_native.workload_presets())

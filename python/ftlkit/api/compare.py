@@ -16,8 +16,8 @@ from typing_extensions import Unpack
 
 from ftlkit import _native, study
 from ftlkit._util.at_once import at_once
-from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import Interrupted, watched
+from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api import ticks

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from ftlkit import study
-from ftlkit._util.lookup import typed_kwargs
+from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.curves import latency

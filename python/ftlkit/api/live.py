@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+from typing_extensions import Unpack
 
 from ftlkit import _native, study
+from ftlkit._util.options import Option, typed_kwargs
 from ftlkit._util.outputs import check_writable
 from ftlkit.api.native_handle import Running
 from ftlkit.own.images import keep, register_parts
@@ -88,7 +91,7 @@ class Device(Running):
     """A device that is being served; a context manager that stops it in good order."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
-        super().__init__(_native.Server(json.dumps(options)))
+        super().__init__(_native.Server(json.dumps(options, default=str)))
 
     @property
     def uri(self) -> str:
@@ -97,35 +100,49 @@ class Device(Running):
         return uri
 
 
-def serve(  # noqa: PLR0913 - as many as there are options
-    path: str | Path,
-    *,
-    socket: str | Path | None = None,
-    listen: str | None = None,
-    latency: str = "none",
-    fault: str | Path | None = None,
-    record: str | Path | None = None,
-    metrics: str | None = None,
-    tls: str | Path | None = None,
-    clients: int | None = None,
-    accept_damage: bool = False,
-    read_only: bool = False,
-    insecure: bool = False,
-) -> Device:
+Fault = Annotated[str | Path | None, Option("Faults at certain flash operations.", "SCRIPT.toml")]
+Metrics = Annotated[str | None, Option("Answer Prometheus there, on /metrics.", "ADDRESS:PORT")]
+
+
+class ServeOptions(TypedDict, total=False):
+    """How an image is served."""
+
+    socket: Annotated[str | Path | None, Option("Unix socket to listen on; IMAGE.sock without it.", "PATH")]
+    listen: Annotated[str | None, Option("Listen on TCP instead, for example 127.0.0.1:10809.", "ADDRESS:PORT")]
+    latency: Annotated[
+        str,
+        Option("none: reply at once; modelled: reply when the modelled device would.", "none|modelled", default="none"),
+    ]
+    fault: Fault
+    record: Annotated[str | Path | None, Option("Record the requests served as a trace.", "OUT.csv|OUT.parquet")]
+    metrics: Metrics
+    tls: Annotated[
+        str | Path | None,
+        Option("Serve over TLS alone, with server-cert.pem and server-key.pem of this folder.", "FOLDER"),
+    ]
+    clients: Annotated[int | None, Option("Clients at once; 16 without it.", "N")]
+    accept_damage: Annotated[bool, Option("Serve what is left of a damaged image.")]
+    read_only: Annotated[bool, Option("Serve it for reading alone; the image stays as it is.")]
+    insecure: Annotated[
+        bool, Option("Let other hosts in without TLS, and use a key that everybody on this host can read.")
+    ]
+
+
+@typed_kwargs(ServeOptions)
+def serve(path: str | Path, **options: Unpack[ServeOptions]) -> Device:
     """Serve an image as a block device over NBD, in threads of its own.
 
-    `socket` or `listen`, an address with a port, say where (by default a Unix socket beside the
-    image); `latency` is `"none"` or `"modelled"`; `fault` is a script of faults; `record` a Parquet
-    file that keeps the requests served; `metrics` an address for Prometheus; `tls` a folder of
-    certificates; `clients` how many there may be at once. `accept_damage` serves what is left of a
-    damaged image; `read_only` leaves the image as it is; `insecure` lets other hosts in without
-    TLS. Raises `UserError` when the input is at fault.
+    Raises `UserError` when the input is at fault.
     """
+    return Device(opened(path, options))
+
+
+def opened(path: str | Path, options: Mapping[str, object]) -> Json:
+    """The request to serve an image, once its files are checked and its classes are known."""
+    record, fault = (options.get(key) for key in ("record", "fault"))
+    check_writable([None if record is None else Path(str(record))], [path, None if fault is None else str(fault)])
     register_parts(path)
-    given: dict[str, Any] = {"latency": latency, "listen": listen, "metrics": metrics, "clients": clients}
-    paths = {"socket": socket, "fault": fault, "record": record, "tls": tls}
-    given |= {key: None if value is None else str(value) for key, value in paths.items()}
-    check_writable([None if record is None else Path(record)], [path, fault])
-    options = {key: value for key, value in given.items() if value is not None}
-    flags = {"accept_damage": accept_damage, "read_only": read_only, "insecure": insecure}
-    return Device({"image": str(path), **flags, **options})
+    given = {key: value for key, value in options.items() if value is not None}
+    return {"image": str(path)} | {
+        key: str(value) if isinstance(value, Path) else value for key, value in given.items()
+    }

@@ -11,8 +11,9 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit._util.lookup import several, typed_kwargs
+from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
+from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import check_writable, write
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.results.columns import COLUMNS

@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Sequence  # noqa: TC003 - read with the options
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+from typing_extensions import Unpack
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
 from ftlkit._util.at_once import at_once
 from ftlkit._util.native_call import Interrupted, watched
+from ftlkit._util.options import Option, typed_kwargs
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.own.plugins import plugins
+from ftlkit.study.options import SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ftlkit.results.document import Json
 
@@ -122,39 +128,52 @@ class Replayed(TypedDict):
     explanation: str | None
 
 
+class TortureOptions(TypedDict, total=False):
+    """How long translation layers are tried, and on what."""
+
+    minutes: Annotated[float, Option("How long; 5 by default.", "N", default=5.0)]
+    seed: Annotated[int, replace(SEED, default=1)]
+    geometry: Annotated[
+        Sequence[str],
+        Option(
+            "Device: channels x dies x planes x blocks x pages x bytes, then perhaps ,strict or ,any, "
+            ",bad:0:3, ,refresh:2, ,volatile:4 and ,paired:mlc; may be repeated. Random small devices by default.",
+            "CxDxPxBxPxS",
+            default=(),
+        ),
+    ]
+    swarm: Annotated[bool, Option("Leave a random part of operations and faults out of each trial.")]
+    threads: Annotated[int | None, Option("Trials at once, by default and at most one a core.", "N")]
+
+
+@typed_kwargs(TortureOptions)
 def torture(
     ftl: study.FtlChoice | Iterable[study.FtlChoice] = ALL,
     *,
-    minutes: float = 5.0,
-    seed: int = 1,
-    geometry: Sequence[str] = (),
-    swarm: bool = False,
-    threads: int | None = None,
     watcher: Watcher | None = None,
+    **options: Unpack[TortureOptions],
 ) -> TortureReport:
     """Try translation layers for some minutes, `threads` trials at once.
 
     `ftl` is `"all"`, or names as for `compare`; settings that are given are kept in all trials.
-    `geometry` names devices in the form of replay lines: `1x2x1x8x5x512` (channels, dies, planes,
-    blocks, pages, bytes), then perhaps `,strict` or `,any`, `,bad:0:3`, `,refresh:2`, `,volatile:4`
-    and `,paired:mlc`; by default devices are drawn at random. `swarm` leaves a random part of
-    operations and faults out of each trial. By default and at most one trial a core goes on at
-    once. Each trial follows from `seed`; how many there are depends on the time. After Ctrl-C,
-    `Interrupted.finished` is the report so far. Raises `UserError` when the input is at fault.
+    Geometries are those of replay lines, such as `1x2x1x8x5x512`. Each trial follows from the seed;
+    how many there are depends on the time. After Ctrl-C, `Interrupted.finished` is the report so
+    far. Raises `UserError` when the input is at fault.
     """
+    minutes, seed = options["minutes"], options["seed"]
     if not (minutes > 0 and math.isfinite(minutes)):
         raise UserError(f"torture: minutes = {minutes}: must be above 0; 5 finds most of what there is to find.")
     if seed < 0:
         raise UserError(f"torture: seed = {seed}: must be 0 or more.")
-    trials_at_once = at_once(threads)
+    trials_at_once = at_once(options.get("threads"))
     plugins()
     request = json.dumps(
         {
             "ftl": [] if ftl == ALL else study.named(ftl),
-            "geometry": list(geometry),
+            "geometry": list(options["geometry"]),
             "seed": seed,
             "seconds": 60.0 * minutes,
-            "swarm": swarm,
+            "swarm": options.get("swarm", False),
         }
     )
     try:

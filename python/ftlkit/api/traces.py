@@ -10,8 +10,8 @@ from typing_extensions import Unpack
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
-from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import watched
+from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import replacing
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api.fit_validation import validate

@@ -6,5 +6,49 @@ with, `fit` improves on them, `shapes` chooses channels and dies, and `certainty
 value is. `calibration` puts all of it together.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence  # noqa: TC003 - read with the options
+from typing import Annotated, TypedDict
+
+from ftlkit._util.options import Option
+from ftlkit.api import catalogue
+
 PRESET = "nvme-tlc-1t"
 """Where what cannot be told comes from, unless another preset is named."""
+
+FIT = "The fit"
+
+
+class FitOptions(TypedDict, total=False):
+    """What a device is fitted to, and what is known of it."""
+
+    jobs: Annotated[str | None, Option("Fit these jobs alone, by commas.", "NAMES", FIT)]
+    hold_out: Annotated[
+        str | None,
+        Option("Jobs that test the fit, by commas, or none; one of each group without it.", "NAMES", FIT),
+    ]
+    counters: Annotated[
+        Mapping[str, float] | None,
+        Option("Write amplification that the drive counted in a job: steady-85=2.1; may be repeated.", "JOB=WA", FIT),
+    ]
+    assume: Annotated[
+        str,
+        Option(
+            "Device preset from which what cannot be told is taken.",
+            "PRESET",
+            FIT,
+            names=catalogue.device_names,
+            default=PRESET,
+        ),
+    ]
+    settings: Annotated[
+        Sequence[str],
+        Option(
+            "What is known of the drive, and not fitted: device.channels=8; may be repeated.",
+            "device.KEY=VALUE",
+            FIT,
+            ("--set",),
+            default=(),
+        ),
+    ]

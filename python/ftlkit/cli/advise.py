@@ -19,6 +19,7 @@ from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
 from ftlkit.api.advise import Advice
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, say_kept, screen
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import DEFAULT, files
@@ -39,69 +40,46 @@ _REASONS = 3
     "capacity", "requests", "repeat", *options.READING, *options.HOST, "precondition", "in_use", "seed"
 )
 def advise(
-    workload: Annotated[
-        str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
-    ],
+    workload: options.Workload,
     device: options.Device = None,
     ram: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="The most RAM that the stack may take: 256KiB.", rich_help_panel=_SEARCH),
+        option("The most RAM that the stack may take: 256KiB.", "SIZE", _SEARCH),
     ] = None,
     goal: Annotated[
         str,
-        typer.Option(
-            metavar="|".join(GOALS),
-            help="What shall be good: mean or p99 response, write amplification, life; or little RAM.",
-            rich_help_panel=_SEARCH,
+        option(
+            "What shall be good: mean or p99 response, write amplification, life; or little RAM.",
+            "|".join(GOALS),
+            _SEARCH,
         ),
     ] = "mean",
     budget: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help=f"How long to search: 90s, 5min; {BUDGET} without --trials.", rich_help_panel=_SEARCH
-        ),
+        option(f"How long to search: 90s, 5min; {BUDGET} without --trials.", "TIME", _SEARCH),
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="Try N stacks; the same N gives the same answer on any machine.", rich_help_panel=_SEARCH
-        ),
+        option("Try N stacks; the same N gives the same answer on any machine.", "N", _SEARCH),
     ] = None,
     ftl: Annotated[
         str | None,
-        typer.Option(
-            "--ftl",
-            metavar="NAMES",
-            help="Search these stacks alone, by commas; what is set, as in dftl:cmt=64KiB, stays so.",
-            rich_help_panel=_SEARCH,
-        ),
+        option("Search these stacks alone, by commas; what is set, as in dftl:cmt=64KiB, stays so.", "NAMES", _SEARCH),
     ] = None,
-    seeds: Annotated[
-        int, typer.Option(metavar="N", help="Seeds per reported result.", rich_help_panel=_SEARCH)
-    ] = SEEDS,
+    seeds: Annotated[int, option("Seeds per reported result.", "N", _SEARCH)] = SEEDS,
     store: Annotated[
         Path,
-        typer.Option(
-            "--store", metavar="DIR", help="Where results are kept, and found again.", rich_help_panel=_SEARCH
-        ),
+        option("Where results are kept, and found again.", "DIR", _SEARCH),
     ] = DEFAULT,
     report: options.Report = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            metavar="FILE.json",
-            help="Save the whole answer; - is standard output.",
-            rich_help_panel="Outputs",
-        ),
-    ] = None,
+    json: options.AnswerFile = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="SECTION.KEY=VALUE",
-            help="Set a key of the study (device.spare=0.07); may be repeated.",
-            rich_help_panel="Device and run",
+        option(
+            "Set a key of the study (device.spare=0.07); may be repeated.",
+            "SECTION.KEY=VALUE",
+            study.DEVICE,
+            ("--set",),
         ),
     ] = None,
     chosen: study.Options = options.CHOSEN,

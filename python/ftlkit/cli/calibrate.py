@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,12 +13,13 @@ from ftlkit._util import units
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit._util.sizes import drive_bytes
-from ftlkit.api import catalogue
-from ftlkit.calibration import PRESET
+from ftlkit.calibration import FitOptions
 from ftlkit.calibration.jobs import LEAST_BYTES, job_file
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, OUT, say, screen
+from ftlkit.study import OUTPUTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,85 +29,28 @@ if TYPE_CHECKING:
     from ftlkit.api.calibrate import CalibratedDevice
 
 _JOBS = "The jobs"
-_FIT = "The fit"
 
 
+@options.with_options(of=FitOptions, settings=None)
 def calibrate(
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="REPORT.json", help="What fio reported, in the order in which its jobs ran."),
     ] = None,
     print_jobs: Annotated[
-        bool,
-        typer.Option("--print-jobs", help="Print the fio jobs that measure what is needed.", rich_help_panel=_JOBS),
+        bool, option("Print the fio jobs that measure what is needed.", panel=_JOBS, flags=("--print-jobs",))
     ] = False,
     target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH|URI",
-            help="What the jobs measure: a device, or the address of a live one.",
-            rich_help_panel=_JOBS,
-        ),
+        str | None, option("What the jobs measure: a device, or the address of a live one.", "PATH|URI", _JOBS)
     ] = None,
     capacity: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE", help="The drive's size, such as 960GB; printed jobs state it.", rich_help_panel=_JOBS
-        ),
+        str | None, option("The drive's size, such as 960GB; printed jobs state it.", "SIZE", _JOBS)
     ] = None,
-    jobs: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Fit these jobs alone, by commas.", rich_help_panel=_FIT),
-    ] = None,
-    hold_out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Jobs that test the fit, by commas, or none; one of each group without it.",
-            rich_help_panel=_FIT,
-        ),
-    ] = None,
-    counters: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="JOB=WA",
-            help="Write amplification that the drive counted in a job: steady-85=2.1; may be repeated.",
-            rich_help_panel=_FIT,
-        ),
-    ] = None,
-    assume: Annotated[
-        str,
-        typer.Option(
-            metavar="PRESET",
-            help="Device preset from which what cannot be told is taken.",
-            autocompletion=options.completing(options.names_of(catalogue.devices)),
-            rich_help_panel=_FIT,
-        ),
-    ] = PRESET,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="device.KEY=VALUE",
-            help="What is known of the drive, and not fitted: device.channels=8; may be repeated.",
-            rich_help_panel=_FIT,
-        ),
-    ] = None,
+    chosen: Any = options.CHOSEN,  # noqa: ANN401 - `FitOptions`, with counters as they were typed
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="DEVICE.toml", help="Write the device, for --device.", rich_help_panel="Outputs"
-        ),
+        Path | None, option("Write the device, for --device.", "DEVICE.toml", OUTPUTS, ("--out", "-o"))
     ] = None,
-    json: Annotated[
-        Path | None,
-        typer.Option(
-            "--json",
-            metavar="FILE.json",
-            help="Save the whole answer; - is standard output.",
-            rich_help_panel="Outputs",
-        ),
-    ] = None,
+    json: options.AnswerFile = None,
 ) -> None:
     """Fit a device to what fio measured of a drive; say how sure each parameter is."""
     size = drive_bytes("--capacity", capacity)
@@ -118,16 +62,8 @@ def calibrate(
         raise UserError(f"--out {out}: the name must end in .toml, by which --device knows a file.")
     from ftlkit.api.calibrate import calibrate as fit  # noqa: PLC0415 - numpy takes a moment to load
 
-    made = fit(
-        files or [],
-        capacity=size,
-        jobs=jobs,
-        hold_out=hold_out,
-        counters=_counters(counters or []),
-        assume=assume,
-        settings=setting or [],
-        watcher=watcher(ERR),
-    )
+    chosen["counters"] = _counters(chosen.get("counters", []))
+    made = fit(files or [], capacity=size, watcher=watcher(ERR), **chosen)
     _show(made, screen(json))
     if out is not None:
         write(out, made.toml.encode(), files or [])

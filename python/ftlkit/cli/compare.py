@@ -16,9 +16,11 @@ from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, w
 from ftlkit._util.progress import watcher
 from ftlkit.api.compare import run_study
 from ftlkit.cli import options
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
 from ftlkit.cli.show import show
 from ftlkit.report import results
+from ftlkit.study import OUTPUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,36 +35,48 @@ if TYPE_CHECKING:
 class Outputs:
     """The files that were asked for, by their options."""
 
-    report: Path | None = None
-    json: Path | None = None
-    csv: Path | None = None
-    parquet: Path | None = None
-    series: Path | None = None
-    requests_out: Path | None = None
-    timeline: Path | None = None
-    timeline_window: str | None = None
-    """What is drawn there; none: the study's own window, or the first moments."""
-    player: Path | None = None
-    player_window: str | None = None
-    """Whose requests are played there; none: the study's own window, or all."""
+    report: options.Report = None
+    json: options.JsonFile = None
+    csv: options.CsvFile = None
+    parquet: Annotated[Path | None, option("Save one row a run as Parquet.", "FILE.parquet", OUTPUTS)] = None
+    series: Annotated[
+        Path | None,
+        option(
+            "Save the time series, one row a run and point, as .csv or .parquet; - is standard output.",
+            "FILE",
+            OUTPUTS,
+        ),
+    ] = None
+    requests_out: Annotated[
+        Path | None,
+        option(
+            "Save one row a run and request: its times, its flash operations and what it waited for, by cause.",
+            "FILE.parquet",
+            OUTPUTS,
+        ),
+    ] = None
+    timeline: Annotated[Path | None, option("Draw the flash operations of a window.", "FILE.html", OUTPUTS)] = None
+    timeline_window: Annotated[
+        str | None,
+        option(f"Which stretch of simulated time --timeline draws; {options.WINDOW} without it.", "FROM..TO", OUTPUTS),
+    ] = None
+    player: Annotated[
+        Path | None, option("Write a page that plays flash at work, step by step.", "FILE.html", OUTPUTS)
+    ] = None
+    player_window: Annotated[
+        str | None,
+        option(
+            "Which stretch of simulated time --player shows; the whole run without it, up to 100 000 operations.",
+            "FROM..TO",
+            OUTPUTS,
+        ),
+    ] = None
 
     def check(self, inputs: list[str | Path | None]) -> None:
         """Refuse, before the work, those that cannot be written or that are read."""
-        check_writable(
-            [
-                self.report,
-                self.json,
-                self.csv,
-                self.parquet,
-                self.series,
-                self.timeline,
-                self.player,
-                self.requests_out,
-            ],
-            inputs,
-        )
+        check_writable([path for path in vars(self).values() if isinstance(path, Path)], inputs)
         check_pages(report=self.report, timeline=self.timeline, player=self.player)
-        for option, suffixes, path in (
+        for flag, suffixes, path in (
             ("json", (".json",), self.json),
             ("csv", (".csv",), self.csv),
             ("parquet", (".parquet",), self.parquet),
@@ -70,17 +84,12 @@ class Outputs:
             ("series", (".csv", ".parquet"), self.series),
         ):
             if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() not in suffixes:
-                raise UserError(f"--{option} {path}: the name must end in {' or '.join(suffixes)}.")
-        for option, path in (
-            ("report", self.report),
-            ("parquet", self.parquet),
-            ("timeline", self.timeline),
-            ("player", self.player),
-            ("requests-out", self.requests_out),
-        ):
-            if path == STANDARD_OUTPUT:
+                raise UserError(f"--{flag} {path}: the name must end in {' or '.join(suffixes)}.")
+        for name, path in vars(self).items():
+            if path == STANDARD_OUTPUT and name not in ("json", "csv", "series"):
                 raise UserError(
-                    f"--{option} -: only --json, --csv and --series write to standard output. Give the name of a file."
+                    f"--{name.replace('_', '-')} -: only --json, --csv and --series write to standard output. Give "
+                    "the name of a file."
                 )
 
     def write(self, results: Results) -> None:
@@ -117,7 +126,7 @@ class Outputs:
         return screen(self.json, self.csv, self.series)
 
 
-@options.with_options(*options.OUTPUTS, into="files")
+@options.with_options(of=Outputs, into="files")
 def run(
     path: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study; docs/study.md lists its keys.")],
     files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `Outputs` that were given
@@ -131,7 +140,7 @@ def run(
     _run(document, outputs, threads)
 
 
-@options.with_options(*options.OUTPUTS, into="files")
+@options.with_options(of=Outputs, into="files")
 @options.with_options(
     "capacity",
     "settings",
@@ -150,9 +159,7 @@ def run(
     "title",
 )
 def compare(
-    workload: Annotated[
-        str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
-    ],
+    workload: options.Workload,
     ftl: options.Ftls = "page,block,fast,dftl",
     device: options.Device = None,
     chosen: study.Options = options.CHOSEN,
@@ -169,7 +176,7 @@ def compare(
 
 def report(
     path: Annotated[Path, typer.Argument(metavar="RESULTS.json", help="Results that --json saved.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.html", help="Where to write the report.")] = Path(
+    out: Annotated[Path, option("Where to write the report.", "FILE.html", flags=("--out", "-o"))] = Path(
         "report.html"
     ),
 ) -> None:
@@ -200,12 +207,12 @@ def _stopped(whole: Sequence[Path], missing: Sequence[Path], json: Path | None) 
 
 def _set_windows(document: Json, outputs: Outputs) -> None:
     """Let the study record each window to draw: the given one, its own, or the usual one."""
-    for option, path, window, key, usual in (
+    for flag, path, window, key, usual in (
         ("timeline", outputs.timeline, outputs.timeline_window, "timeline", options.WINDOW),
         ("player", outputs.player, outputs.player_window, "flash_trace", options.PLAYER_WINDOW),
     ):
         if window is not None and path is None:
-            raise UserError(f"--{option}-window: nothing is drawn; give --{option} FILE.html as well.")
+            raise UserError(f"--{flag}-window: nothing is drawn; give --{flag} FILE.html as well.")
         if path is not None:
             run = document.setdefault("run", {})
             run[key] = window or run.get(key) or usual

@@ -15,6 +15,7 @@ from ftlkit._util import units
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, say, screen
 from ftlkit.curves import hits, latency
 from ftlkit.curves import spare as spares
@@ -38,7 +39,6 @@ app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Draw curves over cache size, spare, offered load or queue depth."
 )
 
-Workload = Annotated[str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")]
 Preparation = Annotated[
     str | None, typer.Option(metavar="auto|fill|none", help="Whether all pages were written once before.")
 ]
@@ -58,14 +58,14 @@ _SWEPT = ("capacity", "settings", "requests", "repeat", *options.READING, "addre
     "seed",
 )
 def cache(
-    workload: Workload,
+    workload: options.Workload,
     sizes: Annotated[
         str | None,
-        typer.Option(metavar="SIZES", help="Sizes of the cache: 16KiB..4MiB:x2; from 1 KiB to all entries without it."),
+        option("Sizes of the cache: 16KiB..4MiB:x2; from 1 KiB to all entries without it.", "SIZES"),
     ] = None,
     sample: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Look at this share of the pages, above 0 and at most 1 (SHARDS)."),
+        option("Look at this share of the pages, above 0 and at most 1 (SHARDS).", "SHARE"),
     ] = None,
     report: options.Report = None,
     json: options.JsonFile = None,
@@ -100,10 +100,10 @@ def cache(
     precondition="steady",
 )
 def spare(
-    workload: Workload,
-    ftl: Annotated[str, typer.Option("--ftl", metavar="NAMES", help="Translation layers, by commas.")] = "page",
+    workload: options.Workload,
+    ftl: Annotated[str, option("Translation layers, by commas.", "NAMES")] = "page",
     spares_: Annotated[
-        str, typer.Option("--spares", metavar="SHARES", help="Shares of the flash: 0.05..0.3:+0.05, or by commas.")
+        str, option("Shares of the flash: 0.05..0.3:+0.05, or by commas.", "SHARES", flags=("--spares",))
     ] = "0.05..0.3:+0.05",
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,
@@ -130,11 +130,11 @@ def spare(
 @app.command("load", cls=Command)
 @options.with_options(*_SWEPT)
 def load(
-    workload: Workload,
+    workload: options.Workload,
     ftl: options.Ftls = latency.FTLS,
     loads: Annotated[
         str | None,
-        typer.Option(metavar="RATES", help="Requests a second: 500..4000:+500; without it up to what is too much."),
+        option("Requests a second: 500..4000:+500; without it up to what is too much.", "RATES"),
     ] = None,
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,
@@ -157,11 +157,9 @@ def load(
 @app.command("depth", cls=Command)
 @options.with_options(*_SWEPT)
 def depth(
-    workload: Workload,
+    workload: options.Workload,
     ftl: options.Ftls = latency.FTLS,
-    depths: Annotated[str, typer.Option(metavar="DEPTHS", help="Outstanding requests, by commas or as a range.")] = (
-        latency.DEPTHS
-    ),
+    depths: Annotated[str, option("Outstanding requests, by commas or as a range.", "DEPTHS")] = (latency.DEPTHS),
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,
     report: options.Report = None,
@@ -204,9 +202,9 @@ class _Files:
 
 
 def _check_endings(json: Path | None, csv: Path | None) -> None:
-    for option, path in (("json", json), ("csv", csv)):
-        if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() != f".{option}":
-            raise UserError(f"--{option} {path}: the name must end in .{option}.")
+    for name, path in (("json", json), ("csv", csv)):
+        if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() != f".{name}":
+            raise UserError(f"--{name} {path}: the name must end in .{name}.")
 
 
 def _save(curve: Saved, json: Path | None, csv: Path | None, inputs: Sequence[str]) -> None:

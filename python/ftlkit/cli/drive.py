@@ -12,6 +12,8 @@ from rich.text import Text
 
 from ftlkit._util import units
 from ftlkit.api.drive import compared, document
+from ftlkit.cli import options
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import OUT
 from ftlkit.drive.counters import MOST_USED
 
@@ -26,13 +28,9 @@ NO_COUNTER = "no counter of flash writes is known"
 def drive(
     before: Annotated[Path, typer.Argument(metavar="BEFORE.json", help="The earlier report.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER.json", help="The later report.")],
-    capacity: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="The drive's size, such as 960GB; nvme smart-log lacks it.")
-    ] = None,
-    tbw: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Rated bytes written, such as 600TB, for the life left.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    capacity: Annotated[str | None, option("The drive's size, such as 960GB; nvme smart-log lacks it.", "SIZE")] = None,
+    tbw: Annotated[str | None, option("Rated bytes written, such as 600TB, for the life left.", "SIZE")] = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare two reports of a drive's counters: write amplification, bytes per day, life left.
 

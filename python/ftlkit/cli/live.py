@@ -17,10 +17,11 @@ from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.api import live
 from ftlkit.cli import options
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import FOUND, OUT, Command, Group, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from typing_extensions import Self
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 image = typer.Typer(cls=Group, help="Make, describe and check flash images.", no_args_is_help=True)
 
 Image = Annotated[Path, typer.Argument(metavar="IMAGE", help="The flash image.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 POLL_S = 0.2
 """How often a server is looked at; signals are heard between two looks."""
@@ -45,13 +45,9 @@ SLOW_MOUNT_S = 1.0
 @options.with_options("settings", "seed")
 def create(
     path: Image,
-    ftl: Annotated[
-        str, typer.Option(metavar="NAME", help="The translation layer; dftl:cmt=32KiB sets a parameter of it.")
-    ] = "page",
+    ftl: Annotated[str, option("The translation layer; dftl:cmt=32KiB sets a parameter of it.", "NAME")] = "page",
     device: options.Device = None,
-    capacity: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Logical size, for example 1GiB; the preset's without it.")
-    ] = None,
+    capacity: Annotated[str | None, option("Logical size, for example 1GiB; the preset's without it.", "SIZE")] = None,
     chosen: study.Options = options.CHOSEN,
 ) -> None:
     """Make an image: a new flash device in a sparse file, for one translation layer."""
@@ -63,7 +59,7 @@ def create(
 
 
 @image.command(cls=Command)
-def info(path: Image, as_json: AsJson = False) -> None:
+def info(path: Image, as_json: options.AsJson = False) -> None:
     """Describe an image; works while it is served, too."""
     info = live.image_info(path)
     if as_json:
@@ -92,7 +88,7 @@ def info(path: Image, as_json: AsJson = False) -> None:
 
 
 @image.command(cls=Command)
-def check(path: Image, as_json: AsJson = False) -> None:
+def check(path: Image, as_json: options.AsJson = False) -> None:
     """Check every byte of an image that nobody serves, and recover it on a copy in memory.
 
     The exit code is 1 if anything is damaged. What a host that lost power leaves is no damage.
@@ -122,68 +118,13 @@ def _verdict(report: Json) -> str:
     return "sound"
 
 
-def serve(
-    path: Image,
-    socket: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Unix socket to listen on; IMAGE.sock without it.")
-    ] = None,
-    listen: Annotated[
-        str | None, typer.Option(metavar="ADDRESS:PORT", help="Listen on TCP instead, for example 127.0.0.1:10809.")
-    ] = None,
-    latency: Annotated[
-        str,
-        typer.Option(
-            metavar="none|modelled",
-            help="none: reply at once; modelled: reply when the modelled device would.",
-        ),
-    ] = "none",
-    fault: Annotated[
-        Path | None, typer.Option(metavar="SCRIPT.toml", help="Faults at certain flash operations.")
-    ] = None,
-    record: Annotated[
-        Path | None, typer.Option(metavar="OUT.csv|OUT.parquet", help="Record the requests served as a trace.")
-    ] = None,
-    metrics: Annotated[
-        str | None, typer.Option(metavar="ADDRESS:PORT", help="Answer Prometheus there, on /metrics.")
-    ] = None,
-    tls: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Serve over TLS alone, with server-cert.pem and server-key.pem of this folder."
-        ),
-    ] = None,
-    clients: Annotated[int | None, typer.Option(metavar="N", help="Clients at once; 16 without it.")] = None,
-    accept_damage: Annotated[
-        bool, typer.Option("--accept-damage", help="Serve what is left of a damaged image.")
-    ] = False,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Serve it for reading alone; the image stays as it is.")
-    ] = False,
-    insecure: Annotated[
-        bool,
-        typer.Option(
-            "--insecure", help="Let other hosts in without TLS, and use a key that everybody on this host can read."
-        ),
-    ] = False,
-) -> None:
+@options.with_options(of=live.ServeOptions)
+def serve(path: Image, chosen: live.ServeOptions = options.CHOSEN) -> None:
     """Serve an image as a block device over NBD, until Ctrl-C or SIGTERM."""
-    if latency not in ("none", "modelled"):
-        raise UserError(f"--latency {latency}: must be none or modelled.")
+    check_latency(chosen)
+    read_only, record = chosen.get("read_only", False), chosen.get("record")
     with Stopping() as stopping:
-        device = live.serve(
-            path,
-            socket=socket,
-            listen=listen,
-            latency=latency,
-            fault=fault,
-            record=record,
-            metrics=metrics,
-            tls=tls,
-            clients=clients,
-            accept_damage=accept_damage,
-            read_only=read_only,
-            insecure=insecure,
-        )
+        device = live.serve(path, **chosen)
         for finding in device.ready["findings"]:
             say(f"{path}: {finding}")
         for warning in device.ready["warnings"]:
@@ -204,7 +145,13 @@ def serve(
         say(f"wrote {record}")
 
 
-def stat(path: Image, as_json: AsJson = False) -> None:
+def check_latency(chosen: Mapping[str, object]) -> None:
+    """Refuse a model of latency that there is not."""
+    if chosen["latency"] not in ("none", "modelled"):
+        raise UserError(f"--latency {chosen['latency']}: must be none or modelled.")
+
+
+def stat(path: Image, as_json: options.AsJson = False) -> None:
     """Show the state of a served device, like the SMART page of a drive."""
     statistics = live.stat(path)
     if as_json:
@@ -219,15 +166,15 @@ def fault(
         str,
         typer.Argument(metavar="FAULT", help="cut, restore, program_fails, erase_fails, read_fails or read_corrected."),
     ],
-    after: Annotated[int, typer.Option(min=0, metavar="N", help="Flash operations before it.")] = 0,
+    after: Annotated[int, option("Flash operations before it.", "N", least=0)] = 0,
     tear: Annotated[
         str | None,
-        typer.Option(
-            metavar="before|unseen|torn|after",
-            help="Of a cut: how far the operation gets that it meets: before, unseen, torn, after.",
+        option(
+            "Of a cut: how far the operation gets that it meets: before, unseen, torn, after.",
+            "before|unseen|torn|after",
         ),
     ] = None,
-    stay_off: Annotated[bool, typer.Option("--stay-off", help="Of a cut: until restore gives the power back.")] = False,
+    stay_off: Annotated[bool, option("Of a cut: until restore gives the power back.", flags=("--stay-off",))] = False,
 ) -> None:
     """Inject a fault into a served device: a power cut, or a flash operation that fails."""
     kinds = ("program_fails", "erase_fails", "read_fails", "read_corrected")

@@ -7,84 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.api import mount as mounting
-from ftlkit.cli.live import POLL_S, Image, Stopping
+from ftlkit.cli import options
+from ftlkit.cli.live import POLL_S, Image, Stopping, check_latency
 from ftlkit.cli.shell import say
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 
+@options.with_options(of=mounting.MountOptions)
 def mount(
     path: Image,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="An empty folder, where its files appear.")],
-    format_: Annotated[
-        bool, typer.Option("--format", help="Make a FAT file system first; only on an image that holds nothing.")
-    ] = False,
-    record: Annotated[
-        Path | None,
-        typer.Option(metavar="OUT.csv|OUT.parquet", help="Record the requests, with their hints, as a trace."),
-    ] = None,
-    interval: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Writes until types of files are rated anew; 10 000 without it."),
-    ] = None,
-    streams: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Streams that hot and cold files are shared out among; 3 without it."),
-    ] = None,
-    code_page: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Letters of the short names of other systems, such as 850; 437 without it."),
-    ] = None,
-    umask: Annotated[
-        str | None,
-        typer.Option(metavar="MASK", help="Permissions that files and folders are shown without; 022 without it."),
-    ] = None,
-    exec_: Annotated[bool, typer.Option("--exec", help="Let files be executed.")] = False,
-    latency: Annotated[
-        str,
-        typer.Option(
-            metavar="none|modelled",
-            help="none: reply at once; modelled: each request takes as long as on the modelled device.",
-        ),
-    ] = "none",
-    fault: Annotated[
-        Path | None, typer.Option(metavar="SCRIPT.toml", help="Faults at certain flash operations.")
-    ] = None,
-    metrics: Annotated[
-        str | None, typer.Option(metavar="ADDRESS:PORT", help="Answer Prometheus there, on /metrics.")
-    ] = None,
-    accept_damage: Annotated[
-        bool, typer.Option("--accept-damage", help="Mount what is left of a damaged image.")
-    ] = False,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Mount it for reading alone; the image stays as it is.")
-    ] = False,
+    chosen: mounting.MountOptions = options.CHOSEN,
 ) -> None:
     """Mount an image as a FAT file system, until Ctrl-C, SIGTERM or fusermount3 -u FOLDER."""
-    if latency not in ("none", "modelled"):
-        raise UserError(f"--latency {latency}: must be none or modelled.")
+    check_latency(chosen)
+    record = chosen.get("record")
     with Stopping() as stopping:
-        mounted = mounting.mount(
-            path,
-            folder,
-            format=format_,
-            record=record,
-            interval=interval,
-            streams=streams,
-            code_page=code_page,
-            umask=umask,
-            exec=exec_,
-            latency=latency,
-            fault=fault,
-            metrics=metrics,
-            accept_damage=accept_damage,
-            read_only=read_only,
-        )
+        mounted = mounting.mount(path, folder, **chosen)
         for finding in mounted.ready["findings"]:
             say(f"{path}: {finding}")
         size, free = (units.typed(units.size(mounted.ready[key])) for key in ("bytes", "free_bytes"))

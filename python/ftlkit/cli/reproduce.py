@@ -13,6 +13,7 @@ from ftlkit._util.lookup import several
 from ftlkit._util.outputs import check_pages, check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, OUT, kept_when_stopped, say
 from ftlkit.results.store import DEFAULT, Store, files
 from ftlkit.sweeps.executors import LOCAL, executor
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def reproduce(
     name: Annotated[str, typer.Argument(metavar="NAME|STUDY.toml", help="A study in studies/, or a study file.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE.html", help="Where to write the page: NAME.html.")
+        Path | None, option("Where to write the page: NAME.html.", "FILE.html", flags=("--out", "-o"))
     ] = None,
     store: options.StoreFolder = DEFAULT,
     on: options.On = LOCAL,

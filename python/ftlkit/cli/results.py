@@ -14,6 +14,7 @@ from ftlkit._util.lookup import refuse_unknown, several
 from ftlkit._util.outputs import check_pages, check_writable, write
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import OUT, Command, Group, say
 from ftlkit.cli.show import show as show_results
 from ftlkit.report.results import Results
@@ -39,13 +40,11 @@ def list_(
     store: Folder = DEFAULT,
     ftl: Annotated[
         str | None,
-        typer.Option("--ftl", metavar="NAMES", help="Only these stacks, or those with these parts."),
+        option("Only these stacks, or those with these parts.", "NAMES"),
     ] = None,
-    workload: Annotated[
-        str | None, typer.Option("--workload", metavar="TRACE|PRESET", help="Only of this workload.")
-    ] = None,
-    device: Annotated[str | None, typer.Option("--device", metavar="PRESET", help="Only on this device.")] = None,
-    state: Annotated[str | None, typer.Option("--state", metavar="|".join(STATES), help="Only in this state.")] = None,
+    workload: Annotated[str | None, option("Only of this workload.", "TRACE|PRESET")] = None,
+    device: Annotated[str | None, option("Only on this device.", "PRESET")] = None,
+    state: Annotated[str | None, option("Only in this state.", "|".join(STATES))] = None,
 ) -> None:
     """List points: what each is, and whether it has results."""
     if state is not None:

@@ -16,6 +16,7 @@ from ftlkit._util.progress import watcher
 from ftlkit.api.sweep import planned, swept
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say, say_kept
 from ftlkit.results.store import DEFAULT, files, named
 from ftlkit.sweeps.executors import LOCAL
@@ -53,19 +54,11 @@ def sweep(
     ],
     ftl: Annotated[
         str | None,
-        typer.Option(
-            "--ftl",
-            metavar="NAMES",
-            help="Translation layers, by commas, as of `ftlkit compare`; page,block,fast,dftl without it.",
-        ),
+        option("Translation layers, by commas, as of `ftlkit compare`; page,block,fast,dftl without it.", "NAMES"),
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Device presets, or files with a table [device], by commas.",
-            rich_help_panel="Device and run",
-        ),
+        option("Device presets, or files with a table [device], by commas.", "NAMES", study.DEVICE),
     ] = None,
     vary: options.Vary = None,
     seeds: options.Seeds = None,

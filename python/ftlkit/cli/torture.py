@@ -18,6 +18,7 @@ from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit.api import torture as checking
 from ftlkit.cli import options
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, say, screen
 from ftlkit.own.loading import names_own
 
@@ -29,43 +30,22 @@ if TYPE_CHECKING:
     from ftlkit.api.torture import SchemeReport, TortureReport
 
 
-@options.with_options("seed")
+@options.with_options(of=checking.TortureOptions, minutes=None, seed=None, geometry=None)
 def torture(
     ftl: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES", help="Translation layers, by commas, or all (the default); dftl:cmt=1KiB keeps a setting."
-        ),
+        option("Translation layers, by commas, or all (the default); dftl:cmt=1KiB keeps a setting.", "NAMES"),
     ] = None,
-    minutes: Annotated[float | None, typer.Option(metavar="N", help="How long; 5 by default.")] = None,
-    chosen: study.Options = options.CHOSEN,
-    geometry: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CxDxPxBxPxS",
-            help="Device: channels x dies x planes x blocks x pages x bytes, then perhaps ,strict or ,any, "
-            ",bad:0:3, ,refresh:2, ,volatile:4 and ,paired:mlc; may be repeated. Random small devices by default.",
-        ),
-    ] = None,
-    swarm: Annotated[
-        bool, typer.Option("--swarm", help="Leave a random part of operations and faults out of each trial.")
-    ] = False,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", help="Trials at once, by default and at most one a core.")
-    ] = None,
-    json: Annotated[Path | None, typer.Option(metavar="FILE.json", help="Save what was tried and found.")] = None,
-    replay: Annotated[
-        str | None, typer.Option(metavar="LINE", help="Run the case of a replay line again, and nothing else.")
-    ] = None,
-    shrink: Annotated[bool, typer.Option("--shrink", help="With --replay: make a failing case small.")] = False,
+    chosen: checking.TortureOptions = options.CHOSEN,
+    json: Annotated[Path | None, option("Save what was tried and found.", "FILE.json")] = None,
+    replay: Annotated[str | None, option("Run the case of a replay line again, and nothing else.", "LINE")] = None,
+    shrink: Annotated[bool, option("With --replay: make a failing case small.", flags=("--shrink",))] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="With --replay: say what the flash went through and holds.")
+        bool, option("With --replay: say what the flash went through and holds.", flags=("--explain",))
     ] = False,
 ) -> None:
     """Test FTLs with power cuts and flash faults; exit code 1 if one fails."""
-    request = options.given(
-        ftl=ftl, minutes=minutes, **chosen, geometry=geometry or None, swarm=swarm, threads=threads, json=json
-    )
+    request = options.given(ftl=ftl, **chosen, json=json)
     own = [name for name in (ftl or "").split(",") if names_own(name.strip())]
     if replay is not None:
         _replay(replay, request, own, shrink=shrink, explain=explain)

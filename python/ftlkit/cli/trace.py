@@ -16,6 +16,7 @@ from ftlkit._util.lookup import several
 from ftlkit._util.progress import watcher
 from ftlkit.api import traces
 from ftlkit.cli import options
+from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, OUT, Command, Group, say
 from ftlkit.report.look_alike import preset_toml, verdict
 
@@ -33,11 +34,9 @@ DEVICES_SHOWN = 12
 @app.command(cls=Command)
 @options.with_options(*options.READING, "requests", "repeat", "seed")
 def info(
-    workload: Annotated[
-        str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")
-    ],
+    workload: options.Workload,
     chosen: study.TraceOptions = options.CHOSEN,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Describe a workload: requests, gaps, footprint, overwrites, alignment and locality.
 
@@ -110,12 +109,8 @@ def files(
         str, typer.Argument(metavar="PERSONALITY", help="postmark, fileserver, varmail or webserver.")
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT.parquet", help="Where to write.")],
-    operations: Annotated[
-        int | None, typer.Option(metavar="N", help="Transactions of postmark, rounds of the others.")
-    ] = None,
-    names: Annotated[
-        str | None, typer.Option(metavar="letters|mix", help="Extensions a to z, used alike; or those of a machine.")
-    ] = None,
+    operations: Annotated[int | None, option("Transactions of postmark, rounds of the others.", "N")] = None,
+    names: Annotated[str | None, option("Extensions a to z, used alike; or those of a machine.", "letters|mix")] = None,
     chosen: study.TraceOptions = options.CHOSEN,
 ) -> None:
     """Write a file workload as a trace, each write with the temperature of its file's type."""

@@ -10,8 +10,8 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError, __version__
-from ftlkit._util.lookup import typed_kwargs
 from ftlkit._util.native_call import watched
+from ftlkit._util.options import typed_kwargs
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.curves import cache as caches
 from ftlkit.curves.accesses import accesses

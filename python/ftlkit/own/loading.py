@@ -6,33 +6,19 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
-import json
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from ftlkit._native import UserError, forget_part, register_ftl
-from ftlkit.own import policies, watchdog
-from ftlkit.own.ftl import Ftl
-from ftlkit.own.policies import (
-    PARTS,
-    Policy,
-    base_of,
-    file_of,
-    first_line,
-    own_story,
-    registered_part,
-    registered_policy,
-)
+from ftlkit._native import UserError
+from ftlkit.own.registry import KINDS, PARTS, SETTINGS, in_words, registered_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from types import ModuleType
 
     from ftlkit.results.document import Json
-
-_Base = TypeVar("_Base")
 
 REFERENCE = re.compile(r"(?:(?P<file>[^:+,]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])")
 """How text names a class: `path/to/mine.py:HotCold` or `package.module:HotCold`.
@@ -41,73 +27,33 @@ A setting of a built-in scheme has `=` where this has the end, `:` or `+`. Behin
 begins with a capital, so that `page:d` is a setting without a value.
 """
 
+CLASS = r"(?:(?P<file>[^:+,=]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])"
+"""The same behind a sign."""
+
+SETTING = re.compile(r"(?<=:)(?P<key>\w+)=" + CLASS)
+"""How a setting names a class: `victim=mine.py:Oldest`."""
+
+PART = re.compile(r"(?<=\+)" + CLASS)
+"""How a stack names a class behind its mapping: `page+mine.py:Recent`."""
 
 FILE_ALONE = re.compile(r"(?:^|(?<=\+)|(?<==))[^:+,=]+\.py(?=$|[:+])")
 """A file in a stack without a class of it."""
-
-MUST_HAVE = ("read", "write")
-"""What no FTL does without; `read_pages` and `write_pages` take their place."""
-
-
-def registered_name(scheme: type) -> str:
-    """Register a class, and return the name by which stacks know it.
-
-    A class of the same name that was registered before is replaced, so a cell of a notebook can be
-    run again. Raises `UserError` when the class is no FTL, or its name or a parameter is refused.
-    """
-    if not issubclass(scheme, Ftl):
-        raise UserError(f"{scheme!r} is no FTL: derive your class from ftlkit.Ftl.")
-    if scheme is Ftl:
-        raise UserError("ftlkit.Ftl is what FTLs derive from: name a class of your own.")
-    for method in MUST_HAVE:
-        if getattr(scheme, method) is getattr(Ftl, method) and not hasattr(scheme, f"{method}_pages"):
-            taken = inspect.signature(getattr(Ftl, method))
-            given = f"{method}({', '.join(taken.parameters)})"
-            raise UserError(f"{scheme.__name__} ({file_of(scheme)}) has no method {given}: an FTL needs it.")
-    name = scheme.stack_name()
-    parameters = [
-        {
-            "name": key,
-            "default": parameter.default,
-            "choices": list(parameter.choices) if parameter.choices else None,
-            "meaning": parameter.meaning,
-        }
-        for key, parameter in scheme.parameters.items()
-    ]
-    story = f"# {name}: {first_line(scheme, 'an FTL in Python')}\n\n{own_story(scheme)}"
-    register_ftl(scheme, name, story, file_of(scheme), json.dumps(parameters))
-    policies.registered["", name] = scheme
-    watchdog.start()
-    return name
-
-
-def forget(part: type[Ftl | Policy]) -> bool:
-    """Take a class out of the lists again: `fk.schemes` and torture of everything leave it out.
-
-    Runs that are under way keep it. Returns whether a class of its name was listed: naming a class
-    in `fk.compare` or `fk.torture` lists it.
-    """
-    if not issubclass(part, Ftl):
-        return policies.forget(part)
-    policies.registered.pop(("", part.stack_name()), None)
-    return forget_part(part.stack_name())
 
 
 def resolved(stack: str) -> str:
     """A stack's text with registered names in place of the classes that it names."""
     reference = REFERENCE.match(stack)
     if reference is not None:
-        stack = registered_name(load(*_named(reference), Ftl)) + stack[reference.end() :]
+        stack = registered_name(load(*_named(reference))) + stack[reference.end() :]
 
     def setting(reference: re.Match[str]) -> str:
         key = reference["key"]
-        home, cls = _named(reference)
-        return f"{key}={registered_policy(load(home, cls, base_of(key, cls)), key)}"
+        return f"{key}={registered_name(_of_setting(key, reference), key)}"
 
     def part(reference: re.Match[str]) -> str:
-        return registered_part(load(*_named(reference), *PARTS.values()))
+        return registered_name(load(*_named(reference), *PARTS), *PARTS)
 
-    stack = policies.PART.sub(part, policies.REFERENCE.sub(setting, stack))
+    stack = PART.sub(part, SETTING.sub(setting, stack))
     alone = FILE_ALONE.search(stack)
     if alone is not None:
         raise UserError(_lacks_class(alone[0], stack[: alone.start()]))
@@ -116,7 +62,7 @@ def resolved(stack: str) -> str:
 
 def names_own(stack: str) -> bool:
     """Whether a stack's text names a class of one's own."""
-    return bool(REFERENCE.match(stack) or policies.REFERENCE.search(stack) or policies.PART.search(stack))
+    return bool(REFERENCE.match(stack) or SETTING.search(stack) or PART.search(stack))
 
 
 def settled(table: Mapping[str, object]) -> Json:
@@ -126,16 +72,15 @@ def settled(table: Mapping[str, object]) -> Json:
     """
     if isinstance(table.get("name"), str) and names_own(str(table["name"])):
         table = {**table, "name": resolved(str(table["name"]))}
-    for key in policies.BASES.keys() & table.keys():
-        reference = policies.REFERENCE.fullmatch(f":{key}={table[key]}", 1)
+    for key in SETTINGS.keys() & table.keys():
+        reference = SETTING.fullmatch(f":{key}={table[key]}", 1)
         if reference is not None:
-            home, cls = _named(reference)
-            table = {**table, key: load(home, cls, base_of(key, cls))}
+            table = {**table, key: _of_setting(key, reference)}
     classes = {key: value for key, value in table.items() if isinstance(value, type)}
     if not classes:
         return dict(table)
-    parts = [registered_part(classes[key], key) for key in PARTS if key in classes]
-    own = {key: registered_policy(value, key) for key, value in classes.items() if key not in PARTS}
+    parts = [registered_name(classes[key], key) for key in PARTS if key in classes]
+    own = {key: registered_name(value, _setting(key, value)) for key, value in classes.items() if key not in PARTS}
     name = "+".join([str(table.get("name")), *parts])
     left = {key: value for key, value in table.items() if key not in classes}
     settings = {
@@ -150,35 +95,45 @@ def settled(table: Mapping[str, object]) -> Json:
 
 def _lacks_class(home: str, before: str) -> str:
     """Which class of a file is meant where the text only names the file."""
-    bases = (Ftl,) if not before else tuple(PARTS.values()) if before[-1] == "+" else tuple(policies.BASES.values())
-    module = _module(home, home)
-    known = [f"{home}:{name}" for name, value in vars(module).items() if _derives(value, bases, module)]
-    wanted = " or ".join(f"ftlkit.{base.__name__}" for base in bases)
-    if not known:
-        return f"{home}: has no class that derives from {wanted}."
-    return f"{home}: name the class: {' or '.join(known)}."
+    keys = ("",) if not before else tuple(PARTS if before[-1] == "+" else SETTINGS)
+    if known := [f"{home}:{name}" for name in _classes(_module(home, home), keys)]:
+        return f"{home}: name the class: {' or '.join(known)}."
+    return f"{home}: has no class that derives from {_wanted(keys)}."
+
+
+def _of_setting(key: str, reference: re.Match[str]) -> Any:  # noqa: ANN401 - a class
+    """The class that a parameter names."""
+    home, cls = _named(reference)
+    return load(home, cls, _setting(key, cls))
+
+
+def _setting(key: str, named: object) -> str:
+    """A parameter that takes classes. Raises `UserError` for one that does not."""
+    if key not in SETTINGS:
+        name = named.__name__ if isinstance(named, type) else named
+        raise UserError(f"{key}={name}: only {' and '.join(SETTINGS)} take a class of your own.")
+    return key
 
 
 def _named(reference: re.Match[str]) -> tuple[str, str]:
     return reference["file"] or reference["module"], reference["name"] or reference["cls"]
 
 
-def load(home: str, cls: str, *bases: type[_Base]) -> type[_Base]:
-    """A class of a Python file or of a module that derives from one of `bases`.
+def load(home: str, cls: str, *keys: str) -> Any:  # noqa: ANN401 - a class of one of these kinds
+    """A class of a Python file or of a module, of one of the kinds of `keys`: an FTL without them.
 
     Raises `UserError` when it cannot be loaded.
     """
-    wanted = " or ".join(f"ftlkit.{base.__name__}" for base in bases)
+    keys = keys or ("",)
     module = _module(home, f"{home}:{cls}")
-    scheme = getattr(module, cls, None)
-    if scheme is None:
-        known = [name for name, value in vars(module).items() if _derives(value, bases, module)]
-        there = f"it has {', '.join(known)}" if known else f"it has no class that derives from {wanted}"
+    part = getattr(module, cls, None)
+    if part is None:
+        known = _classes(module, keys)
+        there = f"it has {', '.join(known)}" if known else f"it has no class that derives from {_wanted(keys)}"
         raise UserError(f"{home}:{cls}: {home} has no {cls}; {there}.")
-    if not _derives(scheme, bases):
-        raise UserError(f"{home}:{cls}: {cls} does not derive from {wanted}.")
-    loaded: type[_Base] = scheme
-    return loaded
+    if not _derives(part, keys):
+        raise UserError(f"{home}:{cls}: {cls} does not derive from {_wanted(keys)}.")
+    return part
 
 
 def _module(home: str, asked: str) -> ModuleType:
@@ -198,9 +153,19 @@ def _module(home: str, asked: str) -> ModuleType:
         raise UserError(f"{asked}: cannot be loaded: {raised_at(error)}") from error
 
 
-def _derives(value: object, bases: tuple[type, ...], module: ModuleType | None = None) -> bool:
-    is_own = isinstance(value, type) and issubclass(value, bases) and value not in bases
-    return is_own and (module is None or getattr(value, "__module__", None) == module.__name__)
+def _derives(value: object, keys: Iterable[str]) -> bool:
+    bases = tuple(KINDS[key].base for key in keys)
+    return isinstance(value, type) and issubclass(value, bases) and value not in bases
+
+
+def _classes(module: ModuleType, keys: Iterable[str]) -> list[str]:
+    """The classes of a module's own that are of some kinds."""
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+    return [name for name in own if _derives(getattr(module, name), keys)]
+
+
+def _wanted(keys: Iterable[str]) -> str:
+    return in_words(KINDS[key] for key in keys)
 
 
 def _from_file(path: Path) -> ModuleType:

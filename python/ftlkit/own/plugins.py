@@ -8,37 +8,16 @@ is named for the first time in a process, and are then known by their names like
 from __future__ import annotations
 
 import warnings
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ftlkit._native import UserError
-from ftlkit.own.ftl import Ftl
-from ftlkit.own.loading import raised_at, registered_name
-from ftlkit.own.policies import (
-    EvictionPolicy,
-    Policy,
-    VictimPolicy,
-    WearPolicy,
-    WriteClassifier,
-    registered_part,
-    registered_policy,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ftlkit.own.loading import raised_at
+from ftlkit.own.registry import KINDS, in_words, registered_name
 
 GROUP = "ftlkit.plugins"
 """The group of entry points."""
-
-KINDS: dict[str, tuple[type[Ftl | Policy], Callable[[type], str]]] = {
-    "FTL": (Ftl, registered_name),
-    "victim policy": (VictimPolicy, partial(registered_policy, key="victim")),
-    "write classifier": (WriteClassifier, partial(registered_policy, key="streams")),
-    "wear policy": (WearPolicy, registered_part),
-    "write buffer": (EvictionPolicy, registered_part),
-}
-"""What a package may add: what it derives from, and how it is registered."""
 
 
 class Plugin(NamedTuple):
@@ -49,7 +28,7 @@ class Plugin(NamedTuple):
     place: str
     """Where it is, `module:name`."""
     kind: str
-    """One of `KINDS`; empty if it could not be loaded."""
+    """What it is, in words; empty if it could not be loaded."""
     name: str
     """What stacks call it; the entry point's own name if it could not be loaded."""
     error: str
@@ -84,18 +63,18 @@ def _loaded(point: EntryPoint, taken: dict[tuple[str, str], str]) -> Plugin:
 
 def _registered(part: object, package: str, taken: dict[tuple[str, str], str]) -> tuple[str, str]:
     """Register a part; the first package that adds a name keeps it."""
-    for kind, (base, register) in KINDS.items():
-        if isinstance(part, type) and issubclass(part, base):
+    for key, kind in KINDS.items():
+        if isinstance(part, type) and issubclass(part, kind.base):
             name = part.stack_name()
-            if (kind, name) in taken:
-                raise UserError(f"{taken[kind, name]} has the {kind} {name} already.")
-            register(part)
-            taken[kind, name] = package
-            return kind, name
+            if (key, name) in taken:
+                raise UserError(f"{taken[key, name]} has the {kind.words} {name} already.")
+            registered_name(part, *([key] if key else []))
+            taken[key, name] = package
+            return kind.words, name
     raise UserError(f"{part!r} derives from none of {bases_in_words()}.")
 
 
 def bases_in_words() -> str:
     """What a plugin may derive from."""
-    names = [f"ftlkit.{base.__name__}" for base, _ in KINDS.values()]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    *kinds, last = KINDS.values()
+    return f"{in_words(kinds, ', ')} and {in_words([last])}"

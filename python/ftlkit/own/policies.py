@@ -6,42 +6,17 @@ block is taken, and which block is emptied.
 
 A policy is named where its word stands otherwise: `page:victim=mine.py:Oldest`,
 `page+mine.py:Recent:ram=1MiB`, or in a table the class itself. It is registered under a name then,
-as FTLs are (`loading.py`).
+as FTLs are (`registry.py`).
 """
 
 from __future__ import annotations
 
-import inspect
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ftlkit._native import (
-    UserError,
-    forget_classifier,
-    forget_part,
-    forget_victims,
-    register_classifier,
-    register_eviction,
-    register_victims,
-    register_wear,
-)
-from ftlkit.own import watchdog
 from ftlkit.own.ftl import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit._native import Block, Blocks, FlashDevice
-
-CLASS = r"(?:(?P<file>[^:+,=]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])"
-"""How text names a class: `mine.py:Oldest` or `package.module:Oldest`."""
-
-REFERENCE = re.compile(r"(?<=:)(?P<key>\w+)=" + CLASS)
-"""How a setting names a class: `victim=mine.py:Oldest`."""
-
-PART = re.compile(r"(?<=\+)" + CLASS)
-"""How a stack names a class behind its mapping: `page+mine.py:Recent`."""
 
 
 class Policy:
@@ -202,118 +177,3 @@ class WearPolicy(Policy):
     def ram_bytes(self) -> int:
         """Say how much RAM its tables would need in a controller; asked once."""
         return 0
-
-
-BASES: dict[str, type[Policy]] = {"victim": VictimPolicy, "streams": WriteClassifier}
-"""The parameters that take a class, and what it derives from."""
-
-ASKED = {"victim": "score", "streams": "stream"}
-"""The method that each of them needs."""
-
-PARTS: dict[str, type[EvictionPolicy | WearPolicy]] = {"wear_policy": WearPolicy, "buffer": EvictionPolicy}
-"""The keys under which a table names the class of a part, and what it derives from."""
-
-
-registered: dict[tuple[str, str], type] = {}
-"""The classes of this process by the parameter they stand for, if any, and their names."""
-
-
-def base_of(key: str, cls: str) -> type[Policy]:
-    """What a class derives from that stands for a parameter. Raises `UserError` if none may."""
-    if key not in BASES:
-        raise UserError(f"{key}={cls}: only {' and '.join(BASES)} take a class of your own.")
-    return BASES[key]
-
-
-def registered_policy(policy: type, key: str) -> str:
-    """Register a class that stands for a parameter, and return the name by which stacks know it.
-
-    A class of the same name that was registered before is replaced. Raises `UserError` when the
-    parameter takes no class, or the class is no such policy.
-    """
-    base = base_of(key, policy.__name__)
-    if not issubclass(policy, base) or policy is base:
-        raise UserError(f"{key}: {policy.__name__} does not derive from ftlkit.{base.__name__}.")
-    name = policy.stack_name()
-    _refuse_missing(policy, base, ASKED[key])
-    if issubclass(policy, VictimPolicy):
-        register_victims(policy, name, _origin(policy.score))
-    elif issubclass(policy, WriteClassifier):
-        register_classifier(policy, name, _origin(policy.stream))
-    registered[key, name] = policy
-    watchdog.start()
-    return name
-
-
-def registered_part(policy: type, key: str | None = None) -> str:
-    """Register a class that stands behind a mapping, and return the name by which stacks know it.
-
-    A class of the same name that was registered before is replaced. Raises `UserError` when it is
-    no such class, or none that the key of a table asks for.
-    """
-    bases = tuple(PARTS.values()) if key is None else (PARTS[key],)
-    if not issubclass(policy, bases) or policy in bases:
-        known = " or ".join(f"ftlkit.{base.__name__}" for base in bases)
-        raise UserError(f"{key or '+'}: {policy.__name__} does not derive from {known}.")
-    name = policy.stack_name()
-    base = WearPolicy if issubclass(policy, WearPolicy) else EvictionPolicy
-    if base is EvictionPolicy:
-        _refuse_missing(policy, base, "next_victim")
-    methods = [method for method in vars(base) if not method.startswith("_") and callable(getattr(base, method))]
-    own = [getattr(policy, method) for method in methods if _is_own(policy, base, method)]
-    register = register_wear if base is WearPolicy else register_eviction
-    story = f"# {name}: {first_line(policy, 'a policy in Python')}\n\n{own_story(policy)}"
-    register(policy, name, story, file_of(policy), {method.__name__: _origin(method) for method in own})
-    registered["", name] = policy
-    watchdog.start()
-    return name
-
-
-def _refuse_missing(policy: type, base: type, method: str) -> None:
-    """Raise a `UserError` for a class without the method that it is there for."""
-    if getattr(policy, method) is getattr(base, method):
-        taken = ", ".join(inspect.signature(getattr(base, method)).parameters)
-        raise UserError(f"{policy.__name__} ({file_of(policy)}) has no method {method}({taken}): it needs one.")
-
-
-def _is_own(policy: type, base: type, method: str) -> bool:
-    """Whether a class has a method of its own."""
-    return getattr(policy, method) is not getattr(base, method)
-
-
-def forget(policy: type[Policy]) -> bool:
-    """Take a policy out of the list again; tells whether it was there. Runs under way keep it."""
-    name = policy.stack_name()
-    key = next((key for key, base in BASES.items() if issubclass(policy, base)), "")
-    registered.pop((key, name), None)
-    if not key:
-        return forget_part(name)
-    return forget_victims(name) if issubclass(policy, VictimPolicy) else forget_classifier(name)
-
-
-def first_line(part: type, otherwise: str) -> str:
-    """The first line of what a class says of itself."""
-    return (part.__doc__ or otherwise).strip().splitlines()[0]
-
-
-def own_story(part: type) -> str:
-    """What a class says of itself, and nothing of what it derives from."""
-    return inspect.cleandoc(part.__doc__ or "")
-
-
-def file_of(part: type) -> str:
-    """The file of a class, as results name it."""
-    try:
-        return Path(inspect.getfile(part)).name
-    except (TypeError, OSError):
-        return "a session of Python"
-
-
-def _origin(method: Callable[..., object]) -> str:
-    """The method as messages name it, with file and line where they are known."""
-    name = ".".join(method.__qualname__.split(".")[-2:])
-    try:
-        _, line = inspect.getsourcelines(method)
-        return f"{inspect.getfile(method)}, line {line}, {name}"
-    except (TypeError, OSError):
-        return name

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ftlkit._native import UserError, parse_stack
-from ftlkit.own import policies
-from ftlkit.own.ftl import Ftl
-from ftlkit.own.loading import load, registered_name
+from ftlkit.own.loading import load
+from ftlkit.own.registry import PARTS, SETTINGS, registered, registered_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,8 +47,8 @@ def references(layers: Iterable[Json]) -> list[Reference]:
     for layer in layers:
         parts = [name.partition(":")[0] for name in str(layer.get("name", "")).split("+")]
         asked = [("", name) for name in parts]
-        asked += [(key, str(layer[key])) for key in policies.BASES if key in layer]
-        known = [(key, name, policies.registered.get((key, name))) for key, name in asked]
+        asked += [(key, str(layer[key])) for key in SETTINGS if key in layer]
+        known = [(key, name, registered.get((key, name))) for key, name in asked]
         found += [_reference(name, cls, key) for key, name, cls in known if cls is not None]
     return list(dict.fromkeys(found))
 
@@ -73,11 +72,8 @@ def register(references: Sequence[Sequence[str]], *, is_same: bool = True) -> No
         one = Reference(*given)
         if is_same and _digest(one.home) != one.digest:
             raise UserError(f"{one.home} has changed since the runs began: start them again.")
-        if one.key:
-            policies.registered_policy(load(one.home, one.cls, policies.BASES[one.key]), one.key)
-            continue
-        part = load(one.home, one.cls, Ftl, *policies.PARTS.values())
-        (registered_name if issubclass(part, Ftl) else policies.registered_part)(part)
+        keys = (one.key,) if one.key else ("", *PARTS)
+        registered_name(load(one.home, one.cls, *keys), *keys)
 
 
 def _reference(name: str, cls: type, key: str) -> Reference:

@@ -21,7 +21,9 @@ from ftlkit.study.builder import (
     workload,
 )
 from ftlkit.study.options import (
+    DEVICE,
     FORMATS,
+    OUTPUTS,
     SECTIONS,
     DeviceChoice,
     FtlChoice,
@@ -33,7 +35,9 @@ from ftlkit.study.options import (
 from ftlkit.study.toml import load, text, tomllib, written
 
 __all__ = [
+    "DEVICE",
     "FORMATS",
+    "OUTPUTS",
     "SECTIONS",
     "DeviceChoice",
     "FtlChoice",

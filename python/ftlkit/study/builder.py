@@ -20,8 +20,9 @@ from ftlkit import _native
 from ftlkit._native import UserError, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
 from ftlkit._util.trace_files import trace_files
-from ftlkit.own.loading import registered_name, resolved, settled
+from ftlkit.own.loading import resolved, settled
 from ftlkit.own.plugins import plugins
+from ftlkit.own.registry import registered_name
 from ftlkit.study.options import SECTIONS, TRACE_KEYS
 from ftlkit.study.toml import load
 

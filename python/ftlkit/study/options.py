@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from ftlkit._native import trace_formats
+from ftlkit._util.options import Option, declared
 from ftlkit.own.ftl import Ftl
 
 FtlChoice = str | Mapping[str, object] | type[Ftl]
@@ -15,88 +16,153 @@ FtlChoice = str | Mapping[str, object] | type[Ftl]
 WorkloadChoice = str | Path | Mapping[str, object]
 DeviceChoice = str | Mapping[str, object]
 
+FORMATS = tuple(trace_formats())
+"""Names of the formats of traces."""
+
+WORKLOAD = "Workload"
+DEVICE = "Device and run"
+OUTPUTS = "Outputs"
+"""The parts of help."""
+
+SEED = Option("Master seed: every random choice derives from it.", "N", DEVICE)
+
 
 class ReadingOptions(TypedDict, total=False):
     """How a trace file is read."""
 
-    format: str
-    """The trace's format instead of the one guessed from its content."""
-    columns: str
-    """The columns of a delimited text: `time:ms, device, offset:B, size:B, op:1=read`."""
-    where: str | Sequence[str]
-    """Take the rows of a text whose columns hold this: `type=D`, `op!=R|S`; all must hold."""
-    time_unit: str
-    """Unit of the trace's time stamps where it is not the format's own: `ns`, `us`, `ms`, `s`."""
-    time_backwards: str
-    """What to do when the trace's time runs backwards: `refuse`, `clamp` or `sort:N`."""
-    tick: str
-    """Over how long requests of one time are spread evenly: `1s` for a trace in whole seconds."""
-    skip_bad: bool
-    """Leave out malformed records, and count them, instead of refusing them."""
-    blkparse_action: str
-    """Which action of a blkparse trace is a request: one letter."""
-    align_offset: int | str
-    """Bytes added to every address, for example 512 or `512B`."""
+    format: Annotated[
+        str,
+        Option(
+            f"The trace's format, instead of the one guessed from its content: {', '.join(FORMATS)}.",
+            "NAME",
+            WORKLOAD,
+            names=lambda: FORMATS,
+        ),
+    ]
+    columns: Annotated[
+        str,
+        Option(
+            'The columns of a delimited text, instead of a format: "time:ms, device, offset:B, size:B, op:1=read".',
+            "COLUMNS",
+            WORKLOAD,
+        ),
+    ]
+    where: Annotated[
+        str | Sequence[str],
+        Option(
+            "Take the rows of a text whose column holds a value, or with != does not: type=D, op!=R|S; others are "
+            "skipped and counted. May be repeated: then all must hold.",
+            "COLUMN=VALUE",
+            WORKLOAD,
+        ),
+    ]
+    time_unit: Annotated[
+        str, Option("Unit of the trace's times, where not the format's own: ns, us, ms, s.", "ns|us|ms|s", WORKLOAD)
+    ]
+    time_backwards: Annotated[
+        str, Option("When time goes backwards: refuse, clamp or sort:N.", "refuse|clamp|sort:N", WORKLOAD)
+    ]
+    tick: Annotated[
+        str,
+        Option(
+            "Spread requests of one time evenly over this long: 1s for a trace in whole seconds.", "DURATION", WORKLOAD
+        ),
+    ]
+    skip_bad: Annotated[bool, Option("Skip malformed records, and count them.", panel=WORKLOAD)]
+    blkparse_action: Annotated[
+        str,
+        Option(
+            "Which blkparse action is a request: one letter.", "LETTER", WORKLOAD, ("--blkparse-action", "--action")
+        ),
+    ]
+    align_offset: Annotated[int | str, Option("Bytes to add to every address, for example 512B.", "SIZE", WORKLOAD)]
 
 
 class TraceOptions(ReadingOptions, total=False):
     """How a workload is read or generated."""
 
-    trace_device: str
-    """Which device of a trace of several, or `stacked`: each gets its own address range."""
-    seed: int
-    """Every random choice derives from it."""
-    requests: int
-    """Use the first N requests of a trace, or generate N."""
-    repeat: int
-    """Serve a trace N times in a row; `requests` counts over all rounds."""
+    trace_device: Annotated[
+        str,
+        Option("Which of the trace's devices, or stacked: each gets its own address range.", "NAME|stacked", WORKLOAD),
+    ]
+    seed: Annotated[int, SEED]
+    requests: Annotated[int, Option("Use the first N requests of a trace, or generate N.", "N", WORKLOAD)]
+    repeat: Annotated[
+        int, Option("Serve the trace N times in a row; --requests counts over all rounds.", "N", WORKLOAD)
+    ]
 
 
 class Options(TraceOptions, total=False):
     """What a comparison can set beside its workload, its device and its translation layers."""
 
-    title: str
-    """Shown above the results."""
-    capacity: str
-    """Logical bytes that the host sees, such as `8GiB`, or `auto`: the workload's span."""
-    addresses: str
-    """What to do with addresses beyond the device: `refuse`, `dense` or `wrap`."""
-    speedup: float
-    """Divide the gaps between arrivals by this."""
-    loop: str
-    """`open`: at the trace's times; `closed`: as soon as one of `queue_depth` is done."""
-    queue_depth: int
-    """Requests under way at once in a closed loop."""
-    skip: int
-    """Requests at the beginning that are served but not measured."""
-    precondition: str
-    """What is done to the device before measuring: `auto`, `none`, `fill`, `steady` or `workload`.
-
-    `auto` fills it where the workload reads pages that it has not written; `workload` serves the
+    title: Annotated[str, Option("Title of the report.", "TEXT", OUTPUTS)]
+    capacity: Annotated[
+        str,
+        Option(
+            "Logical size, for example 8GiB, or auto: the workload's span (the default without --device).",
+            "SIZE|auto",
+            DEVICE,
+        ),
+    ]
+    addresses: Annotated[
+        str, Option("Addresses beyond the device: refuse, dense or wrap.", "refuse|dense|wrap", WORKLOAD)
+    ]
+    speedup: Annotated[float, Option("Multiply the arrival rate by FACTOR.", "FACTOR", WORKLOAD)]
+    loop: Annotated[
+        str,
+        Option(
+            "open: requests arrive at the trace's times; closed: one arrives when another is done.",
+            "open|closed",
+            DEVICE,
+        ),
+    ]
+    queue_depth: Annotated[int, Option("Outstanding requests of a closed loop.", "N", DEVICE)]
+    skip: Annotated[int, Option("Serve N requests before measuring begins, as a warm-up.", "N", DEVICE)]
+    precondition: Annotated[
+        str,
+        Option(
+            "Prepare the device before measuring: auto, none, fill, steady or workload.",
+            "auto|none|fill|steady|workload",
+            DEVICE,
+        ),
+    ]
+    """`auto` fills it where the workload reads pages that it has not written; `workload` serves the
     workload's reads and writes once as writes.
     """
-    in_use: float | str
-    """The share of the capacity that holds data when measuring begins, such as 0.8 or `80%`."""
-    memory_limit: str
-    """The memory limit of the runs, such as `16GiB`; by default 80 % of what is available."""
-    samples: int
-    """Points of the time series."""
-    verify: bool
-    """Check every read against an oracle, and the scheme's invariants."""
-    classes: bool
-    """Tell waiting and service times of flash operations by class."""
-    timeline: str
-    """The stretch of simulated time to record each flash operation of, such as `10ms..12ms`."""
-    flash_trace: str
-    """The stretch of simulated time whose requests to trace down to the pages of flash."""
-    settings: Sequence[str]
-    """`SCHEME.KEY=VALUE` or `SECTION.KEY=VALUE`, as after `--set`."""
+    in_use: Annotated[
+        float | str,
+        Option(
+            "Share of the capacity that holds data when measuring begins, for fill and steady: 80% or 0.8; all "
+            "without it.",
+            "SHARE",
+            DEVICE,
+        ),
+    ]
+    memory_limit: Annotated[
+        str,
+        Option("Memory limit of the runs, for example 16GiB; without it 80 % of what is available.", "SIZE", DEVICE),
+    ]
+    samples: Annotated[int, Option("Points of the time series.", "N", DEVICE)]
+    verify: Annotated[
+        bool, Option("Check every read of this run against an oracle, and one power cut after a flush.", panel=DEVICE)
+    ]
+    classes: Annotated[bool, Option("Report waiting and service times of flash operations by class.", panel=DEVICE)]
+    timeline: Annotated[
+        str, Option("The stretch of simulated time to record each flash operation of, such as 10ms..12ms.")
+    ]
+    flash_trace: Annotated[str, Option("The stretch of simulated time whose requests to trace to the pages of flash.")]
+    settings: Annotated[
+        Sequence[str],
+        Option(
+            "Set a scheme's parameter (dftl.cmt=64KiB) or a key of the study (device.spare=0.07); may be repeated.",
+            "SCHEME.KEY=VALUE",
+            DEVICE,
+            ("--set",),
+        ),
+    ]
 
-
-FORMATS = tuple(trace_formats())
-"""Names of the formats of traces."""
 
 SECTIONS = ("device", "workload", "host", "run")
 
-TRACE_KEYS = tuple(key for key in TraceOptions.__annotations__ if key != "seed")
+TRACE_KEYS = tuple(key for key in declared(TraceOptions) if key != "seed")
 """The keys of a workload's table that say how it is read or generated."""
