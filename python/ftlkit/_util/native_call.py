@@ -7,9 +7,10 @@ thread.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ftlkit._native import Control
 
@@ -116,3 +117,11 @@ def watched(
             worker.ended.wait(PATIENCE_S if has_something else BRIEF_S)
             raise Interrupted(worker.taken_if_finished(), control.unfinished()) from None
     return worker.take()
+
+
+def asked(work: Callable[[Control], str], watcher: Watcher | None) -> dict[str, Any]:
+    """What native work answers, read from its JSON."""
+    from ftlkit._util.progress import Silent  # noqa: PLC0415 - rich's bars, which help does not need
+
+    answer: dict[str, Any] = json.loads(watched(work, watcher or Silent()))
+    return answer

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._native import UserError
-from ftlkit._util.native_call import watched
-from ftlkit._util.progress import Silent
+from ftlkit._util.native_call import asked
 from ftlkit.api.compare import compare
 
 if TYPE_CHECKING:
@@ -109,8 +108,7 @@ def validate(trace: Json, generator: Json, *, seed: int, watcher: Watcher | None
 
 def _info(side: Json, seed: int, watcher: Watcher | None) -> Json:
     text = json.dumps(side)
-    shown = watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent())
-    statistics: Json = json.loads(shown)["statistics"]
+    statistics: Json = asked(lambda control: _native.trace_info(text, seed, control), watcher)["statistics"]
     return statistics
 
 

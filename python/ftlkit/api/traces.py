@@ -10,10 +10,9 @@ from typing_extensions import Unpack
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
-from ftlkit._util.native_call import watched
+from ftlkit._util.native_call import asked
 from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import replacing
-from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api.fit_validation import validate
 from ftlkit.report.look_alike import preset_toml
 from ftlkit.study.builder import check_seed
@@ -21,6 +20,7 @@ from ftlkit.study.builder import check_seed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ftlkit._util.progress import Watcher
     from ftlkit.results.document import Json
 
 
@@ -31,8 +31,7 @@ def trace_info(
     """Statistics of a workload: a preset's name, a trace's path, or a `[workload]` table."""
     text, seed = json.dumps(study.workload(workload, options)), options.get("seed", 1)
     check_seed(seed)
-    info: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watcher or Silent()))
-    return info
+    return asked(lambda control: _native.trace_info(text, seed, control), watcher)
 
 
 @typed_kwargs(study.TraceOptions)
@@ -56,7 +55,7 @@ def trace_fit(
     table, seed = study.workload(workload, options), options.get("seed", 1)
     text = json.dumps(table)
     check_seed(seed)
-    fit: Json = json.loads(watched(lambda control: _native.trace_fit(text, seed, control), watcher or Silent()))
+    fit = asked(lambda control: _native.trace_fit(text, seed, control), watcher)
     fitted: Json = {("generator" if key == "spec" else key): value for key, value in fit.items()}
     fitted["validation"] = validate(table, fitted["generator"], seed=seed, watcher=watcher)
     if target is not None:
@@ -73,10 +72,7 @@ def trace_convert(
     _check_suffix(target, ".parquet", ".csv")
     text = json.dumps(options)
     with replacing(Path(target), [source]) as whole:
-        done: Json = json.loads(
-            watched(lambda control: _native.trace_convert(str(source), str(whole), text, control), watcher or Silent())
-        )
-    return done
+        return asked(lambda control: _native.trace_convert(str(source), str(whole), text, control), watcher)
 
 
 def trace_generate(
@@ -98,10 +94,7 @@ def trace_generate(
     chosen = next((given for given in (seed, own_seed) if given is not None), 1)
     check_seed(chosen)
     with replacing(Path(target), [spec] if isinstance(spec, (str, Path)) else []) as whole:
-        done: Json = json.loads(
-            watched(lambda control: _native.trace_generate(text, chosen, str(whole), control), watcher or Silent())
-        )
-    return done
+        return asked(lambda control: _native.trace_generate(text, chosen, str(whole), control), watcher)
 
 
 def generate_files(
@@ -125,10 +118,7 @@ def generate_files(
     text = json.dumps(table if operations is None else table | {"operations": operations})
     check_seed(seed)
     with replacing(Path(target), []) as whole:
-        done: Json = json.loads(
-            watched(lambda control: _native.generate_files(text, seed, str(whole), control), watcher or Silent())
-        )
-    return done
+        return asked(lambda control: _native.generate_files(text, seed, str(whole), control), watcher)
 
 
 def _check_suffix(target: str | Path, *suffixes: str) -> None:

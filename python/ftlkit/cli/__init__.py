@@ -100,7 +100,7 @@ for _name, (_place, _line) in COMMANDS.items():
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     if wanted:
-        OUT.print(f"ftlkit {__version__}", highlight=False)
+        OUT.print(f"ftlkit {__version__}")
         raise typer.Exit
 
 

@@ -126,7 +126,7 @@ def show(answer: Answer, console: Console) -> None:
 
     def line(text: str) -> None:
         # A command stays in one piece, so that it can be copied.
-        console.print(units.typed(text), highlight=False, markup=False, soft_wrap="`ftlkit " in text)
+        console.print(units.typed(text), soft_wrap="`ftlkit " in text)
 
     metrics = ["ram_bytes", *answer.metrics]
     for sentence in answer.sentences:
@@ -153,7 +153,7 @@ def show(answer: Answer, console: Console) -> None:
     _show_tried(answer, console)
     line("\nTo measure it again:")
     # In one piece, so that it can be copied.
-    console.print(answer.command, highlight=False, markup=False, soft_wrap=True)
+    console.print(answer.command, soft_wrap=True)
 
 
 def _heading(metric: str) -> str:
@@ -219,4 +219,4 @@ def _show_tried(answer: Answer, console: Console) -> None:
         stacks = several(sum(len(stacks_of_fate) for _, stacks_of_fate in others), "more stack")
         texts.append(f"failed, {stacks} for {several(len(others), 'other reason')}, which --json has")
     for text in texts:
-        console.print(units.typed(text), highlight=False, markup=False)
+        console.print(units.typed(text))

@@ -128,6 +128,6 @@ def _show(made: CalibratedDevice, console: Console) -> None:
     console.print(AdaptiveTable(("", "job"), ["measured", "modelled", "error", ""], rows).fitted(console))
     console.print()
     for sentence in made.sentences:
-        console.print(units.typed(sentence), highlight=False, markup=False)
+        console.print(units.typed(sentence))
     for note in calibration.notes:
-        console.print(f"• {units.typed(note)}", highlight=False, markup=False)
+        console.print(f"• {units.typed(note)}")

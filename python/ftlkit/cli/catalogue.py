@@ -13,7 +13,7 @@ from rich.text import Text
 from ftlkit._util import units
 from ftlkit._util.lookup import known
 from ftlkit.api import catalogue
-from ftlkit.cli.shell import OUT
+from ftlkit.cli.shell import OUT, print_facts
 from ftlkit.own.plugins import plugins
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def schemes(name: Name = None) -> None:
             parts = [entry for entry in entries if entry["kind"] == kind]
             if parts:
                 example = f"{entries[0]['name']}+{parts[-1]['name']}"
-                OUT.print(f"\nA {kind} goes behind a plus: {example}", markup=False, highlight=False)
+                OUT.print(f"\nA {kind} goes behind a plus: {example}")
                 _list((part["name"], part["idea"]) for part in parts)
-        OUT.print("\n`ftlkit schemes NAME` shows one in full.", markup=False, highlight=False)
+        OUT.print("\n`ftlkit schemes NAME` shows one in full.")
         return
     scheme = _pick("translation layer", name, entries)
     _heading(scheme["name"], f"{scheme['idea']} ({scheme['family']})\nSource: {scheme['source']}")
@@ -45,7 +45,7 @@ def schemes(name: Name = None) -> None:
         OUT.print(Padding(Text(parameter["meaning"]), (0, 0, 0, 4)))
         OUT.print(Padding(Text(f"Default: {parameter['source']}", style="dim"), (0, 0, 0, 4)))
     OUT.print()
-    OUT.print(scheme["story"], markup=False, highlight=False, soft_wrap=True)
+    OUT.print(scheme["story"], soft_wrap=True)
     OUT.print(Text("\nCited", style="bold"))
     for source in scheme["sources"]:
         OUT.print(Padding(Text(source), (0, 0, 0, 4)))
@@ -86,7 +86,7 @@ def _pick(what: str, name: str, entries: list[Json]) -> Json:
 
 def _heading(name: str, text: str) -> None:
     OUT.print(Text(name, style="bold"))
-    OUT.print(text, markup=False, highlight=False)
+    OUT.print(text)
     OUT.print()
 
 
@@ -101,13 +101,7 @@ def _list(rows: Iterable[tuple[str, ...]]) -> None:
 
 def _keys(entry: Json) -> None:
     _heading(entry["name"], entry["description"])
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for key, value in _flat(entry):
-        if key not in ("name", "description"):
-            table.add_row(Text(key), Text(units.typed(_value(key, value))))
-    OUT.print(table)
+    print_facts((key, _value(key, value)) for key, value in _flat(entry) if key not in ("name", "description"))
 
 
 _SIZES = ("page_size", "mapping_unit", "span", "unit", "extent", "start", "size", "capacity")

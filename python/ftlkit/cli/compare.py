@@ -142,21 +142,8 @@ def run(
 
 @options.with_options(of=Outputs, into="files")
 @options.with_options(
-    "capacity",
-    "settings",
-    "requests",
-    "repeat",
-    *options.READING,
-    *options.HOST,
-    "skip",
-    "precondition",
-    "in_use",
-    "memory_limit",
-    "samples",
-    "seed",
-    "verify",
-    "classes",
-    "title",
+    *("capacity", "settings", "requests", "repeat", *options.READING, *options.HOST, "skip", "precondition"),
+    *("in_use", "memory_limit", "samples", "seed", "verify", "classes", "title"),
 )
 def compare(
     workload: options.Workload,

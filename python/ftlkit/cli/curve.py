@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from ftlkit import study
 from ftlkit._native import UserError
@@ -16,17 +16,18 @@ from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, w
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, say, screen
+from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, say, screen, table
 from ftlkit.curves import hits, latency
 from ftlkit.curves import spare as spares
-from ftlkit.results.store import DEFAULT, Store, files
+from ftlkit.results.store import DEFAULT, Store
+from ftlkit.results.store import files as stored
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.executors import executor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -44,19 +45,39 @@ Preparation = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class _Files:
+    """Where a curve is written."""
+
+    report: options.Report = None
+    json: options.JsonFile = None
+    csv: options.CsvFile = None
+
+    def check(self, inputs: Sequence[str | Path]) -> None:
+        """Refuse, before the work, names that cannot be written or that are read."""
+        for name, path in (("json", self.json), ("csv", self.csv)):
+            if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() != f".{name}":
+                raise UserError(f"--{name} {path}: the name must end in .{name}.")
+        check_writable([self.report, self.json, self.csv], inputs)
+        check_pages(report=self.report)
+
+    def write(self, curve: Saved, drawing: Drawing, inputs: Sequence[str]) -> None:
+        """Show the curve and write it."""
+        _show(drawing, self.report, screen(self.json, self.csv))
+        for path, suffix in ((self.json, ".json"), (self.csv, ".csv")):
+            if path is not None:
+                write(path, curve.written(suffix), inputs)
+                if path != STANDARD_OUTPUT:
+                    say(f"wrote {path}")
+
+
 _SWEPT = ("capacity", "settings", "requests", "repeat", *options.READING, "addresses", "precondition", "in_use", "seed")
 """What a curve of runs can set beside its workload and device."""
 
 
 @app.command("cache", cls=Command)
-@options.with_options(
-    "capacity",
-    "requests",
-    "repeat",
-    *options.READING,
-    "addresses",
-    "seed",
-)
+@options.with_options(of=_Files, into="files")
+@options.with_options("capacity", "requests", "repeat", *options.READING, "addresses", "seed")
 def cache(
     workload: options.Workload,
     sizes: Annotated[
@@ -67,9 +88,7 @@ def cache(
         float | None,
         option("Look at this share of the pages, above 0 and at most 1 (SHARDS).", "SHARE"),
     ] = None,
-    report: options.Report = None,
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
+    files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `_Files` that were given
     device: options.Device = None,
     chosen: study.Options = options.CHOSEN,
     precondition: Preparation = None,
@@ -78,27 +97,14 @@ def cache(
     chosen = chosen | options.given(precondition=precondition)
     from ftlkit.curves import drawings  # noqa: PLC0415 - the drawing libraries take a second to load
 
-    _check_endings(json, csv)
-    inputs = [trace for trace in [study.source(workload).get("trace")] if trace]
-    check_writable([report, json, csv], inputs)
-    check_pages(report=report)
+    outputs, inputs = _Files(**files), [trace for trace in [study.source(workload).get("trace")] if trace]
+    outputs.check(inputs)
     ratios = hits.curve(workload, device=device, sizes=sizes, sample=sample, watcher=watcher(ERR), **chosen)  # type: ignore[misc] # the options named above
-    _show(drawings.cache(ratios.accesses, ratios.curve), report, screen(json, csv))
-    _save(ratios, json, csv, inputs)
+    outputs.write(ratios, drawings.cache(ratios.accesses, ratios.curve), inputs)
 
 
 @app.command("spare", cls=Command)
-@options.with_options(
-    "capacity",
-    "settings",
-    "requests",
-    "repeat",
-    *options.READING,
-    *options.HOST,
-    "precondition",
-    "seed",
-    precondition="steady",
-)
+@options.with_options(*_SWEPT[:4], *options.READING, *options.HOST, "precondition", "seed", precondition="steady")
 def spare(
     workload: options.Workload,
     ftl: Annotated[str, option("Translation layers, by commas.", "NAMES")] = "page",
@@ -117,7 +123,7 @@ def spare(
 
     made = plans.from_options([workload], ftl, device, chosen)
     made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
-    check_writable([report], [*made.traces(), *files(store)])
+    check_writable([report], [*made.traces(), *stored(store)])
     check_pages(report=report)
     result_store = Store(store, create=True, lazily=True)
     with kept_when_stopped(store):
@@ -128,6 +134,7 @@ def spare(
 
 
 @app.command("load", cls=Command)
+@options.with_options(of=_Files, into="files")
 @options.with_options(*_SWEPT)
 def load(
     workload: options.Workload,
@@ -138,23 +145,18 @@ def load(
     ] = None,
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,
-    report: options.Report = None,
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
+    files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `_Files` that were given
     device: options.Device = None,
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
     """Response time over offered load: who keeps up with how much, and how fast."""
-    files_ = _Files(report, json, csv)
     plan = latency.planned(workload, ftl, device, chosen, seeds)
-    result_store = files_.checked(plan, store)
-    with kept_when_stopped(store):
-        curve = latency.over_load(plan, loads, result_store, threads, lambda: watcher(ERR))
-    files_.write(plan, curve)
+    _run(partial(latency.over_load, plan, loads), plan, store, threads, _Files(**files))
 
 
 @app.command("depth", cls=Command)
+@options.with_options(of=_Files, into="files")
 @options.with_options(*_SWEPT)
 def depth(
     workload: options.Workload,
@@ -162,71 +164,33 @@ def depth(
     depths: Annotated[str, option("Outstanding requests, by commas or as a range.", "DEPTHS")] = (latency.DEPTHS),
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,
-    report: options.Report = None,
-    json: options.JsonFile = None,
-    csv: options.CsvFile = None,
+    files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `_Files` that were given
     device: options.Device = None,
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
     """Requests served and response time over queue depth, in a closed loop."""
-    files_ = _Files(report, json, csv)
     plan = latency.planned(workload, ftl, device, chosen, seeds)
-    result_store = files_.checked(plan, store)
+    _run(partial(latency.over_depth, plan, depths), plan, store, threads, _Files(**files))
+
+
+def _run(over: Callable[..., LatencyCurve], plan: Plan, store: Path, threads: int | None, outputs: _Files) -> None:
+    """Run a curve over load or depth, show it and write it."""
+    from ftlkit.curves import drawings  # noqa: PLC0415 - as above
+
+    outputs.check([*plan.traces(), *stored(store)])
     with kept_when_stopped(store):
-        curve = latency.over_depth(plan, depths, result_store, threads, lambda: watcher(ERR))
-    files_.write(plan, curve)
-
-
-@dataclass(frozen=True)
-class _Files:
-    """Where a curve over load or depth is written."""
-
-    report: Path | None
-    json: Path | None
-    csv: Path | None
-
-    def checked(self, plan: Plan, store: Path) -> Store:
-        """The store of the points, after a check of all names."""
-        _check_endings(self.json, self.csv)
-        check_writable([self.report, self.json, self.csv], [*plan.traces(), *files(store)])
-        check_pages(report=self.report)
-        return Store(store, create=True, lazily=True)
-
-    def write(self, plan: Plan, curve: LatencyCurve) -> None:
-        """Show the curve and write it."""
-        from ftlkit.curves import drawings  # noqa: PLC0415 - the drawing libraries take a second to load
-
-        _show(drawings.latency(curve), self.report, screen(self.json, self.csv))
-        _save(curve, self.json, self.csv, plan.traces())
-
-
-def _check_endings(json: Path | None, csv: Path | None) -> None:
-    for name, path in (("json", json), ("csv", csv)):
-        if path not in (None, STANDARD_OUTPUT) and path.suffix.lower() != f".{name}":
-            raise UserError(f"--{name} {path}: the name must end in .{name}.")
-
-
-def _save(curve: Saved, json: Path | None, csv: Path | None, inputs: Sequence[str]) -> None:
-    for path, suffix in ((json, ".json"), (csv, ".csv")):
-        if path is not None:
-            write(path, curve.written(suffix), inputs)
-            if path != STANDARD_OUTPUT:
-                say(f"wrote {path}")
+        curve = over(Store(store, create=True, lazily=True), threads, lambda: watcher(ERR))
+    outputs.write(curve, drawings.latency(curve), plan.traces())
 
 
 def _show(drawing: Drawing, report: Path | None, console: Console = OUT) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in drawing.headings:
-        table.add_column(heading)
-    for row in drawing.cells:
-        table.add_row(*(units.typed(cell) for cell in row))
-    console.print(f"{drawing.title}", highlight=False, markup=False)
-    console.print(table)
+    console.print(drawing.title)
+    console.print(table(drawing.headings, drawing.cells))
     for sentence in drawing.verdict:
-        console.print(units.typed(sentence), highlight=False, markup=False)
+        console.print(units.typed(sentence))
     for sentence in drawing.cautions:
-        console.print(f"• {units.typed(sentence)}", highlight=False, markup=False)
+        console.print(f"• {units.typed(sentence)}")
     for note in drawing.notes:
         say(units.typed(note))
     if report is not None:

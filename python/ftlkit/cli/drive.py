@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ftlkit._util import units
 from ftlkit.api.drive import compared, document
 from ftlkit.cli import options
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import OUT
+from ftlkit.cli.shell import OUT, print_facts, print_json
 from ftlkit.drive.counters import MOST_USED
 
 if TYPE_CHECKING:
@@ -39,13 +37,10 @@ def drive(
     """
     life = compared(before, after, capacity=capacity, tbw=tbw)
     if as_json:
-        OUT.file.write(json.dumps(document(life), indent=2, ensure_ascii=False) + "\n")
+        print_json(document(life))
         return
     OUT.print(Text(life.after.model or life.before.model or str(after), style="bold"))
-    table = Table.grid(padding=(0, 2))
-    for name, text in _lines(life):
-        table.add_row(name, Text(units.typed(text)))
-    OUT.print(table)
+    print_facts(_lines(life))
 
 
 def _lines(life: Life) -> Iterator[tuple[str, str]]:

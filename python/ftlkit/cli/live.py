@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from ftlkit import study
 from ftlkit._native import UserError
@@ -18,7 +15,7 @@ from ftlkit._util.lookup import several
 from ftlkit.api import live
 from ftlkit.cli import options
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import FOUND, OUT, Command, Group, say
+from ftlkit.cli.shell import FOUND, OUT, Command, Group, print_facts, print_json, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,7 +60,7 @@ def info(path: Image, as_json: options.AsJson = False) -> None:
     """Describe an image; works while it is served, too."""
     info = live.image_info(path)
     if as_json:
-        _print_json(info)
+        print_json(info)
         return
     described = info["description"]
     state = (
@@ -73,7 +70,7 @@ def info(path: Image, as_json: options.AsJson = False) -> None:
         if info["is_clean"]
         else "was not stopped in good order; the next start recovers it"
     )
-    _rows(
+    print_facts(
         [
             ("image", str(path)),
             ("state", state),
@@ -83,7 +80,8 @@ def info(path: Image, as_json: options.AsJson = False) -> None:
             ("file", f"{units.size(info['file_bytes'])}, {units.size(info['disk_bytes'])} of it on the disk"),
             ("served", several(info["starts"], "time")),
             *((name.replace("_", " "), units.count(number)) for name, number in info["life"].items()),
-        ]
+        ],
+        "bold",
     )
 
 
@@ -95,10 +93,10 @@ def check(path: Image, as_json: options.AsJson = False) -> None:
     """
     report = live.check_image(path)
     if as_json:
-        _print_json(report)
+        print_json(report)
     else:
         for sentence in (*report["problems"], *report["host_loss"]):
-            OUT.print(sentence, markup=False, highlight=False, soft_wrap=True)
+            OUT.print(sentence, soft_wrap=True)
         if report["unreadable_pages"]:
             pages = ", ".join(str(page) for page in report["unreadable_pages"])
             more = report["unreadable_count"] - len(report["unreadable_pages"])
@@ -155,9 +153,9 @@ def stat(path: Image, as_json: options.AsJson = False) -> None:
     """Show the state of a served device, like the SMART page of a drive."""
     statistics = live.stat(path)
     if as_json:
-        _print_json(statistics)
+        print_json(statistics)
     else:
-        _rows(list(_stat_rows(statistics)))
+        print_facts(_stat_rows(statistics), "bold")
 
 
 def fault(
@@ -304,16 +302,3 @@ def _flash(described: Json) -> str:
         f"{units.size(size)} of flash: {several(dies, 'die')}, {several(blocks, 'block')} of "
         f"{several(shape['pages_per_block'], 'page')} of {units.size(shape['page_size_bytes'])}"
     )
-
-
-def _print_json(document: Json) -> None:
-    OUT.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-
-
-def _rows(rows: list[tuple[str, str]]) -> None:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(Text(name), Text(units.typed(value)))
-    OUT.print(table)

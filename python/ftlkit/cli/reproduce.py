@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from ftlkit import reproduce as reproductions
 from ftlkit._util.lookup import several
@@ -14,7 +13,7 @@ from ftlkit._util.outputs import check_pages, check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, OUT, kept_when_stopped, say
+from ftlkit.cli.shell import ERR, OUT, kept_when_stopped, say, table
 from ftlkit.results.store import DEFAULT, Store, files
 from ftlkit.sweeps.executors import LOCAL, executor
 
@@ -48,18 +47,22 @@ def reproduce(
 
 
 def _show(done: Reproduction, store: Path) -> None:
-    table = Table(box=None, pad_edge=False)
-    for column in ("claim", "kind", "paper", "ours", "verdict"):
-        table.add_column(column)
-    for judgement in done.judgements:
-        for row in judgement.rows:
-            name = f"{judgement.claim.id}: {row.label}" if row.label else judgement.claim.id
-            table.add_row(name, judgement.claim.group, judgement.claim.paper, row.text, row.verdict)
-    OUT.print(table)
+    rows = [
+        (
+            f"{judgement.claim.id}: {row.label}" if row.label else judgement.claim.id,
+            judgement.claim.group,
+            judgement.claim.paper,
+            row.text,
+            row.verdict,
+        )
+        for judgement in done.judgements
+        for row in judgement.rows
+    ]
+    OUT.print(table(["claim", "kind", "paper", "ours", "verdict"], rows))
     say(reproductions.counted(done.judgements))
     if done.absent:
         say(f"left out, since they are not at hand (set FTLKIT_TRACES to their folder): {', '.join(done.absent)}")
     for point in done.failed:
-        OUT.print(f"failed: {point.error}", highlight=False)
+        OUT.print(f"failed: {point.error}")
     runs = sum(point.results is not None for point in done.points) + len(done.failed)
     say(f"{several(runs, 'run')}: {done.reused} were in {store}{f', {len(done.failed)} failed' if done.failed else ''}")

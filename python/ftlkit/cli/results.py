@@ -97,7 +97,7 @@ def show(
     check_pages(report=report)
     for row in points_store.rows(chosen):
         if row["document"] is None:
-            OUT.print(f"{row['key']}: {row['state']}: {row['error']}", highlight=False, markup=False)
+            OUT.print(f"{row['key']}: {row['state']}: {row['error']}")
             continue
         results_of_point = Results(results(row).document)
         show_results(results_of_point, OUT)
@@ -123,7 +123,7 @@ def compare_(
     for metric in metrics:
         verdicts = [change.verdict for pair in pairs for change in pair.changes if change.metric.name == metric.name]
         counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys([BETTER, WORSE, *verdicts]))
-        OUT.print(f"{metric.heading}: {counts}", highlight=False, markup=False)
+        OUT.print(f"{metric.heading}: {counts}")
     for apart in dict.fromkeys(pair.apart for pair in pairs if pair.apart):
         say(f"The two sides differ in {apart}.")
     _say_counts(pairs, sides)

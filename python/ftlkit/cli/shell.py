@@ -7,6 +7,7 @@ exit code 3 and says how to report it. A command is imported when it is called.
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import warnings
 from contextlib import contextmanager
@@ -15,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command, get_group
 
 from ftlkit._native import FtlBug, UserError
+from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rich.console import ConsoleOptions, RenderableType
@@ -51,8 +55,8 @@ class _Trimmed(Console):
 
 
 # Labels, paths and values are text: none is markup, and `:+1` is no picture of a thumb.
-OUT = _Trimmed(markup=False, emoji=False)
-ERR = _Trimmed(stderr=True, markup=False, emoji=False)
+OUT = _Trimmed(markup=False, emoji=False, highlight=False)
+ERR = _Trimmed(stderr=True, markup=False, emoji=False, highlight=False)
 
 FOUND = 1
 USER_ERROR = 2
@@ -161,7 +165,32 @@ def _end(message: str, code: int) -> None:
 
 def say(message: str) -> None:
     """Print a paragraph to standard error: wrapped by words on a terminal, one line elsewhere."""
-    ERR.print(message, markup=False, highlight=False, soft_wrap=not ERR.is_terminal)
+    ERR.print(message, soft_wrap=not ERR.is_terminal)
+
+
+def print_json(document: object) -> None:
+    """Print a document to standard output."""
+    OUT.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+def print_facts(facts: Iterable[tuple[str, str]], style: str = "") -> None:
+    """Print names, each with a text beside it."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style=style)
+    table.add_column(overflow="fold")
+    for name, text in facts:
+        table.add_row(Text(name), Text(units.typed(text)))
+    OUT.print(table)
+
+
+def table(headings: Sequence[str], rows: Iterable[Iterable[str]], *, numbers: bool = False) -> Table:
+    """A table without lines; where it has numbers, all behind the first column are to the right."""
+    made = Table(box=None, header_style="bold", pad_edge=False)
+    for place, heading in enumerate(headings):
+        made.add_column(Text(heading), justify="right" if numbers and place else "left")
+    for row in rows:
+        made.add_row(*(Text(units.typed(cell)) for cell in row))
+    return made
 
 
 def say_kept(store: Path) -> None:

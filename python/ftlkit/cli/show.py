@@ -29,7 +29,7 @@ def show(results: Results, console: Console) -> None:
     """Print results."""
     runs = results.document["runs"]
     for line in intro(results.document):
-        console.print(units.typed(line), highlight=False, markup=False)
+        console.print(units.typed(line))
     if runs:
         console.print(_runs(runs).fitted(console))
         _section(console, "Response times", _chosen(responses(results), "kind", [*RESPONSES], _RESPONSES, RESPONSES))
@@ -44,13 +44,13 @@ def show(results: Results, console: Console) -> None:
         rows = [Row("", row["label"], row["cells"]) for row in known]
         _section(console, "Life: bytes that the host writes until", AdaptiveTable(("", "FTL"), [*life.COLUMNS], rows))
     verdict = results.verdict
-    console.print(units.typed(verdict.headline), highlight=False, markup=False)
+    console.print(units.typed(verdict.headline))
     parts, left = verdict.brief
     for heading, sentences in parts:
         console.print(Text(heading, style="bold"))
         console.print(_bullets(sentences))
     if left:
-        console.print(f"The report has {several(left, 'sentence')} more (--report FILE).", highlight=False)
+        console.print(f"The report has {several(left, 'sentence')} more (--report FILE).")
     if latencies := classes(results):
         names = {name: name for name in CLASS_COLUMNS}
         sheet = _chosen(latencies, "name", [*CLASS_COLUMNS], _CLASS_COLUMNS, names)

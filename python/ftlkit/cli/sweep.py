@@ -34,19 +34,8 @@ if TYPE_CHECKING:
 
 
 @options.with_options(
-    "capacity",
-    "settings",
-    "requests",
-    "repeat",
-    *options.READING,
-    *options.HOST,
-    "skip",
-    "precondition",
-    "in_use",
-    "samples",
-    "seed",
-    "verify",
-    "title",
+    *("capacity", "settings", "requests", "repeat", *options.READING, *options.HOST, "skip", "precondition"),
+    *("in_use", "samples", "seed", "verify", "title"),
 )
 def sweep(
     workloads: Annotated[
@@ -90,10 +79,10 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
     groups_of_rows = groups(done.rows)
     if groups_of_rows:
         for line in facts(plan, groups_of_rows):
-            console.print(units.typed(line), highlight=False, markup=False)
+            console.print(units.typed(line))
         statement_lines = statements(done.rows)
         for sentence in statement_lines.headline:
-            console.print(sentence, highlight=False, markup=False)
+            console.print(sentence)
         metrics = shown(done.rows)
         rows = [
             Row(
@@ -107,9 +96,9 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
             AdaptiveTable(("on", "FTL"), [metric.short or metric.heading for metric in metrics], rows).fitted(console)
         )
         for sentence in statement_lines.cautions:
-            console.print(f"• {sentence}", highlight=False, markup=False)
+            console.print(f"• {sentence}")
     for row in done.failed:
-        console.print(f"failed ({row['state']}): {named(row)}: {row['error']}", highlight=False, markup=False)
+        console.print(f"failed ({row['state']}): {named(row)}: {row['error']}")
     if done.damaged:
         many = f"{done.damaged[0]} and {len(done.damaged) - 1} more" if len(done.damaged) > 1 else done.damaged[0]
         say(f"run again, since their files in {store} were damaged: {many}")

@@ -105,7 +105,7 @@ def _replay(line: str, request: Mapping[str, object], own: list[str], *, shrink:
 
 def _print(text: str, console: Console = OUT) -> None:
     """Print as it is: a replay line that were wrapped could not be pasted."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, soft_wrap=True)
 
 
 def _show(report: TortureReport, console: Console, own: list[str]) -> None:

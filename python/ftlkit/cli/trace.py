@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ftlkit import study
@@ -17,11 +15,11 @@ from ftlkit._util.progress import watcher
 from ftlkit.api import traces
 from ftlkit.cli import options
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, OUT, Command, Group, say
+from ftlkit.cli.shell import ERR, OUT, Command, Group, print_facts, print_json, say, table
 from ftlkit.report.look_alike import preset_toml, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from ftlkit.results.document import Json
 
@@ -44,7 +42,7 @@ def info(
     """
     document = traces.trace_info(workload, watcher=watcher(ERR), **chosen)
     if as_json:
-        OUT.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        print_json(document)
     else:
         _show(document)
 
@@ -141,16 +139,11 @@ def _counted(done: Json) -> Iterator[str]:
 def _show(document: Json) -> None:
     total = document["statistics"]["total"]
     OUT.print(Text(document["name"], style="bold"))
-    OUT.print(
-        f"read as {document['format']}, times in {document['time_unit']}; {', '.join(_counted(document))}",
-        highlight=False,
-    )
-    table = Table.grid(padding=(0, 2))
-    for name, text in _lines(total, document["statistics"]["gaps"]):
-        table.add_row(name, Text(units.typed(text)))
+    OUT.print(f"read as {document['format']}, times in {document['time_unit']}; {', '.join(_counted(document))}")
+    facts = [*_lines(total, document["statistics"]["gaps"])]
     if streams := document["statistics"]["streams"]:
-        table.add_row("streams", Text(units.typed(_streams(streams))))
-    OUT.print(table)
+        facts.append(("streams", _streams(streams)))
+    print_facts(facts)
     if document["statistics"]["locality"]:
         _locality(document["statistics"]["locality"])
     if len(document["statistics"]["devices"]) > 1:
@@ -221,38 +214,34 @@ def _streams(streams: list[Json]) -> str:
 
 def _locality(locality: Json) -> None:
     """What writes do within windows of some lengths; one that is all of the trace is named so."""
-    columns: tuple[tuple[str, Callable[[Json], str]], ...] = (
-        ("rewritten", lambda row: _percent(row["rewritten_percent"])),
-        ("top 1 %", lambda row: _percent(row["top_percent"])),
-        ("blocks", lambda row: units.count(round(row["logical_blocks"]))),
-        ("writes in runs", lambda row: _percent(row["run_write_percent"])),
-        ("their pages", lambda row: _percent(row["run_page_percent"])),
-    )
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("writes within")
-    for name, _ in columns:
-        table.add_column(name, justify="right")
-    for row in locality["windows"]:
-        window = units.size(row["pages"] * locality["page_bytes"]) if row["windows"] else "all"
-        table.add_row(units.typed(window), *(units.typed(text(row)) for _, text in columns))
+    headings = ["writes within", "rewritten", "top 1 %", "blocks", "writes in runs", "their pages"]
+    rows = [
+        [
+            units.size(row["pages"] * locality["page_bytes"]) if row["windows"] else "all",
+            _percent(row["rewritten_percent"]),
+            _percent(row["top_percent"]),
+            units.count(round(row["logical_blocks"])),
+            _percent(row["run_write_percent"]),
+            _percent(row["run_page_percent"]),
+        ]
+        for row in locality["windows"]
+    ]
     OUT.print()
-    OUT.print(table)
+    OUT.print(table(headings, rows, numbers=True))
 
 
 def _devices(devices: list[Json]) -> None:
-    columns: tuple[tuple[str, Callable[[Json], str]], ...] = (
-        ("requests", lambda device: units.count(device["requests"])),
-        ("writes", lambda device: _percent(device["write_percent"])),
-        ("mean size", lambda device: _size(device["mean_size_kb"])),
-        ("span", _span),
-    )
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("device")
-    for name, _ in columns:
-        table.add_column(name, justify="right")
-    for device in devices[:DEVICES_SHOWN]:
-        table.add_row(Text(device["device"]), *(units.typed(text(device)) for _, text in columns))
+    rows = [
+        [
+            device["device"],
+            units.count(device["requests"]),
+            _percent(device["write_percent"]),
+            _size(device["mean_size_kb"]),
+            _span(device),
+        ]
+        for device in devices[:DEVICES_SHOWN]
+    ]
     OUT.print()
-    OUT.print(table)
+    OUT.print(table(["device", "requests", "writes", "mean size", "span"], rows, numbers=True))
     if len(devices) > DEVICES_SHOWN:
-        OUT.print(f"and {len(devices) - DEVICES_SHOWN} devices more; --json shows all", highlight=False)
+        OUT.print(f"and {len(devices) - DEVICES_SHOWN} devices more; --json shows all")
