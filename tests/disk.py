@@ -93,6 +93,12 @@ class Disk:
         self.line, self.before = output[-1], output[:-1]
         return self
 
+    def metrics(self) -> str:
+        """Where it answers Prometheus, which it says once it is ready."""
+        assert self.process is not None
+        assert self.process.stderr is not None
+        return self.process.stderr.readline().split()[-1]
+
     def limit_file(self, file_limit_bytes: int) -> None:
         """From now on the running server's disk has no room beyond a limit."""
         assert self.process is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ftlkit as fk
 from ftlkit.api import catalogue
 from ftlkit.own import registry
@@ -19,6 +21,12 @@ def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]
     )
     runs = results.document["runs"]
     return [(run["label"], run["event_hash"], run["page_write_amplification"]) for run in runs]
+
+
+def refused(stack: fk.study.FtlChoice, words: str) -> None:
+    """Hold that a stack is a user error, in these words."""
+    with pytest.raises(fk.UserError, match=words):
+        compared(stack)
 
 
 def forget_own() -> None:

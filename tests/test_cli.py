@@ -76,25 +76,8 @@ def test_options_reach_the_study(call: Callable[..., Result], tmp_path: Path) ->
     settings = {"precondition": "fill", "samples": 10, "verify": True, "classes": True}
     assert study["run"] == settings | {"skip": 0, "waiting": True, "warranty_years": 3.0}
     assert (study["workload"]["requests"], study["workload"]["align_offset"]) == (500, 4096)
-    assert (
-        call(
-            *[
-                "compare",
-                "fin1",
-                "--ftl",
-                "page",
-                "--requests",
-                "500",
-                "--speedup",
-                "2",
-                "--loop",
-                "open",
-                "--json",
-                "o.json",
-            ]
-        ).exit_code
-        == 0
-    )
+    faster = "compare fin1 --ftl page --requests 500 --speedup 2 --loop open --json o.json"
+    assert call(*faster.split()).exit_code == 0
     assert json.loads((tmp_path / "o.json").read_text())["study"]["workload"]["speedup"] == 2.0
 
 
@@ -269,11 +252,7 @@ def test_no_colour_codes_without_a_terminal(start: Callable[..., subprocess.Pope
 def test_docs_have_a_page_a_scheme(tmp_path: Path) -> None:
     written = docs.write(tmp_path)
     parts = [part for part in fk.parts() if part["family"] != "python"]
-    assert {path.stem for path in written} == {part["name"] for part in parts} | {
-        "index",
-        "columns",
-        "sources",
-    }
+    assert {path.stem for path in written} == {part["name"] for part in parts} | {"index", "columns", "sources"}
     for scheme in parts:
         text = (tmp_path / "schemes" / f"{scheme['name']}.md").read_text()
         assert text.startswith(f"# {scheme['name']}")

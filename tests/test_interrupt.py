@@ -81,27 +81,32 @@ def test_ctrl_c_between_files_says_which_are_whole(
     assert "r.html. No file is whole. The runs are not kept" in result.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("command", "after_s", "says"),
+    [
+        (
+            "compare fin1 --ftl block --requests 100000000 --json r.json --report r.html",
+            LINE_EVERY_S / 2,
+            "Nothing was written",
+        ),
+        ("trace generate fin1 g.parquet --requests 200000000", LINE_EVERY_S / 2, "Nothing was written"),
+        # Its requests are generated in a moment, and what follows has nothing to hand over.
+        ("curve cache fin1 --requests 10000000 --json c.json", LINE_EVERY_S, "Stopped"),
+    ],
+    ids=["run", "generation", "curve"],
+)
 def test_nothing_is_written_when_nothing_was_finished(
-    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+    command: str, after_s: float, says: str, start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
-    process = start(
-        *["compare", "fin1", "--ftl", "block", "--requests", "100000000", "--json", "r.json", "--report", "r.html"]
-    )
-    time.sleep(LINE_EVERY_S / 2)
+    process = start(*command.split())
+    time.sleep(after_s)
+    assert process.poll() is None
     assert stopped(process) < STOPS_WITHIN_S
     assert process.returncode == 130
     assert process.stderr is not None
     errors = process.stderr.read()
-    assert "Nothing was written" in errors
+    assert says in errors
     assert "kept" not in errors, "nothing was finished that could be"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_generation_leaves_nothing_behind(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
-    process = start(*["trace", "generate", "fin1", "g.parquet", "--requests", "200000000"])
-    time.sleep(LINE_EVERY_S / 2)
-    assert stopped(process) < STOPS_WITHIN_S
-    assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []
 
 
@@ -113,22 +118,13 @@ def test_progress_is_told_in_plain_lines(start: Callable[..., subprocess.Popen[s
     assert "/s" in line
 
 
-def test_ctrl_c_while_the_command_is_loaded_ends_it_in_a_line(
-    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+@pytest.mark.parametrize(("module", "command"), [("typer", "schemes"), ("polars", "results list")])
+def test_ctrl_c_while_something_is_loaded_ends_the_command_in_a_line(
+    module: str, command: str, start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
-    """What is loaded first of all that takes time interrupts the process as a user would."""
-    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
-    process = start("schemes", PYTHONPATH=str(tmp_path))
-    out, errors = process.communicate(timeout=30)
-    assert (process.returncode, out, errors) == (130, "", "Stopped. Nothing was written.\n")
-
-
-def test_ctrl_c_while_a_subcommand_is_loaded_ends_it_in_a_line(
-    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
-) -> None:
-    """Only some commands load polars, when they are called."""
-    (tmp_path / "polars.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
-    process = start("results", "list", PYTHONPATH=str(tmp_path))
+    """What takes time to load, first of all or for a subcommand, interrupts the process as a user would."""
+    (tmp_path / f"{module}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
+    process = start(*command.split(), PYTHONPATH=str(tmp_path))
     out, errors = process.communicate(timeout=30)
     assert (process.returncode, out, errors) == (130, "", "Stopped. Nothing was written.\n")
 
@@ -143,16 +139,6 @@ def test_ctrl_c_while_the_interpreter_ends_shows_no_traceback(
     out, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (-signal.SIGINT, "")
     assert "page" in out
-
-
-def test_a_curve_stops_too(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
-    """Its requests are generated in a moment, and what follows has nothing to hand over."""
-    process = start("curve", "cache", "fin1", "--requests", "10000000", "--json", "c.json")
-    time.sleep(LINE_EVERY_S)
-    assert process.poll() is None
-    assert stopped(process) < STOPS_WITHIN_S
-    assert process.returncode == 130
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_sweep_that_is_stopped_before_its_first_run_has_no_result(

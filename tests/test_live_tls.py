@@ -16,27 +16,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def signed(folder: Path, authority: Path, name: str, *extra: str) -> None:
-    """A key and a certificate of that name, signed by an authority."""
-    folder.mkdir(exist_ok=True)
+def signed(folder: Path, authority: Path, name: str) -> Path:
+    """A folder with a key and a certificate of that name, signed by an authority."""
+    folder.mkdir()
     key, request, made = folder / f"{name}-key.pem", folder / f"{name}.csr", folder / f"{name}-cert.pem"
     run("openssl", "req", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", request, "-subj", f"/CN={name}")
     names = folder / f"{name}.cnf"
     names.write_text("subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\n")
-    run(
-        *[
-            "openssl",
-            "x509",
-            "-req",
-            "-in",
-            request,
-            "-CA",
-            authority / "ca-cert.pem",
-            "-CAkey",
-            authority / "ca-key.pem",
-        ],
-        *["-CAcreateserial", "-days", "2", "-out", made, "-extfile", names, *extra],
-    )
+    by = ["-CA", authority / "ca-cert.pem", "-CAkey", authority / "ca-key.pem", "-CAcreateserial"]
+    run("openssl", "x509", "-req", "-in", request, *by, "-days", "2", "-out", made, "-extfile", names)
+    return folder
+
+
+def trusting(authority: Path, *folders: Path) -> None:
+    """Let these folders name the authority as theirs."""
+    for folder in folders:
+        (folder / "ca-cert.pem").write_bytes((authority / "ca-cert.pem").read_bytes())
 
 
 def authority(folder: Path) -> Path:
@@ -59,12 +54,9 @@ def size(port: str, certificates: Path) -> subprocess.CompletedProcess[str]:
 def test_only_those_whom_the_authority_signed_are_served(tmp_path: Path) -> None:
     needs("openssl", "nbdinfo", "nbdcopy")
     ours, others = authority(tmp_path / "ours"), authority(tmp_path / "others")
-    server, client, stranger = (tmp_path / name for name in ("server", "client", "stranger"))
-    signed(server, ours, "server")
-    signed(client, ours, "client")
-    signed(stranger, others, "client")
-    for folder in (server, client, stranger):
-        (folder / "ca-cert.pem").write_bytes((ours / "ca-cert.pem").read_bytes())
+    server, client = signed(tmp_path / "server", ours, "server"), signed(tmp_path / "client", ours, "client")
+    stranger = signed(tmp_path / "stranger", others, "client")
+    trusting(ours, server, client, stranger)
     disk = Disk(tmp_path, "page", capacity="16MiB")
     disk.start("--tls", server)
     plain = subprocess.run(["nbdinfo", disk.uri], capture_output=True, text=True, timeout=60, check=False)
@@ -88,11 +80,8 @@ def test_only_those_whom_the_authority_signed_are_served(tmp_path: Path) -> None
 def test_handshakes_that_stand_still_keep_no_client_out(tmp_path: Path) -> None:
     needs("openssl", "nbdinfo")
     ours = authority(tmp_path / "ours")
-    server, client = tmp_path / "server", tmp_path / "client"
-    signed(server, ours, "server")
-    signed(client, ours, "client")
-    for folder in (server, client):
-        (folder / "ca-cert.pem").write_bytes((ours / "ca-cert.pem").read_bytes())
+    server, client = signed(tmp_path / "server", ours, "server"), signed(tmp_path / "client", ours, "client")
+    trusting(ours, server, client)
     disk = Disk(tmp_path, "page", capacity="16MiB")
     line = disk.start("--tls", server, "--listen", "127.0.0.1:0", over_tcp=True).line
     port = line.rsplit(":", 1)[1].strip()
@@ -112,8 +101,7 @@ def test_handshakes_that_stand_still_keep_no_client_out(tmp_path: Path) -> None:
 
 def test_a_key_that_everybody_can_read_is_refused(tmp_path: Path) -> None:
     needs("openssl")
-    server = tmp_path / "server"
-    signed(server, authority(tmp_path / "ours"), "server")
+    server = signed(tmp_path / "server", authority(tmp_path / "ours"), "server")
     (server / "server-key.pem").chmod(0o644)
     disk = Disk(tmp_path, "page", capacity="16MiB")
     with pytest.raises(fk.UserError, match="chmod 600"):

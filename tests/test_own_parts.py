@@ -15,7 +15,7 @@ import pytest
 import ftlkit as fk
 from ftlkit.own import registry
 from ftlkit.own.loading import resolved
-from own_stacks import compared, forget_own
+from own_stacks import compared, forget_own, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -204,9 +204,10 @@ def test_a_victim_that_does_not_wait_is_refused_with_its_line(answer: object) ->
         def next_victim(self) -> int:
             return answer  # type: ignore[return-value]
 
-    words = r"test_own_parts\.py, line \d+, Wrong\.next_victim: it returned .*, and must return the LPN of a page"
-    with pytest.raises(fk.UserError, match=words):
-        compared(buffered(Wrong))
+    refused(
+        buffered(Wrong),
+        r"test_own_parts\.py, line \d+, Wrong\.next_victim: it returned .*, and must return the LPN of a page",
+    )
 
 
 def test_a_buffer_that_raises_or_hangs_is_ended_with_its_line() -> None:
@@ -214,8 +215,7 @@ def test_a_buffer_that_raises_or_hangs_is_ended_with_its_line() -> None:
         def on_read(self, lpn: int) -> None:
             raise KeyError(lpn)
 
-    with pytest.raises(fk.UserError, match=r"test_own_parts\.py, line \d+, in on_read \(`raise KeyError.*KeyError"):
-        compared(buffered(RaisesOnRead))
+    refused(buffered(RaisesOnRead), r"test_own_parts\.py, line \d+, in on_read \(`raise KeyError.*KeyError")
 
     class Hangs(Any):
         call_seconds = 0.3
@@ -224,14 +224,12 @@ def test_a_buffer_that_raises_or_hangs_is_ended_with_its_line() -> None:
             while True:
                 time.sleep(0.01)
 
-    with pytest.raises(fk.UserError, match=r"in next_victim .*longer than"):
-        compared(buffered(Hangs))
+    refused(buffered(Hangs), r"in next_victim .*longer than")
 
     class Missing(fk.EvictionPolicy):
         pass
 
-    with pytest.raises(fk.UserError, match=r"Missing \(test_own_parts\.py\) has no method next_victim\(self\)"):
-        compared(buffered(Missing))
+    refused(buffered(Missing), r"Missing \(test_own_parts\.py\) has no method next_victim\(self\)")
 
 
 @pytest.mark.parametrize("answer", [-1, 10**6, None, "last"])
@@ -240,9 +238,10 @@ def test_a_free_block_that_there_is_not_is_refused_with_its_line(answer: object)
         def place(self, purpose: str, free: int) -> int:
             return answer  # type: ignore[return-value]
 
-    words = r"test_own_parts\.py, line \d+, Wrong\.place: it returned .*, and must return the place of one of \d+ free"
-    with pytest.raises(fk.UserError, match=words):
-        compared({"name": "page", "wear_policy": Wrong})
+    refused(
+        {"name": "page", "wear_policy": Wrong},
+        r"test_own_parts\.py, line \d+, Wrong\.place: it returned .*, and must return the place of one of \d+ free",
+    )
 
 
 @pytest.mark.parametrize("answer", [-1, 10**6, "worn"])
@@ -251,8 +250,10 @@ def test_a_block_to_be_emptied_that_there_is_not_is_refused_with_its_line(answer
         def next_move(self, blocks: Blocks) -> int | None:
             return answer  # type: ignore[return-value]
 
-    with pytest.raises(fk.UserError, match=r"line \d+, Wrong\.next_move: it returned .*, and must return .* or None"):
-        compared({"name": "page", "wear_policy": Wrong})
+    refused(
+        {"name": "page", "wear_policy": Wrong},
+        r"line \d+, Wrong\.next_move: it returned .*, and must return .* or None",
+    )
 
 
 def test_a_wear_policy_that_raises_or_hangs_is_ended_with_its_line() -> None:
@@ -260,15 +261,13 @@ def test_a_wear_policy_that_raises_or_hangs_is_ended_with_its_line() -> None:
         def on_erased(self, block: int, erases: int) -> None:
             raise ValueError(erases)
 
-    with pytest.raises(fk.UserError, match=r"test_own_parts\.py, line \d+, in on_erased \(`raise ValueError"):
-        compared({"name": "page", "wear_policy": Raises})
+    refused({"name": "page", "wear_policy": Raises}, r"test_own_parts\.py, line \d+, in on_erased \(`raise ValueError")
 
     class OffTheDevice(fk.WearPolicy):
         def next_move(self, blocks: Blocks) -> int | None:
             return blocks.erases(len(blocks))
 
-    with pytest.raises(fk.UserError, match=r"in next_move .*IndexError: block \d+ is not on the device"):
-        compared({"name": "page", "wear_policy": OffTheDevice})
+    refused({"name": "page", "wear_policy": OffTheDevice}, r"in next_move .*IndexError: block \d+ is not on the device")
 
     class Hangs(fk.WearPolicy):
         call_seconds = 0.3
@@ -277,8 +276,7 @@ def test_a_wear_policy_that_raises_or_hangs_is_ended_with_its_line() -> None:
             while True:
                 time.sleep(0.01)
 
-    with pytest.raises(fk.UserError, match=r"in place .*longer than"):
-        compared({"name": "page", "wear_policy": Hangs})
+    refused({"name": "page", "wear_policy": Hangs}, r"in place .*longer than")
 
 
 def test_what_cannot_be_made_is_the_users_and_named_with_its_line() -> None:
@@ -286,20 +284,19 @@ def test_what_cannot_be_made_is_the_users_and_named_with_its_line() -> None:
         def __init__(self, device: fk.FlashDevice) -> None:
             raise ValueError("give the device more blocks")
 
-    with pytest.raises(fk.UserError, match=r"too-small: .*line \d+, in __init__ .*give the device more blocks"):
-        compared({"name": "page", "wear_policy": TooSmall})
+    refused(
+        {"name": "page", "wear_policy": TooSmall}, r"too-small: .*line \d+, in __init__ .*give the device more blocks"
+    )
 
     class Sorted(fk.WearPolicy):
         order = "by_age"
 
-    with pytest.raises(fk.UserError, match=r"order = \"by_age\": must be one of first_freed, least_worn"):
-        compared({"name": "page", "wear_policy": Sorted})
+    refused({"name": "page", "wear_policy": Sorted}, r"order = \"by_age\": must be one of first_freed, least_worn")
 
     class Pages(Any):
         evicts = "pages"
 
-    with pytest.raises(fk.UserError, match=r"evicts = \"pages\": must be one of page, block, whole_block"):
-        compared(buffered(Pages))
+    refused(buffered(Pages), r"evicts = \"pages\": must be one of page, block, whole_block")
 
 
 def test_blocks_are_known_only_while_a_move_is_asked_for() -> None:
@@ -320,16 +317,13 @@ def test_what_is_no_part_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     with pytest.raises(fk.UserError, match=r"Other does not derive from ftlkit\.WearPolicy or ftlkit\.EvictionPolicy"):
         resolved(f"page+{file}:Other")
-    with pytest.raises(fk.UserError, match=r"wear_policy: Any does not derive from ftlkit\.WearPolicy"):
-        compared({"name": "page", "wear_policy": Any})
-    with pytest.raises(fk.UserError, match="dynamic is a wear policy, which comes before a buffer"):
-        compared(f"page+{file}:Recent+dynamic")
+    refused({"name": "page", "wear_policy": Any}, r"wear_policy: Any does not derive from ftlkit\.WearPolicy")
+    refused(f"page+{file}:Recent+dynamic", "dynamic is a wear policy, which comes before a buffer")
 
     class Lru(Any):
         pass
 
-    with pytest.raises(fk.UserError, match="lru: there is a buffer of this name already"):
-        compared({"name": "page", "buffer": Lru})
+    refused({"name": "page", "buffer": Lru}, "lru: there is a buffer of this name already")
 
 
 def test_a_part_that_is_forgotten_has_no_name() -> None:
@@ -341,5 +335,4 @@ def test_a_part_that_is_forgotten_has_no_name() -> None:
     assert fk.forget(Youngest)
     assert fk.forget(Any)
     assert registry.registered == {}
-    with pytest.raises(fk.UserError, match="youngest"):
-        compared("page+youngest")
+    refused("page+youngest", "youngest")
