@@ -12,14 +12,14 @@ use std::time::Instant;
 use ftl::registry;
 use rayon::prelude::*;
 
+use crate::control::{Control, Order};
 use crate::error::{Fault, FtlBug, Halt, SetupError, SimError, Stage};
-use crate::host::control::{Control, Order};
 use crate::host::experiment::{Experiment, Plan};
 use crate::host::precondition::effort;
 use crate::host::run::run;
 use crate::observe::log::Log;
 use crate::result::{Results, RunResult, WorkloadFacts};
-use crate::study::{Precondition, Study};
+use crate::setup::study::{Precondition, Study};
 
 /// Version of ftlkit, as results carry it.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -10,7 +10,7 @@ use flash::Lpn;
 use ftl::{BrokenInvariant, FtlError};
 use trace::TraceError;
 
-use crate::host::control::Stopped;
+use crate::control::Stopped;
 
 /// Why a study gave no results.
 #[derive(Debug)]

@@ -11,27 +11,29 @@
 //! the study's by name.
 
 mod compare;
+mod control;
 mod error;
 mod host;
+mod latencies;
+mod memory;
 mod number_hasher;
 mod observe;
-mod preset;
+pub mod paging;
 mod result;
-pub mod study;
+mod setup;
 mod table;
 mod timing;
 pub mod workload;
 
 pub use compare::{check_study, run_study, run_study_logged};
+pub use control::{Control, Progress};
 pub use error::{Fault, FtlBug, SimError, Stage};
-pub use host::control::{Control, Progress};
+pub use latencies::{Latencies, PageTimes, PslcTimes};
 pub use observe::metrics::{
     Latency, buffer_hit_ratio, mapping_hit_ratio, page_write_amplification, write_amplification,
 };
 pub use observe::timeline::Window;
 pub use observe::wear::erases;
-pub use preset::pslc::pslc_setting;
-pub use preset::{DEFAULT_PRESET, PRESETS, Preset};
 pub use result::{
     BitErrorFacts, ClassLatency, Classes, CoarseTicks, DeviceFacts, EndOfLife, Endurance, Erases, FlashTraceFacts,
     FootprintFacts, Lifetime, LoadFacts, Merges, Misalignment, MountFacts, OperationCount, PreconditionChosen,
@@ -39,11 +41,12 @@ pub use result::{
     SpareFacts, SpreadTicks, StoredPages, StructureFacts, TimelineFacts, TraceDevice, TracedNote, TracedOperations,
     TracedRequests, Utilisation, WearMap, WorkloadFacts, schema,
 };
-pub use study::{Study, parse_json, parse_toml};
+pub use setup::device::{Device, MOST_BUFFERS, SimulatedDevice, VerifiedDevice};
+pub use setup::preset::pslc::pslc_setting;
+pub use setup::preset::{DEFAULT_PRESET, PRESETS, Preset};
+pub use setup::study::{self, Study, parse_json, parse_toml};
 pub use table::aligned;
 pub use timing::abilities::{Abilities, Suspend};
-pub use timing::device::{Device, MOST_BUFFERS, SimulatedDevice, VerifiedDevice};
 pub use timing::engine::{EventTiming, Model};
 pub use timing::front_end::FrontEnd;
-pub use timing::latencies::{Latencies, PageTimes, PslcTimes};
 pub use timing::units::{Programming, Units};

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use flash::Lpn;
 use ftl::{FileEvent, Hint, Nanos, Request};
-use sim::workload::byte_range::PageSpan;
+use sim::paging::byte_range::PageSpan;
 
 use super::{DriveError, LiveDrive, Piece};
 

@@ -14,19 +14,22 @@ use ftl::{ConfigError, PartKind, Stack};
 use trace::units::Bytes;
 
 use crate::SimError;
+use crate::control::{Control, Order};
 use crate::error::SetupError;
-use crate::host::control::{Control, Order};
 use crate::host::live_pages::LivePages;
+use crate::memory::Limit;
 use crate::observe::flash_trace;
 use crate::observe::held::Size;
-use crate::observe::memory::Limit;
 use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
-use crate::preset::pslc::pslc_setting;
+use crate::paging::{Pager, Placement};
 use crate::result::{DeviceFacts, PreconditionChosen};
-use crate::study::{Addresses, Capacity, Count, DeviceText, FtlText, HostText, LoopText, Precondition, RunText, Study};
-use crate::timing::device::{Device, Draft, SimulatedDevice};
-use crate::workload::paging::{Pager, Placement};
+use crate::setup::device::{Device, Draft, SimulatedDevice};
+use crate::setup::preset::pslc::pslc_setting;
+use crate::setup::study::{
+    Addresses, Capacity, Count, DeviceText, FtlText, HostText, LoopText, Precondition, RunText, Study,
+};
+use crate::timing::units::Units;
 use crate::workload::stream::Workload;
 use crate::workload::survey::{Survey, choose};
 
@@ -318,9 +321,8 @@ fn check_auto(device: &DeviceText, wraps: bool) -> Result<(), SimError> {
 /// Whether the flash operations of requests can be traced on this device, where that is asked for.
 fn check_flash_trace(run: &RunText, device: &Device) -> Result<(), SimError> {
     if run.flash_trace.is_some() {
-        flash_trace::check_size(device.geometry.pages())?;
-        flash_trace::check_units(device.units)?;
-        flash_trace::check_exposure(device.chip.exposure.as_ref())?;
+        let maps_pages = device.units == Units::PAGES;
+        flash_trace::check(device.geometry.pages(), maps_pages, device.chip.exposure.as_ref())?;
     }
     Ok(())
 }

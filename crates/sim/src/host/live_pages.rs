@@ -12,10 +12,10 @@
 use flash::Lpn;
 
 use crate::SimError;
+use crate::paging::Extent;
 use crate::result::PreconditionChosen;
-use crate::study::{Addresses, Precondition};
-use crate::timing::device::Device;
-use crate::workload::paging::Extent;
+use crate::setup::device::Device;
+use crate::setup::study::{Addresses, Precondition};
 use crate::workload::survey::Survey;
 
 /// Pages that a preparation writes per second, about: `docs/performance.md`.

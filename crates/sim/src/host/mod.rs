@@ -1,6 +1,5 @@
 //! The host of a run: it asks, waits, fills the device before, and goes to idle.
 
-pub(crate) mod control;
 pub(crate) mod experiment;
 pub(crate) mod live_pages;
 pub(crate) mod mount;

@@ -17,7 +17,7 @@ use crate::error::{Fault, Halt, Stage};
 use crate::host::experiment::Plan;
 use crate::host::server::{Host, ReadChecker};
 use crate::result::MountFacts;
-use crate::timing::device::{Device, Simulated};
+use crate::setup::device::{Device, Simulated};
 
 /// Cuts the power of a device and mounts it with idle resources; returns the host that uses it from
 /// there on.

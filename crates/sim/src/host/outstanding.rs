@@ -11,8 +11,8 @@ use trace::HostOp;
 
 use crate::observe::log::Operations;
 use crate::observe::metrics::Snapshot;
+use crate::paging::{Extent, HostRequest};
 use crate::timing::engine::Ended;
-use crate::workload::paging::{Extent, HostRequest};
 
 /// What is kept of a request until it is measured.
 pub(crate) struct Pending {

@@ -33,14 +33,14 @@ use random::SeededRng;
 use trace::HostOp;
 
 use crate::SimError;
+use crate::control::{Reporter, Stopped};
 use crate::error::{Halt, Stage};
-use crate::host::control::{Reporter, Stopped};
 use crate::host::experiment::Experiment;
 use crate::host::live_pages::LivePages;
 use crate::host::server::{Host, ReadChecker};
+use crate::paging::Extent;
 use crate::result::PreconditionFacts;
-use crate::study::Precondition;
-use crate::workload::paging::Extent;
+use crate::setup::study::Precondition;
 use crate::workload::stream::{ANNOUNCED, Ahead, Requests};
 
 /// Share of the physical pages that a window programs.

@@ -29,9 +29,10 @@ use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Store};
 use ftl::{BitErrors, FlashOp, FlashPort, Nanos, Note, ReadRetries, Tally, Timed, Timing, registry};
 use trace::HostOp;
 
+use self::totals::{merges, operations, utilisation};
 use crate::SimError;
+use crate::control::Reporter;
 use crate::error::{Fault, Halt, Stage};
-use crate::host::control::Reporter;
 use crate::host::experiment::{Experiment, Plan};
 use crate::host::mount::mount;
 use crate::host::outstanding::{Outstanding, Pending};
@@ -43,18 +44,18 @@ use crate::observe::metrics::{
     Metrics, Sampler, Snapshot, buffer_hit_ratio, mapping_hit_ratio, page_write_amplification, write_amplification,
 };
 use crate::observe::probe::Probe;
-use crate::observe::totals::{merges, operations, utilisation};
 use crate::observe::wear::{Life, Wear};
+use crate::paging::{Extent, HostRequest, MappedPages};
 use crate::result::{Classes, EndOfLife, Endurance, MountFacts, PreconditionFacts, RequestCounts, RunResult, Series};
-use crate::study::Precondition;
-use crate::timing::device::Simulated;
+use crate::setup::device::Simulated;
+use crate::setup::study::Precondition;
 use crate::timing::engine::Ended;
 use crate::workload::load::Load;
-use crate::workload::paging::{Extent, HostRequest, MappedPages};
 use crate::workload::stream::{Ahead, all_calls};
 
 mod bit_errors;
 mod facts;
+mod totals;
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
 const REPORT_EVERY: u64 = 1024;

@@ -15,7 +15,7 @@ use ftl::{Cause, Device, Drive, FlashPort, FutureRequest, Hint, Moment, Nanos, P
 use trace::HostOp;
 
 use crate::error::Fault;
-use crate::workload::paging::{Extent, HostRequest};
+use crate::paging::{Extent, HostRequest};
 
 /// Who knows what pages should hold.
 pub(crate) trait ReadChecker<D> {

@@ -16,9 +16,8 @@ use trace::HostOp;
 
 use crate::SimError;
 use crate::observe::timeline::{Placed, Window};
+use crate::paging::{Extent, HostRequest};
 use crate::result::{FlashTraceFacts, StoredPages, TracedNote, TracedOperations, TracedRequests};
-use crate::timing::units::Units;
-use crate::workload::paging::{Extent, HostRequest};
 
 /// The most flash operations, and the most requests, of a trace: more than anybody follows step by
 /// step, and what a page of some megabytes holds.
@@ -27,37 +26,24 @@ const MOST_STEPS: usize = 100_000;
 /// The most pages of a device that is traced: what a screen shows.
 const MOST_PAGES: u32 = 1 << 18;
 
-/// Refuses a device that is too large to be traced.
-pub(crate) fn check_size(pages: u32) -> Result<(), SimError> {
-    if pages <= MOST_PAGES {
+/// Refuses a device that is too large to be traced, or of which the trace would show other pages than
+/// are programmed: it maps something else than pages, or pads.
+pub(crate) fn check(pages: u32, maps_pages: bool, exposure: Option<&Exposure>) -> Result<(), SimError> {
+    let sentence = if pages > MOST_PAGES {
+        &format!(
+            "the device has {pages} pages of flash, and at most {MOST_PAGES} are traced. Give it a smaller \
+             device.capacity, such as \"64MiB\", or a larger device.page_size; workload.addresses = \"dense\" makes a workload fit"
+        )
+    } else if !maps_pages {
+        "it shows what is done to each page, and here what is mapped is no page that is programmed by itself. \
+         Leave device.mapping_unit and device.programming out"
+    } else if exposure.is_some() {
+        "it does not show the padding with which blocks are filled up where device.power_loss_protection is false; \
+         leave power_loss_protection out"
+    } else {
         return Ok(());
-    }
-    Err(SimError::study(format!(
-        "run.flash_trace (--player): the device has {pages} pages of flash, and at most {MOST_PAGES} are traced. Give it a smaller \
-         device.capacity, such as \"64MiB\", or a larger device.page_size; workload.addresses = \"dense\" makes a workload fit"
-    )))
-}
-
-/// Refuses a device of which the trace would have padding, which the player does not show.
-pub(crate) fn check_exposure(exposure: Option<&Exposure>) -> Result<(), SimError> {
-    if exposure.is_none() {
-        return Ok(());
-    }
-    Err(SimError::study(
-        "run.flash_trace (--player): it does not show the padding with which blocks are filled up where device.power_loss_protection is \
-         false; leave power_loss_protection out",
-    ))
-}
-
-/// Refuses a device of which the trace would show other pages than are programmed.
-pub(crate) fn check_units(units: Units) -> Result<(), SimError> {
-    if units == Units::PAGES {
-        return Ok(());
-    }
-    Err(SimError::study(
-        "run.flash_trace (--player): it shows what is done to each page, and here what is mapped is no page that is programmed by itself. \
-         Leave device.mapping_unit and device.programming out",
-    ))
+    };
+    Err(SimError::study(format!("run.flash_trace (--player): {sentence}")))
 }
 
 /// An operation of the trace.
@@ -464,8 +450,8 @@ mod tests {
 
     #[test]
     fn a_device_of_too_many_pages_is_refused_with_advice() {
-        assert!(check_size(MOST_PAGES).is_ok());
-        let error = check_size(MOST_PAGES + 1).expect_err("too large").to_string();
+        assert!(check(MOST_PAGES, true, None).is_ok());
+        let error = check(MOST_PAGES + 1, true, None).expect_err("too large").to_string();
         for part in ["262145 pages", "262144", "device.capacity", "--player"] {
             assert!(error.contains(part), "{error}");
         }

@@ -11,8 +11,8 @@ use trace::HostOp;
 
 use crate::observe::wait_breakdown::PartSums;
 use crate::observe::wear::Spread;
+use crate::paging::HostRequest;
 use crate::result::{Responses, Series};
-use crate::workload::paging::HostRequest;
 
 /// The longest response that a histogram tells apart, 146 years; longer ones count as this.
 const LONGEST_NS: u64 = 1 << 62;

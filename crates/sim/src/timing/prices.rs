@@ -8,8 +8,8 @@
 use flash::{CellMode, Geometry};
 use ftl::{FlashOp, Task};
 
+use crate::latencies::Latencies;
 use crate::timing::abilities::Abilities;
-use crate::timing::latencies::Latencies;
 use crate::timing::priced_task::{
     COPY_BACK, CourseId, ERASE, IN_REGISTER, PROGRAM, PSLC, Price, PricedTask, READ, TYPES,
 };
@@ -167,7 +167,7 @@ mod tests {
     use ftl::Cause;
 
     use super::*;
-    use crate::timing::latencies::PageTimes;
+    use crate::latencies::PageTimes;
     use crate::timing::units::Programming;
 
     #[test]

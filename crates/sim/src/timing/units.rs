@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use trace::units::Nanoseconds;
 
 use crate::SimError;
-use crate::timing::latencies::{Latencies, PslcTimes};
+use crate::latencies::{Latencies, PslcTimes};
 
 /// What a plane programs at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

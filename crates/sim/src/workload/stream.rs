@@ -21,13 +21,13 @@ use trace::{
 };
 
 use crate::SimError;
+use crate::control::Reporter;
 use crate::error::SetupError;
-use crate::host::control::Reporter;
-use crate::observe::memory::Limit;
+use crate::memory::Limit;
+use crate::paging::{HostRequest, Pager};
 use crate::result::{CoarseTicks, ReadAs, TraceDevice, WorkloadFacts};
-use crate::study::{Addresses, Precondition, WorkloadText};
+use crate::setup::study::{Addresses, Precondition, WorkloadText};
 use crate::workload::overview::workload_seed;
-use crate::workload::paging::{HostRequest, Pager};
 use crate::workload::survey::{Survey, Surveyor};
 
 /// The latest arrival, in nanoseconds: 73 years, leaving room below 64 bits for the run itself.

@@ -10,10 +10,10 @@ use roaring::RoaringTreemap;
 use trace::{HostOp, Record};
 
 use crate::SimError;
-use crate::observe::memory::Limit;
+use crate::memory::Limit;
+use crate::paging::{FirstTouch, span_of};
 use crate::result::{PreconditionChosen, WorkloadFacts};
-use crate::study::Precondition;
-use crate::workload::paging::{FirstTouch, span_of};
+use crate::setup::study::Precondition;
 use crate::workload::suspicions::Suspicions;
 use crate::workload::touched::Touched;
 

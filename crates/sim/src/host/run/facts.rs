@@ -5,8 +5,8 @@ use ftl::{Spares, Structure};
 
 use super::Run;
 use crate::host::server::ReadChecker;
+use crate::paging::MappedPages;
 use crate::result::{FootprintFacts, SpareFacts};
-use crate::workload::paging::MappedPages;
 
 impl<S: Blank + 'static, W: ReadChecker<S::Data>> Run<'_, S, W> {
     pub(super) fn spares(&self) -> SpareFacts {

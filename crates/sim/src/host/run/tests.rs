@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicUsize;
 
 use super::*;
-use crate::host::control::{Control, Order};
+use crate::control::{Control, Order};
 use crate::parse_toml;
 
 /// How a device is prepared under a stack, while time passes or not: the event hash, and the

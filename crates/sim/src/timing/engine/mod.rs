@@ -20,6 +20,7 @@ use flash::{CellMode, Geometry};
 use ftl::{Cause, FlashOp, Moment, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::latencies::Latencies;
 use crate::observe::probe::{Probe, ProbeConfig};
 use crate::observe::timeline::Window;
 use crate::observe::wait_breakdown::Breakdown;
@@ -30,7 +31,6 @@ use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
 use crate::timing::fifo::Fifo;
 use crate::timing::front_end::{FrontEnd, Stations};
-use crate::timing::latencies::Latencies;
 use crate::timing::planes::Planes;
 use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};

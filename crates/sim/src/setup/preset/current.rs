@@ -20,7 +20,7 @@
 use flash::{CellType, ProgramOrder, Shape};
 
 use super::keys::{Keys, Preset, keys, shape, typed};
-use crate::study::PricingText;
+use crate::setup::study::PricingText;
 use crate::{FrontEnd, Latencies, Programming, PslcTimes};
 
 const fn planes(planes_per_die: u32, shape: Shape) -> Shape {

@@ -14,8 +14,8 @@ use flash::{CellMode, Chip, ChipOptions, Exposure, Full, Geometry, Lean, PastEnd
 use ftl::{Layout, Reliability, Timed};
 use random::SeededRng;
 
-use crate::preset::{DEFAULT_PRESET, Keys, bit_errors, preset, spare_of_op};
-use crate::study::{Capacity, Count, DeviceText, PricingText};
+use crate::setup::preset::{DEFAULT_PRESET, Keys, bit_errors, preset, spare_of_op};
+use crate::setup::study::{Capacity, Count, DeviceText, PricingText};
 use crate::timing::units::{Programming, Units};
 use crate::{Abilities, EventTiming, FrontEnd, Latencies, Model, SimError, Suspend};
 

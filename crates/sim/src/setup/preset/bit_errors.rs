@@ -6,7 +6,7 @@ use trace::units::Nanoseconds;
 
 use super::keys::latency;
 use crate::SimError;
-use crate::study::{BitErrorsText, Count, DeviceText};
+use crate::setup::study::{BitErrorsText, Count, DeviceText};
 
 /// Rates that one read corrects: the low end of what hard decoding of LDPC codes is said to reach,
 /// 0.005 to 0.01. Assumed: no public source gives it for either part.

@@ -4,7 +4,7 @@ use flash::{CellType, ProgramOrder, Shape};
 use trace::units::{Bytes, BytesPerSecond, Nanoseconds};
 
 use super::pslc;
-use crate::study::{Count, DeviceText, PageDurations, PricingText};
+use crate::setup::study::{Count, DeviceText, PageDurations, PricingText};
 use crate::{Abilities, FrontEnd, Latencies, PageTimes, Programming, SimError};
 
 /// A device that studies can name.

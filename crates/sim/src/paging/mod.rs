@@ -4,6 +4,8 @@
 //! the capacity, or page by page in order of first touch. The last can tear a request into several
 //! runs of neighbouring pages, its *extents*; so can the wrap at the end of the device.
 
+pub mod byte_range;
+
 use std::sync::Arc;
 
 use flash::Lpn;
@@ -11,9 +13,9 @@ use ftl::Hint;
 use trace::{HostOp, Record};
 
 use crate::SimError;
+use crate::memory::Limit;
 use crate::number_hasher::NumberMap;
-use crate::observe::memory::Limit;
-use crate::workload::byte_range::PageSpan;
+use crate::paging::byte_range::PageSpan;
 
 /// Where the addresses of a workload lie on the device.
 #[derive(Clone, Debug)]

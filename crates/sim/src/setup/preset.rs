@@ -9,7 +9,7 @@ mod keys;
 pub(crate) mod pslc;
 
 use crate::SimError;
-use crate::study::{PricingText, choose_from};
+use crate::setup::study::{PricingText, choose_from};
 use keys::{keys, shape};
 
 pub use keys::Preset;

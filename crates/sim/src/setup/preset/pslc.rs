@@ -4,7 +4,7 @@ use flash::CellType;
 use ftl::Stack;
 use trace::units::Nanoseconds;
 
-use crate::study::{Count, DeviceText};
+use crate::setup::study::{Count, DeviceText};
 use crate::{Latencies, Programming, PslcTimes, SimError};
 
 /// Erases of a block in pSLC mode for each that it survives with all bits, where nobody says. TLC
