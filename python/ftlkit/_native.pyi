@@ -345,6 +345,9 @@ def causes() -> str:
 def parts() -> str:
     """All parts of stacks (JSON): translation layers, wear policies, buffers; `kind` says which."""
 
+def study_keys() -> str:
+    """All keys of a study's sections (JSON): section, name, group and row of the manual."""
+
 def devices() -> str:
     """All device presets (JSON)."""
 

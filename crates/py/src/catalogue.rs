@@ -28,12 +28,18 @@ fn parts() -> PyResult<String> {
     Ok(to_json(&all?)?)
 }
 
+/// The table of keys of a study's sections, as JSON: section, name, group and row of the manual.
+#[pyfunction]
+fn study_keys() -> PyResult<String> {
+    Ok(to_json(&sim::study::keys().collect::<Vec<_>>())?)
+}
+
 /// All device presets, as JSON: name, source, description and every key.
 #[pyfunction]
 fn devices() -> PyResult<String> {
-    let all: Result<Vec<Value>, Failure> = sim::PRESETS
+    let all: Result<Vec<Value>, Failure> = sim::presets()
         .iter()
-        .map(|preset| Ok(with(to_value(&preset.text())?, words(preset.name, preset.source, preset.description))))
+        .map(|preset| Ok(with(to_value(&preset.text())?, words(&preset.name, &preset.source, &preset.description))))
         .collect();
     Ok(to_json(&all?)?)
 }
@@ -91,6 +97,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(causes, module)?)?;
     module.add_function(wrap_pyfunction!(parts, module)?)?;
+    module.add_function(wrap_pyfunction!(study_keys, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(workload_presets, module)?)?;
     module.add_function(wrap_pyfunction!(trace_formats, module)?)

@@ -19,7 +19,8 @@ use crate::host::precondition::effort;
 use crate::host::run::run;
 use crate::observe::log::Log;
 use crate::result::{Results, RunResult, WorkloadFacts};
-use crate::setup::study::{Precondition, Study};
+use crate::setup::study::Study;
+use crate::setup::values::Precondition;
 
 /// Version of ftlkit, as results carry it.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

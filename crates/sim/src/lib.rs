@@ -42,8 +42,8 @@ pub use result::{
     TracedRequests, Utilisation, WearMap, WorkloadFacts, schema,
 };
 pub use setup::device::{Device, MOST_BUFFERS, SimulatedDevice, VerifiedDevice};
-pub use setup::preset::pslc::pslc_setting;
-pub use setup::preset::{DEFAULT_PRESET, PRESETS, Preset};
+pub use setup::device_keys::pslc_setting;
+pub use setup::presets::{DEFAULT_PRESET, Preset, presets};
 pub use setup::study::{self, Study, parse_json, parse_toml};
 pub use table::aligned;
 pub use timing::abilities::{Abilities, Suspend};

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.results.outcome import device_of
+from ftlkit.study.keys import keys_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import DeviceFacts, Document, Json
@@ -63,18 +64,17 @@ def _device(document: Document) -> list[str]:
 
 def _options(device: Json) -> list[str]:
     """The priced options that the device was given, as in the study."""
-    switches = ("copy_back", "multi_plane", "aligned_planes", "cache_read", "cache_program", "reads_first", "gc_yields")
-    given = [key for key in switches if device.get(key)]
+    given = [
+        key if value is True else f"{key} {value}"
+        for key in keys_of("ability")
+        if (value := device.get(key)) not in (None, False, "off")
+    ]
     if device.get("mapping_unit"):
         given.append(
             f"mapping_unit {units.size(device['mapping_unit'])} on flash pages of {units.size(device['page_size'])}"
         )
     if device.get("programming"):
         given.append(f"programming {device['programming']}")
-    if device.get("suspend", "off") != "off":
-        given.append(f"suspend {device['suspend']}")
-    if device.get("gc_channels"):
-        given.append(f"gc_channels {device['gc_channels']}")
     if device.get("bit_errors", "none") != "none":
         given.append(f"bit errors {device['bit_errors']}")
     if device.get("initial_erases"):
@@ -172,11 +172,7 @@ def named_by(device: Json) -> str:
     """How a `[device]` table chooses the device, as `DeviceFacts.named_by` says it."""
     if "preset" in device:
         return "preset"
-    return (
-        "keys"
-        if device.keys() - {"capacity", "spare", "blocks_per_plane", "bad_blocks", "initial_erases"}
-        else "default"
-    )
+    return "keys" if device.keys() - set(keys_of("size")) else "default"
 
 
 def reading(document: Document) -> str | None:

@@ -23,7 +23,8 @@ from ftlkit._util.trace_files import trace_files
 from ftlkit.own.loading import resolved, settled
 from ftlkit.own.plugins import plugins
 from ftlkit.own.registry import registered_name
-from ftlkit.study.options import SECTIONS, TRACE_KEYS
+from ftlkit.study.keys import SECTION_OF
+from ftlkit.study.options import SECTIONS, TRACE_KEYS, Options
 from ftlkit.study.toml import load
 
 if TYPE_CHECKING:
@@ -31,30 +32,13 @@ if TYPE_CHECKING:
 
     from ftlkit._native import Control
     from ftlkit.results.document import Json
-    from ftlkit.study.options import DeviceChoice, FtlChoice, Options, TraceOptions, WorkloadChoice
+    from ftlkit.study.options import DeviceChoice, FtlChoice, TraceOptions, WorkloadChoice
 
 MOST_SEED = 2**63 - 1
 """The largest seed: the largest whole number of TOML, and of the column `seed` of a store."""
 
 PLACES: dict[str, tuple[str, str]] = {
-    "capacity": ("device", "capacity"),
-    **{key: ("workload", key) for key in (*TRACE_KEYS, "addresses", "speedup")},
-    "loop": ("host", "loop"),
-    "queue_depth": ("host", "queue_depth"),
-    **{
-        key: ("run", key)
-        for key in (
-            "skip",
-            "precondition",
-            "in_use",
-            "memory_limit",
-            "samples",
-            "verify",
-            "classes",
-            "timeline",
-            "flash_trace",
-        )
-    },
+    key: (SECTION_OF[key], key) for key in Options.__annotations__ if key in SECTION_OF
 }
 """The section and the key of a study that an option sets."""
 

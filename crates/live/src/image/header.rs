@@ -15,6 +15,7 @@ use std::os::unix::fs::FileExt;
 use flash::{CellMode, ChipOptions, Flash, Geometry, PastEndurance, ProgramOrder, Shape};
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
+use sim::study::Group;
 use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Units};
 
 use super::file::ImageFile;
@@ -105,11 +106,10 @@ impl Description {
     pub fn new(device: &sim::Device, stack: &Stack) -> Result<Self, LiveError> {
         let stack = registry::resolve(stack)?.filled();
         if device.abilities != Abilities::default() {
-            return Err(LiveError::user(
-                "device: copy_back, multi_plane, aligned_planes, cache_read, cache_program, reads_first, suspend, \
-                 gc_channels and gc_yields are for simulations; an image's modelled latency does not know them. \
-                 Leave them out",
-            ));
+            return Err(LiveError::user(format!(
+                "device: {} are for simulations; an image's modelled latency does not know them. Leave them out",
+                sim::study::names_of(Group::Ability)
+            )));
         }
         if device.chip.exposure.is_some() {
             return Err(LiveError::user(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use ftl::{Entry, PartKind, Stack, registry};
-use sim::study::{Capacity, Count, DeviceText};
+use sim::study::{Capacity, DeviceText};
 
 use super::Image;
 use crate::drive::{DriveOptions, LiveDrive, Piece};
@@ -82,10 +82,10 @@ pub(super) fn create_worn(
         let text = DeviceText {
             capacity: Some(Capacity::Bytes(pages * page_bytes as u64)),
             spare: Some(spare),
-            channels: Some(Count(2)),
-            pages_per_block: Some(Count(8)),
+            channels: Some(2),
+            pages_per_block: Some(8),
             page_size: Some(trace::units::Bytes(page_bytes as u64)),
-            endurance: endurance.map(Count),
+            endurance,
             ..DeviceText::default()
         };
         sim::Device::resolve(&text, 1).is_ok_and(|device| Image::create(path, &device, stack).is_ok())

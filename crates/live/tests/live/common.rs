@@ -10,7 +10,7 @@ use flash::{Chip, Full};
 use ftl::{Layout, Stack, registry};
 use live::{Address, ControlRequest, DEFAULT_CLIENTS, FaultRequest, Image, Limits, ServeOptions, Server, call};
 use random::SeededRng;
-use sim::study::{Capacity, Count, DeviceText};
+use sim::study::{Capacity, DeviceText};
 use testkit::TestFlash;
 
 /// A device of a few megabytes on four dies, with room enough for every scheme.
@@ -18,9 +18,9 @@ pub(crate) fn small_device() -> DeviceText {
     DeviceText {
         capacity: Some(Capacity::Bytes(4 << 20)),
         spare: Some(0.35),
-        channels: Some(Count(2)),
-        dies_per_channel: Some(Count(1)),
-        pages_per_block: Some(Count(16)),
+        channels: Some(2),
+        dies_per_channel: Some(1),
+        pages_per_block: Some(16),
         ..DeviceText::default()
     }
 }

@@ -10,7 +10,6 @@ use ftl::Stack;
 use live::{ControlRequest, FailureName, FaultRequest, Image, Server, call};
 use random::SeededRng;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use sim::study::Count;
 
 /// Every page of the device holds its own number.
 fn fill(image: &Path) {
@@ -329,7 +328,7 @@ fn a_pslc_cache_is_refused_since_images_keep_no_modes() {
 fn the_check_calls_a_worn_out_image_sound_and_it_is_served() {
     for ftl in ["page", "fast", "superblock"] {
         let folder = tempfile::tempdir().expect("a folder");
-        let device = sim::study::DeviceText { endurance: Some(Count(4)), ..small_device() };
+        let device = sim::study::DeviceText { endurance: Some(4), ..small_device() };
         let image = create_on(folder.path(), ftl, &device);
         let contents = wear_out(&image);
         // A recovery erases blocks, and what is worn out fails at that: the second one finds more

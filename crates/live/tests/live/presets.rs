@@ -8,7 +8,7 @@ use flash::{Fault, Tear};
 use ftl::Stack;
 use live::{DriveError, DriveOptions, Gathering, Image, LiveDrive, Piece, ServeOptions, Server};
 use random::SeededRng;
-use sim::study::{Capacity, Count, DeviceText};
+use sim::study::{Capacity, DeviceText};
 
 use crate::common::{Client, options};
 
@@ -26,10 +26,10 @@ fn device(preset: &'static str) -> sim::Device {
         preset: Some(preset.into()),
         capacity: Some(Capacity::Bytes(3 << 20)),
         spare: Some(0.65),
-        channels: Some(Count(1)),
-        dies_per_channel: Some(Count(1)),
-        planes_per_die: Some(Count(1)),
-        pages_per_block: Some(Count(12)),
+        channels: Some(1),
+        dies_per_channel: Some(1),
+        planes_per_die: Some(1),
+        pages_per_block: Some(12),
         ..DeviceText::default()
     };
     sim::Device::resolve(&text, 1).expect("a device")
@@ -129,14 +129,14 @@ fn live_through(folder: &Path, preset: &'static str, stack: &str) {
 fn every_preset_makes_an_image_that_lives_through_power_cuts() {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
     let mut gathering = 0;
-    for preset in sim::PRESETS {
-        live_through(folder.path(), preset.name, "page");
-        let device = device(preset.name);
+    for preset in sim::presets() {
+        live_through(folder.path(), &preset.name, "page");
+        let device = device(&preset.name);
         let described = Gathering { units: device.units, program_buffers: device.program_buffers };
         if described != Gathering::default() {
             gathering += 1;
-            live_through(folder.path(), preset.name, "dftl:cmt=4KiB");
-            live_through(folder.path(), preset.name, "page+lru:ram=256KiB");
+            live_through(folder.path(), &preset.name, "dftl:cmt=4KiB");
+            live_through(folder.path(), &preset.name, "page+lru:ram=256KiB");
         }
     }
     assert_eq!(gathering, 7, "drives of today");

@@ -11,7 +11,6 @@ use std::sync::atomic::AtomicUsize;
 
 use ftl::registry::{self, Resolved};
 use ftl::{ConfigError, PartKind, Stack};
-use trace::units::Bytes;
 
 use crate::SimError;
 use crate::control::{Control, Order};
@@ -25,24 +24,14 @@ use crate::observe::wear::Usage;
 use crate::paging::{Pager, Placement};
 use crate::result::{DeviceFacts, PreconditionChosen};
 use crate::setup::device::{Device, Draft, SimulatedDevice};
-use crate::setup::preset::pslc::pslc_setting;
-use crate::setup::study::{
-    Addresses, Capacity, Count, DeviceText, FtlText, HostText, LoopText, Precondition, RunText, Study,
-};
+use crate::setup::device_keys::pslc_setting;
+use crate::setup::keys::{DeviceText, HostKeys, HostText, RunKeys, RunText, Table};
+use crate::setup::study::{FtlText, Study};
+use crate::setup::values::{Addresses, Capacity, LoopText, Precondition};
 use crate::timing::units::Units;
 use crate::workload::stream::Workload;
 use crate::workload::survey::{Survey, choose};
 
-/// The most requests that a closed loop keeps outstanding: what `NVMe` allows in one queue.
-const MAX_QUEUE_DEPTH: u32 = 65_536;
-/// The most points of a time series; more than a chart can show, few enough to store.
-const MAX_SAMPLES: u32 = 100_000;
-
-/// The warranty of most drives for servers, by which makers state drive writes a day.
-const USUAL_WARRANTY_YEARS: f64 = 5.0;
-/// Some four days: drive writes a day over less would be numbers of hundreds of digits.
-const MIN_WARRANTY_YEARS: f64 = 0.01;
-const MAX_WARRANTY_YEARS: f64 = 100.0;
 pub(super) const NS_A_DAY: f64 = 86_400e9;
 
 /// A study whose relations are checked: what its runs share.
@@ -59,22 +48,13 @@ pub(crate) struct Experiment {
     pub(crate) survey: Survey,
     /// Outstanding requests of a closed loop; none for an open one.
     pub(crate) queue_depth: Option<u32>,
+    /// The `[run]` table with its defaults.
+    pub(crate) asked: RunKeys,
     /// How devices are prepared; never `auto`.
     pub(crate) precondition: Precondition,
-    /// What the study asked, and why it is so.
-    pub(crate) asked_precondition: Precondition,
     pub(crate) precondition_chosen: PreconditionChosen,
-    /// The study's `run.in_use`, and what holds data then.
-    pub(crate) in_use: Option<f64>,
+    /// What holds data when measuring begins.
     pub(crate) live: LivePages,
-    pub(crate) samples: u32,
-    /// Years over which drive writes a day are reported.
-    pub(crate) warranty_years: f64,
-    pub(crate) verify: bool,
-    /// The study's `run.memory_limit`.
-    pub(crate) memory_limit: Option<Bytes>,
-    /// Requests at the beginning that are not measured.
-    pub(crate) skip: u64,
     /// Flash operations that may be under way in a run.
     pub(crate) most_under_way: usize,
     pub(crate) probe_config: ProbeConfig,
@@ -117,21 +97,20 @@ impl Experiment {
         let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
         let mut workload = Workload::of(&study.workload, seed, limit, &reporter)?;
         let queue_depth = queue_depth(&study.host, &workload)?;
-        let samples = samples(&study.run)?;
+        study.run.check()?;
+        let asked = RunKeys::from(&study.run);
         let plans = plans(&study.ftl)?;
         let wraps = workload.addresses == Addresses::Wrap;
         check_auto(&study.device, wraps)?;
-        let requested = study.run.precondition.unwrap_or_default();
-        let mut survey = workload.survey(draft.page_size_bytes(), requested, limit, &reporter)?;
-        let in_use = study.run.in_use;
-        let (precondition, mut precondition_chosen) = choose(requested, in_use, survey.unwritten);
+        let mut survey = workload.survey(draft.page_size_bytes(), asked.precondition, limit, &reporter)?;
+        let (precondition, mut precondition_chosen) = choose(asked.precondition, asked.in_use, survey.unwritten);
         let span_pages = (!wraps).then_some(survey.span_pages);
         let device = draft.resolve(span_pages, seed)?;
-        let live = LivePages::of(in_use, precondition, workload.addresses, (&device, &mut survey))?;
+        let live = LivePages::of(asked.in_use, precondition, workload.addresses, (&device, &mut survey))?;
         live.report(precondition, &mut precondition_chosen);
-        let (verify, requests) = (study.run.verify.unwrap_or(false), survey.facts.requests);
-        let waiting = study.run.waiting.unwrap_or(true);
-        check_flash_trace(&study.run, &device)?;
+        let RunKeys { verify, waiting, .. } = asked;
+        check_skip(&asked, survey.facts.requests)?;
+        check_flash_trace(&asked, &device)?;
         // Studies that share the limit run on a thread each.
         let sharers = control.sharers();
         let at_once = if sharers > 1 { sharers } else { plans.len().min(rayon::current_num_threads()) };
@@ -140,28 +119,22 @@ impl Experiment {
             name: study.name.clone(),
             seed,
             device,
-            named_by: draft.named_by(),
+            named_by: study.device.named_by(),
             capacity_reason: draft.capacity_reason(span_pages),
             workload,
             survey,
             queue_depth,
             precondition,
-            asked_precondition: requested,
             precondition_chosen,
-            in_use,
             live,
-            samples,
-            warranty_years: warranty_years(&study.run)?,
-            verify,
-            memory_limit: study.run.memory_limit,
-            skip: skip(&study.run, requests)?,
             most_under_way: limit.most_under_way(waiting, at_once),
             probe_config: ProbeConfig {
-                classes: study.run.classes.unwrap_or(false),
-                timeline: study.run.timeline,
-                flash_trace: study.run.flash_trace,
+                classes: asked.classes,
+                timeline: asked.timeline,
+                flash_trace: asked.flash_trace,
                 waiting,
             },
+            asked,
             plans,
         };
         experiment.check_fit()?;
@@ -171,7 +144,7 @@ impl Experiment {
 
     /// Whether what requests waited for is known.
     pub(crate) fn knows_waiting(&self) -> bool {
-        self.probe_config.waiting
+        self.asked.waiting
     }
 
     /// Splits the workload's records into pages of the device.
@@ -190,7 +163,7 @@ impl Experiment {
         let written = self.survey.facts.bytes_written as f64;
         Usage {
             logical_bytes: self.device.logical_bytes(),
-            warranty_years: self.warranty_years,
+            warranty_years: self.asked.warranty_years,
             bytes_a_day: (days > 0.0 && written > 0.0).then(|| written / days),
         }
     }
@@ -203,22 +176,10 @@ impl Experiment {
             device: self.device.keys.clone(),
             workload: self.workload.text(),
             host: HostText {
-                pace: Some(if self.queue_depth.is_some() { LoopText::Closed } else { LoopText::Open }),
-                queue_depth: self.queue_depth.map(Count),
+                r#loop: Some(if self.queue_depth.is_some() { LoopText::Closed } else { LoopText::Open }),
+                queue_depth: self.queue_depth,
             },
-            run: RunText {
-                precondition: Some(self.asked_precondition),
-                in_use: self.in_use,
-                memory_limit: self.memory_limit,
-                samples: Some(Count(self.samples)),
-                warranty_years: Some(self.warranty_years),
-                verify: Some(self.verify),
-                skip: Some(self.skip),
-                waiting: Some(self.probe_config.waiting),
-                classes: Some(self.probe_config.classes),
-                timeline: self.probe_config.timeline,
-                flash_trace: self.probe_config.flash_trace,
-            },
+            run: RunText::from(&self.asked),
             ftl: self.plans.iter().map(|plan| FtlText::of(&plan.resolved.filled(), Some(plan.label.clone()))).collect(),
         }
     }
@@ -319,7 +280,7 @@ fn check_auto(device: &DeviceText, wraps: bool) -> Result<(), SimError> {
 }
 
 /// Whether the flash operations of requests can be traced on this device, where that is asked for.
-fn check_flash_trace(run: &RunText, device: &Device) -> Result<(), SimError> {
+fn check_flash_trace(run: &RunKeys, device: &Device) -> Result<(), SimError> {
     if run.flash_trace.is_some() {
         let maps_pages = device.units == Units::PAGES;
         flash_trace::check(device.geometry.pages(), maps_pages, device.chip.exposure.as_ref())?;
@@ -334,8 +295,9 @@ fn run_bytes(device: &Device, plans: &[Plan], is_verified: bool) -> Vec<u64> {
 }
 
 fn queue_depth(host: &HostText, workload: &Workload) -> Result<Option<u32>, SimError> {
-    match (host.pace.unwrap_or_default(), host.queue_depth) {
-        (LoopText::Open, Some(Count(depth))) => Err(SimError::study(format!(
+    let keys = HostKeys::from(host);
+    match (keys.r#loop, keys.queue_depth) {
+        (LoopText::Open, Some(depth)) => Err(SimError::study(format!(
             "host.queue_depth = {depth}: an open loop has no queue depth, requests begin when they arrive. Set host.loop = \"closed\", or leave \
              queue_depth out"
         ))),
@@ -344,51 +306,21 @@ fn queue_depth(host: &HostText, workload: &Workload) -> Result<Option<u32>, SimE
              generator arrivals, such as { poisson = { mean_gap = \"100us\" } }, or set host.loop = \"closed\"",
         )),
         (LoopText::Open, None) => Ok(None),
-        (LoopText::Closed, depth) => {
-            let depth = depth.map_or(32, |count| count.0);
-            if depth == 0 || depth > MAX_QUEUE_DEPTH {
-                return Err(SimError::study(format!(
-                    "host.queue_depth = {depth}: must be from 1 to {MAX_QUEUE_DEPTH}; 1 is a host that waits for every request, 32 a busy one"
-                )));
-            }
-            if workload.changes_times() {
-                return Err(SimError::study(
-                    "workload.speedup: a closed loop does not follow arrivals, so it changes nothing; leave it out, or set host.loop = \"open\"",
-                ));
-            }
-            Ok(Some(depth))
-        }
+        (LoopText::Closed, _) if workload.changes_times() => Err(SimError::study(
+            "workload.speedup: a closed loop does not follow arrivals, so it changes nothing; leave it out, or set host.loop = \"open\"",
+        )),
+        (LoopText::Closed, depth) => host.check().map(|()| Some(depth.unwrap_or(32))),
     }
 }
 
-fn samples(run: &RunText) -> Result<u32, SimError> {
-    let samples = run.samples.map_or(200, |count| count.0);
-    if samples == 0 || samples > MAX_SAMPLES {
-        return Err(SimError::study(format!(
-            "run.samples = {samples}: must be from 1 to {MAX_SAMPLES} points of the time series; 200 draw a smooth line"
-        )));
-    }
-    Ok(samples)
-}
-
-/// Years over which drive writes a day are reported.
-fn warranty_years(run: &RunText) -> Result<f64, SimError> {
-    let years = run.warranty_years.unwrap_or(USUAL_WARRANTY_YEARS);
-    if !(MIN_WARRANTY_YEARS..=MAX_WARRANTY_YEARS).contains(&years) {
-        return Err(SimError::study(format!(
-            "run.warranty_years = {years}: must be from {MIN_WARRANTY_YEARS} to {MAX_WARRANTY_YEARS}; makers of drives give 3 or 5"
-        )));
-    }
-    Ok(years)
-}
-
-/// Requests that are served before measuring begins.
-fn skip(run: &RunText, requests: u64) -> Result<u64, SimError> {
+/// Whether requests are left to measure behind those that are skipped.
+fn check_skip(run: &RunKeys, requests: u64) -> Result<(), SimError> {
     match run.skip {
-        Some(skip) if skip >= requests => Err(SimError::study(format!(
+        0 => Ok(()),
+        skip if skip < requests => Ok(()),
+        skip => Err(SimError::study(format!(
             "run.skip = {skip}: the workload has {requests} requests, so none would be left to measure; skip fewer"
         ))),
-        skip => Ok(skip.unwrap_or(0)),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::SimError;
 use crate::paging::Extent;
 use crate::result::PreconditionChosen;
 use crate::setup::device::Device;
-use crate::setup::study::{Addresses, Precondition};
+use crate::setup::values::{Addresses, Precondition};
 use crate::workload::survey::Survey;
 
 /// Pages that a preparation writes per second, about: `docs/performance.md`.

@@ -40,7 +40,7 @@ use crate::host::live_pages::LivePages;
 use crate::host::server::{Host, ReadChecker};
 use crate::paging::Extent;
 use crate::result::PreconditionFacts;
-use crate::setup::study::Precondition;
+use crate::setup::values::Precondition;
 use crate::workload::stream::{ANNOUNCED, Ahead, Requests};
 
 /// Share of the physical pages that a window programs.

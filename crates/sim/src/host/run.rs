@@ -48,7 +48,8 @@ use crate::observe::wear::{Life, Wear};
 use crate::paging::{Extent, HostRequest, MappedPages};
 use crate::result::{Classes, EndOfLife, Endurance, MountFacts, PreconditionFacts, RequestCounts, RunResult, Series};
 use crate::setup::device::Simulated;
-use crate::setup::study::Precondition;
+use crate::setup::keys::RunKeys;
+use crate::setup::values::Precondition;
 use crate::timing::engine::Ended;
 use crate::workload::load::Load;
 use crate::workload::stream::{Ahead, all_calls};
@@ -70,7 +71,7 @@ pub(crate) fn run(
     preparing: &Reporter,
     measuring: &Reporter,
 ) -> Result<RunResult, Halt> {
-    if experiment.verify {
+    if experiment.asked.verify {
         let oracle = || ExactOracle::new(experiment.device.logical_pages);
         Run::<Full<u64>, _>::prepared(experiment, plan, oracle, log, preparing)?.finish(measuring)
     } else if experiment.probe_config.flash_trace.is_some() {
@@ -149,7 +150,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let prepared = experiment.precondition != Precondition::None;
         let held = (!prepared || experiment.survey.facts.pages_trimmed > 0)
             .then(|| MappedPages::new(device.logical_pages, prepared));
-        let metrics = Metrics::new((experiment.skip == 0).then_some(Nanos::ZERO));
+        let metrics = Metrics::new((experiment.asked.skip == 0).then_some(Nanos::ZERO));
         let load = Load::new(experiment.survey.facts.requests);
         Self {
             experiment,
@@ -177,7 +178,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let endurance = self.endurance(&before, end_of_life.is_some());
         let result = self.result(&before, series, endurance);
         let result = RunResult { measured_wall_s, end_of_life, ..result };
-        if !self.experiment.verify {
+        if !self.experiment.asked.verify {
             self.compare_totals()?;
             return Ok(result);
         }
@@ -200,7 +201,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Serves the whole workload, or what the device lives to serve. Tells how things stood when
     /// measuring began, too.
     fn measure(&mut self, reporter: &Reporter) -> Result<(Series, Option<EndOfLife>, Before), Halt> {
-        let Experiment { workload, survey, samples, skip, .. } = self.experiment;
+        let Experiment { workload, survey, asked: RunKeys { samples, skip, .. }, .. } = self.experiment;
         if self.host.ftl().needs_future() {
             self.host.set_future(&all_calls(workload.open(self.experiment.pager())?)?);
         }
@@ -261,7 +262,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         };
         self.trace_request(request, number, begin);
         let end = self.host.serve(request, begin)?;
-        let is_measured = number > self.experiment.skip;
+        let is_measured = number > self.experiment.asked.skip;
         if is_measured {
             self.metrics.begin(request, begin);
         }
@@ -410,8 +411,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// The counts from which the measured part is told apart.
     fn before(&self) -> Before {
         let blocks = self.experiment.device.layout().good_blocks;
-        let Experiment { survey, skip, .. } = self.experiment;
-        let life = Life::new(survey.facts.requests - skip, self.host.ftl().spares());
+        let Experiment { survey, asked, .. } = self.experiment;
+        let life = Life::new(survey.facts.requests - asked.skip, self.host.ftl().spares());
         let (tally, read_retries) = (*self.host.flash().tally(), self.read_retries());
         Before { tally, read_retries, wear: Wear::new(blocks, self.chip(), self.limits()), life }
     }
@@ -499,7 +500,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             proved: None,
             event_hash: format!("{:016x}", host.flash().event_hash()),
             requests: RequestCounts { read, write, trim, flush },
-            skipped_requests: experiment.skip,
+            skipped_requests: experiment.asked.skip,
             simulated_ns: metrics.elapsed().0,
             wall_s: 0.0,
             measured_wall_s: 0.0,

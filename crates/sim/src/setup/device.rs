@@ -14,10 +14,15 @@ use flash::{CellMode, Chip, ChipOptions, Exposure, Full, Geometry, Lean, PastEnd
 use ftl::{Layout, Reliability, Timed};
 use random::SeededRng;
 
-use crate::setup::preset::{DEFAULT_PRESET, Keys, bit_errors, preset, spare_of_op};
-use crate::setup::study::{Capacity, Count, DeviceText, PricingText};
+use super::keys::{DeviceKeys, DeviceText, Group, Table, names_of};
+use super::presets::{DEFAULT_PRESET, preset};
+use super::values::Capacity;
+use crate::error::SimError;
+use crate::latencies::Latencies;
+use crate::timing::abilities::{Abilities, Suspend};
+use crate::timing::engine::{EventTiming, Model};
+use crate::timing::front_end::FrontEnd;
 use crate::timing::units::{Programming, Units};
-use crate::{Abilities, EventTiming, FrontEnd, Latencies, Model, SimError, Suspend};
 
 /// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
 /// open or free beside the data; with 128 blocks and a spare of 6 %, the lowest of the presets, it
@@ -134,38 +139,41 @@ pub const MOST_BUFFERS: u32 = 64;
 
 /// A device of which all but the capacity is known.
 pub(crate) struct Draft {
-    /// The preset's keys under the study's.
-    keys: Keys,
+    /// What the study itself said.
+    asked: DeviceText,
+    /// The same over its preset's keys.
+    keys: DeviceKeys,
+    latencies: Latencies,
+    abilities: Abilities,
     units: Units,
     /// Shape of the flash, in units.
     shape: Shape,
-    reliability: Option<Reliability>,
-    /// What the study itself said.
-    asked: DeviceText,
 }
 
 impl Draft {
     /// Lays a study's keys over its preset's and checks what can be checked without a capacity.
     pub(crate) fn of(asked: &DeviceText) -> Result<Self, SimError> {
-        let asked = &spare_of_op(asked)?;
-        let mut keys = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?.keys.under(asked)?;
-        geometry(keys.shape)?;
-        if asked.power_loss_protection == Some(false) && asked.program_buffers.is_none() {
+        asked.check()?;
+        let asked = asked.with_spare()?;
+        let preset = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?;
+        let mut keys = DeviceKeys::from(&asked.clone().over(&preset.device));
+        asked.check_groups(&keys)?;
+        geometry(keys.shape())?;
+        let is_unprotected = asked.power_loss_protection == Some(false);
+        if is_unprotected && asked.program_buffers.is_none() {
             keys.program_buffers = 1;
         }
-        let units = Units::checked(keys.shape, keys.unit_bytes(), keys.programming, &keys.latencies)?;
-        let is_gathered = units.programmed_at_once(keys.latencies.cell, CellMode::Native) > 1;
-        if (is_gathered || asked.power_loss_protection == Some(false)) && asked.program_order.is_none() {
+        let latencies = keys.latencies(&asked)?;
+        let units = Units::checked(keys.shape(), keys.unit_bytes(), keys.programming, &latencies)?;
+        let is_gathered = units.programmed_at_once(keys.cell, CellMode::Native) > 1;
+        if (is_gathered || is_unprotected) && asked.program_order.is_none() {
             keys.program_order = ProgramOrder::Strict;
         }
-        let shape = units.mapped(keys.shape);
-        let reliability = bit_errors::reliability(asked)?
-            .map(|reliability| Reliability { units_per_page: units.per_page(), ..reliability });
-        let draft = Self { keys, units, shape, reliability, asked: asked.clone() };
+        let (abilities, shape) = (keys.abilities(), units.mapped(keys.shape()));
+        let draft = Self { asked, keys, latencies, abilities, units, shape };
         draft.check_shares()?;
         draft.check_abilities()?;
         draft.check_program_units()?;
-        draft.check_front_end()?;
         geometry(shape)?;
         Ok(draft)
     }
@@ -175,17 +183,10 @@ impl Draft {
         self.shape.page_size_bytes
     }
 
-    /// The size that a study gives; none leaves it to the preset.
-    fn capacity(&self) -> Option<Capacity> {
-        let DeviceText { preset, capacity, blocks_per_plane, .. } = &self.asked;
-        let says_nothing = preset.is_none() && blocks_per_plane.is_none();
-        capacity.or_else(|| says_nothing.then_some(Capacity::Auto))
-    }
-
     /// The whole device, for a workload that spans so many pages; none where there is none, or it
     /// is folded into the device.
     pub(crate) fn resolve(&self, span_pages: Option<u64>, seed: u64) -> Result<Device, SimError> {
-        let asked_pages = match self.capacity() {
+        let asked_pages = match self.asked.asked_capacity() {
             Some(Capacity::Bytes(0)) => {
                 return Err(SimError::study(
                     "device.capacity = 0: the host must see at least one page; give for example \"8GiB\", or \"auto\"",
@@ -217,14 +218,13 @@ impl Draft {
             )));
         }
         let exposure = self.exposure(geometry.pages_per_block());
-        let mut keys = bit_errors::text(self.reliability, self.keys.text());
+        let mut keys = self.keys.that_apply();
         if exposure.is_some() {
             keys.power_loss_protection = Some(false);
         }
-        keys.preset = Some(self.preset_name().into());
+        keys.preset = Some(self.asked.preset.clone().unwrap_or_else(|| DEFAULT_PRESET.into()));
         keys.capacity = Some(Capacity::Bytes(u64::from(logical_pages) * u64::from(geometry.page_size_bytes())));
-        keys.blocks_per_plane = Some(Count(geometry.shape().blocks_per_plane));
-        keys.initial_erases = self.asked.initial_erases.filter(|&Count(erases)| erases > 0);
+        keys.blocks_per_plane = Some(geometry.shape().blocks_per_plane);
         if self.spare_follows() {
             keys.spare = Some(1.0 - f64::from(logical_pages) / f64::from(geometry.pages()));
         }
@@ -233,45 +233,30 @@ impl Draft {
             units: self.units,
             program_buffers: self.keys.program_buffers,
             logical_pages,
-            latencies: self.keys.latencies,
-            model: match self.keys.pricing {
-                PricingText::Parallel => Model::Parallel,
-                PricingText::Serial => Model::Serial,
-            },
-            abilities: self.keys.abilities,
-            front_end: self.keys.front_end,
+            latencies: self.latencies,
+            model: self.keys.pricing,
+            abilities: self.abilities,
+            front_end: self.keys.front_end(),
             chip: ChipOptions {
                 program_order: self.keys.program_order,
-                endurance: Some(self.keys.endurance - self.initial_erases()),
+                endurance: Some(self.keys.endurance - self.keys.initial_erases),
                 past_endurance: PastEndurance::Fails,
                 bad_blocks,
-                pslc_pages: self.units.in_pslc(self.keys.latencies.cell, geometry.pages_per_block()),
+                pslc_pages: self.units.in_pslc(self.keys.cell, geometry.pages_per_block()),
                 pslc_endurance: Some(self.pslc_endurance_left()),
                 exposure,
             },
-            reliability: self.reliability,
+            reliability: self.keys.reliability(self.units.per_page()),
             seed: random::derive(seed, "ftl"),
             keys,
         })
-    }
-
-    /// How the study chose the device: by a `preset`, by `keys` of its own as a calibrated device
-    /// does, or not at all, which leaves the `default` one. Sizes and wear name no device.
-    pub(crate) fn named_by(&self) -> &'static str {
-        let DeviceText { capacity, spare, blocks_per_plane, bad_blocks, initial_erases, .. } = self.asked;
-        let sizes = DeviceText { capacity, spare, blocks_per_plane, bad_blocks, initial_erases, ..Default::default() };
-        match self.asked.preset {
-            Some(_) => "preset",
-            None if self.asked == sizes => "default",
-            None => "keys",
-        }
     }
 
     /// What the capacity is taken from, where neither the study nor a preset gives it: the
     /// workload's span, or the least there is.
     pub(crate) fn capacity_reason(&self, span_pages: Option<u64>) -> Option<String> {
         let (pages, least) = (span_pages?, self.smallest_auto());
-        if self.capacity() != Some(Capacity::Auto) {
+        if self.asked.asked_capacity() != Some(Capacity::Auto) {
             return None;
         }
         let spans = format!("the workload spans {pages} pages of {} bytes", self.page_size_bytes());
@@ -284,20 +269,11 @@ impl Draft {
         })
     }
 
-    /// Erases that each block had before.
-    fn initial_erases(&self) -> u32 {
-        self.asked.initial_erases.map_or(0, |count| count.0)
-    }
-
     /// Erases in pSLC mode that a block survives: the same share of its life is left as natively.
     fn pslc_endurance_left(&self) -> u32 {
         let endurance = u64::from(self.keys.endurance);
-        let left = endurance - u64::from(self.initial_erases());
+        let left = endurance - u64::from(self.keys.initial_erases);
         (u64::from(self.keys.pslc_endurance()) * left / endurance).max(1) as u32
-    }
-
-    fn preset_name(&self) -> &str {
-        self.asked.preset.as_deref().unwrap_or(DEFAULT_PRESET)
     }
 
     /// Whether the study gives both ends, capacity and blocks, and leaves the spare to what is
@@ -307,22 +283,11 @@ impl Draft {
     }
 
     fn check_shares(&self) -> Result<(), SimError> {
-        let (Keys { spare, bad_blocks, endurance, .. }, initial_erases) = (self.keys, self.initial_erases());
-        if !(spare > 0.0 && spare < 1.0) {
-            return Err(SimError::study(format!(
-                "device.spare = {spare}: must be above 0 and below 1. It is the share of physical pages that the host does not see \
-                 (utilisation is 1 − spare); without any, no page could be rewritten. 0.07 is usual"
-            )));
-        }
+        let DeviceKeys { spare, bad_blocks, endurance, initial_erases, .. } = self.keys;
         if !(0.0..spare).contains(&bad_blocks) {
             return Err(SimError::study(format!(
                 "device.bad_blocks = {bad_blocks}: must be 0 or more and below spare ({spare}), out of which bad blocks come; lower it or raise spare"
             )));
-        }
-        if endurance == 0 {
-            return Err(SimError::study(
-                "device.endurance = 0: a block must survive at least one erase; 3000 (TLC) to 100000 (SLC) are usual",
-            ));
         }
         if initial_erases >= endurance {
             return Err(SimError::study(format!(
@@ -335,40 +300,43 @@ impl Draft {
 
     /// Whether what the device is said to do beyond the plain model can be.
     fn check_abilities(&self) -> Result<(), SimError> {
-        let Keys { abilities, shape, pricing, .. } = self.keys;
+        let (DeviceKeys { channels, planes_per_die, pricing, .. }, abilities) = (&self.keys, self.abilities);
         let plain = Abilities { suspend_ns: abilities.suspend_ns, resume_ns: abilities.resume_ns, ..Abilities::NONE };
-        let refuse = |sentence: String| Err(SimError::study(sentence));
-        if pricing == PricingText::Serial && abilities != plain {
-            return refuse(
-                "device.pricing = \"serial\": one resource does one thing at a time, so copy_back, multi_plane, aligned_planes, cache_read, cache_program, reads_first, suspend, \
-                 gc_channels and gc_yields mean nothing there. Leave them out, or set pricing = \"parallel\""
-                    .into(),
-            );
-        }
-        if let Some(most) = abilities.gc_channels
-            && !(1..=shape.channels).contains(&most)
-        {
-            return refuse(format!(
-                "device.gc_channels = {most}: must be from 1 to the device's {} channels; leave it out to let all collect at once",
-                shape.channels
+        let refuse = |sentence: &str| Err(SimError::study(sentence));
+        if *pricing == Model::Serial && abilities != plain {
+            return refuse(&format!(
+                "device.pricing = \"serial\": one resource does one thing at a time, so {} mean nothing there. Leave them out, or set \
+                 pricing = \"parallel\"",
+                names_of(Group::Ability)
             ));
         }
-        if abilities.multi_plane && shape.planes_per_die == 1 {
+        if let Some(most) = abilities.gc_channels
+            && !(1..=*channels).contains(&most)
+        {
+            return refuse(&format!(
+                "device.gc_channels = {most}: must be from 1 to the device's {channels} channels; leave it out to let all collect at once"
+            ));
+        }
+        if abilities.multi_plane && *planes_per_die == 1 {
             return refuse(
-                "device.multi_plane = true: the dies have one plane each; set planes_per_die to 2 or more, or leave multi_plane out"
-                    .into(),
+                "device.multi_plane = true: the dies have one plane each; set planes_per_die to 2 or more, or leave multi_plane out",
             );
         }
         if abilities.aligned_planes && !abilities.multi_plane {
             return refuse(
-                "device.aligned_planes = true: the planes do not work side by side; set multi_plane = true, or leave aligned_planes out"
-                    .into(),
+                "device.aligned_planes = true: the planes do not work side by side; set multi_plane = true, or leave aligned_planes out",
             );
         }
         if abilities.suspend == Suspend::Off && abilities != (Abilities { suspend_ns: 0, resume_ns: 0, ..abilities }) {
             return refuse(
-                "device.suspend_latency and resume_latency: nothing is suspended; set suspend to \"erase\", \"program\" or \"both\", or leave them out"
-                    .into(),
+                "device.suspend_latency and resume_latency: nothing is suspended; set suspend to \"erase\", \"program\" or \"both\", or leave them out",
+            );
+        }
+        let FrontEnd { cores, core_ns, .. } = self.keys.front_end();
+        if cores.is_some() && core_ns == 0 {
+            return refuse(
+                "device.controller_cores: no command takes them any time; set controller_latency to what one \
+                 takes, for example \"5us\", or leave controller_cores out",
             );
         }
         Ok(())
@@ -377,7 +345,7 @@ impl Draft {
     /// Which pages a power cut takes although their programs have ended, in blocks of so many
     /// units; none where a capacitor guards them all.
     fn exposure(&self, units_per_block: u32) -> Option<Exposure> {
-        let cell = self.keys.latencies.cell;
+        let cell = self.keys.cell;
         let at_once = self.units.programmed_at_once(cell, CellMode::Native);
         match (self.asked.power_loss_protection, self.keys.programming) {
             (Some(false), Programming::OneShot) => Exposure::gathered(at_once, units_per_block),
@@ -388,17 +356,15 @@ impl Draft {
 
     /// Whether a device without a capacitor can be, and differs from one that has it.
     fn check_unprotected(&self) -> Result<(), SimError> {
-        let Keys { program_order, program_buffers, latencies, programming, shape, .. } = self.keys;
+        let DeviceKeys { program_order, program_buffers, cell, programming, page_size, .. } = self.keys;
         let refuse =
             |sentence: String| Err(SimError::study(format!("device.power_loss_protection = false: {sentence}")));
-        if programming == Programming::Shadow
-            && self.shape.page_size_bytes > shape.page_size_bytes
-            && latencies.cell.bits() > 1
+        if programming == Programming::Shadow && u64::from(self.shape.page_size_bytes) > page_size.0 && cell.bits() > 1
         {
             return refuse(format!(
                 "a unit of several pages (device.mapping_unit) shares word lines of {} with others, which is not modelled; leave mapping_unit or \
                  power_loss_protection out, or set programming to \"one_shot\"",
-                latencies.cell.name()
+                cell.name()
             ));
         }
         if self.exposure(self.shape.pages_per_block).is_none() {
@@ -425,13 +391,13 @@ impl Draft {
 
     /// Whether the device can have what it programs at once.
     fn check_program_units(&self) -> Result<(), SimError> {
-        let Keys { abilities, program_order, latencies, .. } = self.keys;
-        let at_once = self.units.programmed_at_once(latencies.cell, CellMode::Native);
+        let DeviceKeys { copy_back, program_order, cell, .. } = self.keys;
+        let at_once = self.units.programmed_at_once(cell, CellMode::Native);
         let refuse = |sentence: String| Err(SimError::study(sentence));
         if self.asked.power_loss_protection == Some(false) {
             self.check_unprotected()?;
         }
-        if let Some(Count(buffers)) = self.asked.program_buffers
+        if let Some(buffers) = self.asked.program_buffers
             && (!(1..=MOST_BUFFERS).contains(&buffers) || at_once == 1)
         {
             let why = if at_once == 1 {
@@ -452,41 +418,11 @@ impl Draft {
                  programmed with its neighbours; leave program_order out, or set it to \"strict\""
             ));
         }
-        if abilities.copy_back {
+        if copy_back {
             return refuse(format!(
                 "device.copy_back = true: {at_once} units are programmed at once here (device.mapping_unit, device.programming), and are gathered in \
                  the controller, so no copy stays in its plane; leave copy_back out"
             ));
-        }
-        Ok(())
-    }
-
-    /// Whether what is said of the link and the controller can be, and means something.
-    fn check_front_end(&self) -> Result<(), SimError> {
-        let FrontEnd { link_bytes_per_s, cores, core_ns, .. } = self.keys.front_end;
-        let refuse = |sentence: &str| Err(SimError::study(sentence));
-        if let Some(rate) = link_bytes_per_s
-            && rate < FrontEnd::LEAST_BYTES_PER_S
-        {
-            return refuse(&format!(
-                "device.link_bandwidth = {rate} B/s: must be {} B/s or more; give a rate such as \"3.5GB/s\", or leave it \
-                 out for a link that takes no time",
-                FrontEnd::LEAST_BYTES_PER_S
-            ));
-        }
-        if let Some(cores) = cores
-            && !(1..=FrontEnd::MOST_CORES).contains(&cores)
-        {
-            return refuse(&format!(
-                "device.controller_cores = {cores}: must be from 1 to {}; leave it out for a core for every command",
-                FrontEnd::MOST_CORES
-            ));
-        }
-        if cores.is_some() && core_ns == 0 {
-            return refuse(
-                "device.controller_cores: no command takes them any time; set controller_latency to what one \
-                 takes, for example \"5us\", or leave controller_cores out",
-            );
         }
         Ok(())
     }

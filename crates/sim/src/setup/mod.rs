@@ -1,5 +1,10 @@
-//! What was asked, resolved: the text of a study, device presets, and a device with every key.
+//! What was asked, resolved: the table of keys, the text of a study, device presets, and a device
+//! with every key.
 
 pub(crate) mod device;
-pub(crate) mod preset;
+pub(crate) mod device_keys;
+pub(crate) mod keys;
+pub(crate) mod presets;
 pub mod study;
+pub(crate) mod values;
+pub(crate) mod words;

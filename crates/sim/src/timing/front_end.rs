@@ -27,10 +27,6 @@ pub struct FrontEnd {
 }
 
 impl FrontEnd {
-    /// The slowest link: far below any, far above what could overflow a 64-bit clock within a run.
-    pub(crate) const LEAST_BYTES_PER_S: u64 = 1000;
-    /// The most cores: far above any controller, and few enough to look for the one that is free.
-    pub(crate) const MOST_CORES: u32 = 1024;
     /// Nothing that takes time.
     pub(crate) const NONE: Self = Self { link_bytes_per_s: None, link_ns: 0, cores: None, core_ns: 0 };
 

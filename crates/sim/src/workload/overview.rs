@@ -14,7 +14,7 @@ use trace::generate::{self, Generator, GeneratorSpec};
 use trace::{DeviceChoice, Record, Rounds, Statistics, Trace, TraceError};
 
 use crate::SimError;
-use crate::setup::study::WorkloadText;
+use crate::setup::keys::WorkloadText;
 
 /// What is known of a workload after one pass over it.
 #[derive(Clone, Debug, Serialize)]

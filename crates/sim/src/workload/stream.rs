@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use ftl::{FutureRequest, PrefetchStage};
 use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern};
-use trace::units::{Bytes, several};
+use trace::units::several;
 use trace::{
     Conditions, DeviceChoice, Facts, FlatRecords, HostOp, OpenOptions, PackedRecords, Record, RecordPacker, Rounds,
     StackedDevices,
@@ -26,7 +26,8 @@ use crate::error::SetupError;
 use crate::memory::Limit;
 use crate::paging::{HostRequest, Pager};
 use crate::result::{CoarseTicks, ReadAs, TraceDevice, WorkloadFacts};
-use crate::setup::study::{Addresses, Precondition, WorkloadText};
+use crate::setup::keys::{Group, Table, WorkloadKeys, WorkloadText};
+use crate::setup::values::{Addresses, Precondition};
 use crate::workload::overview::workload_seed;
 use crate::workload::survey::{Survey, Surveyor};
 
@@ -39,11 +40,8 @@ const REPORT_EVERY: u64 = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     source: Source,
-    limit: Option<u64>,
-    /// How often a trace is served.
-    rounds: u64,
-    /// What the study says a preset spans.
-    span: Option<Bytes>,
+    /// The `[workload]` table with its defaults.
+    keys: WorkloadKeys,
     pub(crate) addresses: Addresses,
     pub(crate) speedup: f64,
 }
@@ -51,7 +49,6 @@ pub(crate) struct Workload {
 #[derive(Clone, Debug)]
 enum Source {
     Trace {
-        path: PathBuf,
         options: Box<OpenOptions>,
         device: DeviceChoice,
         trace: Box<StackedDevices>,
@@ -75,24 +72,10 @@ impl Workload {
         limit: Limit,
         reporter: &Reporter,
     ) -> Result<Self, SetupError> {
-        let speedup = text.speedup.unwrap_or(1.0);
-        if !(speedup > 0.0 && speedup.is_finite()) {
-            return Err(SetupError::Input(SimError::study(format!(
-                "workload.speedup = {speedup}: must be above 0; 2 makes requests arrive twice as fast, 0.5 half as fast"
-            ))));
-        }
-        if text.requests == Some(0) {
-            let zero = "workload.requests = 0: must be at least 1; leave it out to take all";
-            return Err(SetupError::Input(SimError::study(zero)));
-        }
-        Ok(Self {
-            source: Source::of(text, workload_seed(master_seed), limit, reporter)?,
-            limit: text.requests,
-            rounds: text.rounds()?,
-            span: text.span,
-            addresses: text.addresses.unwrap_or_default(),
-            speedup,
-        })
+        text.rounds()?;
+        let source = Source::of(text, workload_seed(master_seed), limit, reporter)?;
+        let keys = WorkloadKeys::from(text);
+        Ok(Self { source, addresses: keys.addresses, speedup: keys.speedup, keys })
     }
 
     /// Whether every request arrives at once, so that an open loop would measure a queue as long as
@@ -109,34 +92,20 @@ impl Workload {
 
     /// The table with every key that applies filled in.
     pub(crate) fn text(&self) -> WorkloadText {
-        let common = WorkloadText {
-            requests: self.limit,
-            span: self.span,
-            addresses: Some(self.addresses),
-            speedup: Some(self.speedup),
-            ..WorkloadText::default()
-        };
+        let keys = WorkloadText::from(&self.keys);
         match &self.source {
-            Source::Trace { path, options, device, trace } => WorkloadText {
-                trace: Some(path.to_string_lossy().into_owned()),
+            Source::Trace { options, device, trace, .. } => WorkloadText {
                 format: Some(trace.facts().format),
-                columns: options.columns.clone(),
-                conditions: (!options.conditions.is_empty()).then(|| options.conditions.clone()),
+                r#where: keys.r#where.filter(|conditions| !conditions.is_empty()),
                 time_unit: Some(trace.facts().time_unit),
-                skip_bad: Some(options.skip_bad),
-                repeat: Some(self.rounds),
-                trace_device: (*device != DeviceChoice::Only).then(|| device.clone()),
-                time_backwards: Some(options.time_backwards),
+                trace_device: keys.trace_device.filter(|_| *device != DeviceChoice::Only),
                 blkparse_action: Some(options.action(trace.facts().format)),
-                tick: options.tick,
-                align_offset: Some(Bytes(options.shift_bytes)),
-                ..common
+                ..keys
             },
-            Source::Generated { preset, spec, shift_bytes, .. } => WorkloadText {
-                preset: preset.clone(),
+            Source::Generated { preset, spec, .. } => WorkloadText {
                 generator: preset.is_none().then(|| (**spec).clone()),
-                align_offset: Some(Bytes(*shift_bytes)),
-                ..common
+                repeat: None,
+                ..keys.without(Group::Trace)
             },
         }
     }
@@ -208,10 +177,10 @@ impl Workload {
         let once = trace.facts().requests;
         let begun = requests.div_ceil(once);
         let part = if requests.is_multiple_of(once) { "" } else { ", the last time in part" };
-        (self.rounds > 1).then(|| match begun {
+        (self.keys.repeat > 1).then(|| match begun {
             1 => format!(
                 "the requests asked for are within the first of the {} times that the trace is to be served",
-                self.rounds
+                self.keys.repeat
             ),
             _ => format!("the {once} requests of the trace are served {begun} times, one after another{part}"),
         })
@@ -219,8 +188,8 @@ impl Workload {
 
     /// That the workload ends before the number of requests that was asked for, if it does.
     fn fewer(&self, requests: u64) -> Option<String> {
-        let wanted = self.limit.filter(|&wanted| wanted > requests)?;
-        let again = if self.rounds > 1 { "" } else { ", once (workload.repeat serves a trace again)" };
+        let wanted = self.keys.requests.filter(|&wanted| wanted > requests)?;
+        let again = if self.keys.repeat > 1 { "" } else { ", once (workload.repeat serves a trace again)" };
         Some(format!(
             "{wanted} requests were asked for, but the workload ends after {requests}; all of them are served{again}"
         ))
@@ -228,8 +197,8 @@ impl Workload {
 
     fn stream(&self) -> Result<Stream, SimError> {
         let (records, shift_bytes) = match &self.source {
-            Source::Trace { trace, .. } if self.rounds > 1 => {
-                (Records::Repeated(Box::new(Repeated::of(trace, self.rounds)?)), 0)
+            Source::Trace { trace, .. } if self.keys.repeat > 1 => {
+                (Records::Repeated(Box::new(Repeated::of(trace, self.keys.repeat)?)), 0)
             }
             Source::Trace { trace, .. } => (Records::Trace(Box::new(trace.records()?)), 0),
             Source::Generated { packed: Some(packed), .. } => {
@@ -246,7 +215,7 @@ impl Workload {
         };
         Ok(Stream {
             records,
-            left: self.limit.unwrap_or(u64::MAX),
+            left: self.keys.requests.unwrap_or(u64::MAX),
             adjustment: Adjustment {
                 speedup: self.speedup,
                 shift_bytes,
@@ -272,7 +241,7 @@ impl Source {
                 let device = text.trace_device.clone().unwrap_or_default();
                 let watch = |read| reporter.report(read).map_err(SetupError::from);
                 let trace = StackedDevices::open_while(&path, &options, &device, limit.kept_bytes(), watch)?;
-                Ok(Self::Trace { path, options, device, trace: Box::new(trace) })
+                Ok(Self::Trace { options, device, trace: Box::new(trace) })
             }
             (None, Some(preset), None) => {
                 refuse_trace_keys(text)?;
@@ -299,20 +268,9 @@ fn limited(spec: GeneratorSpec, requests: Option<u64>) -> Box<GeneratorSpec> {
 }
 
 fn refuse_trace_keys(text: &WorkloadText) -> Result<(), SimError> {
-    let given = [
-        ("format", text.format.is_some()),
-        ("columns", text.columns.is_some()),
-        ("where", text.conditions.is_some()),
-        ("time_unit", text.time_unit.is_some()),
-        ("skip_bad", text.skip_bad.is_some()),
-        ("trace_device", text.trace_device.is_some()),
-        ("time_backwards", text.time_backwards.is_some()),
-        ("tick", text.tick.is_some()),
-        ("blkparse_action", text.blkparse_action.is_some()),
-    ];
-    match given.iter().find(|(_, is_given)| *is_given) {
+    match text.given(Group::Trace) {
         None => Ok(()),
-        Some((key, _)) => Err(SimError::study(format!(
+        Some(key) => Err(SimError::study(format!(
             "workload.{key}: says how a trace file is read, but this workload is generated; leave it out, or give workload.trace"
         ))),
     }

@@ -13,7 +13,7 @@ use crate::SimError;
 use crate::memory::Limit;
 use crate::paging::{FirstTouch, span_of};
 use crate::result::{PreconditionChosen, WorkloadFacts};
-use crate::setup::study::Precondition;
+use crate::setup::values::Precondition;
 use crate::workload::suspicions::Suspicions;
 use crate::workload::touched::Touched;
 

@@ -1,37 +1,50 @@
-//! `docs/study.md` names every key and every preset, and its example runs.
+//! `docs/study.md` has the table of keys as it is, names every preset, and its example runs.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use sim::study::{DeviceText, HostText, RunText, WorkloadText};
-use sim::{PRESETS, Study};
+use sim::study::keys;
+use sim::{Study, presets};
 
-fn manual() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/study.md");
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/study.md")
 }
 
-fn keys(table: impl serde::Serialize) -> Vec<String> {
-    let value = serde_json::to_value(table).expect("plain data");
-    value.as_object().expect("a table").keys().cloned().collect()
+fn manual() -> String {
+    fs::read_to_string(path()).unwrap_or_else(|error| panic!("{}: {error}", path().display()))
 }
 
 #[test]
-fn the_manual_has_a_row_for_every_key_and_preset() {
-    let manual = manual();
-    let tables = [
-        keys(DeviceText::default()),
-        keys(WorkloadText::default()),
-        keys(HostText::default()),
-        keys(RunText::default()),
-        vec!["name".into(), "seed".into(), "label".into()],
-        PRESETS.iter().map(|preset| preset.name.to_owned()).collect(),
-    ];
-    for key in tables.concat() {
-        assert!(manual.contains(&format!("\n| `{key}` |")), "docs/study.md has no row for `{key}`");
+fn the_manual_has_the_row_of_every_key() {
+    let (manual, mut written, mut section) = (manual(), String::new(), String::new());
+    let mut rows = Vec::new();
+    for line in manual.split_inclusive('\n') {
+        if let Some(heading) = line.strip_prefix("## ") {
+            section = heading.trim().trim_matches(['`', '[', ']']).to_owned();
+        }
+        let name = line.strip_prefix("| `").and_then(|rest| rest.split('`').next());
+        let row = name.and_then(|name| keys().find(|key| key.section == section && key.name == name));
+        rows.extend(row.map(|row| (row.section, row.name)));
+        written += &row.map_or_else(|| line.to_owned(), |row| row.manual_row() + "\n");
     }
-    let sections = keys(Study::default()).into_iter().filter(|key| !["name", "seed"].contains(&key.as_str()));
-    for section in sections {
+    let missing: Vec<_> = keys().filter(|key| !rows.contains(&(key.section, key.name))).collect();
+    assert!(missing.is_empty(), "docs/study.md has no rows for {missing:?}; give each a row that begins with its name");
+    if std::env::var_os("FTLKIT_WRITE_DOCS").is_some() {
+        fs::write(path(), &written).expect("docs/study.md is written");
+    }
+    let differs = written.lines().zip(manual.lines()).find(|(ours, its)| ours != its);
+    assert_eq!(differs, None, "set FTLKIT_WRITE_DOCS=1 to write the table of keys into docs/study.md");
+}
+
+#[test]
+fn the_manual_has_every_section_and_preset() {
+    let manual = manual();
+    let names = presets().iter().map(|preset| preset.name.as_str());
+    for name in names.chain(["name", "seed", "label"]) {
+        assert!(manual.contains(&format!("\n| `{name}` |")), "docs/study.md has no row for `{name}`");
+    }
+    let study = serde_json::to_value(Study::default()).expect("plain data");
+    for section in study.as_object().expect("a table").keys().filter(|key| !["name", "seed"].contains(&key.as_str())) {
         let heading = if section == "ftl" { "## `[[ftl]]`".into() } else { format!("## `[{section}]`") };
         assert!(manual.contains(&heading), "docs/study.md has no section {heading}");
     }

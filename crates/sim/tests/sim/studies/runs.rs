@@ -422,7 +422,7 @@ fn a_preset_on_a_smaller_span_asks_for_as_much() {
 
 #[test]
 fn every_device_preset_runs_every_scheme_that_its_program_order_allows() {
-    for preset in sim::PRESETS {
+    for preset in sim::presets() {
         let fills_in_order = preset.text().program_order == Some(flash::ProgramOrder::Strict);
         let ftls: &[_] = if fills_in_order { &["page", "dftl"] } else { &["page", "dftl", "fast", "block"] };
         let tables = ftls.iter().map(|name| format!("[[ftl]]\nname = \"{name}\"\n")).collect::<Vec<_>>().concat();

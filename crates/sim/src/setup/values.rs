@@ -1,0 +1,249 @@
+//! Values of a study that are names, or that have several spellings: a capacity or `auto`, times by
+//! type of page, a parameter as text, number or switch.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use flash::BitErrorModel;
+use serde::{Deserialize, Serialize, Serializer};
+use trace::units::{Bytes, BytesPerSecond, Nanoseconds, UnitError, parse_bytes, parse_duration};
+
+/// Logical bytes, or `auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "BytesOrText")]
+pub enum Capacity {
+    /// So many bytes.
+    Bytes(u64),
+    /// As many as the workload spans.
+    Auto,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "must be a size such as \"8GiB\", or \"auto\"")]
+enum BytesOrText {
+    Bytes(u64),
+    Text(String),
+}
+
+impl TryFrom<BytesOrText> for Capacity {
+    type Error = String;
+
+    fn try_from(given: BytesOrText) -> Result<Self, String> {
+        match given {
+            BytesOrText::Bytes(bytes) => Ok(Self::Bytes(bytes)),
+            BytesOrText::Text(text) if text == "auto" => Ok(Self::Auto),
+            BytesOrText::Text(text) => parse_bytes("", &text)
+                .map(|bytes| Self::Bytes(bytes.0))
+                .map_err(|error| format!("{error}; or \"auto\"")),
+        }
+    }
+}
+
+impl Serialize for Capacity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bytes(bytes) => serializer.serialize_u64(*bytes),
+            Self::Auto => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+/// One duration, or one for each type of page of a cell, from the lower page to the upper: a list,
+/// or as text with `/` between them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "TextOrList")]
+pub struct PageDurations(pub Vec<Nanoseconds>);
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "must be a duration with its unit, as text such as \"25us\", or a list of one for each type of page of the cell"
+)]
+enum TextOrList {
+    Text(String),
+    List(Vec<Nanoseconds>),
+}
+
+impl TryFrom<TextOrList> for PageDurations {
+    type Error = UnitError;
+
+    fn try_from(given: TextOrList) -> Result<Self, UnitError> {
+        match given {
+            TextOrList::Text(text) => {
+                text.split('/').map(|text| parse_duration("", text.trim())).collect::<Result<_, _>>().map(Self)
+            }
+            TextOrList::List(durations) => Ok(Self(durations)),
+        }
+    }
+}
+
+impl fmt::Display for PageDurations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts: Vec<_> = self.0.iter().map(Nanoseconds::to_string).collect();
+        f.write_str(&texts.join("/"))
+    }
+}
+
+impl Serialize for PageDurations {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0[..] {
+            [one] => one.serialize(serializer),
+            list => serializer.collect_seq(list),
+        }
+    }
+}
+
+/// The text of one scheme parameter; numbers and switches may be written bare.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Bare")]
+pub struct Setting(pub String);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "must be a parameter's value: text, a number, true or false")]
+enum Bare {
+    Text(String),
+    Switch(bool),
+    Natural(u64),
+    Whole(i64),
+    Number(f64),
+}
+
+impl From<Bare> for Setting {
+    fn from(given: Bare) -> Self {
+        Self(match given {
+            Bare::Text(text) => text,
+            Bare::Switch(switch) => switch.to_string(),
+            Bare::Natural(number) => number.to_string(),
+            Bare::Whole(number) => number.to_string(),
+            Bare::Number(number) => number.to_string(),
+        })
+    }
+}
+
+/// What stands behind a key of an `[[ftl]]` table: a parameter's value, or the table of a part.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "must be a parameter's value (text, a number, true or false), or a table with the parameters of a part of that name"
+)]
+pub(super) enum SettingOrTable {
+    /// Of the mapping.
+    Setting(Setting),
+    /// Of the part that the key names.
+    Table(BTreeMap<String, Setting>),
+}
+
+/// A value that has limits.
+pub(super) trait Amount {
+    /// What is within the limits or not: of several values, the largest.
+    fn amount(&self) -> f64;
+
+    /// The value as errors show it.
+    fn shown(&self) -> String;
+}
+
+macro_rules! amounts {
+    ($($type:ty: $value:ident => $amount:expr, $shown:expr;)*) => { $(
+        impl Amount for $type {
+            fn amount(&self) -> f64 {
+                let $value = self;
+                $amount
+            }
+
+            fn shown(&self) -> String {
+                let $value = self;
+                $shown.to_string()
+            }
+        }
+    )* };
+}
+
+amounts! {
+    u32: number => f64::from(*number), number;
+    u64: number => *number as f64, number;
+    f64: number => *number, number;
+    Bytes: bytes => bytes.0 as f64, bytes.0;
+    BytesPerSecond: rate => rate.0 as f64, format!("{} B/s", rate.0);
+    Nanoseconds: time => time.0 as f64, time;
+    PageDurations: times => times.0.iter().map(|time| time.0).max().unwrap_or(0) as f64, times;
+}
+
+/// How bits decay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BitErrorsText {
+    /// They do not.
+    #[default]
+    #[serde(rename = "none")]
+    None,
+    /// As in TLC of 72 layers.
+    #[serde(rename = "tlc-72l")]
+    Tlc72l,
+    /// As in MLC of the generation between 20 and 24 nm.
+    #[serde(rename = "mlc-2y")]
+    Mlc2y,
+}
+
+impl BitErrorsText {
+    /// The model of that name.
+    pub(crate) fn model(self) -> Option<BitErrorModel> {
+        match self {
+            Self::None => None,
+            Self::Tlc72l => Some(BitErrorModel::TLC_72L),
+            Self::Mlc2y => Some(BitErrorModel::MLC_2Y),
+        }
+    }
+}
+
+/// What to do with addresses beyond the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Addresses {
+    /// Stop with an error.
+    #[default]
+    Refuse,
+    /// Number the touched pages in order of first touch.
+    Dense,
+    /// Take them modulo the logical capacity.
+    Wrap,
+}
+
+/// Who sets the pace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopText {
+    /// Requests begin when the workload says.
+    #[default]
+    Open,
+    /// Requests begin when an earlier one completes.
+    Closed,
+}
+
+/// How a device is prepared before measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Precondition {
+    /// Filled where the workload reads pages that it has not written, else not at all.
+    #[default]
+    Auto,
+    /// Not at all: erased.
+    None,
+    /// Every logical page written once, in order.
+    Fill,
+    /// Filled, then overwritten at random until write amplification settles.
+    Steady,
+    /// The workload's own reads and writes served once as writes.
+    Workload,
+}
+
+impl Precondition {
+    /// The name in studies and results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::None => "none",
+            Self::Fill => "fill",
+            Self::Steady => "steady",
+            Self::Workload => "workload",
+        }
+    }
+}
