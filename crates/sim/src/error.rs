@@ -4,26 +4,35 @@
 //! A bug of a translation layer comes with all that replays it: label, seed, geometry and the
 //! number of the request.
 
-use std::fmt;
-
 use flash::Lpn;
 use ftl::{BrokenInvariant, FtlError};
+use thiserror::Error;
 use trace::TraceError;
 
 use crate::control::Stopped;
 
 /// Why a study gave no results.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum SimError {
     /// The study cannot be run as written.
+    #[error("{0}")]
     Study(String),
     /// The workload cannot be read or made.
+    #[error("{0}")]
     Workload(String),
     /// The simulated device reached the end of its life.
+    #[error("{0}")]
     WornOut(String),
     /// A translation layer of ftlkit's did what it must not.
+    #[error(
+        "a bug in {0}. The results of this scheme cannot be trusted; please report it with the study, which replays it"
+    )]
     Bug(Box<FtlBug>),
     /// The same of one that the user wrote.
+    #[error(
+        "{} failed in {}: {}. That is code of your own, not ftlkit's; the same study repeats it (seed {}, geometry {})",
+        .0.label, .0.stage, .0.fault, .0.seed, .0.geometry
+    )]
     Own(Box<FtlBug>),
 }
 
@@ -38,29 +47,6 @@ impl SimError {
     }
 }
 
-impl fmt::Display for SimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Study(message) | Self::Workload(message) | Self::WornOut(message) => f.write_str(message),
-            Self::Bug(bug) => write!(
-                f,
-                "a bug in {bug}. The results of this scheme cannot be trusted; please report it with the study, which \
-                 replays it"
-            ),
-            Self::Own(bug) => {
-                let FtlBug { label, seed, geometry, stage, fault, .. } = &**bug;
-                write!(
-                    f,
-                    "{label} failed in {stage}: {fault}. That is code of your own, not ftlkit's; the same study repeats it \
-                     (seed {seed}, geometry {geometry})"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for SimError {}
-
 impl From<trace::TraceError> for SimError {
     fn from(error: trace::TraceError) -> Self {
         Self::Workload(error.to_string())
@@ -74,7 +60,8 @@ impl From<trace::generate::SpecError> for SimError {
 }
 
 /// A bug of a translation layer, with what replays it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
+#[error("{ftl} (run \"{label}\", seed {seed}, geometry {geometry}), found in {stage}: {fault}")]
 pub struct FtlBug {
     /// Label of the run.
     pub label: String,
@@ -91,35 +78,30 @@ pub struct FtlBug {
 }
 
 /// A part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Stage {
     /// Preparing the device; so many pages had been written.
+    #[error("preconditioning, after {0} pages")]
     Precondition(u64),
     /// Serving the workload; the request's number, counted from 1.
+    #[error("request {0}")]
     Request(u64),
     /// Reading everything back and checking at the end.
+    #[error("the verification at the end")]
     Verification,
     /// Mounting the device again after a power cut at the end.
+    #[error("mounting after a power cut at the end")]
     Mount,
 }
 
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Precondition(pages) => write!(f, "preconditioning, after {pages} pages"),
-            Self::Request(number) => write!(f, "request {number}"),
-            Self::Verification => f.write_str("the verification at the end"),
-            Self::Mount => f.write_str("mounting after a power cut at the end"),
-        }
-    }
-}
-
 /// What a translation layer did wrong.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
 pub enum Fault {
     /// It failed or broke a rule of the flash.
-    Ftl(FtlError),
+    #[error(transparent)]
+    Ftl(#[from] FtlError),
     /// It returned something other than the last write.
+    #[error("{lpn} does not hold its last write: {found}")]
     Mismatch {
         /// The logical page that was read.
         lpn: Lpn,
@@ -127,38 +109,16 @@ pub enum Fault {
         found: String,
     },
     /// One of its numbered invariants does not hold.
-    Invariant(BrokenInvariant),
+    #[error(transparent)]
+    Invariant(#[from] BrokenInvariant),
     /// What the causes add up to is not what the flash counted.
+    #[error("its causes add up to {caused:?} reads, programs and erases, but the flash counted {counted:?}")]
     Totals {
         /// Reads, programs and erases by cause.
         caused: [u64; 3],
         /// Reads, programs and erases as the chip counted them.
         counted: [u64; 3],
     },
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ftl(error) => error.fmt(f),
-            Self::Mismatch { lpn, found } => write!(f, "{lpn} does not hold its last write: {found}"),
-            Self::Invariant(broken) => broken.fmt(f),
-            Self::Totals { caused, counted } => write!(
-                f,
-                "its causes add up to {caused:?} reads, programs and erases, but the flash counted {counted:?}"
-            ),
-        }
-    }
-}
-
-impl fmt::Display for FtlBug {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} (run \"{}\", seed {}, geometry {}), found in {}: {}",
-            self.ftl, self.label, self.seed, self.geometry, self.stage, self.fault
-        )
-    }
 }
 
 impl Fault {
@@ -171,18 +131,6 @@ impl Fault {
     /// there were spares.
     pub(crate) fn is_end_of_life(&self) -> bool {
         matches!(self, Self::Ftl(FtlError::ReadOnly { .. }))
-    }
-}
-
-impl From<FtlError> for Fault {
-    fn from(error: FtlError) -> Self {
-        Self::Ftl(error)
-    }
-}
-
-impl From<BrokenInvariant> for Fault {
-    fn from(broken: BrokenInvariant) -> Self {
-        Self::Invariant(broken)
     }
 }
 

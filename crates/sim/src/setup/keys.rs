@@ -262,7 +262,7 @@ table! {
     /// never limit
     transfer_latency: Nanoseconds = Nanoseconds(0), in MOST;
     /// `"parallel"`: dies and channels work side by side; `"serial"`: one resource, an operation
-    /// costs latency plus transfer, as in FlashSim |  | the preset's
+    /// costs latency plus transfer, as in `FlashSim` |  | the preset's
     pricing: Model = Model::Parallel;
     /// a page that is read and at once programmed in the same plane stays in the die: no transfers
     /// | true, false | false | see *Priced options* for this and the next ten; none of them with
