@@ -33,12 +33,6 @@ ROOT = Path(__file__).parents[1]
 REGRESSIONS = ROOT / "crates" / "check" / "tests" / "check"
 
 
-def preset(name: str) -> str:
-    """The look-alike that had this name before places were fitted, in either checkout."""
-    cold = f"{name}-cold"
-    return cold if any(workload["name"] == cold for workload in fk.workloads()) else name
-
-
 # A small device of four dies, and one with two dies on each of two channels.
 WORKLOADS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "small": (
@@ -46,7 +40,7 @@ WORKLOADS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
         {"preset": "slc-small", "capacity": "32MiB", "spare": 0.35},
     ),
     "two channels": (
-        {"preset": preset("prxy_0"), "requests": 6_000, "addresses": "wrap"},
+        {"preset": "prxy_0-cold", "requests": 6_000, "addresses": "wrap"},
         {"preset": "slc-small", "capacity": "64MiB", "spare": 0.25, "channels": 2, "dies_per_channel": 2},
     ),
 }

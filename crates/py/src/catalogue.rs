@@ -44,11 +44,13 @@ fn devices() -> PyResult<String> {
     Ok(to_json(&all?)?)
 }
 
-/// All workload presets, as JSON: name, source, description and the generator's keys.
+/// All workload presets, as JSON: name, source, description and the generator's keys; last those
+/// that are found by name and not listed.
 #[pyfunction]
 fn workload_presets() -> PyResult<String> {
     let all: Result<Vec<Value>, Failure> = trace::generate::presets()
         .iter()
+        .chain(trace::generate::cold_presets())
         .map(|preset| {
             let generator = json!({ "generator": to_value(&preset.spec())? });
             Ok(with(generator, words(preset.name, preset.source, &preset.full_description())))

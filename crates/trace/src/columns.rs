@@ -31,6 +31,42 @@ pub(crate) enum Column {
     Rwbs,
     /// Nothing that matters to a request; perhaps a name for conditions.
     Other(Option<String>),
+    // What formats alone have.
+    /// When the request arrives, in whole numbers of the trace's unit.
+    WholeTime,
+    /// Which device it goes to: a whole number.
+    DeviceNumber,
+    /// Which device it goes to, with the field that follows and has this name in errors.
+    DeviceWith(&'static str),
+    /// What it does: one digit or another.
+    Digit { read: u8, write: u8 },
+    /// What it does: a hexadecimal number whose lowest bit is set for a read.
+    Flags,
+    /// What it does: the code of a SCSI command.
+    ScsiCode,
+    /// What it does, or blank for a line that is no request.
+    OpOrBlank,
+    /// A whole number that must be there and does not matter.
+    Whole,
+    /// Seconds that do not matter, or nothing.
+    DurationOrBlank,
+    /// 1 or 2.
+    Version,
+}
+
+impl Column {
+    /// What errors call it.
+    pub(crate) fn title(&self) -> &'static str {
+        match self {
+            Self::Time(_) => "the time",
+            Self::Device => "the device",
+            Self::Offset(_) => "the offset",
+            Self::Size(_) => "the size",
+            Self::Latency(_) => "the latency",
+            Self::Op(_) | Self::Rwbs => "the operation",
+            _ => "",
+        }
+    }
 }
 
 /// The columns of a delimited text, in their order.
@@ -169,7 +205,8 @@ fn column_name(column: &Column) -> &str {
         Column::Size(_) => "size",
         Column::Latency(_) => "latency",
         Column::Op(_) | Column::Rwbs => "op",
-        Column::Other(name) => name.as_deref().unwrap_or_default(),
+        Column::Other(Some(name)) => name,
+        _ => "",
     }
 }
 

@@ -55,9 +55,11 @@ def device_names() -> list[str]:
 
 
 def workloads() -> list[Json]:
-    """All workload presets: statistical look-alikes of published traces."""
-    entries: list[Json] = json.loads(_native.workload_presets())
-    return entries
+    """All workload presets: statistical look-alikes of published traces.
+
+    Those with assumed places (`NAME-cold`) are found by name alone.
+    """
+    return [entry for entry in json.loads(_native.workload_presets()) if not entry["name"].endswith("-cold")]
 
 
 TITLES = {

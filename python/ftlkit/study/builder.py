@@ -138,13 +138,13 @@ def generator(choice: str | Path | Mapping[str, object]) -> tuple[Json, int | No
     """The `generator` table of a preset, of a study file, or as given; with the study's seed."""
     if isinstance(choice, Mapping):
         return dict(choice), None
-    presets = {preset["name"]: preset["generator"] for preset in json.loads(workload_presets())}
+    presets = _generators()
     if str(choice) in presets:
         return presets[str(choice)], None
     path = Path(choice)
     if path.suffix != ".toml":
         raise UserError(
-            f"{choice} is neither a workload preset ({', '.join(presets)}) nor a study file, whose name ends in .toml."
+            f"{choice} is neither a workload preset ({_listed(presets)}) nor a study file, whose name ends in .toml."
         )
     study = load(path)
     workload = study.get("workload", {})
@@ -156,6 +156,16 @@ def generator(choice: str | Path | Mapping[str, object]) -> tuple[Json, int | No
     return table | {key: workload[key] for key in ("requests", "span") if key in workload}, study.get("seed")
 
 
+def _generators() -> dict[str, Json]:
+    """The generator of each workload preset, listed or not."""
+    return {preset["name"]: preset["generator"] for preset in json.loads(workload_presets())}
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The workload presets that are listed: not those whose places were assumed."""
+    return ", ".join(name for name in names if not name.endswith("-cold"))
+
+
 def source(choice: WorkloadChoice) -> Json:
     """Where the requests come from: a trace's path, a preset's name, or a table as given."""
     if isinstance(choice, Path):
@@ -164,7 +174,7 @@ def source(choice: WorkloadChoice) -> Json:
         return _table("workload", choice, "a trace's path, a preset's name")
     if choice.startswith("preset:"):
         return {"preset": choice.removeprefix("preset:")}
-    names = [preset["name"] for preset in json.loads(workload_presets())]
+    names = list(_generators())
     is_file = bool(trace_files(choice))
     if choice in names and is_file:
         raise UserError(

@@ -33,7 +33,7 @@ mod spec;
 mod zipf;
 
 pub use place_shape::PlaceShape;
-pub use presets::{Preset, Published, preset, presets};
+pub use presets::{Preset, Published, cold_presets, preset, presets};
 pub use spec::{
     Access, Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Reuse, Sizes, SpecError, WeightedSize, Zipf,
 };

@@ -5,7 +5,7 @@
 //! time in the queue before the latency. The time is that of the *completion*: a request arrives
 //! earlier by the latency, and by the time in the queue where that is known.
 
-use super::fields::{Blanks, sectors, time, whole};
+use super::fields::{Blanks, Walk, sectors, time, whole};
 use super::filter::blanks;
 use super::layout::{Layout, Parsed, device, read_or_write};
 use super::source::{Fault, Raw};

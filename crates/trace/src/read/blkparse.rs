@@ -13,7 +13,7 @@
 //!
 //! The summary at the end of the file is left out.
 
-use super::fields::{Blanks, sectors, whole};
+use super::fields::{Blanks, Walk, sectors, whole};
 use super::layout::{Layout, Parsed, device, without_data};
 use super::rwbs::Rwbs;
 use super::source::Fault;

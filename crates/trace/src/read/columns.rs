@@ -6,18 +6,17 @@
 
 use host::HostOp;
 
-use super::fields::{Expected, hex, time, trim, whole};
-use super::filter::blanks;
-use super::layout::{Layout, Parsed, device, read_or_write};
-use super::rwbs::Rwbs;
+use super::fields::{Blanks, Separated, Walk, goes_on, is_blank, trim};
+use super::layout::{Layout, Parsed};
+use super::request::{Numbers, Request};
 use super::source::{Fault, Raw};
-use crate::columns::{Column, Columns, Notation};
+use crate::columns::{Column, Columns};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 
 pub(super) struct Named {
     columns: Columns,
-    unit: TimeUnit,
+    numbers: Numbers,
     /// What stands between fields, a blank for any of them. Known from the first line on.
     separator: Option<u8>,
     /// Whether a line with a request was seen; before it, a line of names may stand.
@@ -31,61 +30,31 @@ pub(super) struct Named {
 impl Named {
     pub(super) fn new(columns: Columns, unit: TimeUnit) -> Self {
         let used_words = vec![false; words(&columns).len()];
-        Self { columns, unit, separator: None, begun: false, requests: 0, used_words }
+        let numbers = Numbers { unit, is_exact: false, decimal_comma: columns.notation().decimal_comma };
+        Self { columns, numbers, separator: None, begun: false, requests: 0, used_words }
     }
 
-    fn request(&mut self, fields: &[&[u8]], devices: &mut Devices) -> Result<Parsed, Fault> {
+    #[inline]
+    fn request<'a>(&mut self, mut fields: impl Walk<'a>, devices: &mut Devices) -> Result<Parsed, Fault> {
         let constants = self.columns.constants();
         let arrival_ns = constants.gap_ns.unwrap_or(0).saturating_mul(self.requests);
-        let size_bytes = constants.size_bytes.unwrap_or(0);
-        let mut raw = Raw::new(arrival_ns, constants.op.unwrap_or(HostOp::Read), 0, size_bytes, 0);
-        let (mut has_device, mut latency_ns, mut rwbs) = (false, None, None);
-        let (list, notation) = (self.columns.list(), self.columns.notation());
-        for (index, column) in list.iter().enumerate() {
-            let field = |name: &str| fields.get(index).copied().ok_or_else(|| Fault::missing(name));
-            match column {
-                Column::Time(_) => raw.time_ns = duration("the time", field("the time")?, self.unit, notation)?,
-                Column::Latency(unit) => {
-                    latency_ns = Some(duration("the latency", field("the latency")?, *unit, notation)?);
-                }
-                Column::Device => {
-                    raw.device = device(devices, field("the device")?)?;
-                    has_device = true;
-                }
-                Column::Offset(unit) => raw.offset = scaled("the offset", field("the offset")?, *unit, notation)?,
-                Column::Size(unit) => raw.length = scaled("the size", field("the size")?, *unit, notation)?,
-                Column::Op(words) => {
-                    let (op, word) = op(words, field("the operation")?)?;
-                    raw.op = op;
-                    if let Some(word) = word {
-                        self.used_words[word] = true;
-                    }
-                }
-                Column::Rwbs => rwbs = Some(Rwbs::of(field("the operation")?)?),
-                Column::Other(_) => {}
-            }
+        let op = constants.op.unwrap_or(HostOp::Read);
+        let mut request = Request::new(Raw::new(arrival_ns, op, 0, constants.size_bytes.unwrap_or(0), 0));
+        let list = self.columns.list();
+        for column in list {
+            request.take(column.title(), column, &mut fields, self.numbers)?;
         }
-        if fields.len() > list.len() && !self.columns.is_open() {
-            return Err(Fault::new(format!(
-                "the line goes on after its {} fields with {}; name it too, as - if it does not matter, or end the columns with ...",
-                list.len(),
-                crate::error::excerpt(fields[list.len()])
-            )));
+        if let Some(word) = request.word {
+            self.used_words[word] = true;
         }
-        if !has_device {
-            raw.device = device(devices, b"0")?;
+        if !self.columns.is_open()
+            && let Some(further) = fields.next_if_any()
+        {
+            let problem = goes_on(list.len(), further).problem;
+            let advice = "name it too, as - if it does not matter, or end the columns with ...";
+            return Err(Fault::new(format!("{problem}; {advice}")));
         }
-        if let Some(latency_ns) = latency_ns {
-            raw = raw.arriving(latency_ns)?;
-        }
-        match rwbs {
-            Some(rwbs) => {
-                let place = || Ok((raw.length > 0).then_some((raw.offset, raw.length)));
-                rwbs.requests(raw.time_ns, raw.device, place)
-            }
-            None if raw.op == HostOp::Flush => Ok(Parsed::Request(Raw::flush(raw.time_ns, raw.device))),
-            None => Ok(Parsed::Request(raw)),
-        }
+        request.finish(devices)
     }
 
     fn separator(&self, line: &[u8]) -> u8 {
@@ -100,9 +69,14 @@ impl Layout for Named {
         }
         let separator = self.separator(line);
         self.separator = Some(separator);
-        let fields = fields(line, separator);
-        let request = self.request(&fields, devices);
-        if !self.begun && request.is_err() && names_columns(&fields) {
+        let request = if memchr::memchr(b'"', line).is_some() {
+            self.request(Quoted { rest: Some(line), sign: separator }, devices)
+        } else if separator == b' ' {
+            self.request(Blanks::new(line), devices)
+        } else {
+            self.request(Separated::new(line, separator), devices)
+        };
+        if !self.begun && request.is_err() && names_columns(&fields(line, separator)) {
             return Ok(Parsed::Other("header line"));
         }
         self.begun |= request.is_ok();
@@ -174,23 +148,46 @@ fn separator(line: &[u8]) -> u8 {
 
 /// The fields of a line, without blanks and quotes around them.
 fn fields(line: &[u8], separator: u8) -> Vec<&[u8]> {
-    if !line.contains(&b'"') {
-        return match separator {
-            b' ' => blanks(line),
-            sign => line.split(|&byte| byte == sign).map(trim).collect(),
-        };
+    let mut quoted = Quoted { rest: Some(line), sign: separator };
+    std::iter::from_fn(|| quoted.next_if_any()).collect()
+}
+
+/// Walks a line some of whose fields stand in quotes; a blank as the sign is any run of blanks.
+struct Quoted<'a> {
+    rest: Option<&'a [u8]>,
+    sign: u8,
+}
+
+impl Quoted<'_> {
+    fn is_end(&self, byte: u8) -> bool {
+        if self.sign == b' ' { is_blank(byte) } else { byte == self.sign }
     }
-    let is_blank = |byte: &u8| byte.is_ascii_whitespace();
-    let is_end = |byte: &u8| if separator == b' ' { is_blank(byte) } else { *byte == separator };
-    let is_padding = |byte: &u8| is_blank(byte) && (separator == b' ' || !is_end(byte));
-    let (mut fields, mut rest) = (Vec::new(), Some(line));
-    while let Some(text) = rest {
-        let text = &text[text.iter().take_while(|byte| is_padding(byte)).count()..];
-        let (field, after) = first_field(text, is_end);
-        fields.push(field);
-        rest = after.filter(|after| separator != b' ' || !trim(after).is_empty());
+
+    fn is_padding(&self, byte: u8) -> bool {
+        is_blank(byte) && (self.sign == b' ' || byte != self.sign)
     }
-    fields
+}
+
+impl<'a> Walk<'a> for Quoted<'a> {
+    fn next_if_any(&mut self) -> Option<&'a [u8]> {
+        let line = self.rest?;
+        let start = line.iter().position(|&byte| !self.is_padding(byte));
+        if self.sign == b' ' && start.is_none() {
+            self.rest = None;
+            return None;
+        }
+        let (field, after) = first_field(&line[start.unwrap_or(line.len())..], |&byte| self.is_end(byte));
+        self.rest = after;
+        Some(field)
+    }
+
+    fn left(&self) -> Option<&'a [u8]> {
+        self.rest
+    }
+
+    fn digits(&mut self) -> Option<u64> {
+        None
+    }
 }
 
 /// The field with which a text begins, and what follows the separator after it, if there is one. A
@@ -224,69 +221,6 @@ fn closing_quote(inner: &[u8]) -> Option<usize> {
 /// Whether no field of a line begins with a digit: then it names columns.
 fn names_columns(fields: &[&[u8]]) -> bool {
     fields.iter().all(|field| !field.first().is_some_and(u8::is_ascii_digit))
-}
-
-/// Reads a number in its notation: with a decimal comma, points stand between thousands.
-fn number<T>(
-    name: &str,
-    field: &[u8],
-    notation: Notation,
-    read: impl Fn(&[u8]) -> Result<T, Expected>,
-) -> Result<T, Fault> {
-    let found = if notation.decimal_comma {
-        if !has_points_between_thousands(field) {
-            return Err(Fault::new(format!(
-                "{name} is `{}`, whose point is not between thousands; leave decimal=comma out where points are decimal",
-                field.escape_ascii()
-            )));
-        }
-        let digits = field.iter().filter(|&&byte| byte != b'.');
-        read(&digits.map(|&byte| if byte == b',' { b'.' } else { byte }).collect::<Vec<u8>>())
-    } else {
-        read(field)
-    };
-    found.map_err(|expected| Fault::field(name, field, expected))
-}
-
-/// Whether three digits follow each point of a number with a decimal comma, if it has points.
-fn has_points_between_thousands(field: &[u8]) -> bool {
-    let (whole, fraction) = field.split_at(field.iter().position(|&byte| byte == b',').unwrap_or(field.len()));
-    !fraction.contains(&b'.') && whole.split(|&byte| byte == b'.').skip(1).all(|group| group.len() == 3)
-}
-
-fn duration(name: &str, field: &[u8], unit: TimeUnit, notation: Notation) -> Result<u64, Fault> {
-    number(name, field, notation, |digits| time(digits, unit))
-}
-
-fn scaled(name: &str, field: &[u8], unit: u64, notation: Notation) -> Result<u64, Fault> {
-    let is_hex = field.starts_with(b"0x") || field.starts_with(b"0X");
-    let value = number(name, field, notation, if is_hex { hex } else { whole })?;
-    value
-        .checked_mul(unit)
-        .ok_or_else(|| Fault::new(format!("{name} is {value} units of {unit} bytes, which is beyond 2^64-1 bytes")))
-}
-
-/// What a field says of an operation, and which of the user's words it is, if one.
-fn op(words: &[(String, HostOp)], field: &[u8]) -> Result<(HostOp, Option<usize>), Fault> {
-    if let Some(place) = words.iter().position(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())) {
-        return Ok((words[place].1, Some(place)));
-    }
-    if matches!(field, b"0" | b"1") {
-        return Err(Fault::new(format!(
-            "the operation is {}, and nothing says whether that is a read; write op:1=read or op:0=read in the columns",
-            field[0] as char
-        )));
-    }
-    let others = [(&b"trim"[..], HostOp::Trim), (b"discard", HostOp::Trim), (b"flush", HostOp::Flush)];
-    let op = match others.iter().find(|(word, _)| field.eq_ignore_ascii_case(word)) {
-        Some((_, op)) => *op,
-        None if words.is_empty() => read_or_write("the operation", field)?,
-        None => read_or_write("the operation", field).map_err(|_| {
-            let words: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
-            Fault::field("the operation", field, &format!("{}, or R or W (Read or Write)", words.join(", ")))
-        })?,
-    };
-    Ok((op, None))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use host::{Hint, HostOp};
 
-use super::fields::Commas;
+use super::fields::{Separated, Walk};
 use super::layout::{Layout, Parsed};
 use super::source::{Fault, Raw};
 use crate::devices::{Devices, plain};
@@ -32,7 +32,7 @@ impl Csv {
 impl Layout for Csv {
     fn read(&mut self, line: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
         self.has_all_hints |= line.trim_ascii() == HEADER.as_bytes();
-        let mut fields = Commas::new(line);
+        let mut fields = Separated::by_commas(line);
         let time_ns = fields.time("the time", self.unit)?;
         let name = fields.next("the op")?;
         let op = HostOp::from_name(name).ok_or_else(|| Fault::field("the op", name, "read, write, trim or flush"))?;
@@ -63,7 +63,7 @@ impl Layout for Csv {
 }
 
 /// A hint, from 0 to 255.
-fn byte(fields: &mut Commas<'_>, name: &str) -> Result<u8, Fault> {
+fn byte(fields: &mut Separated<'_>, name: &str) -> Result<u8, Fault> {
     let value = fields.whole(name)?;
     u8::try_from(value).map_err(|_| Fault::new(format!("{name} is {value}; expected a whole number from 0 to 255")))
 }

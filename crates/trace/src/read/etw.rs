@@ -10,7 +10,7 @@
 
 use host::HostOp;
 
-use super::fields::{Commas, trim, whole};
+use super::fields::{Separated, Walk, trim, whole};
 use super::layout::{Layout, Parsed, device};
 use super::source::{Fault, Raw};
 use crate::devices::Devices;
@@ -40,7 +40,7 @@ impl Etw {
 
     /// Leaves an event out that is no request. Without a header in front, it must at least look
     /// like an event, or any text would pass for a trace without requests.
-    fn other(&self, name: &[u8], fields: &mut Commas) -> Result<Parsed, Fault> {
+    fn other(&self, name: &[u8], fields: &mut Separated) -> Result<Parsed, Fault> {
         let is_event = name.first().is_some_and(u8::is_ascii_alphabetic)
             && (self.part == Part::Events || whole(fields.next("the timestamp")?).is_ok());
         if is_event {
@@ -50,7 +50,7 @@ impl Etw {
         }
     }
 
-    fn request(&self, op: HostOp, fields: &mut Commas, devices: &mut Devices) -> Result<Parsed, Fault> {
+    fn request(&self, op: HostOp, fields: &mut Separated, devices: &mut Devices) -> Result<Parsed, Fault> {
         let time_ns = fields.time("the time stamp", self.unit)?;
         while !fields.next("the process with its number in parentheses")?.ends_with(b")") {}
         fields.next("the thread")?;
@@ -72,7 +72,7 @@ impl Layout for Etw {
             (Part::Header, b"EndHeader") => self.part = Part::Events,
             (Part::Header, _) => {}
             _ => {
-                let mut fields = Commas::new(line);
+                let mut fields = Separated::by_commas(line);
                 return match fields.next("the event")? {
                     b"DiskRead" => self.request(HostOp::Read, &mut fields, devices),
                     b"DiskWrite" => self.request(HostOp::Write, &mut fields, devices),
@@ -85,7 +85,7 @@ impl Layout for Etw {
 
     /// A process may have commas in its name, and ends with its number in parentheses.
     fn fields<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
-        let mut commas = Commas::new(line);
+        let mut commas = Separated::by_commas(line);
         let mut found = vec![commas.next("").ok()?, commas.next("").ok()?];
         let rest = commas.rest("").ok()?;
         let ends = |&at: &usize| rest[at] == b',' && trim(&rest[..at]).ends_with(b")");

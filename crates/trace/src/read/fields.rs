@@ -1,4 +1,4 @@
-//! A line, field by field, between commas or between blanks, and the numbers in its fields.
+//! A line, field by field, and the numbers in its fields.
 //!
 //! Numbers come out of bytes without going through text: whole, hexadecimal, and decimal times in
 //! whole nanoseconds. A sign is never accepted: nothing in a trace is negative, and a negative
@@ -6,92 +6,117 @@
 
 use super::source::Fault;
 use crate::format::TimeUnit;
+use crate::units::SECTOR;
 
-/// Walks a comma-separated line. Blanks around a field do not belong to it.
-pub(super) struct Commas<'a> {
-    rest: Option<&'a [u8]>,
-}
+/// The fields of a line, one after the other. No walk over them allocates.
+pub(super) trait Walk<'a> {
+    /// The next field; none at the end of the line.
+    fn next_if_any(&mut self) -> Option<&'a [u8]>;
 
-impl<'a> Commas<'a> {
-    /// The fields of `line`.
-    pub(super) fn new(line: &'a [u8]) -> Self {
-        Self { rest: Some(line) }
-    }
+    /// What is left of the line; none behind the last field.
+    fn left(&self) -> Option<&'a [u8]>;
+
+    /// The next field if it is digits straight up to its end, which is nearly always: they are read
+    /// in the one pass.
+    fn digits(&mut self) -> Option<u64>;
 
     /// The next field, for which errors call it `name`.
     #[inline]
-    pub(super) fn next(&mut self, name: &str) -> Result<&'a [u8], Fault> {
-        let rest = self.rest.ok_or_else(|| Fault::missing(name))?;
-        // Fields are a few bytes long: a plain loop beats a vectorised search here.
-        let end = rest.iter().position(|&byte| byte == b',');
-        let field = if let Some(end) = end {
-            self.rest = Some(&rest[end + 1..]);
-            &rest[..end]
-        } else {
-            self.rest = None;
-            rest
-        };
-        Ok(trim(field))
+    fn next(&mut self, name: &str) -> Result<&'a [u8], Fault> {
+        self.next_if_any().ok_or_else(|| Fault::missing(name))
     }
 
     /// The next field as a whole number.
     #[inline]
-    pub(super) fn whole(&mut self, name: &str) -> Result<u64, Fault> {
-        // Digits straight up to the comma, which is nearly always, are read in the one pass.
-        if let Some(rest) = self.rest
-            && let Some((value, count)) = digits(rest)
-            && rest.get(count) == Some(&b',')
-        {
-            self.rest = Some(&rest[count + 1..]);
-            return Ok(value);
+    fn whole(&mut self, name: &str) -> Result<u64, Fault> {
+        match self.digits() {
+            Some(value) => Ok(value),
+            None => self.read(name, whole),
         }
-        let field = self.next(name)?;
-        whole(field).map_err(|expected| Fault::field(name, field, expected))
-    }
-
-    /// The next two fields as they stand, comma included, neither of them empty.
-    #[inline]
-    pub(super) fn pair(&mut self, first: &str, second: &str) -> Result<&'a [u8], Fault> {
-        let rest = self.rest.unwrap_or_default();
-        let parts = [self.next(first)?, self.next(second)?];
-        for (name, part) in [first, second].into_iter().zip(parts) {
-            if part.is_empty() {
-                return Err(Fault::field(name, part, "a name or number"));
-            }
-        }
-        let left = self.rest.map_or(0, |rest| rest.len() + 1);
-        Ok(&rest[..rest.len() - left])
-    }
-
-    /// All that is left, commas included.
-    #[inline]
-    pub(super) fn rest(&mut self, name: &str) -> Result<&'a [u8], Fault> {
-        self.rest.take().ok_or_else(|| Fault::missing(name))
     }
 
     /// The next field as a hexadecimal number.
-    pub(super) fn hex(&mut self, name: &str) -> Result<u64, Fault> {
-        let field = self.next(name)?;
-        hex(field).map_err(|expected| Fault::field(name, field, expected))
+    #[inline]
+    fn hex(&mut self, name: &str) -> Result<u64, Fault> {
+        self.read(name, hex)
     }
 
     /// The next field as a time, in nanoseconds.
     #[inline]
-    pub(super) fn time(&mut self, name: &str, unit: TimeUnit) -> Result<u64, Fault> {
+    fn time(&mut self, name: &str, unit: TimeUnit) -> Result<u64, Fault> {
+        self.read(name, |field| time(field, unit))
+    }
+
+    /// The next field as `read` understands it.
+    #[inline]
+    fn read<T>(&mut self, name: &str, read: impl Fn(&[u8]) -> Result<T, Expected>) -> Result<T, Fault> {
         let field = self.next(name)?;
-        time(field, unit).map_err(|expected| Fault::field(name, field, expected))
+        read(field).map_err(|expected| Fault::field(name, field, expected))
     }
 
     /// Refuses a line with more than `count` fields.
     #[inline]
-    pub(super) fn end(&self, count: usize) -> Result<(), Fault> {
-        match self.rest {
+    fn end(&mut self, count: usize) -> Result<(), Fault> {
+        match self.left() {
             None => Ok(()),
-            Some(rest) => Err(Fault::new(format!(
-                "the line goes on after its {count} fields with {}",
-                crate::error::excerpt(rest)
-            ))),
+            Some(left) => Err(goes_on(count, left)),
         }
+    }
+}
+
+/// What is wrong with a line that has more than `count` fields.
+#[cold]
+pub(super) fn goes_on(count: usize, left: &[u8]) -> Fault {
+    Fault::new(format!("the line goes on after its {count} fields with {}", crate::error::excerpt(left)))
+}
+
+/// Walks a line whose fields a sign separates. Blanks around a field do not belong to it.
+pub(super) struct Separated<'a> {
+    rest: Option<&'a [u8]>,
+    sign: u8,
+}
+
+impl<'a> Separated<'a> {
+    /// The fields of `line` between signs.
+    pub(super) fn new(line: &'a [u8], sign: u8) -> Self {
+        Self { rest: Some(line), sign }
+    }
+
+    /// The fields of `line` between commas.
+    pub(super) fn by_commas(line: &'a [u8]) -> Self {
+        Self::new(line, b',')
+    }
+
+    /// All that is left, signs included.
+    #[inline]
+    pub(super) fn rest(&mut self, name: &str) -> Result<&'a [u8], Fault> {
+        self.rest.take().ok_or_else(|| Fault::missing(name))
+    }
+}
+
+impl<'a> Walk<'a> for Separated<'a> {
+    #[inline]
+    fn next_if_any(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        // Fields are a few bytes long: a plain loop beats a vectorised search here.
+        let end = rest.iter().position(|&byte| byte == self.sign);
+        self.rest = end.map(|end| &rest[end + 1..]);
+        Some(trim(&rest[..end.unwrap_or(rest.len())]))
+    }
+
+    #[inline]
+    fn left(&self) -> Option<&'a [u8]> {
+        self.rest
+    }
+
+    #[inline]
+    fn digits(&mut self) -> Option<u64> {
+        let rest = self.rest?;
+        let (value, count) = digits(rest)?;
+        (*rest.get(count)? == self.sign).then(|| {
+            self.rest = Some(&rest[count + 1..]);
+            value
+        })
     }
 }
 
@@ -112,9 +137,15 @@ impl<'a> Blanks<'a> {
         self.rest = &self.rest[start..];
     }
 
-    /// The next field; none at the end of the line.
+    /// All that is left.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+}
+
+impl<'a> Walk<'a> for Blanks<'a> {
     #[inline]
-    pub(super) fn next_if_any(&mut self) -> Option<&'a [u8]> {
+    fn next_if_any(&mut self) -> Option<&'a [u8]> {
         self.skip();
         let end = self.rest.iter().position(|&byte| is_blank(byte)).unwrap_or(self.rest.len());
         let (field, rest) = self.rest.split_at(end);
@@ -122,85 +153,49 @@ impl<'a> Blanks<'a> {
         (!field.is_empty()).then_some(field)
     }
 
-    /// The next field, for which errors call it `name`.
+    /// The next field alone.
     #[inline]
-    pub(super) fn next(&mut self, name: &str) -> Result<&'a [u8], Fault> {
-        self.next_if_any().ok_or_else(|| Fault::missing(name))
+    fn left(&self) -> Option<&'a [u8]> {
+        Self::new(self.rest).next_if_any()
     }
 
-    /// All that is left.
-    pub(super) fn rest(&self) -> &'a [u8] {
-        self.rest
-    }
-
-    /// The next field as a whole number.
     #[inline]
-    pub(super) fn whole(&mut self, name: &str) -> Result<u64, Fault> {
+    fn digits(&mut self) -> Option<u64> {
         self.skip();
-        if let Some((value, count)) = digits(self.rest)
-            && self.rest.get(count).is_none_or(|&byte| is_blank(byte))
-        {
+        let (value, count) = digits(self.rest)?;
+        self.rest.get(count).is_none_or(|&byte| is_blank(byte)).then(|| {
             self.rest = &self.rest[count..];
-            return Ok(value);
-        }
-        let field = self.next(name)?;
-        whole(field).map_err(|expected| Fault::field(name, field, expected))
-    }
-
-    /// The next field as a hexadecimal number.
-    #[inline]
-    pub(super) fn hex(&mut self, name: &str) -> Result<u64, Fault> {
-        let field = self.next(name)?;
-        hex(field).map_err(|expected| Fault::field(name, field, expected))
-    }
-
-    /// The next field as a time, in nanoseconds.
-    #[inline]
-    pub(super) fn time(&mut self, name: &str, unit: TimeUnit) -> Result<u64, Fault> {
-        let field = self.next(name)?;
-        time(field, unit).map_err(|expected| Fault::field(name, field, expected))
-    }
-
-    /// Refuses a line with more than `count` fields.
-    #[inline]
-    pub(super) fn end(&mut self, count: usize) -> Result<(), Fault> {
-        match self.next_if_any() {
-            None => Ok(()),
-            Some(field) => Err(Fault::new(format!(
-                "the line goes on after its {count} fields with {}",
-                crate::error::excerpt(field)
-            ))),
-        }
+            value
+        })
     }
 }
 
 /// `field` without the blanks around it.
 #[inline]
-pub(super) fn trim(mut field: &[u8]) -> &[u8] {
-    while let [first, rest @ ..] = field
-        && is_blank(*first)
-    {
-        field = rest;
-    }
-    while let [rest @ .., last] = field
-        && is_blank(*last)
-    {
-        field = rest;
-    }
-    field
+pub(super) fn trim(field: &[u8]) -> &[u8] {
+    let start = field.iter().position(|&byte| !is_blank(byte)).unwrap_or(field.len());
+    let end = field.iter().rposition(|&byte| !is_blank(byte)).map_or(start, |last| last + 1);
+    &field[start..end]
 }
 
 #[inline]
-fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
+pub(super) fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace()
 }
 
 /// 512-byte sectors in bytes, for `field`.
 #[inline]
 pub(super) fn sectors(field: &str, count: u64) -> Result<u64, Fault> {
-    count
-        .checked_mul(512)
-        .ok_or_else(|| Fault::new(format!("{field} is {count} sectors of 512 bytes, which is beyond 2^64-1 bytes")))
+    scaled(field, count, SECTOR)
+}
+
+/// So many units of bytes in bytes, for `field`.
+#[inline]
+pub(super) fn scaled(field: &str, count: u64, unit: u64) -> Result<u64, Fault> {
+    count.checked_mul(unit).ok_or_else(|| {
+        let units = if unit == SECTOR { "sectors" } else { "units" };
+        Fault::new(format!("{field} is {count} {units} of {unit} bytes, which is beyond 2^64-1 bytes"))
+    })
 }
 
 const WHOLE: &str = "a whole number from 0 to 18446744073709551615";
@@ -326,7 +321,7 @@ mod tests {
 
     #[test]
     fn commas_split_trim_and_say_what_is_missing() {
-        let mut fields = Commas::new(b"12, 34 ,,x");
+        let mut fields = Separated::by_commas(b"12, 34 ,,x");
         assert_eq!(fields.whole("a"), Ok(12));
         assert_eq!(fields.whole("b"), Ok(34));
         assert_eq!(fields.next("c"), Ok(&b""[..]));

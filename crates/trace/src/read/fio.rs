@@ -9,7 +9,7 @@
 
 use host::HostOp;
 
-use super::fields::{Blanks, trim};
+use super::fields::{Blanks, Walk, trim};
 use super::layout::{Layout, Parsed, device};
 use super::source::{Fault, Raw};
 use crate::devices::Devices;

@@ -4,7 +4,7 @@
 //! name may hold blanks, so the fields behind it are counted from the end of the line. The hash of
 //! the content is not used.
 
-use super::fields::{Blanks, sectors, whole};
+use super::fields::{Blanks, Walk, sectors, whole};
 use super::layout::{Layout, Parsed, read_or_write};
 use super::source::{Fault, Raw};
 use crate::devices::Devices;

@@ -11,7 +11,7 @@
 
 use host::HostOp;
 
-use super::fields::{Blanks, digits, hex, sectors, time, whole};
+use super::fields::{Blanks, Walk, digits, hex, sectors, time, whole};
 use super::layout::{AnyLine, Layout, Parsed, device, scsi_operation, without_data};
 use super::rwbs::Rwbs;
 use super::source::{Fault, Raw};

@@ -1,15 +1,13 @@
-//! Readers, one file a format, and the one list of them.
+//! Readers, one file a format but for those of plain columns, and the one list of them.
 //!
 //! A text format is a [`Layout`]: it turns one line into what the line says, and knows neither
 //! files nor the options that are common to all. [`TextSource`](text::TextSource) drives it over
 //! the lines of a file. The two binary formats are sources of their own.
 
-mod alibaba;
 mod biosnoop;
 mod blkparse;
 mod columns;
 pub(crate) mod csv;
-mod disksim;
 mod etw;
 mod fields;
 mod filter;
@@ -17,16 +15,12 @@ mod fio;
 mod fiu;
 mod ftrace;
 mod layout;
-mod libcachesim;
 mod merged;
-mod msr;
 pub(crate) mod parquet;
+mod plain;
+mod request;
 mod rwbs;
-mod simulator;
 pub(crate) mod source;
-mod spc;
-mod systor17;
-mod tencent;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod text;
@@ -45,23 +39,15 @@ pub(crate) use layout::Parsed;
 pub(crate) fn layout(format: Format, options: &OpenOptions) -> Option<Box<dyn Layout>> {
     let unit = options.unit(format);
     Some(match format {
-        Format::Msr => Box::new(msr::Msr::new(unit)),
-        Format::Spc => Box::new(spc::Spc::new(unit)),
-        Format::Systor17 => Box::new(systor17::Systor17::new(unit)),
-        Format::Alibaba => Box::new(alibaba::Alibaba::new(unit)),
-        Format::Tencent => Box::new(tencent::Tencent::new(unit)),
         Format::Fiu => Box::new(fiu::Fiu::new(unit)),
         Format::Etw => Box::new(etw::Etw::new(unit)),
         Format::Blkparse => Box::new(blkparse::Blkparse::new(unit, options.action(format))),
         Format::Ftrace => Box::new(ftrace::Ftrace::new(unit, options.action(format))),
         Format::Biosnoop => Box::new(biosnoop::Biosnoop::new(unit)),
         Format::Fio => Box::new(fio::Fio::new(unit)),
-        Format::Disksim => Box::new(disksim::Disksim::new(unit)),
-        Format::Ssdsim | Format::Mqsim => Box::new(simulator::Simulator::new(unit)),
-        Format::LibcachesimCsv => Box::new(libcachesim::LibcachesimCsv::new(unit)),
         Format::Csv => Box::new(csv::Csv::new(unit)),
         Format::Columns => Box::new(columns::Named::new(options.columns.clone()?, unit)),
-        Format::Vscsi | Format::Parquet | Format::Generated => return None,
+        plain_or_none => Box::new(plain::Plain::of(plain_or_none, unit)?),
     })
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fmt::Write;
 use std::path::Path;
 
-use trace::generate::{GeneratorSpec, Pattern, Preset, SpecError, generate, preset, presets};
+use trace::generate::{GeneratorSpec, Pattern, Preset, SpecError, cold_presets, generate, preset, presets};
 use trace::units::Bytes;
 use trace::{HostOp, Locality, Record, Statistics, TraceError};
 
@@ -83,7 +83,7 @@ fn assert_meets(preset: &Preset, seed: u64, what: &str, published: Option<f64>, 
 
 #[test]
 fn every_preset_meets_its_published_figures_for_several_seeds() {
-    for preset in presets() {
+    for preset in presets().iter().chain(cold_presets()) {
         for &seed in some_of(&[1, 2, 20_261_121], 1) {
             let figures = Figures::of(generate(&preset.spec(), seed).unwrap());
             let published = &preset.published;
@@ -134,10 +134,10 @@ fn the_statistics_show_the_same_figures() {
 /// forgotten.
 #[test]
 fn the_presets_carry_the_papers_figures() {
-    let names: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
+    let names: Vec<&str> = presets().iter().chain(cold_presets()).map(|preset| preset.name).collect();
     let expected = "fin1 fin2 exchange devdiv91 devdiv seq_read seq_write tpcc spc1 hm_0 mds_0 prn_0 prxy_0 rsrch_0 stg_0 ts_0 web_0 pctrace iozone-4 iozone-80 spc1-cold hm_0-cold mds_0-cold prn_0-cold prxy_0-cold rsrch_0-cold stg_0-cold ts_0-cold web_0-cold";
     assert_eq!(names.join(" "), expected);
-    for preset in presets() {
+    for preset in presets().iter().chain(cold_presets()) {
         let figures = &preset.published;
         let says_something = figures.mean_request_kib.is_some() || figures.size_class_percents.is_some();
         assert!(says_something || preset.source.starts_with("A-SAST, IV"), "{}", preset.name);
@@ -204,7 +204,7 @@ fn buffer_hit_percent(preset: &Preset, seed: u64) -> f64 {
 
 #[test]
 fn locality_follows_the_published_buffer_hits() {
-    for preset in presets() {
+    for preset in presets().iter().chain(cold_presets()) {
         let Some(published) = preset.published.buffer_hit_percent else { continue };
         let ours = buffer_hit_percent(preset, 1);
         assert!((ours - published).abs() < 1.5, "{}: {ours} % of the pages hit, published {published} %", preset.name);
@@ -214,7 +214,7 @@ fn locality_follows_the_published_buffer_hits() {
 /// A preset whose places were fitted differs from the cold one in nothing but its places.
 #[test]
 fn sizes_shares_and_gaps_do_not_depend_on_places() {
-    let find = |name: &str| presets().iter().find(|preset| preset.name == name);
+    let find = |name: &str| cold_presets().iter().find(|preset| preset.name == name);
     for preset in presets().iter().filter(|preset| preset.places.is_some()) {
         let cold = find(&format!("{}-cold", preset.name)).expect("it has a cold one");
         assert_eq!((preset.published, preset.source), (cold.published, cold.source));
@@ -298,7 +298,7 @@ fn an_unknown_name_is_answered_with_the_nearest_and_all() {
         assert_eq!(error, SpecError::UnknownPreset { name: name.to_owned(), closest: nearest, known: known.clone() });
         let text = error.to_string();
         assert!(
-            text.contains(&format!("`{name}`; did you mean `{nearest}`?")) && text.ends_with("ts_0-cold, web_0-cold."),
+            text.contains(&format!("`{name}`; did you mean `{nearest}`?")) && text.ends_with("iozone-4, iozone-80."),
             "{text}"
         );
     }
