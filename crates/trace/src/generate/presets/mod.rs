@@ -24,9 +24,8 @@ use super::spec::{GeneratorSpec, SpecError};
 
 /// All presets that are listed, in the order of the publications' tables.
 pub fn presets() -> &'static [Preset] {
-    static LISTED: LazyLock<Vec<Preset>> = LazyLock::new(|| {
-        printed().into_iter().map(|preset| fitted::places(&preset).unwrap_or(preset)).collect()
-    });
+    static LISTED: LazyLock<Vec<Preset>> =
+        LazyLock::new(|| printed().into_iter().map(|preset| fitted::places(&preset).unwrap_or(preset)).collect());
     &LISTED
 }
 

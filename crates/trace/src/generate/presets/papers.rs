@@ -1,5 +1,5 @@
-//! Look-alikes of the workloads of three publications, one entry each: figures as printed, and the
-//! recipe that meets them.
+//! Look-alikes of the workloads of three publications, a row each: figures as printed, and the recipe
+//! that meets them.
 
 use super::personal::{Personal, PersonalAddresses};
 use super::recipe::{Enterprise, Popularity, Preset, Published, Recipe, Server, SmallRuns};
@@ -30,419 +30,290 @@ const PERSONAL_COMPUTER: &[&str] =
 const FILE_TEST: &[&str] =
     &["a span of 1 GiB", "only writes", "four files of 256 MiB, one after another", "records anywhere in the file"];
 
+/// What a recipe of table III takes from the row's figures and sizes.
+const FROM_FIGURES: Enterprise = Enterprise {
+    span_gib: 0,
+    write_share: 0.0,
+    sequential_share: 0.0,
+    mean_gap_ns: 0,
+    burst: 0.0,
+    theta: 0.0,
+    extent_kib: 0,
+    sizes: &[],
+};
+
+/// A workload of table III. It prints the mean size in KiB, the shares of writes and of sequential
+/// requests in %, and the mean gap in ms. Sizes are in KiB with their weights.
+const fn waftl(
+    name: &'static str,
+    description: &'static str,
+    assumed: &'static [&'static str],
+    [mean_request_kib, write_percent, sequential_percent, mean_gap_ms]: [f64; 4],
+    recipe: Enterprise,
+    sizes: &'static [(u64, f64)],
+) -> Preset {
+    let mean_gap_ns = (mean_gap_ms * 1e6 + 0.5) as u64;
+    let write_share = write_percent / 100.0;
+    Preset {
+        name,
+        source: "WAFTL, table III",
+        description,
+        assumed,
+        assumed_of_kind: ENTERPRISE,
+        published: Published {
+            mean_request_kib: Some(mean_request_kib),
+            write_percent: Some(write_percent),
+            sequential_percent: Some(sequential_percent),
+            mean_gap_ms: Some(mean_gap_ms),
+            ..Published::NOTHING
+        },
+        places: None,
+        recipe: Recipe::Enterprise(Enterprise { write_share, mean_gap_ns, burst: 8.0, sizes, ..recipe }),
+    }
+}
+
+/// The same made by a program: without bursts.
+const fn synthetic(preset: Preset) -> Preset {
+    match preset.recipe {
+        Recipe::Enterprise(recipe) => Preset {
+            assumed_of_kind: SYNTHETIC,
+            recipe: Recipe::Enterprise(Enterprise { burst: 1.0, ..recipe }),
+            ..preset
+        },
+        _ => preset,
+    }
+}
+
 /// WAFTL's, in the order of table III.
 pub(super) const WAFTL: [Preset; 7] = [
-    Preset {
-        name: "fin1",
-        source: "WAFTL, table III",
-        description: "OLTP of a financial institution: small, random, strongly skewed.",
-        assumed: &["a span of 4 GiB", "popularity as rank^-1.0 over 64 KiB extents"],
-        assumed_of_kind: ENTERPRISE,
-        published: Published {
-            mean_request_kib: Some(8.29),
-            write_percent: Some(35.0),
-            sequential_percent: Some(0.6),
-            mean_gap_ms: Some(8.189),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Enterprise(Enterprise {
-            span_gib: 4,
-            write_share: 0.35,
-            sequential_share: 0.0053,
-            mean_gap_ns: 8_189_000,
-            burst: 8.0,
-            theta: 1.0,
-            extent_kib: 64,
-            sizes: &[(4, 0.623), (8, 0.20), (12, 0.05), (16, 0.07), (32, 0.037), (64, 0.02)],
-        }),
-    },
-    Preset {
-        name: "fin2",
-        source: "WAFTL, table III",
-        description: "OLTP of a financial institution, mostly reads.",
-        assumed: &["a span of 4 GiB", "popularity as rank^-1.0 over 64 KiB extents"],
-        assumed_of_kind: ENTERPRISE,
-        published: Published {
-            mean_request_kib: Some(7.78),
-            write_percent: Some(17.0),
-            sequential_percent: Some(0.7),
-            mean_gap_ms: Some(11.081),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Enterprise(Enterprise {
-            span_gib: 4,
-            write_share: 0.17,
-            sequential_share: 0.0063,
-            mean_gap_ns: 11_081_000,
-            burst: 8.0,
-            theta: 1.0,
-            extent_kib: 64,
-            sizes: &[(4, 0.6635), (8, 0.18), (12, 0.05), (16, 0.06), (32, 0.0265), (64, 0.02)],
-        }),
-    },
-    Preset {
-        name: "exchange",
-        source: "WAFTL, table III",
-        description: "Mail server: large random writes.",
-        assumed: &["a span of 16 GiB", "popularity as rank^-0.8 over 256 KiB extents"],
-        assumed_of_kind: ENTERPRISE,
-        published: Published {
-            mean_request_kib: Some(54.60),
-            write_percent: Some(74.0),
-            sequential_percent: Some(0.5),
-            mean_gap_ms: Some(1.315),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Enterprise(Enterprise {
-            span_gib: 16,
-            write_share: 0.74,
-            sequential_share: 0.005,
-            mean_gap_ns: 1_315_000,
-            burst: 8.0,
-            theta: 0.8,
-            extent_kib: 256,
-            sizes: &[(8, 0.26), (16, 0.12), (32, 0.20), (64, 0.23), (128, 0.15), (256, 0.04)],
-        }),
-    },
-    Preset {
-        name: "devdiv91",
-        source: "WAFTL, table III",
-        description: "Release server of a development division, almost only writes.",
-        assumed: &["a span of 8 GiB", "popularity as rank^-0.8 over 256 KiB extents"],
-        assumed_of_kind: ENTERPRISE,
-        published: Published {
-            mean_request_kib: Some(36.17),
-            write_percent: Some(91.0),
-            sequential_percent: Some(0.9),
-            mean_gap_ms: Some(2.044),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Enterprise(Enterprise {
-            span_gib: 8,
-            write_share: 0.91,
-            sequential_share: 0.009,
-            mean_gap_ns: 2_044_000,
-            burst: 8.0,
-            theta: 0.8,
-            extent_kib: 256,
-            sizes: &[(4, 0.165), (8, 0.18), (16, 0.15), (32, 0.16), (64, 0.275), (128, 0.07)],
-        }),
-    },
-    Preset {
-        name: "devdiv",
-        source: "WAFTL, table III",
-        description: "Release server of a development division: the largest requests of the set.",
-        assumed: &["a span of 16 GiB", "popularity as rank^-0.7 over 1 MiB extents"],
-        assumed_of_kind: ENTERPRISE,
-        published: Published {
-            mean_request_kib: Some(88.98),
-            write_percent: Some(72.0),
-            sequential_percent: Some(1.5),
-            mean_gap_ms: Some(2.689),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Enterprise(Enterprise {
-            span_gib: 16,
-            write_share: 0.72,
-            sequential_share: 0.015,
-            mean_gap_ns: 2_689_000,
-            burst: 8.0,
-            theta: 0.7,
-            extent_kib: 1024,
-            sizes: &[(4, 0.085), (8, 0.095), (16, 0.10), (32, 0.10), (64, 0.24), (128, 0.23), (256, 0.15)],
-        }),
-    },
-    Preset {
-        name: "seq_read",
-        source: "WAFTL, table III",
-        description: "Synthetic: runs of large reads, faster than most devices can serve them.",
-        assumed: &["a span of 16 GiB", "popularity as rank^-0.6 over 1 MiB extents"],
-        assumed_of_kind: SYNTHETIC,
-        published: Published {
-            mean_request_kib: Some(67.68),
-            write_percent: Some(19.0),
-            sequential_percent: Some(60.0),
-            mean_gap_ms: Some(0.0499),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Enterprise(Enterprise {
-            span_gib: 16,
-            write_share: 0.19,
-            sequential_share: 0.6,
-            mean_gap_ns: 49_900,
-            burst: 1.0,
-            theta: 0.6,
-            extent_kib: 1024,
-            sizes: &[(32, 0.24), (64, 0.54), (96, 0.08), (128, 0.14)],
-        }),
-    },
-    Preset {
-        name: "seq_write",
-        source: "WAFTL, table III",
-        description: "Synthetic: runs of large writes, faster than most devices can serve them.",
-        assumed: &["a span of 16 GiB", "popularity as rank^-0.6 over 1 MiB extents"],
-        assumed_of_kind: SYNTHETIC,
-        published: Published {
-            mean_request_kib: Some(67.55),
-            write_percent: Some(80.0),
-            sequential_percent: Some(70.0),
-            mean_gap_ms: Some(0.0497),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Enterprise(Enterprise {
-            span_gib: 16,
-            write_share: 0.8,
-            sequential_share: 0.7,
-            mean_gap_ns: 49_700,
-            burst: 1.0,
-            theta: 0.6,
-            extent_kib: 1024,
-            sizes: &[(32, 0.245), (64, 0.54), (96, 0.075), (128, 0.14)],
-        }),
-    },
+    waftl(
+        "fin1",
+        "OLTP of a financial institution: small, random, strongly skewed.",
+        &["a span of 4 GiB", "popularity as rank^-1.0 over 64 KiB extents"],
+        [8.29, 35.0, 0.6, 8.189],
+        Enterprise { span_gib: 4, sequential_share: 0.0053, theta: 1.0, extent_kib: 64, ..FROM_FIGURES },
+        &[(4, 0.623), (8, 0.20), (12, 0.05), (16, 0.07), (32, 0.037), (64, 0.02)],
+    ),
+    waftl(
+        "fin2",
+        "OLTP of a financial institution, mostly reads.",
+        &["a span of 4 GiB", "popularity as rank^-1.0 over 64 KiB extents"],
+        [7.78, 17.0, 0.7, 11.081],
+        Enterprise { span_gib: 4, sequential_share: 0.0063, theta: 1.0, extent_kib: 64, ..FROM_FIGURES },
+        &[(4, 0.6635), (8, 0.18), (12, 0.05), (16, 0.06), (32, 0.0265), (64, 0.02)],
+    ),
+    waftl(
+        "exchange",
+        "Mail server: large random writes.",
+        &["a span of 16 GiB", "popularity as rank^-0.8 over 256 KiB extents"],
+        [54.60, 74.0, 0.5, 1.315],
+        Enterprise { span_gib: 16, sequential_share: 0.005, theta: 0.8, extent_kib: 256, ..FROM_FIGURES },
+        &[(8, 0.26), (16, 0.12), (32, 0.20), (64, 0.23), (128, 0.15), (256, 0.04)],
+    ),
+    waftl(
+        "devdiv91",
+        "Release server of a development division, almost only writes.",
+        &["a span of 8 GiB", "popularity as rank^-0.8 over 256 KiB extents"],
+        [36.17, 91.0, 0.9, 2.044],
+        Enterprise { span_gib: 8, sequential_share: 0.009, theta: 0.8, extent_kib: 256, ..FROM_FIGURES },
+        &[(4, 0.165), (8, 0.18), (16, 0.15), (32, 0.16), (64, 0.275), (128, 0.07)],
+    ),
+    waftl(
+        "devdiv",
+        "Release server of a development division: the largest requests of the set.",
+        &["a span of 16 GiB", "popularity as rank^-0.7 over 1 MiB extents"],
+        [88.98, 72.0, 1.5, 2.689],
+        Enterprise { span_gib: 16, sequential_share: 0.015, theta: 0.7, extent_kib: 1024, ..FROM_FIGURES },
+        &[(4, 0.085), (8, 0.095), (16, 0.10), (32, 0.10), (64, 0.24), (128, 0.23), (256, 0.15)],
+    ),
+    synthetic(waftl(
+        "seq_read",
+        "Synthetic: runs of large reads, faster than most devices can serve them.",
+        &["a span of 16 GiB", "popularity as rank^-0.6 over 1 MiB extents"],
+        [67.68, 19.0, 60.0, 0.0499],
+        Enterprise { span_gib: 16, sequential_share: 0.6, theta: 0.6, extent_kib: 1024, ..FROM_FIGURES },
+        &[(32, 0.24), (64, 0.54), (96, 0.08), (128, 0.14)],
+    )),
+    synthetic(waftl(
+        "seq_write",
+        "Synthetic: runs of large writes, faster than most devices can serve them.",
+        &["a span of 16 GiB", "popularity as rank^-0.6 over 1 MiB extents"],
+        [67.55, 80.0, 70.0, 0.0497],
+        Enterprise { span_gib: 16, sequential_share: 0.7, theta: 0.6, extent_kib: 1024, ..FROM_FIGURES },
+        &[(32, 0.245), (64, 0.54), (96, 0.075), (128, 0.14)],
+    )),
 ];
 
-/// No small request goes on where another one ended.
-const INDEPENDENT: SmallRuns = SmallRuns { streams: 1, sequential_share: 0.0 };
+/// A workload of the thesis. It prints the shares of small, medium and large requests and the page
+/// hits of a 64 MB buffer, in %. Of its look-alike are given span in GiB, write share and mean gap
+/// in ns, and sizes below and from 16 KiB with their weights.
+const fn thesis(
+    name: &'static str,
+    description: &'static str,
+    assumed: &'static [&'static str],
+    (size_classes, hits): ([f64; 3], f64),
+    (span_gib, write_share, mean_gap_ns): (u64, f64, u64),
+    popularity: Popularity,
+    [small_and_medium, large]: [&'static [(u64, f64)]; 2],
+) -> Preset {
+    let runs = SmallRuns { streams: 1, sequential_share: 0.0 };
+    Preset {
+        name,
+        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
+        description,
+        assumed,
+        assumed_of_kind: SERVER,
+        published: Published {
+            size_class_percents: Some(size_classes),
+            buffer_hit_percent: Some(hits),
+            ..Published::NOTHING
+        },
+        places: None,
+        recipe: Recipe::Server(Server {
+            span_gib,
+            runs,
+            write_share,
+            mean_gap_ns,
+            popularity,
+            small_and_medium,
+            large,
+        }),
+    }
+}
+
+impl Preset {
+    /// The same whose small requests go on in streams.
+    const fn in_streams(self, streams: u32, sequential_share: f64) -> Self {
+        match self.recipe {
+            Recipe::Server(recipe) => {
+                let runs = SmallRuns { streams, sequential_share };
+                Self { recipe: Recipe::Server(Server { runs, ..recipe }), ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// The same of which a section prints more.
+    const fn with(self, source: &'static str, published: Published) -> Self {
+        let Published { size_class_percents, buffer_hit_percent, .. } = self.published;
+        Self { source, published: Published { size_class_percents, buffer_hit_percent, ..published }, ..self }
+    }
+}
 
 /// The thesis', in the order of its tables.
 pub(super) const THESIS: [Preset; 10] = [
     Preset {
-        name: "tpcc",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "TPC-C database: small, random, confined to few places.",
-        assumed: &[
-            "write share and gap",
-            "99.5 % of the requests to 1 % of the data, in 64 KiB extents (fitted to the buffer hits)",
-        ],
         assumed_of_kind: TPCC,
-        published: Published {
-            size_class_percents: Some([99.17, 0.83, 0.00]),
-            buffer_hit_percent: Some(99.5),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: INDEPENDENT,
-            span_gib: 3,
-            write_share: 0.35,
-            mean_gap_ns: 1_000_000,
-            popularity: Popularity::HotCold { hot_data_share: 0.01, hot_request_share: 0.995 },
-            small_and_medium: &[(2, 24.7925), (4, 74.3775), (6, 0.166), (8, 0.498), (12, 0.166)],
-            large: &[],
-        }),
+        ..thesis(
+            "tpcc",
+            "TPC-C database: small, random, confined to few places.",
+            &[
+                "write share and gap",
+                "99.5 % of the requests to 1 % of the data, in 64 KiB extents (fitted to the buffer hits)",
+            ],
+            ([99.17, 0.83, 0.00], 99.5),
+            (3, 0.35, 1_000_000),
+            Popularity::HotCold { hot_data_share: 0.01, hot_request_share: 0.995 },
+            [&[(2, 24.7925), (4, 74.3775), (6, 0.166), (8, 0.498), (12, 0.166)], &[]],
+        )
     },
-    Preset {
-        name: "spc1-cold",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "OLTP of a financial institution (the thesis' SPC1 is the UMass Financial \
+    thesis(
+        "spc1-cold",
+        "OLTP of a financial institution (the thesis' SPC1 is the UMass Financial \
                       trace, not the benchmark).",
-        assumed: &[
+        &[
             "popularity as rank^-1.1 over 64 KiB extents (fitted to the buffer hits)",
             "45 % of the small requests continue their stream, of 14 streams",
         ],
-        assumed_of_kind: SERVER,
-        published: Published {
-            size_class_percents: Some([86.58, 10.63, 2.79]),
-            buffer_hit_percent: Some(70.5),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: SmallRuns { streams: 14, sequential_share: 0.45 },
-            span_gib: 2,
-            write_share: 0.77,
-            mean_gap_ns: 8_190_000,
-            popularity: Popularity::Zipf { theta: 1.1 },
-            small_and_medium: &[(2, 21.645), (4, 64.935), (6, 2.126), (8, 6.378), (12, 2.126)],
-            large: &[(16, 1.116), (32, 0.837), (64, 0.837)],
-        }),
-    },
-    Preset {
-        name: "hm_0-cold",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, hardware monitoring server.",
-        assumed: &["popularity as rank^-1.07 over 64 KiB extents (fitted to the buffer hits)"],
-        assumed_of_kind: SERVER,
-        published: Published {
-            size_class_percents: Some([76.70, 13.72, 9.58]),
-            buffer_hit_percent: Some(64.1),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: INDEPENDENT,
-            span_gib: 4,
-            write_share: 0.645,
-            mean_gap_ns: 151_000_000,
-            popularity: Popularity::Zipf { theta: 1.07 },
-            small_and_medium: &[(2, 19.175), (4, 57.525), (6, 2.744), (8, 8.232), (12, 2.744)],
-            large: &[(16, 3.832), (32, 2.874), (64, 2.874)],
-        }),
-    },
-    Preset {
-        name: "mds_0-cold",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, media server.",
-        assumed: &["popularity as rank^-1.09 over 64 KiB extents (fitted to the buffer hits)"],
-        assumed_of_kind: SERVER,
-        published: Published {
-            size_class_percents: Some([72.35, 19.79, 7.86]),
-            buffer_hit_percent: Some(70.3),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: INDEPENDENT,
-            span_gib: 2,
-            write_share: 0.881,
-            mean_gap_ns: 499_000_000,
-            popularity: Popularity::Zipf { theta: 1.09 },
-            small_and_medium: &[(2, 18.0875), (4, 54.2625), (6, 3.958), (8, 11.874), (12, 3.958)],
-            large: &[(16, 3.144), (32, 2.358), (64, 2.358)],
-        }),
-    },
-    Preset {
-        name: "prn_0-cold",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2, section 5.6.2",
-        description: "MSR Cambridge, print server: most of its large requests exceed 64 KiB.",
-        assumed: &["popularity as rank^-1.19 over 64 KiB extents (fitted to the buffer hits)"],
-        assumed_of_kind: SERVER,
-        published: Published {
-            size_class_percents: Some([79.46, 8.88, 11.66]),
-            over_64_kib_write_percent: Some(9.46),
-            buffer_hit_percent: Some(77.9),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: INDEPENDENT,
-            span_gib: 6,
-            write_share: 0.892,
-            mean_gap_ns: 108_000_000,
-            popularity: Popularity::Zipf { theta: 1.19 },
-            small_and_medium: &[(2, 19.865), (4, 59.595), (6, 1.776), (8, 5.328), (12, 1.776)],
-            large: &[(16, 0.8), (32, 0.6), (64, 0.8), (68, 6.46), (128, 3.0)],
-        }),
-    },
-    Preset {
-        name: "prxy_0-cold",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2, section 4.6.2",
-        description: "MSR Cambridge, web proxy: very small writes to few places.",
-        assumed: &["popularity as rank^-1.37 over 64 KiB extents (fitted to the buffer hits)"],
-        assumed_of_kind: SERVER,
-        published: Published {
-            size_class_percents: Some([87.91, 6.82, 5.27]),
-            one_page_write_percent: Some(77.8),
-            buffer_hit_percent: Some(92.6),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: INDEPENDENT,
-            span_gib: 4,
-            write_share: 0.969,
-            mean_gap_ns: 48_300_000,
-            popularity: Popularity::Zipf { theta: 1.37 },
-            small_and_medium: &[(2, 77.8), (4, 10.11), (6, 1.364), (8, 4.092), (12, 1.364)],
-            large: &[(16, 2.108), (32, 1.581), (64, 1.581)],
-        }),
-    },
-    Preset {
-        name: "rsrch_0-cold",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, research projects server.",
-        assumed: &["popularity as rank^-1.04 over 64 KiB extents (fitted to the buffer hits)"],
-        assumed_of_kind: SERVER,
-        published: Published {
-            size_class_percents: Some([68.22, 25.04, 6.74]),
-            buffer_hit_percent: Some(63.3),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: INDEPENDENT,
-            span_gib: 2,
-            write_share: 0.907,
-            mean_gap_ns: 422_000_000,
-            popularity: Popularity::Zipf { theta: 1.04 },
-            small_and_medium: &[(2, 17.055), (4, 51.165), (6, 5.008), (8, 15.024), (12, 5.008)],
-            large: &[(16, 2.696), (32, 2.022), (64, 2.022)],
-        }),
-    },
-    Preset {
-        name: "stg_0-cold",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, web staging server.",
-        assumed: &["popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits)"],
-        assumed_of_kind: SERVER,
-        published: Published {
-            size_class_percents: Some([72.33, 18.62, 9.05]),
-            buffer_hit_percent: Some(64.8),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: INDEPENDENT,
-            span_gib: 4,
-            write_share: 0.848,
-            mean_gap_ns: 298_000_000,
-            popularity: Popularity::Zipf { theta: 1.08 },
-            small_and_medium: &[(2, 18.0825), (4, 54.2475), (6, 3.724), (8, 11.172), (12, 3.724)],
-            large: &[(16, 3.62), (32, 2.715), (64, 2.715)],
-        }),
-    },
-    Preset {
-        name: "ts_0-cold",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, terminal server.",
-        assumed: &["popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits)"],
-        assumed_of_kind: SERVER,
-        published: Published {
-            size_class_percents: Some([67.81, 25.87, 6.32]),
-            buffer_hit_percent: Some(68.2),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: INDEPENDENT,
-            span_gib: 2,
-            write_share: 0.824,
-            mean_gap_ns: 336_000_000,
-            popularity: Popularity::Zipf { theta: 1.08 },
-            small_and_medium: &[(2, 16.9525), (4, 50.8575), (6, 5.174), (8, 15.522), (12, 5.174)],
-            large: &[(16, 2.528), (32, 1.896), (64, 1.896)],
-        }),
-    },
-    Preset {
-        name: "web_0-cold",
-        source: "thesis, tables 4.2 (capacity), 5.1 and 6.2",
-        description: "MSR Cambridge, web server.",
-        assumed: &["popularity as rank^-1.14 over 64 KiB extents (fitted to the buffer hits)"],
-        assumed_of_kind: SERVER,
-        published: Published {
-            size_class_percents: Some([67.50, 23.85, 8.65]),
-            buffer_hit_percent: Some(75.3),
-            ..Published::NOTHING
-        },
-        places: None,
-        recipe: Recipe::Server(Server {
-            runs: INDEPENDENT,
-            span_gib: 2,
-            write_share: 0.701,
-            mean_gap_ns: 298_000_000,
-            popularity: Popularity::Zipf { theta: 1.14 },
-            small_and_medium: &[(2, 16.875), (4, 50.625), (6, 4.77), (8, 14.31), (12, 4.77)],
-            large: &[(16, 3.46), (32, 2.595), (64, 2.595)],
-        }),
-    },
+        ([86.58, 10.63, 2.79], 70.5),
+        (2, 0.77, 8_190_000),
+        Popularity::Zipf { theta: 1.1 },
+        [&[(2, 21.645), (4, 64.935), (6, 2.126), (8, 6.378), (12, 2.126)], &[(16, 1.116), (32, 0.837), (64, 0.837)]],
+    )
+    .in_streams(14, 0.45),
+    thesis(
+        "hm_0-cold",
+        "MSR Cambridge, hardware monitoring server.",
+        &["popularity as rank^-1.07 over 64 KiB extents (fitted to the buffer hits)"],
+        ([76.70, 13.72, 9.58], 64.1),
+        (4, 0.645, 151_000_000),
+        Popularity::Zipf { theta: 1.07 },
+        [&[(2, 19.175), (4, 57.525), (6, 2.744), (8, 8.232), (12, 2.744)], &[(16, 3.832), (32, 2.874), (64, 2.874)]],
+    ),
+    thesis(
+        "mds_0-cold",
+        "MSR Cambridge, media server.",
+        &["popularity as rank^-1.09 over 64 KiB extents (fitted to the buffer hits)"],
+        ([72.35, 19.79, 7.86], 70.3),
+        (2, 0.881, 499_000_000),
+        Popularity::Zipf { theta: 1.09 },
+        [&[(2, 18.0875), (4, 54.2625), (6, 3.958), (8, 11.874), (12, 3.958)], &[(16, 3.144), (32, 2.358), (64, 2.358)]],
+    ),
+    thesis(
+        "prn_0-cold",
+        "MSR Cambridge, print server: most of its large requests exceed 64 KiB.",
+        &["popularity as rank^-1.19 over 64 KiB extents (fitted to the buffer hits)"],
+        ([79.46, 8.88, 11.66], 77.9),
+        (6, 0.892, 108_000_000),
+        Popularity::Zipf { theta: 1.19 },
+        [
+            &[(2, 19.865), (4, 59.595), (6, 1.776), (8, 5.328), (12, 1.776)],
+            &[(16, 0.8), (32, 0.6), (64, 0.8), (68, 6.46), (128, 3.0)],
+        ],
+    )
+    .with(
+        "thesis, tables 4.2 (capacity), 5.1 and 6.2, section 5.6.2",
+        Published { over_64_kib_write_percent: Some(9.46), ..Published::NOTHING },
+    ),
+    thesis(
+        "prxy_0-cold",
+        "MSR Cambridge, web proxy: very small writes to few places.",
+        &["popularity as rank^-1.37 over 64 KiB extents (fitted to the buffer hits)"],
+        ([87.91, 6.82, 5.27], 92.6),
+        (4, 0.969, 48_300_000),
+        Popularity::Zipf { theta: 1.37 },
+        [&[(2, 77.8), (4, 10.11), (6, 1.364), (8, 4.092), (12, 1.364)], &[(16, 2.108), (32, 1.581), (64, 1.581)]],
+    )
+    .with(
+        "thesis, tables 4.2 (capacity), 5.1 and 6.2, section 4.6.2",
+        Published { one_page_write_percent: Some(77.8), ..Published::NOTHING },
+    ),
+    thesis(
+        "rsrch_0-cold",
+        "MSR Cambridge, research projects server.",
+        &["popularity as rank^-1.04 over 64 KiB extents (fitted to the buffer hits)"],
+        ([68.22, 25.04, 6.74], 63.3),
+        (2, 0.907, 422_000_000),
+        Popularity::Zipf { theta: 1.04 },
+        [&[(2, 17.055), (4, 51.165), (6, 5.008), (8, 15.024), (12, 5.008)], &[(16, 2.696), (32, 2.022), (64, 2.022)]],
+    ),
+    thesis(
+        "stg_0-cold",
+        "MSR Cambridge, web staging server.",
+        &["popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits)"],
+        ([72.33, 18.62, 9.05], 64.8),
+        (4, 0.848, 298_000_000),
+        Popularity::Zipf { theta: 1.08 },
+        [&[(2, 18.0825), (4, 54.2475), (6, 3.724), (8, 11.172), (12, 3.724)], &[(16, 3.62), (32, 2.715), (64, 2.715)]],
+    ),
+    thesis(
+        "ts_0-cold",
+        "MSR Cambridge, terminal server.",
+        &["popularity as rank^-1.08 over 64 KiB extents (fitted to the buffer hits)"],
+        ([67.81, 25.87, 6.32], 68.2),
+        (2, 0.824, 336_000_000),
+        Popularity::Zipf { theta: 1.08 },
+        [&[(2, 16.9525), (4, 50.8575), (6, 5.174), (8, 15.522), (12, 5.174)], &[(16, 2.528), (32, 1.896), (64, 1.896)]],
+    ),
+    thesis(
+        "web_0-cold",
+        "MSR Cambridge, web server.",
+        &["popularity as rank^-1.14 over 64 KiB extents (fitted to the buffer hits)"],
+        ([67.50, 23.85, 8.65], 75.3),
+        (2, 0.701, 298_000_000),
+        Popularity::Zipf { theta: 1.14 },
+        [&[(2, 16.875), (4, 50.625), (6, 4.77), (8, 14.31), (12, 4.77)], &[(16, 3.46), (32, 2.595), (64, 2.595)]],
+    ),
 ];
 
 /// A-SAST's, in the order of section IV.
