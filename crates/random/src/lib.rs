@@ -12,6 +12,10 @@
 //!
 //! Invariant: nothing here reads a clock or the system's entropy.
 
+mod number_map;
+
+pub use number_map::{NumberHasher, NumberMap};
+
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -16,7 +16,6 @@ mod error;
 mod host;
 mod latencies;
 mod memory;
-mod number_hasher;
 mod observe;
 pub mod paging;
 mod result;

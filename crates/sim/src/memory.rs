@@ -9,6 +9,8 @@ use std::cmp::Reverse;
 use std::fs;
 use std::ops::RangeInclusive;
 
+use trace::units::rounded;
+
 use crate::SimError;
 
 /// Bytes that the dense numbering keeps of each page touched, half of its table being empty after
@@ -69,7 +71,7 @@ impl Limit {
              device.capacity or a larger device.page_size{verify}{fewer}; where the workload touches little of its \
              address range, set workload.addresses = \"dense\"; or raise run.memory_limit",
             if at_once == 1 { "run" } else { "runs" },
-            in_unit(needed),
+            rounded(needed),
             self.says()
         )))
     }
@@ -95,28 +97,18 @@ impl Limit {
         Err(SimError::study(format!(
             "workload.addresses = \"dense\": numbering {pages} pages touched takes {}, but {}. Take fewer requests, use a larger \
              device.page_size, or raise run.memory_limit",
-            in_unit(needed),
+            rounded(needed),
             self.says()
         )))
     }
 
     fn says(self) -> String {
         if self.is_asked {
-            format!("run.memory_limit allows {}", in_unit(self.bytes))
+            format!("run.memory_limit allows {}", rounded(self.bytes))
         } else {
-            format!("{} may be used ({:.0} % of what is available now)", in_unit(self.bytes), SHARE * 100.0)
+            format!("{} may be used ({:.0} % of what is available now)", rounded(self.bytes), SHARE * 100.0)
         }
     }
-}
-
-/// Bytes in the largest unit of which there is one, or in bytes.
-fn in_unit(bytes: u64) -> String {
-    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let unit = units.iter().find(|(_, shift)| bytes >> shift > 0);
-    unit.map_or_else(
-        || format!("{bytes} B"),
-        |(unit, shift)| format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64),
-    )
 }
 
 /// Bytes of memory that could be had now, where the system tells.

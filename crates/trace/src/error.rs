@@ -264,6 +264,17 @@ pub enum TraceError {
 }
 
 impl TraceError {
+    /// A record of a trace that cannot be used.
+    #[cold]
+    pub(crate) fn bad(
+        path: &std::path::Path,
+        format: Format,
+        (place, excerpt): (TracePosition, String),
+        problem: String,
+    ) -> Self {
+        Self::Bad(Box::new(BadRecord { path: path.to_owned(), place, format, problem, excerpt }))
+    }
+
     /// A failed write to `path`.
     pub(crate) fn write(path: &std::path::Path, reason: impl fmt::Display) -> Self {
         Self::Write { path: path.to_owned(), reason: reason.to_string() }

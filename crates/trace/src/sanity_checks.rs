@@ -11,7 +11,7 @@ use host::HostOp;
 
 use crate::format::{Addresses, Format, Sizes, TimeUnit};
 use crate::record::Record;
-use crate::units::SECTOR;
+use crate::units::{SECTOR, rounded as size};
 
 /// Fewest requests of which "all are multiples of 512" says anything: one sector number in 512 is
 /// one by chance.
@@ -171,15 +171,6 @@ pub(crate) fn extent(requests: &[Record]) -> String {
     let end = requests.iter().map(Record::end).max().unwrap_or(0);
     let sum: u64 = requests.iter().map(|record| u64::from(record.length)).sum();
     format!("addresses reach to {}, the mean size is {}", size(end), size(sum / requests.len().max(1) as u64))
-}
-
-/// A number of bytes for people.
-fn size(bytes: u64) -> String {
-    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
-    match units.iter().find(|(power, _)| bytes >> power > 0) {
-        Some((power, unit)) => format!("{:.1} {unit}", bytes as f64 / (1_u64 << power) as f64),
-        None => format!("{bytes} B"),
-    }
 }
 
 #[cfg(test)]

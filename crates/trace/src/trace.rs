@@ -5,8 +5,7 @@
 //! cannot be known from here, and each changes the workload, so the user chooses and what was
 //! changed is counted.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -105,12 +104,7 @@ impl Trace {
             format: Format::Generated,
             time_unit: TimeUnit::Ns,
             path: name.into(),
-            source: Box::new(Generated {
-                records: Box::new(records),
-                names: vec!["0".to_owned()],
-                left_out: LeftOut::default(),
-                row: 0,
-            }),
+            source: Box::new(Generated { records: Box::new(records), names: vec!["0".to_owned()], row: 0 }),
             stamps_completions: false,
             order: Order::new(TimeBackwards::Refuse),
             ticks: TickCount::default(),
@@ -263,7 +257,6 @@ impl std::fmt::Debug for Trace {
 struct Generated {
     records: Box<dyn Iterator<Item = Record> + Send>,
     names: Vec<String>,
-    left_out: LeftOut,
     row: u64,
 }
 
@@ -279,37 +272,11 @@ impl Source for Generated {
     }
 
     fn left_out(&self) -> LeftOut {
-        self.left_out.clone()
+        LeftOut::default()
     }
 
     fn place(&self) -> (TracePosition, String) {
         (TracePosition::Row(self.row.saturating_sub(1)), "a generated request".to_owned())
-    }
-}
-
-/// A request in the sorting window; of equal times, the first in the file goes first.
-struct Held {
-    key: (u64, u64),
-    record: Record,
-}
-
-impl PartialEq for Held {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl Eq for Held {}
-
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Held {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
     }
 }
 
@@ -320,7 +287,8 @@ struct Order {
     latest_ns: u64,
     /// Latest time read; differs from `latest_ns` only while sorting.
     latest_read_ns: u64,
-    window: BinaryHeap<Reverse<Held>>,
+    /// The sorting window: of equal times, the first in the file goes first.
+    window: BTreeMap<(u64, u64), Record>,
     read: u64,
     is_drained: bool,
     /// Requests held at a later time than their own.
@@ -335,7 +303,7 @@ impl Order {
             policy,
             latest_ns: 0,
             latest_read_ns: 0,
-            window: BinaryHeap::new(),
+            window: BTreeMap::new(),
             read: 0,
             is_drained: false,
             clamped: 0,
@@ -377,12 +345,12 @@ impl Order {
                 Some(record) => {
                     self.sorted += u64::from(record.time_ns < self.latest_read_ns);
                     self.latest_read_ns = self.latest_read_ns.max(record.time_ns);
-                    self.window.push(Reverse(Held { key: (record.time_ns, self.read), record }));
+                    self.window.insert((record.time_ns, self.read), record);
                     self.read += 1;
                 }
             }
         }
-        let Some(Reverse(Held { record, .. })) = self.window.pop() else { return Ok(None) };
+        let Some((_, record)) = self.window.pop_first() else { return Ok(None) };
         self.latest_ns = record.time_ns;
         Ok(Some(record))
     }

@@ -337,6 +337,21 @@ impl<'de> Deserialize<'de> for Nanoseconds {
     }
 }
 
+/// A number of bytes for people, in the largest unit of which there is one: `1.5 GiB`.
+pub fn rounded(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match units.iter().find(|(power, _)| bytes >> power > 0) {
+        Some((power, unit)) => format!("{:.1} {unit}", bytes as f64 / (1_u64 << power) as f64),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// Of names the one that is most like `name`, the first of several, and how like it is, 0 to 1.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, f64)> {
+    let likeness = known.into_iter().map(|known| (known, strsim::normalized_damerau_levenshtein(name, known)));
+    likeness.reduce(|best, next| if next.1 > best.1 { next } else { best })
+}
+
 /// A number of things, in words: `1 header line`, `3 header lines`.
 pub fn several(count: u64, kind: &str) -> String {
     format!("{count} {kind}{}", if count == 1 { "" } else { "s" })

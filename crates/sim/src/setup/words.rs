@@ -1,5 +1,7 @@
 //! What serde says of a wrong value, in the words of the other errors.
 
+use trace::units::nearest;
+
 /// The same in our words: `invalid type: string "eight", expected u64 at line 1 column 9` becomes
 /// `must be a whole number, 0 or more, not the text "eight"`. Only the last line is serde's; before
 /// it a parser may show the place.
@@ -71,11 +73,9 @@ const NEAR: f64 = 0.6;
 /// What to choose from instead of a name that is none of the known ones: `a, b` or `a or b`.
 pub(crate) fn choose_from(name: &str, known: &str) -> String {
     let plain = name.trim_matches('`').to_ascii_lowercase();
-    let likeness = |other: &str| strsim::normalized_damerau_levenshtein(&plain, other);
     let all = known.split(", ").flat_map(|names| names.split(" or "));
-    let nearest = all.max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-    match nearest.filter(|nearest| likeness(nearest) >= NEAR) {
-        Some(nearest) => format!("did you mean {nearest}? Choose from {known}"),
+    match nearest(&plain, all).filter(|(_, likeness)| *likeness >= NEAR) {
+        Some((nearest, _)) => format!("did you mean {nearest}? Choose from {known}"),
         None => format!("choose from {known}"),
     }
 }

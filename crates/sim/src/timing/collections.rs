@@ -6,8 +6,7 @@
 use std::collections::VecDeque;
 
 use ftl::{Task, Work};
-
-use crate::number_hasher::NumberMap;
+use random::NumberMap;
 
 /// Background work that moves data to make room, and what is started within it.
 struct Collection {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::number_hasher::NumberMap;
+use random::NumberMap;
 
 /// What is equal for operations that run beside one another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -198,6 +198,13 @@ pub(super) fn scaled(field: &str, count: u64, unit: u64) -> Result<u64, Fault> {
     })
 }
 
+/// So many units of time in nanoseconds, for `field`.
+#[inline]
+pub(super) fn ticks(field: &str, count: u64, unit: TimeUnit) -> Result<u64, Fault> {
+    let beyond = || Fault::new(format!("{field} is {count} {unit}, which is beyond 2^64-1 nanoseconds"));
+    count.checked_mul(unit.ns()).ok_or_else(beyond)
+}
+
 const WHOLE: &str = "a whole number from 0 to 18446744073709551615";
 const HEX: &str = "a hexadecimal number from 0 to ffffffffffffffff";
 const DECIMAL: &str = "a decimal number from 0 to 2^64-1 nanoseconds";

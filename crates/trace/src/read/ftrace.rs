@@ -11,7 +11,7 @@
 
 use host::HostOp;
 
-use super::fields::{Blanks, Walk, digits, hex, sectors, time, whole};
+use super::fields::{Blanks, Expected, Walk, digits, hex, sectors, time, whole};
 use super::layout::{AnyLine, Layout, Parsed, device, scsi_operation, without_data};
 use super::rwbs::Rwbs;
 use super::source::{Fault, Raw};
@@ -219,12 +219,9 @@ fn nvme(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Faul
     if op == HostOp::Flush {
         return Ok(Parsed::Request(Raw::flush(time_ns, device)));
     }
-    let number = |name: &str, key: &[u8]| {
-        let field = value(rest, key).ok_or_else(|| Fault::missing(name))?;
-        whole(field).map_err(|expected| Fault::field(name, field, expected))
-    };
-    let blocks = number("the len", b"len=")?.saturating_add(1);
-    let (offset, length) = (sectors("the slba", number("the slba", b"slba=")?)?, sectors("the len", blocks)?);
+    let blocks = number(rest, "the len", b"len=", whole)?.saturating_add(1);
+    let offset = sectors("the slba", number(rest, "the slba", b"slba=", whole)?)?;
+    let length = sectors("the len", blocks)?;
     let control = value(rest, b"ctrl=").and_then(|field| hex(field).ok()).unwrap_or(0);
     if op == HostOp::Write && control & NVME_FUA != 0 {
         return Rwbs::FUA_WRITE.requests(time_ns, device, || Ok(Some((offset, length))));
@@ -238,23 +235,23 @@ fn ufs(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Fault
     fields.next("the event's kind")?;
     let host = fields.next("the host")?;
     let device = device(devices, host.strip_suffix(b":").unwrap_or(host))?;
-    let field = |name: &str, key: &[u8]| value(rest, key).ok_or_else(|| Fault::missing(name));
-    let number = |name: &str, key: &[u8]| {
-        let field = field(name, key)?;
-        whole(field).map_err(|expected| Fault::field(name, field, expected))
-    };
-    let code = field("the opcode", b"opcode: ")?;
-    match scsi_operation(hex(code).map_err(|expected| Fault::field("the opcode", code, expected))?) {
+    match scsi_operation(number(rest, "the opcode", b"opcode: ", hex)?) {
         None => Ok(Parsed::Other("command without data")),
         Some(HostOp::Flush) => Ok(Parsed::Request(Raw::flush(time_ns, device))),
         Some(op) => {
-            let block = number("the LBA", b"LBA: ")?;
+            let block = number(rest, "the LBA", b"LBA: ", whole)?;
             let offset = block.checked_mul(UFS_BLOCK).ok_or_else(|| {
                 Fault::new(format!("the LBA is {block} blocks of 4 KiB, which is beyond 2^64-1 bytes"))
             })?;
-            Ok(Parsed::Request(Raw::new(time_ns, op, offset, number("the size", b"size: ")?, device)))
+            Ok(Parsed::Request(Raw::new(time_ns, op, offset, number(rest, "the size", b"size: ", whole)?, device)))
         }
     }
+}
+
+/// The number behind a key, for which errors call it `name`.
+fn number(line: &[u8], name: &str, key: &[u8], read: fn(&[u8]) -> Result<u64, Expected>) -> Result<u64, Fault> {
+    let field = value(line, key).ok_or_else(|| Fault::missing(name))?;
+    read(field).map_err(|expected| Fault::field(name, field, expected))
 }
 
 /// What stands behind a key, up to a blank, a comma or a parenthesis.

@@ -5,7 +5,7 @@
 
 use host::HostOp;
 
-use super::fields::{Walk, hex, scaled, time, whole};
+use super::fields::{Walk, hex, scaled, ticks, time, whole};
 use super::layout::{Parsed, device, read_or_write, read_or_write_digit, scsi_operation, too_many_devices};
 use super::rwbs::Rwbs;
 use super::source::{Fault, Raw};
@@ -67,7 +67,7 @@ impl<'a> Request<'a> {
     ) -> Result<(), Fault> {
         match column {
             Column::Time(_) => self.raw.time_ns = numbers.duration(name, fields.next(name)?, numbers.unit)?,
-            Column::WholeTime => self.raw.time_ns = whole_time(name, fields.whole(name)?, numbers.unit)?,
+            Column::WholeTime => self.raw.time_ns = ticks(name, fields.whole(name)?, numbers.unit)?,
             Column::Latency(unit) => self.latency_ns = Some(numbers.duration(name, fields.next(name)?, *unit)?),
             Column::Device => self.device = Some(Device::Whole(fields.next(name)?)),
             Column::DeviceNumber => {
@@ -164,11 +164,6 @@ fn pair<'a>(fields: &mut impl Walk<'a>, first: &str, second: &str) -> Result<&'a
         }
     }
     Ok(&rest[..rest.len() - fields.left().map_or(0, |left| left.len() + 1)])
-}
-
-fn whole_time(name: &str, ticks: u64, unit: TimeUnit) -> Result<u64, Fault> {
-    let beyond = || Fault::new(format!("{name} is {ticks} {unit}, which is beyond 2^64-1 nanoseconds"));
-    ticks.checked_mul(unit.ns()).ok_or_else(beyond)
 }
 
 impl Numbers {

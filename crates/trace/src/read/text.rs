@@ -13,7 +13,7 @@ use super::filter::Filter;
 use super::layout::{IsLike, Layout, Parsed};
 use super::source::{Fault, LeftOut, Source};
 use crate::devices::Devices;
-use crate::error::{BadRecord, TraceError, TracePosition, excerpt};
+use crate::error::{TraceError, TracePosition, excerpt};
 use crate::format::Format;
 use crate::input::{Input, Origin};
 use crate::options::OpenOptions;
@@ -79,9 +79,7 @@ impl TextSource {
             self.left_out.bad += 1;
             return Ok(());
         }
-        let (place, excerpt) = self.place();
-        let bad = BadRecord { path: self.path.clone(), place, format: self.format, problem: fault.problem, excerpt };
-        Err(TraceError::Bad(Box::new(bad)))
+        Err(TraceError::bad(&self.path, self.format, self.place(), fault.problem))
     }
 }
 

@@ -13,11 +13,11 @@ use std::path::PathBuf;
 
 use host::HostOp;
 
-use super::fields::sectors;
+use super::fields::{sectors, ticks};
 use super::layout::scsi_operation;
 use super::source::{Fault, LeftOut, Raw, Source};
 use crate::devices::Devices;
-use crate::error::{BadRecord, TraceError, TracePosition};
+use crate::error::{TraceError, TracePosition};
 use crate::format::{Format, TimeUnit};
 use crate::input::{Input, Origin};
 use crate::options::OpenOptions;
@@ -138,7 +138,7 @@ impl VscsiSource {
             None => {
                 let problem =
                     "the version is neither 1 (byte 15 of a record) nor 2 (byte 3), so this is no vscsi trace";
-                return Err(source.bad(&Fault::new(problem)));
+                return Err(source.bad(Fault::new(problem)));
             }
         };
         Ok(source)
@@ -190,9 +190,7 @@ impl VscsiSource {
         }
         let fields = Fields::of(self.version, record);
         let Some(op) = scsi_operation(fields.command.into()) else { return Ok(None) };
-        let time_ns = fields.time.checked_mul(self.unit.ns()).ok_or_else(|| {
-            Fault::new(format!("the time is {} {}, which is beyond 2^64-1 nanoseconds", fields.time, self.unit))
-        })?;
+        let time_ns = ticks("the time", fields.time, self.unit)?;
         let raw = match op {
             HostOp::Flush => Raw::flush(time_ns, 0),
             op => Raw::new(time_ns, op, sectors("the lbn", fields.block)?, fields.length.into(), 0),
@@ -208,19 +206,11 @@ impl VscsiSource {
             self.version.size(),
             self.next_place / self.version.size() as u64 + 1
         );
-        self.bad(&Fault::new(problem))
+        self.bad(Fault::new(problem))
     }
 
-    #[cold]
-    fn bad(&self, fault: &Fault) -> TraceError {
-        let (place, excerpt) = self.place();
-        TraceError::Bad(Box::new(BadRecord {
-            path: self.path.clone(),
-            place,
-            format: Format::Vscsi,
-            problem: fault.problem.clone(),
-            excerpt,
-        }))
+    fn bad(&self, fault: Fault) -> TraceError {
+        TraceError::bad(&self.path, Format::Vscsi, self.place(), fault.problem)
     }
 }
 
@@ -231,7 +221,7 @@ impl Source for VscsiSource {
                 Ok(Some(record)) => return Ok(Some(record)),
                 Ok(None) => self.left_out.count("non-data command"),
                 Err(_) if self.skip_bad => self.left_out.bad += 1,
-                Err(fault) => return Err(self.bad(&fault)),
+                Err(fault) => return Err(self.bad(fault)),
             }
         }
         Ok(None)

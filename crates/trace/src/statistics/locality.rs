@@ -19,9 +19,9 @@
 //! bounded, whatever the trace: entries older than the longest window leave through a ring of the
 //! pages written, so at most some 60 MB are used.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 
+use random::NumberMap;
 use serde::Serialize;
 
 use crate::record::Record;
@@ -72,7 +72,6 @@ pub struct LocalityWindow {
 
 /// A place on a device: a page's, a block's or a byte's number.
 type Place = (u32, u64);
-type PlaceMap<V> = HashMap<Place, V, BuildHasherDefault<PlaceHasher>>;
 
 /// Locality in the making.
 #[derive(Default)]
@@ -80,13 +79,13 @@ pub(super) struct Locating {
     writes: u64,
     /// Pages written, which is the clock of everything here.
     pages: u64,
-    entries: PlaceMap<PageEntry>,
+    entries: NumberMap<Place, PageEntry>,
     /// When each block was last written.
-    blocks: PlaceMap<u64>,
+    blocks: NumberMap<Place, u64>,
     /// The pages written last, the oldest first, at most as many as the longest window has.
     order: VecDeque<Place>,
     /// The clock when a write ended here, and the same in order of time.
-    ends: PlaceMap<u64>,
+    ends: NumberMap<Place, u64>,
     end_order: VecDeque<(Place, u64)>,
     lengths: [Length; LENGTHS],
 }
@@ -265,30 +264,5 @@ impl Window {
             left -= taken;
         }
         writes
-    }
-}
-
-/// Multiplies and rotates: places are no enemy's choice, and every page written is looked up.
-#[derive(Default)]
-pub(super) struct PlaceHasher(u64);
-
-impl Hasher for PlaceHasher {
-    fn finish(&self) -> u64 {
-        // The table takes its position from the low bits and a tag from the high ones.
-        self.0 ^ (self.0 >> 32)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(u64::from(number));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }

@@ -21,6 +21,7 @@ use std::sync::LazyLock;
 
 pub use self::recipe::{Preset, Published};
 use super::spec::{GeneratorSpec, SpecError};
+use crate::units::nearest;
 
 /// All presets that are listed, in the order of the publications' tables.
 pub fn presets() -> &'static [Preset] {
@@ -49,8 +50,7 @@ pub fn preset(name: &str) -> Result<GeneratorSpec, SpecError> {
         return Ok(preset.spec());
     }
     let plain = name.to_lowercase().replace('-', "_");
-    let distance = |preset: &Preset| strsim::damerau_levenshtein(&plain, preset.name);
-    let closest = presets.iter().min_by_key(|preset| distance(preset)).map_or("", |preset| preset.name);
-    let known = presets.iter().map(|preset| preset.name).collect();
+    let known: Vec<&str> = presets.iter().map(|preset| preset.name).collect();
+    let closest = nearest(&plain, known.iter().copied()).map_or("", |(closest, _)| closest);
     Err(SpecError::UnknownPreset { name: name.to_owned(), closest, known })
 }

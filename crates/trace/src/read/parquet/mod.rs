@@ -28,7 +28,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 
 use super::source::{Fault, LeftOut, Raw, Source};
-use crate::error::{BadRecord, TraceError, TracePosition, excerpt, printable};
+use crate::error::{TraceError, TracePosition, excerpt, printable};
 use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
@@ -132,7 +132,7 @@ impl ParquetSource {
                 None => continue,
             };
             let excerpt = excerpt(format!("columns {}", names.join(", ")).as_bytes());
-            return Err(self.bad(Fault::new(problem), excerpt));
+            return Err(TraceError::bad(&self.path, Format::Parquet, (self.place().0, excerpt), problem));
         }
         Ok(())
     }
@@ -240,14 +240,6 @@ impl ParquetSource {
         }
         Raw { time_ns, op, offset, length, device: device as u32, hint }.check(self.shift_bytes)
     }
-
-    #[cold]
-    fn bad(&self, fault: Fault, excerpt: String) -> TraceError {
-        let place = self.place().0;
-        let bad =
-            BadRecord { path: self.path.clone(), place, format: Format::Parquet, problem: fault.problem, excerpt };
-        TraceError::Bad(Box::new(bad))
-    }
 }
 
 impl Source for ParquetSource {
@@ -258,7 +250,7 @@ impl Source for ParquetSource {
             match self.take() {
                 Ok(record) => return Ok(Some(record)),
                 Err(_) if self.skip_bad => self.left_out.bad += 1,
-                Err(fault) => return Err(self.bad(fault, self.place().1)),
+                Err(fault) => return Err(TraceError::bad(&self.path, Format::Parquet, self.place(), fault.problem)),
             }
         }
         Ok(None)

@@ -1,15 +1,15 @@
-//! A hasher for numbers of the simulation.
+//! A map by numbers, for look-ups that a simulation or a survey makes for every request.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map by numbers.
-pub(crate) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
+/// A map by numbers. It is looked up, never iterated.
+pub type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 
 /// Scatters numbers. The standard hasher, which withstands numbers that somebody chose to collide,
 /// takes longer than all the rest of a look-up.
 #[derive(Default)]
-pub(crate) struct NumberHasher(u64);
+pub struct NumberHasher(u64);
 
 impl Hasher for NumberHasher {
     fn finish(&self) -> u64 {
@@ -29,6 +29,6 @@ impl Hasher for NumberHasher {
 
     #[inline]
     fn write_u64(&mut self, number: u64) {
-        self.0 = random::mix(self.0 ^ number);
+        self.0 = crate::mix(self.0 ^ number);
     }
 }
