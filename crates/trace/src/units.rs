@@ -11,8 +11,8 @@
 
 use std::fmt;
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
-use serde::{Serialize, Serializer};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: u64 = 512;
@@ -86,13 +86,7 @@ impl std::error::Error for UnitError {}
 /// when it is not known.
 pub fn parse_bytes(key: &str, text: &str) -> Result<Bytes, UnitError> {
     let allowed = "write a whole number of bytes, or a number with one of B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (powers of 1024)";
-    let (number, unit) = split(text);
-    let factor = match SIZES.iter().find(|(name, _)| *name == unit) {
-        Some((_, factor)) => *factor,
-        None if unit.is_empty() => 1,
-        None => return Err(UnitError::new(key, text, format!("unknown unit `{unit}`; {allowed}"))),
-    };
-    exact(number, factor).map(Bytes).map_err(|problem| UnitError::new(key, text, format!("{problem}; {allowed}")))
+    scaled(text, &SIZES, Ok(1)).map(Bytes).map_err(|problem| UnitError::new(key, text, format!("{problem}; {allowed}")))
 }
 
 /// Reads a rate: `"550MB/s"`, `"3.5 GB/s"`. `key` is what the error calls it; empty when it is not
@@ -115,15 +109,20 @@ pub fn parse_rate(key: &str, text: &str) -> Result<BytesPerSecond, UnitError> {
 /// is not known.
 pub fn parse_duration(key: &str, text: &str) -> Result<Nanoseconds, UnitError> {
     let allowed = "write a number with one of ns, us, ms, s, min, h";
+    scaled(text, &DURATIONS, Err("a duration needs its unit"))
+        .map(Nanoseconds)
+        .map_err(|problem| UnitError::new(key, text, format!("{problem}; {allowed}")))
+}
+
+/// A number with one of these units, or bare.
+fn scaled(text: &str, units: &[(&str, u64)], bare: Result<u64, &str>) -> Result<u64, String> {
     let (number, unit) = split(text);
-    let factor = match DURATIONS.iter().find(|(name, _)| *name == unit) {
+    let factor = match units.iter().find(|(name, _)| *name == unit) {
         Some((_, factor)) => *factor,
-        None if unit.is_empty() => {
-            return Err(UnitError::new(key, text, format!("a duration needs its unit; {allowed}")));
-        }
-        None => return Err(UnitError::new(key, text, format!("unknown unit `{unit}`; {allowed}"))),
+        None if unit.is_empty() => bare?,
+        None => return Err(format!("unknown unit `{unit}`")),
     };
-    exact(number, factor).map(Nanoseconds).map_err(|problem| UnitError::new(key, text, format!("{problem}; {allowed}")))
+    exact(number, factor)
 }
 
 /// The number and the unit, trimmed.
@@ -191,41 +190,46 @@ impl fmt::Display for BytesPerSecond {
     }
 }
 
-impl Serialize for BytesPerSecond {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+/// A quantity that is written as text with its unit, never as a bare number.
+macro_rules! written_as_text {
+    ($quantity:ident, $parse:ident, $expected:literal) => {
+        impl Serialize for $quantity {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $quantity {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(TextVisitor { expected: $expected, parse: |text| $parse("", text) })
+            }
+        }
+    };
 }
 
-impl<'de> Deserialize<'de> for BytesPerSecond {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(RateVisitor)
-    }
+written_as_text!(BytesPerSecond, parse_rate, "bytes a second, as text such as \"550MB/s\" or \"3.5GB/s\"");
+written_as_text!(Nanoseconds, parse_duration, "a duration with its unit, as text such as \"25us\" or \"1.5ms\"");
+
+struct TextVisitor<T> {
+    expected: &'static str,
+    parse: fn(&str) -> Result<T, UnitError>,
 }
 
-struct RateVisitor;
-
-impl Visitor<'_> for RateVisitor {
-    type Value = BytesPerSecond;
+impl<T> Visitor<'_> for TextVisitor<T> {
+    type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("bytes a second, as text such as \"550MB/s\" or \"3.5GB/s\"")
+        f.write_str(self.expected)
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<BytesPerSecond, E> {
-        parse_rate("", text).map_err(E::custom)
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).map_err(E::custom)
     }
 }
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(self.0)
-    }
-}
-
-impl Serialize for Nanoseconds {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 
@@ -251,20 +255,6 @@ impl Visitor<'_> for BytesVisitor {
     }
 }
 
-struct NanosecondsVisitor;
-
-impl Visitor<'_> for NanosecondsVisitor {
-    type Value = Nanoseconds;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a duration with its unit, as text such as \"25us\" or \"1.5ms\"")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Nanoseconds, E> {
-        parse_duration("", text).map_err(E::custom)
-    }
-}
-
 /// Reads a share of a whole: a number, or text that is one or a percentage.
 pub fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     deserializer.deserialize_any(ShareVisitor)
@@ -272,7 +262,9 @@ pub fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error
 
 /// Reads a share that may be absent.
 pub fn optional_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    deserializer.deserialize_option(OptionalShareVisitor)
+    #[derive(Deserialize)]
+    struct Share(#[serde(deserialize_with = "share")] f64);
+    Ok(Option::<Share>::deserialize(deserializer)?.map(|share| share.0))
 }
 
 struct ShareVisitor;
@@ -303,37 +295,9 @@ impl Visitor<'_> for ShareVisitor {
     }
 }
 
-struct OptionalShareVisitor;
-
-impl<'de> Visitor<'de> for OptionalShareVisitor {
-    type Value = Option<f64>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ShareVisitor.expecting(f)
-    }
-
-    fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        share(deserializer).map(Some)
-    }
-}
-
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(BytesVisitor)
-    }
-}
-
-impl<'de> Deserialize<'de> for Nanoseconds {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NanosecondsVisitor)
     }
 }
 

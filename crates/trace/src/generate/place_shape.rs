@@ -4,7 +4,7 @@
 //! with a run of their own over data that is nearly cold; a share says how many do which. What a
 //! size or a share is worth in locality is a fit's business ([`crate::fit`]).
 
-use super::spec::{Part, Pattern, Sizes, WeightedSize, Zipf};
+use super::spec::{Part, Pattern, WeightedSize, Zipf};
 use crate::units::Bytes;
 
 /// Requests from here on are large, bytes (thesis, table 5.1).
@@ -51,30 +51,16 @@ impl PlaceShape {
             let sizes = sizes.iter().map(|size| WeightedSize { weight: size.weight * share(size), ..*size });
             sizes.filter(|size| size.weight > 0.0).collect()
         };
-        let popular = Zipf {
-            theta: self.theta,
-            extent: Some(self.extent),
-            theta_inside: self.theta_inside,
-            scatter: true,
-            hot_set,
-            drift: self.drift,
-        };
-        let cold =
-            Zipf { theta: COLD_THETA, extent: Some(COLD_EXTENT), theta_inside: 0.0, scatter: true, hot_set, drift: 0 };
+        let (theta_inside, drift) = (self.theta_inside, self.drift);
+        let popular = Zipf { theta_inside, hot_set, drift, ..Zipf::of(self.theta, self.extent) };
+        let cold = Zipf { hot_set, ..Zipf::of(COLD_THETA, COLD_EXTENT) };
         let part = |sizes: Vec<WeightedSize>, zipf: Zipf, sequential_share: f64, runs: u32| Part {
-            weight: sizes.iter().map(|size| size.weight).sum(),
-            pattern: Pattern::Zipf(zipf),
-            region: None,
             write_share,
-            trim_share: None,
             sequential_share: Some(sequential_share),
             runs: (runs > 1).then_some(runs),
-            aligned: None,
             starts: starts.map(|(weights, _)| weights.to_vec()),
             starts_kept: starts.map(|(_, kept)| kept),
-            sizes: Some(Sizes::Choice(sizes)),
-            stream: None,
-            reusable: true,
+            ..Part::of(sizes, Pattern::Zipf(zipf))
         };
         let parts = [
             part(weighted(&share), popular, self.sequential_share, self.runs),

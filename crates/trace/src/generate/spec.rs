@@ -68,7 +68,7 @@ pub struct GeneratorSpec {
     /// Whether reads and writes that do not continue an earlier one start at a multiple of their
     /// own length, counted from the start of their range, as a program that reads and writes
     /// records does; else at a multiple of `unit`. Default false.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub aligned: bool,
     /// At which sectors (512 bytes) of a unit requests start that do not continue an earlier one: a
     /// weight for each. Default: at the first.
@@ -76,7 +76,7 @@ pub struct GeneratorSpec {
     pub starts: Option<Vec<f64>>,
     /// Share of these requests that start at the unit's own sector, drawn once with these weights;
     /// the others draw anew. 0 to 1, default 0.
-    #[serde(deserialize_with = "share", skip_serializing_if = "is_nought")]
+    #[serde(deserialize_with = "share", skip_serializing_if = "is_default")]
     pub starts_kept: f64,
     /// How long requests are (trims are one unit). Default: one unit, whatever `unit` is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,11 +154,11 @@ pub struct Zipf {
     /// Exponent inside an extent: from a unit of each extent's own on, round its end, units get
     /// requests in proportion to k^−θ. 0 to 16; 0, the default, is all alike. It makes few pages
     /// popular without making many logical blocks so.
-    #[serde(default, skip_serializing_if = "is_nought")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub theta_inside: f64,
     /// Whether popular extents lie scattered over the range (true, the default) or in order of rank
     /// from its start.
-    #[serde(default = "scattered")]
+    #[serde(default = "yes")]
     pub scatter: bool,
     /// Which scattering: parts and phases that agree on this number (and on range and extent) share
     /// their popular places, so a phase with another number moves them. Default 0.
@@ -167,8 +167,15 @@ pub struct Zipf {
     /// Requests after which popularity moves on by one extent: each takes the rank before its own,
     /// and the first becomes the last. Requests count that this part draws a place for. Default 0:
     /// places stay.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub drift: u64,
+}
+
+impl Zipf {
+    /// This popularity of scattered extents of so many bytes; the rest is the default.
+    pub(crate) fn of(theta: f64, extent: Bytes) -> Self {
+        Self { theta, extent: Some(extent), theta_inside: 0.0, scatter: true, hot_set: 0, drift: 0 }
+    }
 }
 
 /// Settings of [`Pattern::HotCold`].
@@ -186,38 +193,30 @@ pub struct HotCold {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<Bytes>,
     /// As in [`Zipf::scatter`].
-    #[serde(default = "scattered")]
+    #[serde(default = "yes")]
     pub scatter: bool,
     /// As in [`Zipf::hot_set`].
     #[serde(default)]
     pub hot_set: u64,
     /// As in [`Zipf::drift`].
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub drift: u64,
 }
 
-fn scattered() -> bool {
+fn yes() -> bool {
     true
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+fn one() -> f64 {
+    1.0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_one(number: &u32) -> bool {
-    *number == 1
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_nought(number: &f64) -> bool {
-    *number == 0.0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_false(value: &bool) -> bool {
-    !*value
+fn is_one<T: From<u8> + PartialEq>(value: &T) -> bool {
+    *value == T::from(1)
 }
 
 /// One ingredient of [`Pattern::Mixed`].
@@ -263,21 +262,29 @@ pub struct Part {
     pub stream: Option<u8>,
     /// Whether later requests may repeat its requests, where [`GeneratorSpec::reuse`] has some that
     /// do. Default true.
-    #[serde(default = "enabled", skip_serializing_if = "is_true")]
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub reusable: bool,
 }
 
-fn enabled() -> bool {
-    true
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_true(value: &bool) -> bool {
-    *value
-}
-
-fn one() -> f64 {
-    1.0
+impl Part {
+    /// Requests of these sizes, whose weights are its own; the rest is the default.
+    pub(super) fn of(sizes: Vec<WeightedSize>, pattern: Pattern) -> Self {
+        Self {
+            weight: sizes.iter().map(|size| size.weight).sum(),
+            pattern,
+            region: None,
+            write_share: None,
+            trim_share: None,
+            sequential_share: None,
+            runs: None,
+            aligned: None,
+            starts: None,
+            starts_kept: None,
+            sizes: Some(Sizes::Choice(sizes)),
+            stream: None,
+            reusable: true,
+        }
+    }
 }
 
 /// Requests that repeat the place and the length of an earlier one: temporal locality.
@@ -294,12 +301,12 @@ pub struct Reuse {
     /// 1 to 65 536. All distances between are alike.
     pub distance: [u32; 2],
     /// Share of them that may be repeated in their turn, 0 to 1. Default 1.
-    #[serde(default = "one", skip_serializing_if = "is_one_share")]
+    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub again: f64,
     /// Share of them whose repeated request was of this kind itself, 0 to 1: some data are always
     /// repeated at such distances. The others repeat one of another kind, or a new one. Where the
     /// distances hold none of the wanted, any is repeated. Default 0.
-    #[serde(default, skip_serializing_if = "is_nought")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub regular: f64,
 }
 
@@ -320,11 +327,6 @@ impl Access {
             Self::Write => HostOp::Write,
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_one_share(share: &f64) -> bool {
-    share.to_bits() == 1.0_f64.to_bits()
 }
 
 /// One stretch of [`Pattern::Phases`].
@@ -418,13 +420,6 @@ pub enum Sizes {
     Fixed(Bytes),
 }
 
-impl Sizes {
-    /// One of several, each in KiB with its weight.
-    pub(super) fn of_kib(sizes: &[(u64, f64)]) -> Self {
-        Self::Choice(sizes.iter().map(|&(kib, weight)| WeightedSize { size: Bytes(kib << 10), weight }).collect())
-    }
-}
-
 /// One size of [`Sizes::Choice`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, DeserializeDerive)]
 #[serde(deny_unknown_fields)]
@@ -433,6 +428,13 @@ pub struct WeightedSize {
     pub size: Bytes,
     /// How often, relative to the other sizes; 0 or more, not all 0.
     pub weight: f64,
+}
+
+impl WeightedSize {
+    /// Sizes in KiB, each with its weight.
+    pub(super) fn of_kib(sizes: &[(u64, f64)]) -> Vec<Self> {
+        sizes.iter().map(|&(kib, weight)| Self { size: Bytes(kib << 10), weight }).collect()
+    }
 }
 
 /// The forms of [`Sizes`] that are a table with one key.

@@ -7,6 +7,7 @@ use trace::generate::{Arrivals, GeneratorSpec, Sizes, generate};
 use trace::{HostOp, Profile, Record, Statistics};
 
 use crate::figures::{folder, some_of};
+use crate::generators::records;
 use crate::locality::{WINDOW, recorded};
 
 fn fitted(records: &[Record]) -> Fit {
@@ -38,7 +39,7 @@ fn server() -> Vec<Record> {
         write_share = 0
         sizes = '8KiB'
         pattern = { zipf = { theta = 1, extent = '64KiB', hot_set = 9 } }";
-    generate(&toml::from_str(toml).unwrap(), 7).unwrap().collect()
+    records(toml, 7)
 }
 
 /// The look-alike of the server, fitted once for all tests.
@@ -72,7 +73,7 @@ fn starts_inside_pages_go_with_their_sizes() {
         sizes = '1KiB'
         starts = [0, 1, 0, 0, 0, 0, 3, 0]
         pattern = { zipf = { theta = 0.9, extent = '256KiB' } }";
-    let trace: Vec<Record> = generate(&toml::from_str(toml).unwrap(), 7).unwrap().collect();
+    let trace: Vec<Record> = records(toml, 7);
     let made: Vec<Record> = generate(&fitted(&trace).spec, 1).unwrap().collect();
     let statistics = |records: &[Record]| Statistics::of(records.iter().copied().map(Ok)).unwrap().total;
     near_starts(&statistics(&trace), &statistics(&made));
@@ -107,7 +108,7 @@ fn starts_that_stay_in_a_page_stay_in_the_look_alike() {
             arrivals = {{ poisson = {{ mean_gap = '1ms' }} }}
             pattern = {{ zipf = {{ theta = 1.1, extent = '64KiB', theta_inside = 0.8 }} }}"
         );
-        let trace: Vec<Record> = generate(&toml::from_str(&toml).unwrap(), 7).unwrap().collect();
+        let trace = records(&toml, 7);
         let made: Vec<Record> = generate(&fitted(&trace).spec, 1).unwrap().collect();
         let (before, after) = (kept_starts(&trace), kept_starts(&made));
         assert!((before - after).abs() < 0.13, "{kept}: {before} and {after}");
@@ -185,7 +186,7 @@ fn a_trace_without_writes_is_refused() {
 #[test]
 fn rare_sizes_are_merged_and_keep_their_mean() {
     let spec = "requests = 20000\nunit = 512\nsizes = { uniform = { min = 512, max = '64KiB', step = 512 } }";
-    let made: Vec<Record> = generate(&toml::from_str(spec).unwrap(), 3).unwrap().collect();
+    let made = records(spec, 3);
     let mean = |records: &[Record]| records.iter().map(|record| f64::from(record.length)).sum::<f64>() / 20_000.0;
     let look_alike = fitted(&made);
     let again: Vec<Record> = generate(&look_alike.spec, 5).unwrap().collect();
@@ -202,10 +203,7 @@ fn rare_sizes_are_merged_and_keep_their_mean() {
 /// this was written. The first one is tried, and all with `FTLKIT_LONG`.
 #[test]
 fn recorded_windows_have_look_alikes() {
-    if folder().is_none() {
-        println!("skipped: the folder of recorded traces is absent");
-        return;
-    }
+    let Some(_) = folder() else { return };
     let windows = [
         ("financial1_first10k.ssdsim.ascii", None, 0.8),
         ("msr-hm0-window-105.trace", Some(WINDOW), 2.6),

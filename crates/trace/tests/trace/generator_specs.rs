@@ -6,14 +6,7 @@ use trace::generate::{Arrivals, Generator, GeneratorSpec, Pattern, Sizes, genera
 use trace::units::{Bytes, Nanoseconds};
 use trace::{HostOp, Record};
 
-/// The workload that this TOML describes.
-fn spec(toml: &str) -> GeneratorSpec {
-    toml::from_str(toml).unwrap_or_else(|error| panic!("{toml}: {error}"))
-}
-
-fn records(toml: &str, seed: u64) -> Vec<Record> {
-    generate(&spec(toml), seed).unwrap_or_else(|error| panic!("{toml}: {error}")).collect()
-}
+use crate::generators::{records, spec};
 
 #[test]
 fn an_empty_description_is_the_documented_default() {
@@ -62,102 +55,101 @@ fn what_the_text_may_not_say_is_refused_by_name() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of what is refused, and three lines that go through it")]
 fn impossible_values_are_refused_with_key_value_and_limit() {
-    let mixed = |part: &str| format!("pattern = {{ mixed = [{{ pattern = 'uniform' }}, {{ {part} }}] }}");
     for (toml, expected) in [
-        ("requests = 0".to_owned(), "requests = 0: must be 1 or more"),
-        ("unit = 0".to_owned(), "unit = 0B: must be 1B to 1GiB"),
-        ("start = 100".to_owned(), "start = 100B: must be a multiple of `unit`, 4KiB"),
-        ("span = 0".to_owned(), "span = 0B: must be a multiple"),
-        ("span = 5000".to_owned(), "span = 5000B: must be a multiple"),
-        ("start = '4194304TiB'\nspan = '5194304TiB'".to_owned(), "must not pass 8EiB"),
-        ("span = '8388608TiB'\nunit = 1".to_owned(), "must not exceed 2^52 units"),
-        ("span = '32TiB'\ntrim_share = 0.1".to_owned(), "a workload with trims can have at most 4294967294 units"),
-        ("write_share = 35".to_owned(), "write_share = 35: is a share and must be 0 to 1 (write 0.35 for 35 %)"),
-        ("write_share = nan".to_owned(), "write_share = NaN"),
-        ("write_share = 0.8\ntrim_share = 0.3".to_owned(), "write_share = 0.8 and trim_share = 0.3: together"),
-        ("sequential_share = -0.1".to_owned(), "sequential_share = -0.1"),
-        ("runs = 0".to_owned(), "runs = 0: must be 1 to 65536 runs at a time"),
-        ("runs = 65537".to_owned(), "runs = 65537: must be 1 to 65536"),
-        ("starts = [1, 1]".to_owned(), "starts = 2 weights: give one for each of the 8 sectors"),
-        ("unit = 1000\nspan = '1000kB'\nstarts = [1]".to_owned(), "a unit of whole sectors"),
-        ("aligned = true\nstarts = [1, 1, 1, 1, 1, 1, 1, 1]".to_owned(), "starts = with aligned = true"),
-        ("starts = [0, 0, 0, 0, 0, 0, 0, 0]".to_owned(), "not all weights may be 0"),
+        ("requests = 0", "requests = 0: must be 1 or more"),
+        ("unit = 0", "unit = 0B: must be 1B to 1GiB"),
+        ("start = 100", "start = 100B: must be a multiple of `unit`, 4KiB"),
+        ("span = 0", "span = 0B: must be a multiple"),
+        ("span = 5000", "span = 5000B: must be a multiple"),
+        ("start = '4194304TiB'\nspan = '5194304TiB'", "must not pass 8EiB"),
+        ("span = '8388608TiB'\nunit = 1", "must not exceed 2^52 units"),
+        ("span = '32TiB'\ntrim_share = 0.1", "a workload with trims can have at most 4294967294 units"),
+        ("write_share = 35", "write_share = 35: is a share and must be 0 to 1 (write 0.35 for 35 %)"),
+        ("write_share = nan", "write_share = NaN"),
+        ("write_share = 0.8\ntrim_share = 0.3", "write_share = 0.8 and trim_share = 0.3: together"),
+        ("sequential_share = -0.1", "sequential_share = -0.1"),
+        ("runs = 0", "runs = 0: must be 1 to 65536 runs at a time"),
+        ("runs = 65537", "runs = 65537: must be 1 to 65536"),
+        ("starts = [1, 1]", "starts = 2 weights: give one for each of the 8 sectors"),
+        ("unit = 1000\nspan = '1000kB'\nstarts = [1]", "a unit of whole sectors"),
+        ("aligned = true\nstarts = [1, 1, 1, 1, 1, 1, 1, 1]", "starts = with aligned = true"),
+        ("starts = [0, 0, 0, 0, 0, 0, 0, 0]", "not all weights may be 0"),
         (
-            "reuse = [{ op = 'read', after = 'write', share = 0.1, distance = [0, 5] }]".to_owned(),
+            "reuse = [{ op = 'read', after = 'write', share = 0.1, distance = [0, 5] }]",
             "reuse[0].distance = [0, 5]: give the least and the largest distance, 1 to 65536",
         ),
+        ("reuse = [{ op = 'read', after = 'write', share = 0.1, distance = [9, 5] }]", "reuse[0].distance = [9, 5]"),
+        ("reuse = [{ op = 'read', after = 'write', share = 1.1, distance = [1, 5] }]", "reuse[0].share = 1.1"),
+        ("sizes = 0", "sizes = 0B: a request is 1B to 4GiB - 1B"),
+        ("sizes = '2GiB'", "must fit in its range, 1GiB"),
+        ("span = '16GiB'\nsizes = '4GiB'", "sizes = 4GiB"),
         (
-            "reuse = [{ op = 'read', after = 'write', share = 0.1, distance = [9, 5] }]".to_owned(),
-            "reuse[0].distance = [9, 5]",
-        ),
-        (
-            "reuse = [{ op = 'read', after = 'write', share = 1.1, distance = [1, 5] }]".to_owned(),
-            "reuse[0].share = 1.1",
-        ),
-        ("sizes = 0".to_owned(), "sizes = 0B: a request is 1B to 4GiB - 1B"),
-        ("sizes = '2GiB'".to_owned(), "must fit in its range, 1GiB"),
-        ("span = '16GiB'\nsizes = '4GiB'".to_owned(), "sizes = 4GiB"),
-        (
-            "sizes = { uniform = { min = '8KiB', max = '4KiB', step = 512 } }".to_owned(),
+            "sizes = { uniform = { min = '8KiB', max = '4KiB', step = 512 } }",
             "sizes.uniform.max = 4KiB: must be at least",
         ),
-        ("sizes = { uniform = { min = '4KiB', max = '8KiB', step = 0 } }".to_owned(), "sizes.uniform.step = 0B"),
-        ("sizes = { choice = [] }".to_owned(), "sizes.choice = 0 entries: give 1 to 65536"),
-        ("sizes = { choice = [{ size = 512, weight = -1 }] }".to_owned(), "sizes.choice[0].weight = -1"),
-        ("sizes = { choice = [{ size = 512, weight = 0 }] }".to_owned(), "not all weights may be 0"),
-        ("pattern = { zipf = { theta = -0.5 } }".to_owned(), "pattern.zipf.theta = -0.5: must be 0 to 16"),
-        ("pattern = { zipf = { theta = inf } }".to_owned(), "pattern.zipf.theta = inf"),
+        ("sizes = { uniform = { min = '4KiB', max = '8KiB', step = 0 } }", "sizes.uniform.step = 0B"),
+        ("sizes = { choice = [] }", "sizes.choice = 0 entries: give 1 to 65536"),
+        ("sizes = { choice = [{ size = 512, weight = -1 }] }", "sizes.choice[0].weight = -1"),
+        ("sizes = { choice = [{ size = 512, weight = 0 }] }", "not all weights may be 0"),
+        ("pattern = { zipf = { theta = -0.5 } }", "pattern.zipf.theta = -0.5: must be 0 to 16"),
+        ("pattern = { zipf = { theta = inf } }", "pattern.zipf.theta = inf"),
+        ("pattern = { zipf = { theta = 1, theta_inside = 17 } }", "pattern.zipf.theta_inside = 17: must be 0 to 16"),
+        ("pattern = { zipf = { theta = 1, extent = 5000 } }", "pattern.zipf.extent = 5000B: must be a multiple"),
+        ("pattern = { zipf = { theta = 1, extent = '2GiB' } }", "at most the range it divides, 1GiB"),
         (
-            "pattern = { zipf = { theta = 1, theta_inside = 17 } }".to_owned(),
-            "pattern.zipf.theta_inside = 17: must be 0 to 16",
-        ),
-        (
-            "pattern = { zipf = { theta = 1, extent = 5000 } }".to_owned(),
-            "pattern.zipf.extent = 5000B: must be a multiple",
-        ),
-        ("pattern = { zipf = { theta = 1, extent = '2GiB' } }".to_owned(), "at most the range it divides, 1GiB"),
-        (
-            "pattern = { hot_cold = { hot_data_share = 0, hot_request_share = 0.5 } }".to_owned(),
+            "pattern = { hot_cold = { hot_data_share = 0, hot_request_share = 0.5 } }",
             "hot_data_share = 0: must be above 0",
         ),
         (
-            "pattern = { hot_cold = { hot_data_share = 0.2, hot_request_share = 80 } }".to_owned(),
+            "pattern = { hot_cold = { hot_data_share = 0.2, hot_request_share = 80 } }",
             "hot_request_share = 80: is a share",
         ),
         (
-            "span = 4096\npattern = { hot_cold = { hot_data_share = 0.2, hot_request_share = 0.8 } }".to_owned(),
+            "span = 4096\npattern = { hot_cold = { hot_data_share = 0.2, hot_request_share = 0.8 } }",
             "two temperatures need at least two extents",
         ),
-        (mixed("pattern = 'uniform', weight = nan"), "pattern.mixed[1].weight = NaN"),
-        (mixed("pattern = 'uniform', region = [0.5, 0.5]"), "pattern.mixed[1].region = [0.5, 0.5]"),
-        (mixed("pattern = 'uniform', region = [0, 1e-9]"), "holds not one unit"),
-        (mixed("pattern = 'uniform', region = [0, 0.001], sizes = '2MiB'"), "pattern.mixed[1].sizes = 2MiB"),
-        (mixed("pattern = { mixed = [] }"), "a mixture cannot contain a mixture"),
-        (mixed("pattern = 'uniform', write_share = 2"), "pattern.mixed[1].write_share = 2"),
-        ("pattern = { phases = [] }".to_owned(), "pattern.phases = 0 entries"),
-        ("pattern = { phases = [{ requests = 0, pattern = 'uniform' }] }".to_owned(), "pattern.phases[0].requests = 0"),
+        ("pattern = { phases = [] }", "pattern.phases = 0 entries"),
+        ("pattern = { phases = [{ requests = 0, pattern = 'uniform' }] }", "pattern.phases[0].requests = 0"),
         (
-            "pattern = { phases = [{ requests = 1, pattern = { phases = [] } }] }".to_owned(),
+            "pattern = { phases = [{ requests = 1, pattern = { phases = [] } }] }",
             "phases cannot be part of a mixture or of phases",
         ),
         (
-            "pattern = { phases = [{ requests = 1, pattern = 'uniform', trim_share = 7 }] }".to_owned(),
+            "pattern = { phases = [{ requests = 1, pattern = 'uniform', trim_share = 7 }] }",
             "pattern.phases[0].trim_share = 7",
         ),
-        ("arrivals = { constant = { gap = '0ns' } }".to_owned(), "a gap must be at least 1ns"),
-        ("arrivals = { poisson = { mean_gap = '1h' } }".to_owned(), "would last longer than 36 years"),
+        ("arrivals = { constant = { gap = '0ns' } }", "a gap must be at least 1ns"),
+        ("arrivals = { poisson = { mean_gap = '1h' } }", "would last longer than 36 years"),
         (
-            "arrivals = { bursty = { mean_gap = '1us', burst_gap = '2us', burst = 8 } }".to_owned(),
+            "arrivals = { bursty = { mean_gap = '1us', burst_gap = '2us', burst = 8 } }",
             "burst_gap = 2000ns: must not exceed",
         ),
         (
-            "arrivals = { bursty = { mean_gap = '1us', burst_gap = '1us', burst = 0.5 } }".to_owned(),
+            "arrivals = { bursty = { mean_gap = '1us', burst_gap = '1us', burst = 0.5 } }",
             "burst = 0.5: must be 1 to 1e9",
         ),
     ] {
-        let error = generate(&spec(&toml), 1).expect_err(&toml).to_string();
-        assert!(error.starts_with("workload: ") && error.contains(expected), "{toml}\n{error}\nlacks {expected}");
+        refused(toml, expected);
     }
+}
+
+#[test]
+fn impossible_parts_are_refused_by_their_number() {
+    for (part, expected) in [
+        ("pattern = 'uniform', weight = nan", "pattern.mixed[1].weight = NaN"),
+        ("pattern = 'uniform', region = [0.5, 0.5]", "pattern.mixed[1].region = [0.5, 0.5]"),
+        ("pattern = 'uniform', region = [0, 1e-9]", "holds not one unit"),
+        ("pattern = 'uniform', region = [0, 0.001], sizes = '2MiB'", "pattern.mixed[1].sizes = 2MiB"),
+        ("pattern = { mixed = [] }", "a mixture cannot contain a mixture"),
+        ("pattern = 'uniform', write_share = 2", "pattern.mixed[1].write_share = 2"),
+    ] {
+        refused(&format!("pattern = {{ mixed = [{{ pattern = 'uniform' }}, {{ {part} }}] }}"), expected);
+    }
+}
+
+fn refused(toml: &str, expected: &str) {
+    let error = generate(&spec(toml), 1).expect_err(toml).to_string();
+    assert!(error.starts_with("workload: ") && error.contains(expected), "{toml}\n{error}\nlacks {expected}");
 }
 
 #[test]
@@ -172,8 +164,7 @@ fn the_extremes_that_are_allowed_work() {
         "requests = 1\narrivals = { poisson = { mean_gap = '300000h' } }",
         "requests = 1000\narrivals = { bursty = { mean_gap = '10s', burst_gap = '0ns', burst = 1e9 } }",
     ] {
-        let spec = spec(toml);
-        let made: Vec<Record> = generate(&spec, 1).unwrap_or_else(|error| panic!("{toml}: {error}")).collect();
+        let (spec, made) = (spec(toml), records(toml, 1));
         assert_eq!(made.len() as u64, spec.requests, "{toml}");
         assert!(made.iter().all(|r| r.offset >= spec.start.0 && r.end() <= spec.start.0 + spec.span.0), "{toml}");
     }

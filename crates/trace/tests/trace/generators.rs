@@ -9,11 +9,11 @@ use trace::{HostOp, Record};
 const UNIT: u64 = 4096;
 
 /// The workload that this TOML describes.
-fn spec(toml: &str) -> GeneratorSpec {
+pub(crate) fn spec(toml: &str) -> GeneratorSpec {
     toml::from_str(toml).unwrap_or_else(|error| panic!("{toml}: {error}"))
 }
 
-fn records(toml: &str, seed: u64) -> Vec<Record> {
+pub(crate) fn records(toml: &str, seed: u64) -> Vec<Record> {
     generate(&spec(toml), seed).unwrap_or_else(|error| panic!("{toml}: {error}")).collect()
 }
 

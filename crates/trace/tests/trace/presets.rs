@@ -235,9 +235,7 @@ const SERVER: [(&str, Option<&str>); 2] =
 /// than half as far off in logical blocks and pages rewritten.
 #[test]
 fn fitted_places_are_nearer_to_recorded_windows_than_assumed_ones() {
-    if folder().is_none() {
-        return;
-    }
+    let Some(_) = folder() else { return };
     for (name, windows) in [("spc1", &[FINANCIAL][..]), ("hm_0", &SERVER)] {
         for (file, columns) in windows {
             let window = locality(recorded(file, *columns).unwrap().into_iter().map(Ok));

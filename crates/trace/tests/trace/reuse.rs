@@ -7,11 +7,8 @@ use trace::generate::generate;
 use trace::{HostOp, Record};
 
 use crate::figures::folder;
+use crate::generators::records;
 use crate::locality::{WINDOW, recorded};
-
-fn records(toml: &str) -> Vec<Record> {
-    generate(&toml::from_str(toml).unwrap(), 7).unwrap().collect()
-}
 
 fn look_alike(trace: &[Record]) -> Vec<Record> {
     let fitted = fit(trace.iter().copied().map(Ok), 1, || true).unwrap().expect("it was not stopped");
@@ -62,6 +59,7 @@ fn reuse_has_its_shares_operations_and_distances() {
         reuse = [
             { op = 'read', after = 'write', share = 0.1, distance = [20, 40] },
             { op = 'write', after = 'write', share = 0.3, distance = [1, 8] }]",
+        7,
     );
     // The last use of each place: its operation, and its number among those of the same.
     let mut last: BTreeMap<u64, (HostOp, u64)> = BTreeMap::new();
@@ -100,6 +98,7 @@ fn places_that_are_not_reusable_are_not_reused() {
         [[pattern.mixed]]
         pattern = 'uniform'
         sizes = '4KiB'",
+        7,
     );
     let mut places = HashSet::new();
     let repeated: Vec<u32> =
@@ -120,6 +119,7 @@ fn a_look_alike_reuses_as_its_trace_does() {
         reuse = [
             { op = 'read', after = 'write', share = 0.06, distance = [1, 10] },
             { op = 'write', after = 'write', share = 0.3, distance = [1, 60], again = 0.9 }]",
+        7,
     );
     let made = look_alike(&trace);
     let (before, after) = (hits_of_64_pages(&trace), hits_of_64_pages(&made));
@@ -131,10 +131,7 @@ fn a_look_alike_reuses_as_its_trace_does() {
 /// Without reuse of their own, look-alikes of these windows had 12 % and 20 % of hits.
 #[test]
 fn recorded_windows_are_reused_alike() {
-    if folder().is_none() {
-        println!("skipped: the folder of recorded traces is absent");
-        return;
-    }
+    let Some(_) = folder() else { return };
     let windows = [("financial1_first10k.ssdsim.ascii", None), ("msr-hm0-window-1370.trace", Some(WINDOW))];
     for (file, columns) in windows {
         let trace = recorded(file, columns).unwrap();

@@ -87,18 +87,16 @@ fn many_row_groups_and_device_names_survive() {
         && u64::from(record.device) == n % 3));
 }
 
+/// One of a row of writes.
+fn record(n: u64) -> Record {
+    let (op, hint) = (HostOp::Write, Hint::of_stream(2));
+    Record { time_ns: n * 10, op, offset: n * 4096, length: 4096, device: 0, hint }
+}
+
 #[test]
 fn a_generated_workload_can_be_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.parquet");
-    let record = |n: u64| Record {
-        time_ns: n * 10,
-        op: HostOp::Write,
-        offset: n * 4096,
-        length: 4096,
-        device: 0,
-        hint: Hint::of_stream(2),
-    };
     let made = Trace::generated("made", (0..1000).map(record));
     assert_eq!(write_parquet(made, &path).unwrap(), 1000);
     assert_eq!(all(&path), (0..1000).map(record).collect::<Vec<_>>());
@@ -202,14 +200,6 @@ fn bad_columns_and_rows_are_named() {
 fn a_damaged_file_is_an_error_wherever_it_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
-    let record = |n: u64| Record {
-        time_ns: n * 10,
-        op: HostOp::Write,
-        offset: n * 4096,
-        length: 4096,
-        device: 0,
-        hint: Hint::of_stream(2),
-    };
     write_parquet((0..5000).map(record).map(Ok), &path).unwrap();
     let whole = std::fs::read(&path).unwrap();
     for kept in [4, 8, whole.len() / 2, whole.len() - 1] {

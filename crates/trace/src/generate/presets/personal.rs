@@ -4,7 +4,7 @@
 //! The publication says which programs ran and how large the requests were; the rest is assumed,
 //! and each preset's description says what.
 
-use super::super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, Sizes};
+use super::super::spec::{Arrivals, GeneratorSpec, HotCold, Part, Pattern, Phase, WeightedSize};
 use crate::units::Bytes;
 
 /// A workload of A-SAST's section IV.
@@ -123,19 +123,5 @@ fn phase(requests: u64, parts: Vec<Part>) -> Phase {
 }
 
 fn part(weight: f64, pattern: Pattern, sizes: &[(u64, f64)]) -> Part {
-    Part {
-        weight,
-        pattern,
-        region: None,
-        write_share: None,
-        trim_share: None,
-        sequential_share: None,
-        runs: None,
-        aligned: None,
-        starts: None,
-        starts_kept: None,
-        sizes: Some(Sizes::of_kib(sizes)),
-        stream: None,
-        reusable: true,
-    }
+    Part { weight, ..Part::of(WeightedSize::of_kib(sizes), pattern) }
 }

@@ -167,8 +167,7 @@ impl Recipe {
             Self::Server(recipe) => [recipe.small_and_medium, recipe.large],
             Self::Personal(recipe) => [recipe.small_kib, recipe.large_kib],
         };
-        let size = |&(kib, weight): &(u64, f64)| WeightedSize { size: Bytes(kib << 10), weight };
-        lists.concat().iter().map(size).collect()
+        WeightedSize::of_kib(&lists.concat())
     }
 }
 
@@ -183,7 +182,7 @@ impl Enterprise {
             pattern: popular_extents(self.theta, self.extent_kib),
             write_share: Some(self.write_share),
             sequential_share: self.sequential_share,
-            sizes: Some(Sizes::of_kib(self.sizes)),
+            sizes: Some(Sizes::Choice(WeightedSize::of_kib(self.sizes))),
             ..GeneratorSpec::default()
         }
     }
@@ -192,19 +191,8 @@ impl Enterprise {
 impl Server {
     fn spec(&self) -> GeneratorSpec {
         let part = |sizes: &[(u64, f64)], pattern: Pattern, sequential_share: f64| Part {
-            weight: sizes.iter().map(|(_, weight)| weight).sum(),
-            pattern,
-            region: None,
-            write_share: None,
-            trim_share: None,
             sequential_share: Some(sequential_share),
-            runs: None,
-            aligned: None,
-            starts: None,
-            starts_kept: None,
-            sizes: Some(Sizes::of_kib(sizes)),
-            stream: None,
-            reusable: true,
+            ..Part::of(WeightedSize::of_kib(sizes), pattern)
         };
         let small = part(self.small_and_medium, self.popularity.pattern(), self.runs.sequential_share);
         let one = Part { weight: small.weight / f64::from(self.runs.streams), ..small };
@@ -267,12 +255,5 @@ fn arrivals(mean_gap_ns: u64, burst: f64) -> Arrivals {
 }
 
 fn popular_extents(theta: f64, extent_kib: u64) -> Pattern {
-    Pattern::Zipf(Zipf {
-        theta,
-        extent: Some(Bytes(extent_kib << 10)),
-        theta_inside: 0.0,
-        scatter: true,
-        hot_set: 0,
-        drift: 0,
-    })
+    Pattern::Zipf(Zipf::of(theta, Bytes(extent_kib << 10)))
 }
