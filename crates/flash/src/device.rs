@@ -123,16 +123,13 @@ pub struct Operations {
     pub erases: u64,
 }
 
-/// Inside an `impl Flash`: passes the methods that take no time and cannot fail on to a field.
+/// Inside an `impl Flash`: passes on to a field what takes no time, but for marking a block bad.
 #[macro_export]
 macro_rules! pass_on_flash {
     ($inner:ident) => {
         #[inline]
         fn geometry(&self) -> &$crate::Geometry {
             $crate::Flash::geometry(&self.$inner)
-        }
-        fn mark_bad(&mut self, pbn: $crate::Pbn) {
-            $crate::Flash::mark_bad(&mut self.$inner, pbn);
         }
         #[inline]
         fn peek(&self, ppn: $crate::Ppn) -> Option<u32> {

@@ -153,6 +153,10 @@ impl<S: FaultableStore> Flash for FaultyChip<S> {
 
     crate::pass_on_flash!(chip);
 
+    fn mark_bad(&mut self, pbn: Pbn) {
+        self.chip.mark_bad(pbn);
+    }
+
     fn read(&mut self, ppn: Ppn) -> Result<Page<S::Data>, FlashError> {
         match self.next()? {
             Some(Fault::Cut(_)) => return self.cut(),

@@ -9,9 +9,9 @@
 
 use crate::api::mapping::Mapping;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 use crate::wear::relocation::relocate;
 
 /// Refreshes a block, if one is due.

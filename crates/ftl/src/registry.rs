@@ -20,9 +20,9 @@ use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::page_map::machine::PageMap;
 use crate::engines::shared_ram::SharedRam;
 use crate::port::cause::Cause;
+use crate::port::device::{AnyDevice, Device};
 use crate::port::error::{ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 use crate::registry::registered::MappingRegistration;
 use crate::schemes::a_sast::AdaptiveSast;
 use crate::schemes::adapt::Adapt;
@@ -248,7 +248,15 @@ fn builder<D: Device + 'static>(entry: &Entry) -> Result<Arc<dyn MappingBuilder<
 
 /// Builds a stack for an erased device. A wear policy that the layout names serves a stack that
 /// names none.
-pub fn create<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Drive<D>, ConfigError> {
+///
+/// Here all schemes are compiled for devices of any kind. What calls it is no generic code, so no
+/// other crate compiles them again.
+pub fn create(stack: &Stack, layout: &Layout) -> Result<Drive<AnyDevice>, ConfigError> {
+    create_on(stack, layout)
+}
+
+/// The same on devices of one type, for which the calling crate compiles all schemes.
+pub fn create_on<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Drive<D>, ConfigError> {
     let resolved = resolve(stack)?;
     let layout = &resolved.with_wear(layout);
     let Chosen { entry, values, .. } = resolved.mapping();
@@ -274,7 +282,16 @@ fn unguarded(entry: &Entry) -> ConfigError {
 }
 
 /// Brings a stack back on a device that it has used before, after any power cut.
-pub fn recover<D: Device + 'static>(
+pub fn recover(
+    stack: &Stack,
+    layout: &Layout,
+    flash: &mut FlashPort<AnyDevice>,
+) -> Result<Drive<AnyDevice>, RecoverError> {
+    recover_on(stack, layout, flash)
+}
+
+/// The same on devices of one type, as [`create_on`].
+pub fn recover_on<D: Device + 'static>(
     stack: &Stack,
     layout: &Layout,
     flash: &mut FlashPort<D>,

@@ -4,8 +4,9 @@ use flash::{Chip, Lean};
 use testkit::TestFlash;
 
 use crate::api::layout::Layout;
+use crate::port::device::Timed;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::{Timed, Untimed};
+use crate::port::timing::Untimed;
 
 /// An untimed simulated device.
 pub(crate) type TestDevice = Timed<Chip<Lean>, Untimed>;

@@ -48,8 +48,7 @@
 //! A program of your own needs no more than [`cli::main`], as `examples/my-ftl` shows: it compares,
 //! checks and tortures what is registered.
 //!
-//! Invariant: nothing is decided here. Each shell says on which types of devices it builds
-//! mappings, and this crate puts them together.
+//! Invariant: nothing is decided here. This crate puts the shells together.
 
 pub mod cli;
 pub mod trials;
@@ -63,29 +62,16 @@ pub use sim;
 use ftl::api::mapping::{BuilderOf, MappingBuilder};
 use ftl::registry::registered::MappingRegistration;
 use ftl::registry::{register_mapping, replace_mapping};
-use ftl::{ConfigError, Entry, Scheme};
+use ftl::{AnyDevice, ConfigError, Entry, Scheme};
 
 pub use ftl::registry::{register_buffer, register_wear_policy};
 
-/// What builds a mapping for each device of ftlkit's shells: simulated (plain and verified),
-/// tested, and live. It is implemented for whatever does.
-pub trait BuildsEverywhere:
-    MappingBuilder<sim::SimulatedDevice>
-    + MappingBuilder<sim::VerifiedDevice>
-    + MappingBuilder<check::CheckedDevice>
-    + MappingBuilder<live::LiveDevice>
-    + Clone
-    + 'static
-{
-}
+/// What builds a mapping for both types of devices that ftlkit's shells have: the one that studies
+/// run on, and that of all others. It is implemented for whatever does.
+pub trait BuildsEverywhere: MappingBuilder<sim::SimulatedDevice> + MappingBuilder<AnyDevice> + Clone + 'static {}
 
 impl<B> BuildsEverywhere for B where
-    B: MappingBuilder<sim::SimulatedDevice>
-        + MappingBuilder<sim::VerifiedDevice>
-        + MappingBuilder<check::CheckedDevice>
-        + MappingBuilder<live::LiveDevice>
-        + Clone
-        + 'static
+    B: MappingBuilder<sim::SimulatedDevice> + MappingBuilder<AnyDevice> + Clone + 'static
 {
 }
 
@@ -118,9 +104,5 @@ pub fn replace_built(entry: Entry, builder: impl BuildsEverywhere) -> Result<(),
 }
 
 fn everywhere(entry: Entry, builder: impl BuildsEverywhere) -> MappingRegistration {
-    MappingRegistration::new(entry)
-        .on::<sim::SimulatedDevice>(builder.clone())
-        .on::<sim::VerifiedDevice>(builder.clone())
-        .on::<check::CheckedDevice>(builder.clone())
-        .on::<live::LiveDevice>(builder)
+    MappingRegistration::new(entry).on::<sim::SimulatedDevice>(builder.clone()).on::<AnyDevice>(builder)
 }

@@ -76,7 +76,7 @@ impl TestFlash {
 /// A new drive of a stack, such as `page:victim=fifo+dynamic+lru`.
 pub fn drive<D: Device + 'static>(stack: &str, layout: &Layout) -> Drive<D> {
     let stack: Stack = stack.parse().expect("a stack");
-    registry::create(&stack, layout).expect("a stack that this device takes")
+    registry::create_on(&stack, layout).expect("a stack that this device takes")
 }
 
 /// A new drive of one scheme, with settings of its own. Where [`drive`] compiles all schemes for a

@@ -4,8 +4,8 @@
 //! which there is no room, all are written. What wait are the host's own pages, so their programs
 //! are charged to the host, whenever they are done.
 
-use flash::{Lpn, Role};
-use ftl::{Buffered, Device, FlashPort, FtlError, Request};
+use flash::{Lpn, PageData, Role};
+use ftl::{AnyDevice, Buffered, FlashPort, FtlError, Request};
 
 use super::{Bug, Canary, label};
 use crate::Stamp;
@@ -17,32 +17,28 @@ impl Canary {
     }
 
     /// Has the pages of a write wait.
-    pub(super) fn buffer<D: Device<Data = Stamp>>(
+    pub(super) fn buffer(
         &mut self,
-        flash: &mut FlashPort<D>,
+        flash: &mut FlashPort<AnyDevice>,
         request: &Request,
-        data: &[Stamp],
+        data: &[PageData],
     ) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             self.waiting.retain(|&(waiting, _)| waiting != lpn);
             if self.waiting.len() == self.room {
                 self.write_down(flash, 0)?;
             }
-            self.waiting.push((lpn, data[i]));
+            self.waiting.push((lpn, data[i].number()));
         }
         Ok(())
     }
 
     /// Writes what waits, but for so many pages that came last.
-    pub(super) fn write_down<D: Device<Data = Stamp>>(
-        &mut self,
-        flash: &mut FlashPort<D>,
-        spared: usize,
-    ) -> Result<(), FtlError> {
+    pub(super) fn write_down(&mut self, flash: &mut FlashPort<AnyDevice>, spared: usize) -> Result<(), FtlError> {
         let until = self.waiting.len().saturating_sub(spared);
         for (lpn, stamp) in self.waiting.drain(..until).collect::<Vec<_>>() {
             let to = self.place(flash)?;
-            flash.program(to, label(lpn.get(), Role::Data), stamp)?;
+            flash.program(to, label(lpn.get(), Role::Data), stamp.into())?;
             self.map(lpn, Some(to));
         }
         Ok(())

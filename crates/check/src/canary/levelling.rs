@@ -6,14 +6,13 @@
 use flash::Pbn;
 use ftl::api::wear::{BlockFacts, Purpose, Use};
 use ftl::wear::none::NoLevelling;
-use ftl::{Cause, Device, FlashPort, FtlError, WearQuery};
+use ftl::{AnyDevice, Cause, FlashPort, FtlError, WearQuery};
 
 use super::{Bug, Canary};
-use crate::Stamp;
 
 impl Canary {
     /// Levels wear if it is time for that.
-    pub(super) fn level<D: Device<Data = Stamp>>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+    pub(super) fn level(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
         self.writes += 1;
         if self.level_every == 0 || !self.writes.is_multiple_of(self.level_every) {
             return Ok(());
@@ -24,7 +23,7 @@ impl Canary {
         result
     }
 
-    fn move_blocks<D: Device<Data = Stamp>>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn move_blocks(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
         if let Some((open, next)) = self.open.filter(|_| self.bug == Bug::LevellerMovesOpenBlock) {
             self.empty(flash, open)?;
             self.open = Some((open, next));
@@ -37,7 +36,7 @@ impl Canary {
     }
 
     /// Erases a block, and counts it.
-    pub(super) fn erase<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
+    pub(super) fn erase(&mut self, flash: &mut FlashPort<AnyDevice>, pbn: Pbn) -> Result<(), FtlError> {
         flash.erase(pbn)?;
         self.erases[pbn.index()] += u32::from(!self.has(Bug::LevellerForgetsErase));
         Ok(())

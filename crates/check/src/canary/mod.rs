@@ -32,10 +32,10 @@ use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-use flash::{Geometry, Lpn, Page, Pbn, Ppn, Role};
+use flash::{Geometry, Lpn, Page, PageData, Pbn, Ppn, Role};
 use ftl::{
-    BrokenInvariant, Buffered, Cause, ConfigError, Device, Drive, FileEvent, FlashOp, FlashPort, Footprint, FtlError,
-    Label, Layout, Mapping, Nanos, RecoverError, RelocateOutcome, Request, Settings, Stack, WearQuery,
+    AnyDevice, BrokenInvariant, Buffered, Cause, ConfigError, Drive, FileEvent, FlashOp, FlashPort, Footprint,
+    FtlError, Label, Layout, Mapping, Nanos, RecoverError, RelocateOutcome, Request, Settings, Stack, WearQuery,
 };
 
 use crate::Stamp;
@@ -67,16 +67,16 @@ pub fn settings_in(stack: &Stack) -> Result<Option<&Settings>, ConfigError> {
 
 /// Builds a canary with the bug that `settings` name under `bug`, or without one, and with the
 /// buffer that they name.
-pub fn create<D: Device<Data = Stamp>>(settings: &Settings, layout: &Layout) -> Result<Drive<D>, ConfigError> {
+pub fn create(settings: &Settings, layout: &Layout) -> Result<Drive<AnyDevice>, ConfigError> {
     Ok(Drive::new(Box::new(Canary::format(layout, settings)?), layout))
 }
 
 /// Brings a canary back from what the flash holds.
-pub fn recover<D: Device<Data = Stamp>>(
+pub fn recover(
     settings: &Settings,
     layout: &Layout,
-    flash: &mut FlashPort<D>,
-) -> Result<Drive<D>, RecoverError> {
+    flash: &mut FlashPort<AnyDevice>,
+) -> Result<Drive<AnyDevice>, RecoverError> {
     let mut canary = Canary::format(layout, settings)?;
     flash.with_cause(Cause::Recovery, |flash| canary.restore(layout, flash))?;
     Ok(Drive::new(Box::new(canary), layout))
@@ -188,16 +188,16 @@ impl Canary {
         Some(self.geometry.page(block, offset))
     }
 
-    fn open_block<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn open_block(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
         let block = self.free.pop_front().ok_or(FtlError::OutOfSpace { wanted: "the open block" })?;
-        if self.bug == Bug::DirtyFreeBlock && flash.device().next_page(block) > 0 {
+        if self.bug == Bug::DirtyFreeBlock && flash.chip().next_page(block) > 0 {
             flash.with_cause(Cause::Collection, |flash| self.erase(flash, block))?;
         }
         self.open = Some((block, 0));
         Ok(())
     }
 
-    fn place<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<Ppn, FtlError> {
+    fn place(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<Ppn, FtlError> {
         loop {
             if let Some(ppn) = self.next_page() {
                 return Ok(ppn);
@@ -210,7 +210,7 @@ impl Canary {
         }
     }
 
-    fn collect<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn collect(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
         let victim = self.take_victim().ok_or(FtlError::OutOfSpace { wanted: "a collection" })?;
         self.open_block(flash)?;
         let cause = if self.bug == Bug::MiscountedCollection { Cause::Host } else { Cause::Collection };
@@ -241,7 +241,7 @@ impl Canary {
         self.geometry.page_indices(pbn).filter(|&page| self.valid[page]).map(Ppn::at).collect()
     }
 
-    fn move_out<D: Device>(&mut self, flash: &mut FlashPort<D>, victim: Pbn) -> Result<(), FtlError> {
+    fn move_out(&mut self, flash: &mut FlashPort<AnyDevice>, victim: Pbn) -> Result<(), FtlError> {
         if self.bug == Bug::EarlyErase {
             self.erase(flash, victim)?;
         }
@@ -266,12 +266,7 @@ impl Canary {
         }
     }
 
-    fn move_page<D: Device>(
-        &mut self,
-        flash: &mut FlashPort<D>,
-        from: Ppn,
-        page: Page<D::Data>,
-    ) -> Result<(), FtlError> {
+    fn move_page(&mut self, flash: &mut FlashPort<AnyDevice>, from: Ppn, page: Page<PageData>) -> Result<(), FtlError> {
         let Some(to) = self.next_page() else { return Err(FtlError::OutOfSpace { wanted: "a valid page" }) };
         let logical = page.logical;
         if self.directory.get(logical as usize) == Some(&Some(from)) {
@@ -307,22 +302,32 @@ impl Canary {
     }
 }
 
-impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
-    fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+impl Mapping<AnyDevice> for Canary {
+    fn read(
+        &mut self,
+        flash: &mut FlashPort<AnyDevice>,
+        request: &Request,
+        out: &mut [PageData],
+    ) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
             if let Some(stamp) = self.waiting_version(lpn) {
-                out[i] = stamp;
+                out[i] = stamp.into();
                 continue;
             }
             out[i] = match self.map[lpn.index()] {
                 Some(ppn) if self.life[lpn.index()] == Life::Live => flash.read(ppn)?.data,
-                _ => D::Data::default(),
+                _ => PageData::default(),
             };
         }
         Ok(())
     }
 
-    fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+    fn write(
+        &mut self,
+        flash: &mut FlashPort<AnyDevice>,
+        request: &Request,
+        data: &[PageData],
+    ) -> Result<(), FtlError> {
         if self.room > 0 {
             self.buffer(flash, request, data)?;
             return self.level(flash);
@@ -334,8 +339,8 @@ impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
             let miscounted = self.bug == Bug::MiscountedHost && self.events.is_multiple_of(3);
             let cause = if miscounted { Cause::Merge } else { Cause::Host };
             let is_repeated = self.bug == Bug::HintedContent && request.hint.stream() != 0;
-            let stamp = if is_repeated { data[0] } else { data[i] };
-            flash.with_cause(cause, |flash| flash.program(to, label(lpn.get(), Role::Data), stamp))?;
+            let content = data[if is_repeated { 0 } else { i }].clone();
+            flash.with_cause(cause, |flash| flash.program(to, label(lpn.get(), Role::Data), content))?;
             let reaches_beyond = self.bug == Bug::Panic && self.map[lpn.index()].is_some();
             let lpn = if reaches_beyond && lpn.index() + 1 == self.map.len() { Lpn::at(self.map.len()) } else { lpn };
             let doubled = first.filter(|_| self.bug == Bug::DoubleMap && i == 1);
@@ -345,13 +350,13 @@ impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
         self.level(flash)
     }
 
-    fn trim(&mut self, _flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, _flash: &mut FlashPort<AnyDevice>, request: &Request) -> Result<(), FtlError> {
         let spared = u32::from(self.bug == Bug::ForgottenTrim && request.pages > 1);
         self.forget_until_flush(&Request { pages: request.pages - spared, ..*request });
         Ok(())
     }
 
-    fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn flush(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
         self.write_down(flash, usize::from(self.bug == Bug::UnflushedPage))?;
         flash.with_cause(Cause::Mapping, |flash| self.write_trims_down(flash))
     }
@@ -362,11 +367,11 @@ impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
         }
     }
 
-    fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
+    fn idle(&mut self, flash: &mut FlashPort<AnyDevice>, budget: Nanos) -> Result<(), FtlError> {
         self.use_idle_time(flash, budget)
     }
 
-    fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+    fn relocate_block(&mut self, flash: &mut FlashPort<AnyDevice>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         flash.with_cause(Cause::WearLevelling, |flash| self.empty(flash, pbn))
     }
 
@@ -374,11 +379,9 @@ impl<D: Device<Data = Stamp>> Mapping<D> for Canary {
         self.tell(query);
     }
 
-    fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
+    fn check(&self, flash: &FlashPort<AnyDevice>) -> Result<(), BrokenInvariant> {
         self.free.iter().try_for_each(|&pbn| {
-            BrokenInvariant::unless(flash.device().next_page(pbn) == 0, "I1", || {
-                format!("{pbn} is free but not erased")
-            })
+            BrokenInvariant::unless(flash.chip().next_page(pbn) == 0, "I1", || format!("{pbn} is free but not erased"))
         })
     }
 
@@ -414,11 +417,7 @@ fn entries(page: u32, content: Stamp) -> impl Iterator<Item = (u32, Option<Ppn>)
 
 impl Canary {
     /// Collects one block, if that gains anything and is done in time.
-    fn use_idle_time<D: Device<Data = Stamp>>(
-        &mut self,
-        flash: &mut FlashPort<D>,
-        budget: Nanos,
-    ) -> Result<(), FtlError> {
+    fn use_idle_time(&mut self, flash: &mut FlashPort<AnyDevice>, budget: Nanos) -> Result<(), FtlError> {
         // A free block is left for the next collection. The other bugs are to be found without
         // this.
         let uses_it = matches!(self.bug, Bug::None | Bug::IdleLosesPage | Bug::IdleOverruns);
@@ -437,7 +436,7 @@ impl Canary {
         flash.with_cause(Cause::Collection, |flash| self.empty(flash, victim)).map(drop)
     }
 
-    fn cost<D: Device>(&self, flash: &mut FlashPort<D>, victim: Pbn) -> Nanos {
+    fn cost(&self, flash: &mut FlashPort<AnyDevice>, victim: Pbn) -> Nanos {
         let [read, program, erase] = FlashOp::ALL.map(|op| flash.estimate(op, victim).0);
         Nanos(self.valid_in(victim).len() as u64 * (read + program) + erase)
     }
@@ -445,12 +444,12 @@ impl Canary {
 
 impl Canary {
     /// Writes down which pages are trimmed.
-    fn write_trims_down<D: Device<Data = Stamp>>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn write_trims_down(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
         for page in 0..self.directory.len() as u32 {
             if self.pages_of(page).any(|lpn| self.life[lpn.index()] == Life::Pending) {
                 let to = self.place(flash)?;
                 // Making room may have moved what the entries say.
-                flash.program(to, label(page, Role::Translation), self.content(page))?;
+                flash.program(to, label(page, Role::Translation), self.content(page).into())?;
                 self.relocate(page, to);
                 for lpn in self.pages_of(page) {
                     if self.life[lpn.index()] == Life::Pending {

@@ -10,10 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flash::{Pbn, Ppn, Role, Scan, Tag};
-use ftl::{Device, FlashPort, FtlError, Layout};
+use ftl::{AnyDevice, FlashPort, FtlError, Layout};
 
 use super::{Bug, Canary, entries, page_of};
-use crate::Stamp;
 
 /// Of pages of the same logical number the one with the highest rank is to be believed.
 fn rank(tag: &Tag) -> (u64, u64) {
@@ -32,7 +31,7 @@ struct Found {
 impl Found {
     /// Reads what lies twice of the newest data, and forgets what of that cannot be read, if one of
     /// the two can.
-    fn leave_unreadable_twins<D: Device<Data = Stamp>>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
+    fn leave_unreadable_twins(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
         let mut newest: BTreeMap<u32, (u64, Vec<Ppn>)> = BTreeMap::new();
         for &(ppn, tag) in &self.data {
             let (version, places) = newest.entry(tag.logical).or_default();
@@ -60,11 +59,7 @@ impl Found {
 
 impl Canary {
     /// Rebuilds everything from the flash, for a canary that knows nothing yet.
-    pub(super) fn restore<D: Device<Data = Stamp>>(
-        &mut self,
-        layout: &Layout,
-        flash: &mut FlashPort<D>,
-    ) -> Result<(), FtlError> {
+    pub(super) fn restore(&mut self, layout: &Layout, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
         let blocks = if self.bug == Bug::LostBadBlockTable {
             (0..layout.geometry.blocks()).map(Pbn::new).collect()
         } else {
@@ -77,7 +72,7 @@ impl Canary {
         let mut mapped = BTreeMap::new();
         for (&page, &(ppn, _)) in &found.translation {
             self.relocate(page, ppn);
-            mapped.extend(entries(page, flash.read(ppn)?.data));
+            mapped.extend(entries(page, flash.read(ppn)?.data.number()));
         }
         for (lpn, (ppn, _)) in self.truth(&found, &mapped) {
             self.map[lpn as usize] = Some(ppn);
@@ -85,12 +80,12 @@ impl Canary {
         }
         let latest = found.data.iter().max_by_key(|(_, tag)| tag.seq).map(|(ppn, _)| self.geometry.block_of(*ppn));
         self.sort_blocks(&blocks, flash, &found.unreadable, latest)?;
-        self.erases = (0..layout.geometry.blocks()).map(|block| flash.device().erase_count(Pbn::new(block))).collect();
+        self.erases = (0..layout.geometry.blocks()).map(|block| flash.chip().erase_count(Pbn::new(block))).collect();
         Ok(())
     }
 
     /// Reads every tag.
-    fn scan<D: Device>(&self, blocks: &[Pbn], flash: &mut FlashPort<D>) -> Result<Found, FtlError> {
+    fn scan(&self, blocks: &[Pbn], flash: &mut FlashPort<AnyDevice>) -> Result<Found, FtlError> {
         let mut found = Found::default();
         for &block in blocks {
             for ppn in self.geometry.page_indices(block).map(Ppn::at) {
@@ -149,10 +144,10 @@ impl Canary {
     }
 
     /// Closes what holds something true and erases the rest.
-    fn sort_blocks<D: Device>(
+    fn sort_blocks(
         &mut self,
         blocks: &[Pbn],
-        flash: &mut FlashPort<D>,
+        flash: &mut FlashPort<AnyDevice>,
         unreadable: &BTreeSet<Pbn>,
         latest: Option<Pbn>,
     ) -> Result<(), FtlError> {
@@ -172,7 +167,7 @@ impl Canary {
     }
 
     /// Where the pages of a block begin to read as erased.
-    fn first_erased<D: Device>(&self, flash: &mut FlashPort<D>, block: Pbn) -> Result<u32, FtlError> {
+    fn first_erased(&self, flash: &mut FlashPort<AnyDevice>, block: Pbn) -> Result<u32, FtlError> {
         for offset in 0..self.geometry.pages_per_block() {
             if flash.scan(self.geometry.page(block, offset))? == Scan::Erased {
                 return Ok(offset);

@@ -3,19 +3,14 @@
 //! a collection would copy into.
 
 use flash::{Pbn, Ppn};
-use ftl::{Deferred, Device, FlashPort, FtlError, RelocateOutcome};
+use ftl::{AnyDevice, Deferred, FlashPort, FtlError, RelocateOutcome};
 
 use super::{Bug, Canary};
-use crate::Stamp;
 
 impl Canary {
     /// Moves what a block holds, and erases it.
-    pub(super) fn empty<D: Device<Data = Stamp>>(
-        &mut self,
-        flash: &mut FlashPort<D>,
-        pbn: Pbn,
-    ) -> Result<RelocateOutcome, FtlError> {
-        if flash.device().is_bad(pbn) {
+    pub(super) fn empty(&mut self, flash: &mut FlashPort<AnyDevice>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+        if flash.chip().is_bad(pbn) {
             return Ok(RelocateOutcome::Deferred(Deferred::IsBad));
         }
         if self.free.contains(&pbn) {

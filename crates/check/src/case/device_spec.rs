@@ -103,7 +103,7 @@ impl DeviceSpec {
     }
 
     /// The bit errors that have its blocks refreshed; none where they never are.
-    pub(crate) fn bit_errors(&self, device: &impl Flash) -> Option<BitErrors> {
+    pub(crate) fn bit_errors(&self, device: &(impl Flash + ?Sized)) -> Option<BitErrors> {
         let reliability = Reliability {
             model: ONE_ERROR_A_READ,
             ecc_limit: f64::from(self.refreshed_after),

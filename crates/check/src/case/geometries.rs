@@ -8,10 +8,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::ProgramOrder;
-use ftl::{ConfigError, Layout};
+use ftl::{AnyDevice, ConfigError, Drive, Layout};
 
 use crate::case::device_spec::DeviceSpec;
-use crate::drivers::host::CheckedFtl;
 
 /// Devices for trying schemes, smallest first.
 pub fn all() -> Vec<DeviceSpec> {
@@ -48,7 +47,7 @@ pub fn all() -> Vec<DeviceSpec> {
 /// the suite tests that, too, with [`accepts`].
 pub fn largest_capacity(
     device: &DeviceSpec,
-    build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>,
+    build: impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
 ) -> Option<u32> {
     let (mut accepted, mut refused) = (0, device.geometry().ok()?.pages() + 1);
     while refused - accepted > 1 {
@@ -65,7 +64,7 @@ pub fn largest_capacity(
 pub fn accepts(
     device: &DeviceSpec,
     logical_pages: u32,
-    build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>,
+    build: impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
 ) -> Result<(), ConfigError> {
     let layout = Layout::of(&device.chip(u32::MAX).map_err(ConfigError)?, logical_pages, 0);
     catch_unwind(AssertUnwindSafe(|| build(&layout).map(|_| ()))).unwrap_or(Ok(()))

@@ -6,9 +6,12 @@
 //! on failing flash. An operation has two halves, so that a power cut can come in between: in
 //! [`Driver::begin`] the scheme serves it, in [`Driver::acknowledge`] the host learns of it.
 
-use flash::{Lpn, Operations, Pbn};
+use flash::{Lpn, Operations, PageData, Pbn};
 use ftl::api::wear::Use;
-use ftl::{Deferred, Device, Drive, FlashOp, FlashPort, FtlError, Hint, Nanos, RecoverError, RelocateOutcome, Request};
+use ftl::{
+    AnyDevice, Deferred, Device, Drive, FlashOp, FlashPort, FtlError, Hint, Nanos, RecoverError, RelocateOutcome,
+    Request,
+};
 use random::{derive, mix};
 
 use crate::case::operation::{Extent, Operation};
@@ -26,10 +29,10 @@ const UNFILLED: Stamp = Stamp::MAX;
 const IDLE_BUDGET: Nanos = Nanos(10_000_000);
 
 /// A scheme on its device, and what the host knows of its pages.
-pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
-    scheme: Drive<D>,
+pub(crate) struct Driver<B> {
+    scheme: Drive<AnyDevice>,
     /// None only while the device moves from its old flash port to a new one.
-    flash: Option<FlashPort<D>>,
+    flash: Option<FlashPort<AnyDevice>>,
     pub(crate) oracle: B,
     at_power_on: Operations,
     /// Whether the scheme that stands now was recovered.
@@ -39,6 +42,8 @@ pub(crate) struct Driver<D: Device<Data = Stamp>, B> {
     pages_written: u64,
     /// What was read last.
     content: Vec<Stamp>,
+    /// Pages on their way to the scheme, or from it.
+    pages: Vec<PageData>,
     hints: Hints,
 }
 
@@ -69,17 +74,17 @@ impl Hints {
     }
 }
 
-impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
+impl<B: Oracle> Driver<B> {
     /// A scheme that `start` formats or recovers on the device of a case, with an oracle that suits
     /// it.
     pub(crate) fn start(
-        device: D,
+        device: AnyDevice,
         case: &Case,
-        start: impl FnOnce(&mut FlashPort<D>) -> Result<Drive<D>, RecoverError>,
-        oracle: impl FnOnce(&Drive<D>) -> B,
+        start: impl FnOnce(&mut FlashPort<AnyDevice>) -> Result<Drive<AnyDevice>, RecoverError>,
+        oracle: impl FnOnce(&Drive<AnyDevice>) -> B,
     ) -> Result<Self, Fault> {
-        let at_power_on = device.operations();
-        let bit_errors = case.device.bit_errors(&device);
+        let at_power_on = device.chip().operations();
+        let bit_errors = case.device.bit_errors(device.chip());
         let mut flash = FlashPort::new(device).with_bit_errors(bit_errors);
         let scheme = start(&mut flash)?;
         let oracle = oracle(&scheme);
@@ -94,17 +99,18 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
             requests: 0,
             pages_written: 0,
             content: Vec::new(),
+            pages: Vec::new(),
             hints: Hints::of(case),
         })
     }
 
     /// The power comes back: the device gets a new flash port. Only [`recover`](Self::recover) may
     /// follow.
-    pub(crate) fn power_on(&mut self, turn_on: impl FnOnce(&mut D)) {
+    pub(crate) fn power_on(&mut self, turn_on: impl FnOnce(&mut AnyDevice)) {
         if let Some(flash) = self.flash.take() {
             let mut flash = flash.power_cycled();
             turn_on(flash.device_mut());
-            self.at_power_on = flash.device().operations();
+            self.at_power_on = flash.chip().operations();
             self.flash = Some(flash);
             black_box::mark(Mark::PowerOn);
         }
@@ -113,7 +119,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     /// Has a scheme recovered from the flash.
     pub(crate) fn recover(
         &mut self,
-        recover: impl FnOnce(&mut FlashPort<D>) -> Result<Drive<D>, RecoverError>,
+        recover: impl FnOnce(&mut FlashPort<AnyDevice>) -> Result<Drive<AnyDevice>, RecoverError>,
     ) -> Result<(), RecoverError> {
         self.scheme = recover(self.media_mut())?;
         self.was_recovered = true;
@@ -122,21 +128,21 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     }
 
     /// The scheme, to ask what it says of itself.
-    pub(crate) fn scheme(&self) -> &Drive<D> {
+    pub(crate) fn scheme(&self) -> &Drive<AnyDevice> {
         &self.scheme
     }
 
     /// The flash port, for reading its counts.
-    pub(crate) fn flash(&self) -> &FlashPort<D> {
+    pub(crate) fn flash(&self) -> &FlashPort<AnyDevice> {
         self.flash.as_ref().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
     }
 
-    fn media_mut(&mut self) -> &mut FlashPort<D> {
+    fn media_mut(&mut self) -> &mut FlashPort<AnyDevice> {
         self.flash.as_mut().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
     }
 
     /// The device, without its flash port.
-    pub(crate) fn into_device(self) -> Option<D> {
+    pub(crate) fn into_device(self) -> Option<AnyDevice> {
         self.flash.map(FlashPort::into_device)
     }
 
@@ -157,6 +163,8 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         black_box::mark(Mark::Request(operation));
         let stamps = self.oracle.begin(operation);
         self.pages_written += stamps.len() as u64;
+        self.pages.clear();
+        self.pages.extend(stamps.into_iter().map(PageData::from));
         let at = Nanos(self.requests);
         self.requests += 1;
         self.media_mut().begin(at);
@@ -164,7 +172,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
         let hint = self.hints.at(at.0);
         let request = |extent: Extent| Request { arrival: at, hint, ..request(extent) };
         match operation {
-            Operation::Write(extent) => self.scheme.write(flash, &request(extent), &stamps),
+            Operation::Write(extent) => self.scheme.write(flash, &request(extent), &self.pages),
             Operation::Trim(extent) => self.scheme.trim(flash, &request(extent)),
             Operation::Flush => self.scheme.flush(flash),
             Operation::Idle => self.scheme.idle(flash, IDLE_BUDGET),
@@ -181,11 +189,11 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
     /// Has the scheme empty a block, and compares what it says of that with what the flash shows.
     fn relocate_block(&mut self, pbn: Pbn) -> Result<(), Fault> {
         let Some(flash) = self.flash.as_mut() else { return Ok(()) };
-        let look = |flash: &FlashPort<D>| (flash.device().is_bad(pbn), flash.device().erase_count(pbn));
+        let look = |flash: &FlashPort<AnyDevice>| (flash.chip().is_bad(pbn), flash.chip().erase_count(pbn));
         let (was_bad, erases) = look(flash);
         let how = self.scheme.relocate_block(flash, pbn).map_err(Fault::Stopped)?;
         let (is_bad, erases_now) = look(flash);
-        let is_empty = flash.device().next_page(pbn) == 0 || erases_now > erases;
+        let is_empty = flash.chip().next_page(pbn) == 0 || erases_now > erases;
         let spares = self.scheme.spares();
         let is_so = match how {
             RelocateOutcome::Done => !is_bad && is_empty,
@@ -195,7 +203,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
             RelocateOutcome::Deferred(Deferred::NotOffered) => !self.scheme.relocates_blocks(),
             RelocateOutcome::Deferred(Deferred::NoRoom) => spares.used > 0 || self.was_recovered,
         };
-        let state = || format!("bad {is_bad}, {} pages programmed", self.flash().device().next_page(pbn));
+        let state = || format!("bad {is_bad}, {} pages programmed", self.flash().chip().next_page(pbn));
         if is_so { Ok(()) } else { Err(Fault::Relocation(format!("{pbn} is said to be {how:?}, but: {}", state()))) }
     }
 
@@ -222,10 +230,12 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
 
     /// Reads pages, at the moment of the request before.
     pub(crate) fn read(&mut self, extent: Extent) -> Result<&[Stamp], FtlError> {
-        self.content.clear();
-        self.content.resize(extent.pages as usize, UNFILLED);
+        self.pages.clear();
+        self.pages.resize(extent.pages as usize, UNFILLED.into());
         let Some(flash) = self.flash.as_mut() else { return Ok(&[]) };
-        self.scheme.read(flash, &request(extent), &mut self.content)?;
+        self.scheme.read(flash, &request(extent), &mut self.pages)?;
+        self.content.clear();
+        self.content.extend(self.pages.iter().map(PageData::number));
         Ok(&self.content)
     }
 
@@ -245,21 +255,19 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
 
     /// Compares what a wear policy is told of blocks with what the flash shows.
     fn compare_facts(&mut self) -> Result<(), Fault> {
-        let Some(device) = self.flash.as_ref().map(FlashPort::device) else { return Ok(()) };
+        let Some(chip) = self.flash.as_ref().map(FlashPort::chip) else { return Ok(()) };
         let mut wrong = None;
         self.scheme.with_wear_policy(&mut |_, facts| {
             let is_so = |pbn: Pbn| match facts.use_of(pbn) {
-                Use::Bad => device.is_bad(pbn),
-                _ if device.is_bad(pbn) => true,
-                used => {
-                    facts.erases(pbn) == device.erase_count(pbn) && (used != Use::Free || device.next_page(pbn) == 0)
-                }
+                Use::Bad => chip.is_bad(pbn),
+                _ if chip.is_bad(pbn) => true,
+                used => facts.erases(pbn) == chip.erase_count(pbn) && (used != Use::Free || chip.next_page(pbn) == 0),
             };
             let found = (0..facts.blocks()).map(Pbn::new).find(|&pbn| !is_so(pbn));
             wrong = found.map(|pbn| (pbn, facts.use_of(pbn), facts.erases(pbn)));
         });
         let Some((pbn, used, erases)) = wrong else { return Ok(()) };
-        let (counted, bad) = (device.erase_count(pbn), device.is_bad(pbn));
+        let (counted, bad) = (chip.erase_count(pbn), chip.is_bad(pbn));
         Err(Fault::Accounts(format!(
             "{pbn} is said to be {used:?} with {erases} erases, but the flash counted {counted} (bad: {bad})"
         )))
@@ -267,7 +275,7 @@ impl<D: Device<Data = Stamp>, B: Oracle> Driver<D, B> {
 
     /// Compares what was charged since the power came on with what the flash counted.
     pub(crate) fn audit(&self) -> Result<(), Fault> {
-        let (now, then) = (self.flash().device().operations(), self.at_power_on);
+        let (now, then) = (self.flash().chip().operations(), self.at_power_on);
         let counted = [
             (FlashOp::Read, now.reads - then.reads),
             (FlashOp::Program, now.programs - then.programs),

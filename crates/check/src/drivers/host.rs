@@ -14,20 +14,17 @@
 use std::ops::RangeInclusive;
 
 use flash::{Chip, Full};
-use ftl::{Buffered, Cause, ConfigError, Drive, FlashOp, Footprint, Layout, Tally};
+use ftl::{AnyDevice, Buffered, Cause, ConfigError, Drive, FlashOp, Footprint, Layout, Tally};
 use random::{SeededRng, derive};
 
 use crate::Stamp;
 use crate::case::operation::{Effect, Extent, Operation};
 use crate::case::test_case::Case;
-use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
+use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::Fault;
 use crate::report::recorder::Outcome;
-
-/// A scheme as the suite drives it.
-pub type CheckedFtl = Drive<CheckedDevice>;
 
 /// Random pages read back besides those that a request touched: enough to meet each page of a small
 /// device many times in a run, few enough that a demand-paged scheme's cache is not all theirs.
@@ -35,7 +32,7 @@ const BYSTANDERS: u32 = 2;
 
 /// A scheme on its device, and the host's account of both.
 pub(crate) struct Host {
-    driver: Driver<CheckedDevice, ExactOracle>,
+    driver: Driver<ExactOracle>,
     rng: SeededRng,
     footprint: Footprint,
 }
@@ -45,10 +42,10 @@ impl Host {
     pub(crate) fn format(
         chip: Chip<Full<Stamp>>,
         case: &Case,
-        build: impl FnOnce(&Layout) -> Result<CheckedFtl, ConfigError>,
+        build: impl FnOnce(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
     ) -> Result<Self, Fault> {
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let device = CheckedFlash::from(chip).timed(FixedTimes::default());
+        let device = CheckedFlash::new(chip).timed(FixedTimes::default());
         let driver = Driver::start(device, case, |_| Ok(build(&layout)?), |_| ExactOracle::new(case.logical_pages))?;
         Ok(Self { rng: SeededRng::named(case.seed, "readback"), footprint: driver.scheme().footprint(), driver })
     }

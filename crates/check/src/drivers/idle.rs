@@ -14,7 +14,7 @@ use random::{SeededRng, derive};
 
 use crate::case::operation::Extent;
 use crate::case::test_case::Case;
-use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
+use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::drivers::session::create;
 use crate::inject::schedule::FaultSchedule;
@@ -63,7 +63,7 @@ fn run(case: &Case) -> Result<(Idled, Outcome), Failure> {
 struct Trial<'a> {
     case: &'a Case,
     place: &'a Cell<FailurePoint>,
-    driver: Driver<CheckedDevice, ExactOracle>,
+    driver: Driver<ExactOracle>,
     rng: SeededRng,
     idled: Idled,
 }
@@ -72,7 +72,7 @@ impl<'a> Trial<'a> {
     fn new(case: &'a Case, place: &'a Cell<FailurePoint>) -> Result<Self, Fault> {
         let chip = case.device.chip(u32::MAX).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let device = CheckedFlash::from(chip).timed(FixedTimes::new(TAKES));
+        let device = CheckedFlash::new(chip).timed(FixedTimes::new(TAKES));
         let oracle = ExactOracle::new(case.logical_pages);
         let driver = Driver::start(device, case, |_| Ok(create(&case.stack, &layout)?), |_| oracle)?;
         Ok(Self { case, place, driver, rng: SeededRng::named(case.seed, "idle time"), idled: Idled::default() })
@@ -97,14 +97,18 @@ impl<'a> Trial<'a> {
         Ok((self.idled, self.driver.outcome()))
     }
 
+    /// When the last operation ends, those included that nobody waits for.
+    fn last_end(&self) -> Nanos {
+        self.driver.flash().device().timing.as_timing::<FixedTimes>().map_or(Nanos::ZERO, FixedTimes::last_end)
+    }
+
     /// Offers idle time when the device has nothing to do any more.
     fn offer(&mut self) -> Result<(), Fault> {
         let budget = Nanos(self.rng.below_u32(LONGEST).into());
-        let last_end = || self.driver.flash().device().timing.last_end();
-        let (before, from) = (self.driver.outcome().flash_operations(), last_end());
+        let (before, from) = (self.driver.outcome().flash_operations(), self.last_end());
         self.driver.idle(from, budget)?;
         let done = self.driver.outcome().flash_operations() - before;
-        let (end, longest) = (self.driver.flash().device().timing.last_end(), TAKES[FlashOp::Erase as usize]);
+        let (end, longest) = (self.last_end(), TAKES[FlashOp::Erase as usize]);
         self.idled.offered += 1;
         self.idled.used += u64::from(done > 0);
         self.idled.operations += done;

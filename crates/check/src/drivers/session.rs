@@ -5,14 +5,13 @@
 //! [`Session::acknowledge`] is the host hearing of it. The oracle is that of `crash_oracle.rs`.
 
 use flash::{Chip, FaultPlan, Faulty, Full};
-use ftl::{ConfigError, Drive, FlashPort, Layout, RecoverError, Stack, registry};
+use ftl::{AnyDevice, ConfigError, Drive, FlashPort, Layout, RecoverError, Stack, registry};
 
 use crate::canary;
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
-use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
+use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
-use crate::drivers::host::CheckedFtl;
 use crate::oracle::crash_oracle::CrashOracle;
 use crate::oracle::exact::Stamp;
 use crate::report::failure::Fault;
@@ -20,7 +19,7 @@ use crate::report::recorder::{Outcome, Recorder, Tape};
 
 /// Builds a stack for an erased device: `canary`, or one of the registry's, perhaps behind
 /// `canary-buffer`.
-pub fn create(stack: &Stack, layout: &Layout) -> Result<CheckedFtl, ConfigError> {
+pub fn create(stack: &Stack, layout: &Layout) -> Result<Drive<AnyDevice>, ConfigError> {
     if let Some((rest, front)) = canary::taken_off(stack)? {
         return Ok(front.before(create(&rest, layout)?, layout));
     }
@@ -35,8 +34,8 @@ pub fn create(stack: &Stack, layout: &Layout) -> Result<CheckedFtl, ConfigError>
 pub fn recover(
     stack: &Stack,
     layout: &Layout,
-    flash: &mut FlashPort<CheckedDevice>,
-) -> Result<CheckedFtl, RecoverError> {
+    flash: &mut FlashPort<AnyDevice>,
+) -> Result<Drive<AnyDevice>, RecoverError> {
     if let Some((rest, front)) = canary::taken_off(stack)? {
         return Ok(front.before(recover(&rest, layout, flash)?, layout));
     }
@@ -47,12 +46,12 @@ pub fn recover(
 }
 
 /// A scheme at work, and what the host knows of its pages.
-pub(crate) struct Session(Driver<CheckedDevice, CrashOracle>);
+pub(crate) struct Session(Driver<CrashOracle>);
 
 impl Session {
     /// A freshly formatted device that records to a tape.
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
-        let device = CheckedFlash::from(Recorder::new(chip, Some(tape.clone()))).timed(FixedTimes::default());
+        let device = CheckedFlash::new(Recorder::new(chip, Some(tape.clone()))).timed(FixedTimes::default());
         let oracle = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.volatile_pages());
         Ok(Self(Driver::start(device, case, |_| Ok(create(&case.stack, layout)?), oracle)?))
     }
@@ -64,7 +63,7 @@ impl Session {
         recorder: Recorder,
         allowed: CrashOracle,
     ) -> Result<Self, Fault> {
-        let device = CheckedFlash::from(recorder).timed(FixedTimes::default());
+        let device = CheckedFlash::new(recorder).timed(FixedTimes::default());
         let start = |flash: &mut FlashPort<_>| recover(&case.stack, layout, flash);
         Ok(Self(Driver::start(device, case, start, |_| allowed)?))
     }
@@ -81,7 +80,7 @@ impl Session {
 
     /// The flash as a power cut between two operations leaves it, with the power on again.
     pub(crate) fn flash(&self) -> Faulty<Stamp> {
-        let mut flash = self.0.flash().device().chip.recorder().flash().clone();
+        let mut flash = self.0.flash().chip().as_chip::<CheckedFlash<Recorder>>().flash().flash().clone();
         flash.cut_power();
         flash.restore_power(FaultPlan::default());
         flash

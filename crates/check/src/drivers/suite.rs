@@ -13,11 +13,11 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ftl::{ConfigError, Layout};
+use ftl::{AnyDevice, ConfigError, Drive, Layout};
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
-use crate::drivers::host::{CheckedFtl, Host};
+use crate::drivers::host::Host;
 use crate::drivers::session::create;
 use crate::drivers::{explorer, faults, idle};
 use crate::inject::schedule::FaultSchedule;
@@ -47,7 +47,10 @@ pub fn explain(case: &Case) -> Result<Outcome, Box<(Failure, Explanation)>> {
 
 /// Runs a case of any scheme that `build` makes; it is asked twice, for two runs that must be the
 /// same.
-pub fn run_with(case: &Case, build: impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>) -> Result<Outcome, Failure> {
+pub fn run_with(
+    case: &Case,
+    build: impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
+) -> Result<Outcome, Failure> {
     case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
     let mut hashes = Vec::new();
     let outcome = guarded(case, &build, &mut |_, hash| {
@@ -71,7 +74,7 @@ type Watch<'a> = &'a mut dyn FnMut(usize, u64) -> Result<(), Fault>;
 /// One run, with a panic turned into a failure at the place where it happened.
 fn guarded(
     case: &Case,
-    build: &impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>,
+    build: &impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
     watch: Watch<'_>,
 ) -> Result<Outcome, Failure> {
     let place = Cell::new(FailurePoint::Format);
@@ -83,7 +86,7 @@ fn guarded(
     result.map_err(|fault| Failure::new(case, place.get(), fault))
 }
 
-fn format(case: &Case, build: &impl Fn(&Layout) -> Result<CheckedFtl, ConfigError>) -> Result<Host, Fault> {
+fn format(case: &Case, build: &impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>) -> Result<Host, Fault> {
     let chip = case.device.chip(endurance(case)).map_err(Fault::ImpossibleCase)?;
     Host::format(chip, case, build)
 }

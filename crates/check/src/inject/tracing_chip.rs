@@ -4,9 +4,6 @@
 //! the run's replay line, and tells the host which pages may be lost and which blocks have failed.
 //! The scheme sees none of this.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use flash::{
     Cell, Chip, Fault, FaultPlan, Faulty, Flash, FlashError, Full, MediaEvent, Page, Pbn, Ppn, Role, Scan, Tag,
 };
@@ -14,6 +11,7 @@ use ftl::FlashOp;
 
 use crate::Stamp;
 use crate::inject::fault::InjectedFault;
+use crate::shared::Shared;
 
 /// A fault that took effect.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +26,7 @@ pub(crate) struct Hit {
 
 /// The faults that took effect so far; shared with whoever wants to know them even after the scheme
 /// has panicked.
-pub(crate) type Hits = Rc<RefCell<Vec<Hit>>>;
+pub(crate) type Hits = Shared<Vec<Hit>>;
 
 /// A chip with a plan of faults.
 pub(crate) struct FaultTracingChip {
@@ -52,9 +50,9 @@ impl FaultTracingChip {
         self.flash.chip()
     }
 
-    /// What was asked for, operation by operation.
-    pub(crate) fn take_record(self) -> Vec<FlashOp> {
-        self.record.unwrap_or_default()
+    /// Takes out what was asked for, operation by operation.
+    pub(crate) fn take_record(&mut self) -> Vec<FlashOp> {
+        self.record.take().unwrap_or_default()
     }
 
     /// Reads that were corrected.
@@ -106,6 +104,10 @@ impl Flash for FaultTracingChip {
     type Data = Stamp;
 
     flash::pass_on_flash!(flash);
+
+    fn mark_bad(&mut self, pbn: Pbn) {
+        self.flash.mark_bad(pbn);
+    }
 
     fn read(&mut self, ppn: Ppn) -> Result<Page<Stamp>, FlashError> {
         self.record(FlashOp::Read);

@@ -9,13 +9,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use flash::{Cell, Flash, FlashError, Geometry, MediaEvent, Pbn, Ppn, Tag, Tear};
 use ftl::{Cause, FlashOp, FtlError};
 
 use crate::Stamp;
 use crate::case::operation::Operation;
+use crate::shared::Shared;
 
 thread_local! {
     static BOX: RefCell<Option<BlackBox>> = const { RefCell::new(None) };
@@ -42,7 +42,7 @@ pub(crate) struct StagedCut {
 }
 
 /// A journal that a device shares with the black box.
-pub(crate) type Log = Rc<RefCell<Journal>>;
+pub(crate) type Log = Shared<Journal>;
 
 /// What an operation is done to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,8 +120,8 @@ pub(crate) fn journal(device: &impl Flash, cells: impl Fn(Ppn) -> Cell<Stamp>) -
         let cells: Vec<_> = (0..geometry.pages()).map(|page| cells(Ppn::new(page))).collect();
         let bad = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| device.is_bad(pbn)).collect();
         let (start, events, marks) = (cells.clone(), Vec::new(), Vec::new());
-        let log = Rc::new(RefCell::new(Journal { geometry, start, cells, bad, events, marks }));
-        kept.latest = Some(Rc::clone(&log));
+        let log = Log::new(Journal { geometry, start, cells, bad, events, marks });
+        kept.latest = Some(log.clone());
         Some(log)
     })
 }
@@ -149,7 +149,7 @@ pub(crate) fn log(log: &Log, target: Target, error: Option<FlashError>, cells: i
         journal.cells[page] = now;
     }
     journal.events.push(event);
-    BOX.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| kept.latest = Some(Rc::clone(log))));
+    BOX.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| kept.latest = Some(log.clone())));
 }
 
 /// Notes what happens between the operations of the device in hand.
@@ -196,7 +196,7 @@ pub(crate) fn stage_cut(tear: Tear, hit: Option<Target>) {
             let journal = log.borrow();
             let at = hit.and_then(|hit| journal.last(hit)).unwrap_or(journal.events.len());
             cut.cause = hit.and_then(|_| journal.events.get(at)?.cause);
-            cut.before = Some((Rc::clone(log), at));
+            cut.before = Some((log.clone(), at));
         }
         kept.cuts.push(cut);
     });

@@ -6,15 +6,13 @@
 //! tried is only counted. It is made for chips of a few hundred pages. What a case that passed
 //! amounts to is its [`Outcome`].
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
-
 use flash::{Chip, FaultPlan, Faulty, Flash, FlashError, Full, Page, Pbn, Ppn, Scan, Tag, Tear};
 use ftl::{FlashOp, Tally};
 
 use crate::Stamp;
 use crate::inject::cut_sampler::CutSampler;
 use crate::report::black_box::Target;
+use crate::shared::Shared;
 
 /// A program or an erase.
 #[derive(Clone, Debug)]
@@ -58,48 +56,49 @@ impl Step {
 
 /// The operations recorded so far; the recorder writes, the explorer takes.
 #[derive(Clone)]
-pub(crate) struct Tape(Rc<Reel>);
+pub(crate) struct Tape(Shared<Reel>);
 
 struct Reel {
     sampler: CutSampler,
-    one_in: Cell<u32>,
-    next: Cell<u32>,
-    steps: RefCell<Vec<(u32, Step)>>,
+    one_in: u32,
+    next: u32,
+    steps: Vec<(u32, Step)>,
 }
 
 impl Tape {
     /// An empty tape that keeps the operations at which a sampler takes a cut, if one of so many is
     /// tried.
     pub(crate) fn new(sampler: CutSampler, one_in: u32) -> Self {
-        Self(Rc::new(Reel { sampler, one_in: one_in.into(), next: 0.into(), steps: RefCell::default() }))
+        Self(Shared::new(Reel { sampler, one_in, next: 0, steps: Vec::new() }))
     }
 
     /// From now on one of so many is tried.
     pub(crate) fn try_one_in(&self, one_in: u32) {
-        self.0.one_in.set(one_in);
+        self.0.borrow_mut().one_in = one_in;
     }
 
     /// Forgets all and counts from 0.
     pub(crate) fn rewind(&self) {
         self.take();
-        self.0.next.set(0);
+        self.0.borrow_mut().next = 0;
     }
 
     /// Programs and erases counted so far, kept or not.
     pub(crate) fn counted(&self) -> u32 {
-        self.0.next.get()
+        self.0.borrow().next
     }
 
     /// What was kept since the last taking: the cuts to make at each operation.
     pub(crate) fn take(&self) -> Vec<(u32, Step)> {
-        self.0.steps.take()
+        std::mem::take(&mut self.0.borrow_mut().steps)
     }
 
     fn record(&self, step: impl FnOnce() -> Step) {
-        let Reel { sampler, one_in, next, steps } = &*self.0;
-        let operation = next.replace(next.get() + 1);
-        if sampler.at(operation, one_in.get()).next().is_some() {
-            steps.borrow_mut().push((operation, step()));
+        let Reel { sampler, one_in, next, steps } = &mut *self.0.borrow_mut();
+        let operation = *next;
+        *next += 1;
+        if sampler.at(operation, *one_in).next().is_some() {
+            steps.push((operation, step()));
         }
     }
 }
@@ -126,11 +125,6 @@ impl Recorder {
         &self.flash
     }
 
-    /// The flash, to plan faults.
-    pub(crate) fn flash_mut(&mut self) -> &mut Faulty<Stamp> {
-        &mut self.flash
-    }
-
     fn record(&self, mutation: impl FnOnce() -> Mutation) {
         if let Some(tape) = &self.tape {
             tape.record(|| Step { before: self.flash.clone(), mutation: mutation() });
@@ -142,6 +136,10 @@ impl Flash for Recorder {
     type Data = Stamp;
 
     flash::pass_on_flash!(flash);
+
+    fn mark_bad(&mut self, pbn: Pbn) {
+        self.flash.mark_bad(pbn);
+    }
 
     fn read(&mut self, ppn: Ppn) -> Result<Page<Stamp>, FlashError> {
         self.flash.read(ppn)

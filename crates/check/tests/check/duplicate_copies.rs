@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use check::{CheckedDevice, CheckedFlash, FixedTimes, canary};
-use flash::{Cell, Chip, Fault, FaultPlan, Faulty, Flash, Full, Lpn, Role, Tear};
-use ftl::{Drive, FlashPort, FtlError, Layout, Request, Stack, Timed, registry};
+use check::canary;
+use flash::{Cell, Chip, Fault, FaultPlan, Faulty, Flash, Full, Lpn, PageData, Role, Tear};
+use ftl::{AnyDevice, Drive, FlashPort, FtlError, Layout, Request, Stack, Untimed, registry};
 use testkit::TestFlash;
 
 const PAGES: u32 = 40;
@@ -14,22 +14,22 @@ const REQUESTS: u64 = 150;
 /// Channels, and blocks of each.
 type Size = (u32, u32);
 
-fn device((channels, blocks): Size, plan: FaultPlan) -> CheckedDevice {
+fn device((channels, blocks): Size, plan: FaultPlan) -> AnyDevice {
     let chip = TestFlash::new(blocks, 4).channels(channels).chip();
-    Timed { chip: CheckedFlash::faulty(Faulty::new(chip, plan)), timing: FixedTimes::default() }
+    AnyDevice::new(Faulty::<PageData>::new(chip, plan), Untimed)
 }
 
 /// Writes, a flush after each, until the power is cut; what pages hold then for sure, and which one
 /// is in doubt.
 fn run(
-    ftl: &mut Drive<CheckedDevice>,
-    flash: &mut FlashPort<CheckedDevice>,
+    ftl: &mut Drive<AnyDevice>,
+    flash: &mut FlashPort<AnyDevice>,
 ) -> Result<(BTreeMap<u32, u64>, Option<u32>), FtlError> {
     let (mut held, mut next) = (BTreeMap::new(), 7_u64);
     for stamp in 1..=REQUESTS {
         next = next * 48_271 % 2_147_483_647;
         let lpn = if stamp % 3 == 0 { next % 6 } else { next % u64::from(PAGES) } as u32;
-        let done = ftl.write(flash, &Request::new(Lpn::new(lpn), 1), &[stamp]).and_then(|()| ftl.flush(flash));
+        let done = ftl.write(flash, &Request::new(Lpn::new(lpn), 1), &[stamp.into()]).and_then(|()| ftl.flush(flash));
         match done {
             Ok(()) => held.insert(lpn, stamp),
             Err(error) if error.is_power_cut() => return Ok((held, Some(lpn))),
@@ -40,7 +40,7 @@ fn run(
 }
 
 /// How many pages hold the newest content of a logical page that lies in more than one place.
-fn twins(chip: &Chip<Full<u64>>) -> u64 {
+fn twins(chip: &Chip<Full<PageData>>) -> u64 {
     let mut places: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for page in 0..chip.geometry().pages() as usize {
         if let Cell::Programmed(tag, _) = chip.store().cell(page)
@@ -60,13 +60,13 @@ fn twins(chip: &Chip<Full<u64>>) -> u64 {
 /// twin, and what was lost.
 fn recover(stack: &Stack, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<u32>)> {
     let mut flash = FlashPort::new(device(size, FaultPlan::cut(cut, Tear::Before)));
-    let layout = Layout::of(&flash.device().chip, PAGES, 1);
+    let layout = Layout::of(flash.chip(), PAGES, 1);
     let mut ftl = check::create(stack, &layout).expect("fits");
     let (held, in_doubt) = run(&mut ftl, &mut flash).expect("no other error");
     in_doubt?;
     let mut device = flash.into_device();
     // All tags are scanned; then twins are read, and nothing else before them.
-    let flash = device.chip.injector().expect("a plan of faults");
+    let flash = device.chip.as_chip_mut::<Faulty<PageData>>();
     let is_twin = read < twins(flash.chip());
     let fails = u64::from(flash.geometry().pages()) + read;
     flash.restore_power(FaultPlan { at: BTreeMap::from([(fails, Fault::ReadFails)]) });
@@ -74,9 +74,9 @@ fn recover(stack: &Stack, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<
     let mut ftl = check::recover(stack, &layout.in_use(), &mut flash).expect("recovered");
     let mut lost = Vec::new();
     for (&lpn, &stamp) in held.iter().filter(|(lpn, _)| Some(**lpn) != in_doubt) {
-        let mut out = [0];
+        let mut out = [PageData::default()];
         let read = ftl.read(&mut flash, &Request::new(Lpn::new(lpn), 1), &mut out);
-        if read.is_err() || out[0] != stamp {
+        if read.is_err() || out[0] != PageData::Number(stamp) {
             lost.push(lpn);
         }
     }
@@ -88,7 +88,7 @@ fn recover(stack: &Stack, size: Size, cut: u64, read: u64) -> Option<(bool, Vec<
 /// several channels.
 fn size_for(stack: &Stack) -> Size {
     let fits = |size: &Size| {
-        let layout = Layout::of(&device(*size, FaultPlan::default()).chip, PAGES, 1);
+        let layout = Layout::of(&*device(*size, FaultPlan::default()).chip, PAGES, 1);
         check::create(stack, &layout).is_ok()
     };
     let sizes =

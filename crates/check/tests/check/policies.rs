@@ -1,14 +1,14 @@
 //! The machine of the schemes with their map in RAM takes other policies than that of `page`, and
 //! keeps every promise with them.
 
-use check::{CheckedFtl, DeviceSpec, FaultSchedule, Pattern, Prefill, Workload, geometries, run_with};
+use check::{DeviceSpec, FaultSchedule, Pattern, Prefill, Workload, geometries, run_with};
 use flash::Lpn;
 use ftl::api::wear::Purpose;
 use ftl::engines::page_map::machine::PageMap;
 use ftl::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use ftl::engines::page_map::space::Stream;
 use ftl::schemes::page::Page;
-use ftl::{ConfigError, Drive, Entry, Layout, Request, Scheme, Stack, Values};
+use ftl::{AnyDevice, ConfigError, Drive, Entry, Layout, Request, Scheme, Stack, Values};
 use std::collections::BTreeMap;
 
 /// Pages that were written before by one of the last writes go to a stream of their own: as many
@@ -48,7 +48,7 @@ impl StreamPolicy for HotAndCold {
     }
 }
 
-fn build(layout: &Layout) -> Result<CheckedFtl, ConfigError> {
+fn build(layout: &Layout) -> Result<Drive<AnyDevice>, ConfigError> {
     let values = Values::check("hot-and-cold", HotAndCold::ENTRY.parameters, &BTreeMap::new())?;
     Ok(Drive::new(Box::new(PageMap::<HotAndCold>::format(layout, &values)?), layout))
 }

@@ -9,15 +9,14 @@ use check::case::variants::{Subject, values};
 use check::inject::failing_flash::{self, Rates};
 use check::torture::campaign::Campaign;
 use check::{
-    Case, CheckedFtl, Effort, Explored, FaultRun, Pattern, create, explore, power_cuts, run_case, run_with,
-    run_with_faults,
+    Case, Effort, Explored, FaultRun, Pattern, create, explore, power_cuts, run_case, run_with, run_with_faults,
 };
 use flash::Pbn;
 use ftl::api::layout::WearScheme;
 use ftl::api::wear::{BlockFacts, Use, WearPolicy};
 use ftl::{
-    Capabilities, ConfigError, Deferred, Entry, Layout, Memory, Note, Part, PartKind, RelocateOutcome, Stack, Values,
-    Wear, registry,
+    AnyDevice, Capabilities, ConfigError, Deferred, Drive, Entry, Layout, Memory, Note, Part, PartKind,
+    RelocateOutcome, Stack, Values, Wear, registry,
 };
 use random::SeededRng;
 
@@ -179,7 +178,7 @@ impl WearScheme for Rounds {
 #[test]
 fn a_policy_that_empties_block_after_block_breaks_no_promise() {
     for entry in registry::mappings() {
-        let build = |layout: &Layout| -> Result<CheckedFtl, ConfigError> {
+        let build = |layout: &Layout| -> Result<Drive<AnyDevice>, ConfigError> {
             let layout = Layout { wear: Some(Wear::of::<Rounds>(Values::none())), ..layout.clone() };
             create(&Stack::of(entry.name), &layout)
         };

@@ -36,7 +36,7 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of a fresh chip.
-    pub fn of(chip: &impl Flash, logical_pages: u32, seed: u64) -> Self {
+    pub fn of(chip: &(impl Flash + ?Sized), logical_pages: u32, seed: u64) -> Self {
         let geometry = *chip.geometry();
         let good_blocks = (0..geometry.blocks()).map(Pbn::new).filter(|&pbn| !chip.is_bad(pbn)).collect();
         Self {

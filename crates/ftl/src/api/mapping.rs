@@ -12,9 +12,10 @@ use crate::api::parameter::Values;
 use crate::api::report::{Buffered, Footprint, Gauge, Spares};
 use crate::api::request::Request;
 use crate::api::wear::{BlockFacts, RelocateOutcome, WearPolicy};
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::{Device, Nanos};
+use crate::port::timing::Nanos;
 use crate::prefetch::PrefetchStage;
 
 /// A question to a wear policy, with the facts about all blocks.
@@ -106,7 +107,7 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 ///         data: &[D::Data],
 ///     ) -> Result<(), FtlError> {
 ///         for (i, lpn) in request.lpns() {
-///             if self.next == flash.device().geometry().pages() {
+///             if self.next == flash.chip().geometry().pages() {
 ///                 return Err(FtlError::OutOfSpace { wanted: "another page" });
 ///             }
 ///             let ppn = Ppn::new(self.next);
@@ -144,7 +145,7 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 ///
 ///     fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
 ///         let mut mapped = self.map.iter().flatten();
-///         let empty = mapped.find(|&&ppn| flash.device().peek(ppn).is_none());
+///         let empty = mapped.find(|&&ppn| flash.chip().peek(ppn).is_none());
 ///         BrokenInvariant::unless(empty.is_none(), "I1", || format!("{empty:?} holds nothing"))
 ///     }
 ///

@@ -5,7 +5,7 @@
 //! the newest copy and have not been trimmed), and the question whether a page can still be
 //! programmed in its place. Blocks come from the owner (`blocks/manager.rs`) and go back to it.
 
-use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
+use flash::{Flash, Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
 use host::Hint;
 
 use crate::api::layout::Layout;
@@ -13,12 +13,12 @@ use crate::api::report::Spares;
 use crate::api::wear::{AllocRequest, Homes, Purpose, Use};
 use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::flash_port::copying::{Interrupted, PageCopy};
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::port::timing::Device;
 
 /// Tells which logical page's newest copy an offset of a block holds, if any.
 pub type Needed<'a> = &'a dyn Fn(&DataBlocks, u32) -> Option<Lpn>;
@@ -189,9 +189,9 @@ impl DataBlocks {
             return false;
         }
         match self.order {
-            ProgramOrder::Ascending => offset >= flash.device().next_page(pbn),
-            ProgramOrder::Strict => offset == flash.device().next_page(pbn),
-            ProgramOrder::Any => flash.device().peek(self.geometry.page(pbn, offset)).is_none(),
+            ProgramOrder::Ascending => offset >= flash.chip().next_page(pbn),
+            ProgramOrder::Strict => offset == flash.chip().next_page(pbn),
+            ProgramOrder::Any => flash.chip().peek(self.geometry.page(pbn, offset)).is_none(),
         }
     }
 
@@ -319,7 +319,7 @@ impl DataBlocks {
         self.unreplaced.push(failing);
         let alloc = AllocRequest { lbn: label.owner, ..AllocRequest::new(Purpose::Relocated) };
         let mut to = blocks.take_or_stop(alloc, "replacing a failing block")?;
-        debug_assert_eq!(flash.device().next_page(to), 0, "{to} is not erased, and replaces {failing}");
+        debug_assert_eq!(flash.chip().next_page(to), 0, "{to} is not erased, and replaces {failing}");
         debug_assert_ne!(to, failing, "a failing block replaces itself");
         // Where a block of the log has pages of several logical blocks, it has no owner.
         let owner = if matches!(label.role, Role::RandomLog | Role::Trimmed) { None } else { label.owner };
@@ -383,7 +383,7 @@ impl DataBlocks {
         name: &'static str,
     ) -> Result<(), BrokenInvariant> {
         for lpn in (0..self.logical_pages).map(Lpn::new).filter(|&lpn| self.is_current(lpn)) {
-            let tag = self.newest(lpn).and_then(|ppn| flash.device().peek(ppn));
+            let tag = self.newest(lpn).and_then(|ppn| flash.chip().peek(ppn));
             BrokenInvariant::unless(tag == Some(lpn.get()), pages, || {
                 format!("{lpn} is current at {:?}, which carries {tag:?}", self.newest(lpn))
             })?;

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use flash::{Geometry, Lbn, Pbn};
+use flash::{Flash, Geometry, Lbn, Pbn};
 use host::Hint;
 
 use crate::api::layout::Layout;
@@ -21,10 +21,10 @@ use crate::api::mapping::WearQuery;
 use crate::api::report::Spares;
 use crate::api::wear::{AllocRequest, BlockFacts, Deferred, Homes, Purpose, RelocateOutcome, Use, WearPolicy};
 use crate::blocks::pool::FreePool;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::Content;
-use crate::port::timing::Device;
 
 /// What each block is used for, which are free, and which free one is taken next.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl BlockManager {
         self.was_recovered = true;
         for &pbn in &layout.good_blocks {
             self.uses[pbn.index()] = Use::InUse(Purpose::Data);
-            self.erases[pbn.index()] = flash.device().erase_count(pbn);
+            self.erases[pbn.index()] = flash.chip().erase_count(pbn);
         }
     }
 
@@ -202,7 +202,7 @@ impl BlockManager {
     /// that fails, or if a page of it failed. A block that is bad already stays as it is.
     pub fn give_back<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
         debug_assert_ne!(self.use_of(pbn), Use::Free, "{pbn} is free, and given back");
-        if flash.device().is_bad(pbn) {
+        if flash.chip().is_bad(pbn) {
             // It was replaced in the middle of something that then could not be finished.
             return Ok(());
         }
@@ -221,12 +221,12 @@ impl BlockManager {
     }
 
     fn on_erased<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) {
-        let erases = flash.device().erase_count(pbn);
+        let erases = flash.chip().erase_count(pbn);
         let before = self.erases[pbn.index()];
         debug_assert!(erases > before, "{pbn} was erased, and its count went from {before} to {erases}");
         self.erases[pbn.index()] = erases;
         self.saw(pbn);
-        debug_assert_eq!(flash.device().next_page(pbn), 0, "{pbn} is not erased");
+        debug_assert_eq!(flash.chip().next_page(pbn), 0, "{pbn} is not erased");
         flash.on_collected(self.channel_of(pbn));
         self.policy.on_erased(pbn, erases);
         self.put(pbn);
@@ -263,7 +263,7 @@ impl BlockManager {
     pub fn mark_bad<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) {
         debug_assert!(self.is_failed(pbn), "{pbn} is marked bad but has not failed");
         debug_assert!(matches!(self.use_of(pbn), Use::InUse(_)), "{pbn} is {:?}, and marked bad", self.use_of(pbn));
-        debug_assert!(!flash.device().is_bad(pbn), "{pbn} is marked bad twice");
+        debug_assert!(!flash.chip().is_bad(pbn), "{pbn} is marked bad twice");
         flash.retire(pbn);
         self.retired += 1;
         self.uses[pbn.index()] = Use::Bad;
@@ -373,7 +373,7 @@ impl BlockManager {
         let mut seen = BTreeSet::new();
         for pbn in self.pool.iter() {
             let is_free = self.uses[pbn.index()] == Use::Free && seen.insert(pbn);
-            let is_clean = flash.device().next_page(pbn) == 0 && !flash.device().is_bad(pbn);
+            let is_clean = flash.chip().next_page(pbn) == 0 && !flash.chip().is_bad(pbn);
             BrokenInvariant::unless(is_free && is_clean, name, || format!("{pbn} is free but not erased, or twice"))?;
         }
         let free = self.uses.iter().filter(|&&used| used == Use::Free).count();

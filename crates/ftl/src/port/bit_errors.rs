@@ -138,7 +138,7 @@ pub struct BitErrors {
 
 impl BitErrors {
     /// Of a device whose blocks have not been read since they were programmed, just now.
-    pub fn new(reliability: Reliability, device: &impl Flash) -> Self {
+    pub fn new(reliability: Reliability, device: &(impl Flash + ?Sized)) -> Self {
         let geometry = device.geometry();
         let mut limits = [reliability.ecc_limit; MOST_RETRIES + 1];
         (0..).zip(&mut limits).for_each(|(retries, limit)| *limit /= RETRY_LEAVES.powi(retries));
@@ -168,7 +168,7 @@ impl BitErrors {
     }
 
     /// A page of a block is read; returns how often the read is tried again.
-    pub(crate) fn on_read(&mut self, device: &impl Flash, pbn: Pbn, now: Nanos) -> u8 {
+    pub(crate) fn on_read(&mut self, device: &(impl Flash + ?Sized), pbn: Pbn, now: Nanos) -> u8 {
         let level = self.look(device, pbn, now);
         self.blocks[pbn.index()].reads += 1 + u64::from(level.retries);
         self.counts.reads[usize::from(level.retries)] += 1;
@@ -202,7 +202,7 @@ impl BitErrors {
 
     /// A block that is to be refreshed, if there is one. Each time, one block more is looked at,
     /// since data grow old without being read, too.
-    pub(crate) fn next_to_refresh(&mut self, device: &impl Flash, now: Nanos) -> Option<Pbn> {
+    pub(crate) fn next_to_refresh(&mut self, device: &(impl Flash + ?Sized), now: Nanos) -> Option<Pbn> {
         let patrolled = Pbn::new(self.patrolled);
         self.patrolled = (self.patrolled + 1) % self.blocks.len() as u32;
         self.look(device, patrolled, now);
@@ -236,7 +236,7 @@ impl BitErrors {
     }
 
     /// The level of a block now; one that is due is queued.
-    fn look(&mut self, device: &impl Flash, pbn: Pbn, now: Nanos) -> Level {
+    fn look(&mut self, device: &(impl Flash + ?Sized), pbn: Pbn, now: Nanos) -> Level {
         let block = &self.blocks[pbn.index()];
         let known = block.known.filter(|known| block.reads <= known.reads && now <= known.time);
         let level = known.map_or_else(|| self.find_level(device, pbn, now), |known| known.level);
@@ -247,7 +247,7 @@ impl BitErrors {
         level
     }
 
-    fn find_level(&mut self, device: &impl Flash, pbn: Pbn, now: Nanos) -> Level {
+    fn find_level(&mut self, device: &(impl Flash + ?Sized), pbn: Pbn, now: Nanos) -> Level {
         let block = self.blocks[pbn.index()];
         let erases = f64::from(self.reliability.initial_erases) + f64::from(device.erase_count(pbn));
         let days = age(&block, now, self.speedup);

@@ -13,17 +13,18 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use flash::{CellMode, FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan};
+use flash::{CellMode, Flash, FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan};
 
 use crate::port::bit_errors::BitErrors;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::exposed_pages::ExposedPages;
 use crate::port::label::{Content, Label};
 use crate::port::not_in_ram::NotInRam;
 use crate::port::ram_pages::RamPages;
 use crate::port::tally::{Note, Tally};
-use crate::port::timing::{Device, FlashOp, Moment, Nanos, Task, TracedTask};
+use crate::port::timing::{FlashOp, Moment, Nanos, Task, Timing, TracedTask};
 
 pub mod copying;
 mod decay;
@@ -92,13 +93,13 @@ impl<D: Device> FlashPort<D> {
             cause: Cause::Host,
             relocation_cause: Cause::WearLevelling,
             bit_errors: None,
-            exposed: device.exposure().cloned().map(|exposure| Box::new(ExposedPages::new(exposure))),
+            exposed: device.chip().exposure().cloned().map(|exposure| Box::new(ExposedPages::new(exposure))),
             padding: Vec::new(),
             not_in_ram: NotInRam::default(),
             chain: 0,
             chains: 0,
             tally: Tally::default(),
-            collections: vec![Vec::new(); device.geometry().channels() as usize].into(),
+            collections: vec![Vec::new(); device.chip().geometry().channels() as usize].into(),
             clock: 0,
             asked_of_time: Cell::new(false),
             seq: 0,
@@ -120,6 +121,12 @@ impl<D: Device> FlashPort<D> {
         &mut self.device
     }
 
+    /// The chip, to look at.
+    #[inline]
+    pub fn chip(&self) -> &D::Chip {
+        self.device.chip()
+    }
+
     /// Takes the device out, for recovery to start afresh on it.
     pub fn into_device(self) -> D {
         self.device
@@ -138,14 +145,16 @@ impl<D: Device> FlashPort<D> {
     /// Reads a page, counts the read and moves the cursor to its end.
     #[inline]
     pub fn read(&mut self, ppn: Ppn) -> Result<Page<D::Data>, FtlError> {
-        match self.device.read(ppn) {
+        match self.device.chip_mut().read(ppn) {
             // Taken apart: a page built of small fields and then moved as a whole makes the
             // processor wait for the fields to arrive.
             Ok(Page { logical, version, hint, data }) => {
-                self.account(FlashOp::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
+                self.account(FlashOp::Read, self.device.chip().geometry().block_of(ppn), ppn.get(), false);
                 Ok(Page { logical, version, hint, data })
             }
-            Err(error) => Err(self.failed(FlashOp::Read, self.device.geometry().block_of(ppn), ppn.get(), error)),
+            Err(error) => {
+                Err(self.failed(FlashOp::Read, self.device.chip().geometry().block_of(ppn), ppn.get(), error))
+            }
         }
     }
 
@@ -153,21 +162,21 @@ impl<D: Device> FlashPort<D> {
     pub fn retire(&mut self, pbn: Pbn) {
         self.note(Note::BadBlock);
         self.forget_exposed(pbn);
-        self.device.mark_bad(pbn);
+        self.device.chip_mut().mark_bad(pbn);
     }
 
     /// Chooses the mode of an erased block, until its next erase.
     pub fn set_cell_mode(&mut self, pbn: Pbn, mode: CellMode) -> Result<(), FtlError> {
-        let result = self.device.set_cell_mode(pbn, mode);
+        let result = self.device.chip_mut().set_cell_mode(pbn, mode);
         result.map_err(|error| self.stop(error))
     }
 
     /// The pages that a block has in its mode, as indices.
     pub fn pages_in_mode(&self, pbn: Pbn) -> Range<usize> {
-        let all = self.device.geometry().page_indices(pbn);
-        match self.device.cell_mode(pbn) {
+        let all = self.device.chip().geometry().page_indices(pbn);
+        match self.device.chip().cell_mode(pbn) {
             CellMode::Native => all,
-            CellMode::Pslc => all.start..all.start + self.device.pslc_pages() as usize,
+            CellMode::Pslc => all.start..all.start + self.device.chip().pslc_pages() as usize,
         }
     }
 
@@ -214,7 +223,7 @@ impl<D: Device> FlashPort<D> {
 
     /// Programs a page with bytes of the scheme's own.
     pub fn program_bytes(&mut self, ppn: Ppn, label: Label, bytes: &[u8]) -> Result<(), FtlError> {
-        self.device.load(ppn, bytes);
+        self.device.chip_mut().load(ppn, bytes);
         self.program(ppn, label, D::Data::default())
     }
 
@@ -240,15 +249,17 @@ impl<D: Device> FlashPort<D> {
         }
         self.seq += 1;
         let tag = label.tag(self.seq, version, hint);
-        match self.device.program(ppn, &tag, data) {
+        match self.device.chip_mut().program(ppn, &tag, data) {
             Ok(()) => {
-                self.account(FlashOp::Program, self.device.geometry().block_of(ppn), ppn.get(), copies);
+                self.account(FlashOp::Program, self.device.chip().geometry().block_of(ppn), ppn.get(), copies);
                 if self.exposed.is_some() {
                     self.on_programmed(ppn, label, copies);
                 }
                 Ok(())
             }
-            Err(error) => Err(self.failed(FlashOp::Program, self.device.geometry().block_of(ppn), ppn.get(), error)),
+            Err(error) => {
+                Err(self.failed(FlashOp::Program, self.device.chip().geometry().block_of(ppn), ppn.get(), error))
+            }
         }
     }
 
@@ -259,7 +270,7 @@ impl<D: Device> FlashPort<D> {
         if self.exposed.is_some() {
             self.give_up(pbn)?;
         }
-        match self.device.erase(pbn) {
+        match self.device.chip_mut().erase(pbn) {
             Ok(()) => {
                 self.account(FlashOp::Erase, pbn, pbn.get(), false);
                 Ok(())
@@ -277,9 +288,9 @@ impl<D: Device> FlashPort<D> {
 
     /// Reads a page's tag, whatever state the page is in.
     pub fn scan(&mut self, ppn: Ppn) -> Result<Scan, FtlError> {
-        match self.device.scan(ppn) {
+        match self.device.chip_mut().scan(ppn) {
             Ok(scan) => {
-                self.account(FlashOp::Read, self.device.geometry().block_of(ppn), ppn.get(), false);
+                self.account(FlashOp::Read, self.device.chip().geometry().block_of(ppn), ppn.get(), false);
                 Ok(scan)
             }
             Err(error) => Err(self.stop(error)),
@@ -316,7 +327,7 @@ impl<D: Device> FlashPort<D> {
                 continue;
             }
             // Whatever an item ends with comes after the start.
-            last = if last == start { self.cursor } else { self.device.join(last, self.cursor) };
+            last = if last == start { self.cursor } else { self.device.timing_mut().join(last, self.cursor) };
         }
         self.cursor = last;
         Ok(())
@@ -345,7 +356,7 @@ impl<D: Device> FlashPort<D> {
     #[expect(clippy::needless_pass_by_value, reason = "it ends with the background work and cannot be used twice")]
     #[inline]
     pub fn end_background(&mut self, foreground: Foreground) {
-        self.device.end_background(self.chain);
+        self.device.timing_mut().end_background(self.chain);
         (self.cursor, self.chain) = (foreground.cursor, foreground.chain);
     }
 
@@ -353,20 +364,20 @@ impl<D: Device> FlashPort<D> {
     /// No flash operation, so it counts as none and holds no resource.
     #[inline]
     pub fn spend(&mut self, time: Nanos) {
-        self.cursor = self.device.delay(self.cursor, time);
+        self.cursor = self.device.timing_mut().delay(self.cursor, time);
         self.tally.add_controller_time(time);
     }
 
     /// The request in hand comes over the host link, with so many bytes, and to the controller.
     #[inline]
     pub fn take_command(&mut self, bytes: u64) {
-        self.cursor = self.device.take_command(self.cursor, bytes);
+        self.cursor = self.device.timing_mut().take_command(self.cursor, bytes);
     }
 
     /// So many bytes that the request in hand has read go over the host link.
     #[inline]
     pub fn hand_over(&mut self, bytes: u64) {
-        self.cursor = self.device.hand_over(self.cursor, bytes);
+        self.cursor = self.device.timing_mut().hand_over(self.cursor, bytes);
     }
 
     /// The end of all that the request in hand has asked for, for a later request to wait for.
@@ -377,8 +388,8 @@ impl<D: Device> FlashPort<D> {
     /// What the request does next waits for the end of what an earlier one asked for, too: for room
     /// that it makes.
     pub fn wait_for(&mut self, earlier: Awaited) {
-        if earlier.clock == self.clock && !self.device.is_over(earlier.end) {
-            self.cursor = self.device.wait_beside(self.cursor, earlier.end);
+        if earlier.clock == self.clock && !self.device.timing().is_over(earlier.end) {
+            self.cursor = self.device.timing_mut().wait_beside(self.cursor, earlier.end);
         }
     }
 
@@ -408,26 +419,26 @@ impl<D: Device> FlashPort<D> {
     /// How long a channel stays busy from the cursor on, by what is queued now; zero when idle.
     pub fn busy(&self, channel: u32) -> Nanos {
         self.asked_of_time.set(true);
-        self.device.busy(channel, self.cursor)
+        self.device.timing().busy(channel, self.cursor)
     }
 
     /// How long reading a page would take from the cursor on, waiting included, by what is queued
     /// now.
     pub fn estimate_read(&self, ppn: Ppn) -> Nanos {
-        self.estimate_at(FlashOp::Read, self.device.geometry().split(ppn))
+        self.estimate_at(FlashOp::Read, self.device.chip().geometry().split(ppn))
     }
 
     /// How long an operation on a block would take from the cursor on, waiting included, by what is
     /// queued now: of a read or a program, on the page for which it takes longest. Programs are
     /// those of a native block.
     pub fn estimate(&self, op: FlashOp, pbn: Pbn) -> Nanos {
-        self.estimate_at(op, (pbn, self.device.slowest_page(op)))
+        self.estimate_at(op, (pbn, self.device.timing().slowest_page(op)))
     }
 
     /// How long programming so many pages of a native block takes, each program as that on a block
     /// is estimated: those that are programmed at once take one, and others may wait there already.
     pub fn estimate_programs(&self, pages: u64, pbn: Pbn) -> Nanos {
-        let at_once = u64::from(self.device.programmed_at_once());
+        let at_once = u64::from(self.device.timing().programmed_at_once());
         let programs = if at_once == 1 { pages } else { pages.div_ceil(at_once) + 1 };
         Nanos(self.estimate(FlashOp::Program, pbn).0 * programs)
     }
@@ -436,21 +447,21 @@ impl<D: Device> FlashPort<D> {
         self.asked_of_time.set(true);
         let task = self.task(op, place, false);
         let mode = if op == FlashOp::Program { CellMode::Native } else { task.mode };
-        self.device.estimate(Task { mode, ..task }, self.cursor)
+        self.device.timing().estimate(Task { mode, ..task }, self.cursor)
     }
 
     /// A collection on a channel ends at the cursor. Until then the channel counts as collecting.
     pub fn on_collected(&mut self, channel: u32) {
         let Self { device, collections, cursor, .. } = self;
         let ends = &mut collections[channel as usize];
-        ends.retain(|&end| !device.is_over(end));
+        ends.retain(|&end| !device.timing().is_over(end));
         ends.push(*cursor);
     }
 
     /// Whether a collection on a channel is not over.
     pub fn is_collecting(&self, channel: u32) -> bool {
         self.asked_of_time.set(true);
-        self.collections[channel as usize].iter().any(|&end| !self.device.is_over(end))
+        self.collections[channel as usize].iter().any(|&end| !self.device.timing().is_over(end))
     }
 
     /// What has been done so far.
@@ -469,7 +480,7 @@ impl<D: Device> FlashPort<D> {
     /// begin in order of time.
     #[inline]
     pub fn begin(&mut self, at: Nanos) {
-        self.device.pass_until(at);
+        self.device.timing_mut().pass_until(at);
         self.cursor = Moment::at(at);
     }
 
@@ -477,7 +488,7 @@ impl<D: Device> FlashPort<D> {
     #[inline]
     pub fn now(&self) -> Nanos {
         self.asked_of_time.set(true);
-        self.device.now()
+        self.device.timing().now()
     }
 
     /// The earliest that the cursor can be reached: exact in idle time.
@@ -501,7 +512,7 @@ impl<D: Device> FlashPort<D> {
     /// For the shell: lets time pass until the request in hand is done, and returns that moment.
     #[inline]
     pub fn wait(&mut self) -> Nanos {
-        let done = self.device.wait(self.cursor);
+        let done = self.device.timing_mut().wait(self.cursor);
         self.cursor = Moment::at(done);
         done
     }
@@ -510,9 +521,9 @@ impl<D: Device> FlashPort<D> {
     /// measuring it. Data, counts and the event hash stay.
     pub fn restart(&mut self) {
         if let Some(bit_errors) = &mut self.bit_errors {
-            bit_errors.restart(self.device.now());
+            bit_errors.restart(self.device.timing().now());
         }
-        self.device.reset();
+        self.device.timing_mut().reset();
         self.collections.iter_mut().for_each(Vec::clear);
         self.cursor = Moment::ZERO;
         self.clock += 1;
@@ -520,14 +531,14 @@ impl<D: Device> FlashPort<D> {
 
     #[inline]
     fn task(&self, op: FlashOp, (pbn, page): (Pbn, u32), copies: bool) -> Task {
-        let (die, mode) = (self.device.geometry().die_of(pbn), self.device.cell_mode(pbn));
+        let (die, mode) = (self.device.chip().geometry().die_of(pbn), self.device.chip().cell_mode(pbn));
         Task { op, cause: self.cause, pbn, page, die, chain: self.chain, copies, mode }
     }
 
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
     fn account(&mut self, op: FlashOp, pbn: Pbn, address: u32, copies: bool) {
-        let page = if op == FlashOp::Erase { 0 } else { address - self.device.geometry().page(pbn, 0).get() };
+        let page = if op == FlashOp::Erase { 0 } else { address - self.device.chip().geometry().page(pbn, 0).get() };
         self.account_task(self.task(op, (pbn, page), copies), address);
     }
 
@@ -536,8 +547,8 @@ impl<D: Device> FlashPort<D> {
     #[inline(always)]
     fn account_task(&mut self, task: Task, address: u32) {
         let op = task.op;
-        self.cursor = self.device.perform(task, self.cursor);
-        if self.device.is_traced() {
+        self.cursor = self.device.timing_mut().perform(task, self.cursor);
+        if self.device.timing().is_traced() {
             self.trace(task, address);
         }
         self.tally.add(task.cause, op);
@@ -556,12 +567,14 @@ impl<D: Device> FlashPort<D> {
         let (ppn, tag, has_failed) = match task.op {
             FlashOp::Read => (Ppn::new(address), None, false),
             FlashOp::Program => {
-                let tag = device.tag(Ppn::new(address));
+                let tag = device.chip().tag(Ppn::new(address));
                 (Ppn::new(address), tag, tag.is_none())
             }
-            FlashOp::Erase => (device.geometry().page(task.pbn, 0), None, device.next_page(task.pbn) != 0),
+            FlashOp::Erase => {
+                (device.chip().geometry().page(task.pbn, 0), None, device.chip().next_page(task.pbn) != 0)
+            }
         };
-        device.trace(&TracedTask { task, ppn, tag, has_failed }, tally.notes());
+        device.timing_mut().trace(&TracedTask { task, ppn, tag, has_failed }, tally.notes());
     }
 
     /// An operation that the flash tried and failed at counts and takes its time like any other;

@@ -2,6 +2,7 @@
 
 pub mod bit_errors;
 pub mod cause;
+pub mod device;
 pub mod error;
 pub mod exposed_pages;
 pub mod flash_port;

@@ -10,7 +10,7 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-use flash::{CellMode, Flash, FlashError, Page, Pbn, Ppn, Scan, Tag};
+use flash::{CellMode, Pbn, Ppn, Tag};
 use serde::{Deserialize, Serialize};
 
 use crate::port::cause::Cause;
@@ -174,8 +174,7 @@ impl Task {
 /// Keeps time: takes operations, and says when they end.
 ///
 /// No method has a default, so that none is forgotten. [`known_ends`](crate::known_ends) has those
-/// of a timing that knows each end at once, and [`pass_on_timing`](crate::pass_on_timing) passes
-/// all on.
+/// of a timing that knows each end at once.
 pub trait Timing {
     /// Issues an operation that may begin after a moment; returns its end.
     fn perform(&mut self, task: Task, after: Moment) -> Moment;
@@ -279,81 +278,6 @@ macro_rules! known_ends {
     ($($method:ident)+) => { $($crate::known_ends!($method);)+ };
 }
 
-/// Inside an `impl Timing`: passes every method on, by a macro that takes `self` and the call.
-#[macro_export]
-macro_rules! pass_on_timing {
-    ($ask:ident) => {
-        // Its task stays in registers.
-        #[inline(always)]
-        fn perform(&mut self, task: $crate::Task, after: $crate::Moment) -> $crate::Moment {
-            $ask!(self, perform(task, after))
-        }
-        #[inline]
-        fn is_traced(&self) -> bool {
-            $ask!(self, is_traced())
-        }
-        fn is_buffered(&self, read: $crate::Task) -> bool {
-            $ask!(self, is_buffered(read))
-        }
-        fn trace(&mut self, traced: &$crate::TracedTask, notes: &[u64]) {
-            $ask!(self, trace(traced, notes))
-        }
-        #[inline]
-        fn join(&mut self, one: $crate::Moment, other: $crate::Moment) -> $crate::Moment {
-            $ask!(self, join(one, other))
-        }
-        fn wait_beside(&mut self, own: $crate::Moment, other: $crate::Moment) -> $crate::Moment {
-            $ask!(self, wait_beside(own, other))
-        }
-        #[inline]
-        fn delay(&mut self, after: $crate::Moment, time: $crate::Nanos) -> $crate::Moment {
-            $ask!(self, delay(after, time))
-        }
-        #[inline]
-        fn take_command(&mut self, after: $crate::Moment, bytes: u64) -> $crate::Moment {
-            $ask!(self, take_command(after, bytes))
-        }
-        #[inline]
-        fn hand_over(&mut self, after: $crate::Moment, bytes: u64) -> $crate::Moment {
-            $ask!(self, hand_over(after, bytes))
-        }
-        fn is_over(&self, moment: $crate::Moment) -> bool {
-            $ask!(self, is_over(moment))
-        }
-        fn estimate(&self, task: $crate::Task, from: $crate::Moment) -> $crate::Nanos {
-            $ask!(self, estimate(task, from))
-        }
-        fn slowest_page(&self, op: $crate::FlashOp) -> u32 {
-            $ask!(self, slowest_page(op))
-        }
-        fn programmed_at_once(&self) -> u32 {
-            $ask!(self, programmed_at_once())
-        }
-        fn busy(&self, channel: u32, from: $crate::Moment) -> $crate::Nanos {
-            $ask!(self, busy(channel, from))
-        }
-        #[inline]
-        fn now(&self) -> $crate::Nanos {
-            $ask!(self, now())
-        }
-        #[inline]
-        fn end_background(&mut self, chain: u32) {
-            $ask!(self, end_background(chain))
-        }
-        #[inline]
-        fn pass_until(&mut self, at: $crate::Nanos) {
-            $ask!(self, pass_until(at))
-        }
-        #[inline]
-        fn wait(&mut self, moment: $crate::Moment) -> $crate::Nanos {
-            $ask!(self, wait(moment))
-        }
-        fn reset(&mut self) {
-            $ask!(self, reset())
-        }
-    };
-}
-
 /// Everything takes no time: for checking schemes without a clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Untimed;
@@ -391,49 +315,4 @@ impl Timing for Untimed {
     }
 
     fn reset(&mut self) {}
-}
-
-/// What lies behind [`FlashPort`](crate::port::flash_port::FlashPort): flash that also tells the
-/// time.
-pub trait Device: Flash + Timing {}
-
-impl<D: Flash + Timing> Device for D {}
-
-/// A chip with its timing.
-pub struct Timed<C, T> {
-    /// The flash that does the operations.
-    pub chip: C,
-    /// What keeps time.
-    pub timing: T,
-}
-
-macro_rules! ask_timing {
-    ($timed:expr, $call:ident($($argument:expr),*)) => { $timed.timing.$call($($argument),*) };
-}
-
-impl<C, T: Timing> Timing for Timed<C, T> {
-    crate::pass_on_timing!(ask_timing);
-}
-
-impl<C: Flash, T> Flash for Timed<C, T> {
-    type Data = C::Data;
-
-    flash::pass_on_flash!(chip);
-
-    #[inline]
-    fn read(&mut self, ppn: Ppn) -> Result<Page<C::Data>, FlashError> {
-        self.chip.read(ppn)
-    }
-    #[expect(clippy::inline_always, reason = "one more call for every page that is programmed")]
-    #[inline(always)]
-    fn program(&mut self, ppn: Ppn, tag: &Tag, data: C::Data) -> Result<(), FlashError> {
-        self.chip.program(ppn, tag, data)
-    }
-    #[inline]
-    fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
-        self.chip.erase(pbn)
-    }
-    fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
-        self.chip.scan(ppn)
-    }
 }

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use flash::{Lpn, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::api::layout::Layout;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 use crate::recovery::summary::Summaries;
 
 /// The tags of a device.

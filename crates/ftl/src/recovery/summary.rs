@@ -27,15 +27,15 @@
 
 use std::ops::Range;
 
-use flash::{CellMode, Geometry, Pbn, Ppn, Role, Scan, Tag};
+use flash::{CellMode, Flash, Geometry, Pbn, Ppn, Role, Scan, Tag};
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::Label;
-use crate::port::timing::Device;
 
 /// The parameter by which page-mapped schemes write summaries.
 pub const PARAMETER: Parameter = Parameter {
@@ -114,7 +114,7 @@ impl Summaries {
         flash.in_background(|flash| {
             flash.with_cause(Cause::Checkpoint, |flash| {
                 self.parts(pbn).try_for_each(|(page, offsets)| {
-                    let tag = |offset| flash.device().tag(self.geometry.page(pbn, offset));
+                    let tag = |offset| flash.chip().tag(self.geometry.page(pbn, offset));
                     let bytes: Vec<u8> =
                         offsets.flat_map(|offset| tag(offset).map_or(NO_TAG, |tag| tag.head())).collect();
                     flash.program_bytes(page, Label::new(pbn.get(), Role::Summary), &bytes)
@@ -145,7 +145,7 @@ impl Summaries {
     }
 
     fn read<D: Device>(&self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<Option<Vec<(Ppn, Tag)>>, FtlError> {
-        if flash.device().cell_mode(pbn) == CellMode::Pslc {
+        if flash.chip().cell_mode(pbn) == CellMode::Pslc {
             return Ok(None);
         }
         let mut tags = Vec::new();
@@ -155,7 +155,7 @@ impl Summaries {
                 Scan::Programmed(tag) if tag.role == Role::Summary && tag.logical == pbn.get() => tag,
                 _ => return Ok(None),
             };
-            let Some(bytes) = flash.device().loaded(page) else { return Ok(None) };
+            let Some(bytes) = flash.chip().loaded(page) else { return Ok(None) };
             let (heads, rest) = bytes.as_chunks::<{ Tag::HEAD_BYTES }>();
             if heads.len() != offsets.len() || !rest.is_empty() {
                 return Ok(None);
@@ -173,7 +173,7 @@ impl Summaries {
     pub fn listed<D: Device>(&self, flash: &FlashPort<D>, ppn: Ppn) -> Option<Tag> {
         let (pbn, offset) = self.geometry.split(ppn);
         let (page, offsets) = self.parts(pbn).find(|(_, offsets)| offsets.contains(&offset))?;
-        let bytes = flash.device().loaded(page)?;
+        let bytes = flash.chip().loaded(page)?;
         let (heads, _) = bytes.as_chunks::<{ Tag::HEAD_BYTES }>();
         Tag::of_head(heads.get((offset - offsets.start) as usize)?)
     }
@@ -181,7 +181,7 @@ impl Summaries {
     /// Checks that a block's summary, if it has one, says what its pages' tags say.
     pub fn check<D: Device>(&self, flash: &FlashPort<D>, pbn: Pbn, name: &'static str) -> Result<(), BrokenInvariant> {
         for (page, offsets) in self.parts(pbn) {
-            let Some(bytes) = flash.device().loaded(page) else { continue };
+            let Some(bytes) = flash.chip().loaded(page) else { continue };
             let (heads, _) = bytes.as_chunks::<{ Tag::HEAD_BYTES }>();
             BrokenInvariant::unless(heads.len() == offsets.len(), name, || {
                 format!("the summary at {page} lists {} pages instead of {}", heads.len(), offsets.len())
@@ -189,7 +189,7 @@ impl Summaries {
             for (offset, head) in offsets.zip(heads) {
                 // What is kept of hints is not listed: a page that is moved is read, and tells it.
                 let unhinted = |tag| Tag { hint: 0, ..tag };
-                let found = flash.device().tag(self.geometry.page(pbn, offset)).map(unhinted);
+                let found = flash.chip().tag(self.geometry.page(pbn, offset)).map(unhinted);
                 let listed = Tag::of_head(head);
                 BrokenInvariant::unless(found.is_none() || listed == found, name, || {
                     format!("the summary at {page} says {listed:?} of page {offset}, which says {found:?}")

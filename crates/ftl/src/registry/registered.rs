@@ -15,8 +15,8 @@ use crate::api::entry::{Entry, PartKind};
 use crate::api::layout::WearKind;
 use crate::api::mapping::MappingBuilder;
 use crate::api::parameter::{Settings, Values, is_plain};
+use crate::port::device::Device;
 use crate::port::error::ConfigError;
-use crate::port::timing::Device;
 use crate::write_buffer::policy::BufferKind;
 
 /// Builders by the type of their device; each is an `Arc<dyn MappingBuilder<D>>`.

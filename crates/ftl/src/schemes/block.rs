@@ -63,17 +63,17 @@ use crate::api::wear::RelocateOutcome;
 use crate::blocks::data_blocks::{DataBlocks, Rebuilding, data_label};
 use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::flash_port::copying::PageCopy;
 use crate::port::tally::Note;
-use crate::port::timing::Device;
 use crate::recovery::block_recovery::{Claims, Twin, finished};
 use crate::recovery::scan::Scanned;
 use crate::recovery::trims::Trims;
 
 /// Neighbouring pages of a logical block: the first one's offset, and what they are to hold.
-type Run<'a, D> = (u32, Hint, &'a [<D as flash::Flash>::Data]);
+type Run<'a, D> = (u32, Hint, &'a [<D as Device>::Data]);
 
 /// Pure block-level mapping.
 pub struct Block {
@@ -325,9 +325,9 @@ mod tests {
         let (mut flash, layout) = (device(8, 4), layout(8, 4, 16));
         let mut block = Block::format(&layout, &Values::none()).expect("fits");
         block.write(&mut flash, &Request::new(Lpn::new(0), 16), &[(); 16]).expect("fill");
-        let before = flash.device().operations();
+        let before = flash.chip().operations();
         block.write(&mut flash, &Request::new(Lpn::new(6), 1), &[()]).expect("rewrite");
-        let after = flash.device().operations();
+        let after = flash.chip().operations();
         assert_eq!(
             (after.programs - before.programs, after.reads - before.reads, after.erases - before.erases),
             (4, 3, 1)

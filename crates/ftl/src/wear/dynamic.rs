@@ -118,7 +118,7 @@ mod tests {
                 blocks.give_back(&mut flash, back).expect("erased");
             }
         }
-        let erases = || (0..BLOCKS).map(Pbn::new).map(|pbn| flash.device().erase_count(pbn));
+        let erases = || (0..BLOCKS).map(Pbn::new).map(|pbn| flash.chip().erase_count(pbn));
         erases().max().unwrap_or(0) - erases().min().unwrap_or(0)
     }
 

@@ -7,9 +7,9 @@
 
 use crate::api::mapping::Mapping;
 use crate::api::request::Request;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 use crate::wear::relocation::relocate;
 use host::FileEvent;
 

@@ -5,9 +5,9 @@ use flash::Pbn;
 
 use crate::api::mapping::Mapping;
 use crate::api::wear::{Deferred, RelocateOutcome};
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 
 /// Has a block emptied behind what the host waits for.
 pub fn relocate<D: Device>(

@@ -164,7 +164,7 @@ mod tests {
             let old = std::mem::replace(&mut held[piece], block);
             blocks.give_back(&mut flash, old).expect("erased");
         }
-        let counts: Vec<_> = (0..BLOCKS).map(|block| f64::from(flash.device().erase_count(Pbn::new(block)))).collect();
+        let counts: Vec<_> = (0..BLOCKS).map(|block| f64::from(flash.chip().erase_count(Pbn::new(block)))).collect();
         let mean = counts.iter().sum::<f64>() / counts.len() as f64;
         (counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64).sqrt()
     }

@@ -43,11 +43,12 @@ use crate::api::mapping::Mapping;
 use crate::api::report::{Buffered, Footprint, Gauge};
 use crate::api::request::Request;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::{Awaited, FlashPort};
 use crate::port::ram_pages::RamPage;
 use crate::port::tally::Note;
-use crate::port::timing::{Device, FlashOp, Nanos};
+use crate::port::timing::{FlashOp, Nanos};
 use crate::wear::levelling::Backend;
 use crate::write_buffer::policy::{BufferPolicy, BufferedPage, Room, Victim};
 

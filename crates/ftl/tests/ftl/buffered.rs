@@ -26,7 +26,7 @@ impl Bench {
         let dies = PromisingDies::new([25, PROGRAM_US, 1500]);
         let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-        let ftl = registry::create(&Stack::with("bdb", settings.iter().copied()), &layout).expect("accepted");
+        let ftl = registry::create_on(&Stack::with("bdb", settings.iter().copied()), &layout).expect("accepted");
         Self { flash: FlashPort::new(priced(chip, dies.clone())), dies, ftl, now: Nanos::ZERO }
     }
 

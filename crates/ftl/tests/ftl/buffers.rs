@@ -83,7 +83,7 @@ struct Bench {
 impl Bench {
     fn new<B: BufferScheme>(pages: u32, settings: &[(&str, &str)]) -> Self {
         let (flash, layout) = device();
-        let mapping = registry::create::<Device>(&Stack::of("page"), &layout).expect("a mapping");
+        let mapping = registry::create_on::<Device>(&Stack::of("page"), &layout).expect("a mapping");
         let settings: Settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let values = Values::check(B::ENTRY.name, B::ENTRY.parameters, &settings).expect("settings");
         let (room, log) = (Room::of(pages), Log::default());
@@ -454,7 +454,7 @@ fn padding_turns_the_full_merges_of_a_log_into_switch_merges() {
 fn room_for_no_page_is_refused_and_more_than_the_device_has_is_not_used() {
     let chip: Chip<Full<u32>> = TestFlash::new(24, 4).page_size(4096).chip();
     let layout = Layout::of(&chip, PAGES, 1);
-    let create = |stack: &str| registry::create::<Device>(&stack.parse().expect("a spelling"), &layout);
+    let create = |stack: &str| registry::create_on::<Device>(&stack.parse().expect("a spelling"), &layout);
     let refused = create("page+bplru:ram=4095").err().expect("refused").to_string();
     assert!(refused.contains("bplru.ram = 4095") && refused.contains("give at least 4096"), "{refused}");
     for (stack, pages) in [("page+fab:ram=4096", 1), ("fast+lru:ram=36KiB", 9), ("page+fifo:ram=1TiB", PAGES)] {

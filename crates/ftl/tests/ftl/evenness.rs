@@ -52,7 +52,7 @@ impl HotCold {
     /// been so many erases; the host says which is which.
     fn wear_hinted(&mut self, erases: u64) {
         let (hot, blocks) = (self.hot / PAGES_PER_BLOCK, 50);
-        while self.flash.device().operations().erases < erases {
+        while self.flash.chip().operations().erases < erases {
             let mut roll = |most: u32| self.rng.below_u32(most);
             if roll(50) > 0 {
                 let lpn = roll(self.hot);
@@ -67,7 +67,7 @@ impl HotCold {
 
     /// Rewrites hot pages until there have been so many erases.
     fn wear(&mut self, erases: u64) {
-        while self.flash.device().operations().erases < erases {
+        while self.flash.chip().operations().erases < erases {
             let lpn = self.rng.below_u32(self.hot);
             self.write(lpn);
         }

@@ -68,7 +68,7 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
     for hint_collection in ["apart", "together"] {
         let (mut flash, layout) = device();
         let stack = stack(hint_collection);
-        let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
+        let mut ftl = registry::create_on::<Device>(&stack, &layout).expect("fits");
         write(&mut ftl, &mut flash, 2_000);
         for cut in 0..4 {
             assert!(flash.tally().count(Cause::Collection, FlashOp::Program) > 500, "hardly anything was collected");
@@ -79,7 +79,7 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
             assert_eq!(all.len(), 6, "each stream has new pages and collected ones: {all:?}");
             ftl.check(&flash).expect("invariants");
             flash = FlashPort::new(flash.into_device());
-            ftl = registry::recover::<Device>(&stack, &layout.in_use(), &mut flash).expect("recovered");
+            ftl = registry::recover_on::<Device>(&stack, &layout.in_use(), &mut flash).expect("recovered");
             write(&mut ftl, &mut flash, 2_000);
         }
     }
@@ -92,7 +92,7 @@ fn streams_stay_apart_behind_a_write_buffer() {
     for buffer in ["lru:ram=4KiB", "fab:ram=16KiB"] {
         let (mut flash, layout) = device();
         let stack: Stack = format!("{}+{buffer}", stack("together")).parse().expect("a spelling");
-        let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
+        let mut ftl = registry::create_on::<Device>(&stack, &layout).expect("fits");
         write(&mut ftl, &mut flash, 4_000);
         ftl.flush(&mut flash).expect("flushed");
         let blocks = kinds_in_blocks(&flash);
@@ -110,7 +110,7 @@ fn amplification_by_idle_hints(streams: &str, hint_collection: &str, gc_threshol
     let settings = [("streams", streams), ("hint_streams", "4"), ("hint_collection", hint_collection)];
     let stack = Stack::with("page", [&settings[..], &[("gc_threshold", gc_threshold)]].concat());
     let mut flash = FlashPort::new(untimed(chip));
-    let mut ftl = registry::create::<Device>(&stack, &layout).expect("fits");
+    let mut ftl = registry::create_on::<Device>(&stack, &layout).expect("fits");
     let mut rng = SeededRng::new(4);
     let mut draw = |below: u32| (rng.bits() >> 33) as u32 % below;
     let writes = 20 * LOGICAL;
@@ -140,6 +140,6 @@ fn hints_cost_little_where_collected_pages_have_blocks_of_their_own() {
 #[test]
 fn summaries_which_list_no_hints_are_refused_with_the_reason() {
     let stack: Stack = "page:streams=hints:checkpoint=summaries".parse().expect("a spelling");
-    let refused = registry::create::<Device>(&stack, &device().1).err().expect("refused").to_string();
+    let refused = registry::create_on::<Device>(&stack, &device().1).err().expect("refused").to_string();
     assert!(refused.contains("summaries do not list hints") && refused.contains("checkpoint = none"), "{refused}");
 }

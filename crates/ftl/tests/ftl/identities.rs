@@ -18,7 +18,7 @@ type Named<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 impl Instance {
     fn new((scheme, of): Named<'_>, chip: Chip<Full<u32>>, logical_pages: u32) -> Self {
         let layout = Layout::of(&chip, logical_pages, 7);
-        let ftl = registry::create(&Stack::with(scheme, of.iter().copied()), &layout)
+        let ftl = registry::create_on(&Stack::with(scheme, of.iter().copied()), &layout)
             .unwrap_or_else(|error| panic!("{scheme}: {error}"));
         Self { flash: FlashPort::new(untimed(chip)), ftl }
     }
@@ -28,7 +28,7 @@ impl Instance {
         let chip = self.flash.into_device().chip;
         let layout = Layout::of(&chip, logical_pages, 7);
         let mut flash = FlashPort::new(untimed(chip));
-        let ftl = registry::recover(&Stack::with(scheme, of.iter().copied()), &layout, &mut flash)
+        let ftl = registry::recover_on(&Stack::with(scheme, of.iter().copied()), &layout, &mut flash)
             .expect("a recoverable device");
         Self { flash, ftl }
     }

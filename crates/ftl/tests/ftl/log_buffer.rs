@@ -18,7 +18,7 @@ impl Scenario {
     fn filled(scheme: &str, settings: &[(&str, &str)], logical_blocks: u32, spare: u32) -> Self {
         let chip = TestFlash::new(logical_blocks + spare, 4).chip();
         let layout = Layout::of(&chip, 4 * logical_blocks, 7);
-        let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("a valid scheme");
+        let ftl = registry::create_on(&Stack::with(scheme, settings.iter().copied()), &layout).expect("a valid scheme");
         let mut scenario = Self { flash: FlashPort::new(Timed { chip, timing: Untimed }), ftl };
         for lpn in 0..4 * logical_blocks {
             scenario.write(&[lpn]);

@@ -12,14 +12,14 @@ const LOGICAL_PAGES: u32 = 256;
 fn bench(settings: &[(&str, &str)]) -> (FlashPort<Device>, Drive<Device>) {
     let chip = FLASH.chip();
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-    let ftl = registry::create(&Stack::with("dftl", settings.iter().copied()), &layout).expect("accepted");
+    let ftl = registry::create_on(&Stack::with("dftl", settings.iter().copied()), &layout).expect("accepted");
     (FlashPort::new(untimed(chip)), ftl)
 }
 
 /// Pages programmed in each block that was touched, in order of address.
 fn filled(flash: &FlashPort<Device>) -> Vec<(u32, u32)> {
-    let geometry = *flash.device().geometry();
-    let blocks = (0..geometry.blocks()).map(Pbn::new).map(|pbn| (geometry.die_of(pbn), flash.device().next_page(pbn)));
+    let geometry = *flash.chip().geometry();
+    let blocks = (0..geometry.blocks()).map(Pbn::new).map(|pbn| (geometry.die_of(pbn), flash.chip().next_page(pbn)));
     blocks.filter(|&(_, pages)| pages > 0).collect()
 }
 

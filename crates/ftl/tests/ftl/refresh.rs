@@ -74,7 +74,7 @@ fn what_is_only_read_moves_under_every_mapping() {
         let levels = stack.contains('+');
         assert!(levels || done.count(Cause::WearLevelling, FlashOp::Program) == 0, "{stack}");
         assert!(done.note(Note::RelocatedBlock) >= refreshed, "{stack}");
-        let operations = flash.device().operations();
+        let operations = flash.chip().operations();
         assert_eq!(flash.tally().total(FlashOp::Program), operations.programs, "{stack}");
     }
 }

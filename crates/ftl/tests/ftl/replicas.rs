@@ -71,6 +71,10 @@ impl Flash for Breakable {
 
     flash::pass_on_flash!(chip);
 
+    fn mark_bad(&mut self, pbn: Pbn) {
+        self.chip.mark_bad(pbn);
+    }
+
     fn read(&mut self, ppn: Ppn) -> Result<Page<u32>, FlashError> {
         let geometry = *self.chip.geometry();
         let channel = geometry.channel_of(geometry.die_of(geometry.block_of(ppn)));

@@ -37,7 +37,7 @@ impl Bench {
     fn of(stack: &Stack, blocks: u32, pages_per_block: u32, pages: u32) -> Self {
         let chip = TestFlash::new(blocks, pages_per_block).page_size(4096).chip();
         let layout = Layout::of(&chip, pages, 7);
-        let ftl = registry::create(stack, &layout).expect("a valid scheme");
+        let ftl = registry::create_on(stack, &layout).expect("a valid scheme");
         let flash = FlashPort::new(Timed { chip, timing: Untimed });
         Self { flash, ftl, pages, rng: SeededRng::new(11) }
     }
@@ -59,14 +59,14 @@ impl Bench {
         for _ in 0..warm {
             step(self);
         }
-        let before = self.flash.device().operations();
+        let before = self.flash.chip().operations();
         let host = self.flash.tally().count(ftl::Cause::Host, ftl::FlashOp::Program);
         for _ in 0..writes {
             step(self);
         }
         self.ftl.check(&self.flash).expect("invariants");
         let host = self.flash.tally().count(ftl::Cause::Host, ftl::FlashOp::Program) - host;
-        (self.flash.device().operations().programs - before.programs) as f64 / host as f64
+        (self.flash.chip().operations().programs - before.programs) as f64 / host as f64
     }
 }
 
@@ -345,13 +345,13 @@ fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
 fn block_mapping_costs_a_block_a_write() {
     for b in [16, 64, 256] {
         let mut bench = Bench::filled("block", &[], 66, b, 64 * b);
-        let erases = bench.flash.device().operations().erases;
+        let erases = bench.flash.chip().operations().erases;
         let measured = bench.amplification(0, 5000, |bench| {
             let lpn = bench.below(bench.pages);
             bench.write(lpn);
         });
         close(&format!("block b={b}"), measured, f64::from(b), 1e-12);
-        assert_eq!(bench.flash.device().operations().erases - erases, 5000);
+        assert_eq!(bench.flash.chip().operations().erases - erases, 5000);
     }
 }
 

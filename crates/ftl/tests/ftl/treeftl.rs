@@ -70,7 +70,7 @@ impl Bench {
     fn of(scheme: &str, settings: &[(&str, &str)]) -> Self {
         let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-        let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("accepted");
+        let ftl = registry::create_on(&Stack::with(scheme, settings.iter().copied()), &layout).expect("accepted");
         Self { flash: FlashPort::new(priced(chip, Slc::default())), ftl, written: 0 }
     }
 
@@ -240,7 +240,7 @@ fn ram_beyond_the_device_is_not_counted() {
 fn ram_for_less_than_two_pages_is_refused_with_the_least() {
     let chip: Chip<Full<u32>> = FLASH.page_size(4096).chip();
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-    let refused = registry::create::<Device>(&Stack::with("treeftl", [("ram", "4KiB")]), &layout).err();
+    let refused = registry::create_on::<Device>(&Stack::with("treeftl", [("ram", "4KiB")]), &layout).err();
     let refused = refused.map_or_else(|| unreachable!("4 KiB hold one page"), |refused| refused.to_string());
     assert!(refused.contains("treeftl.ram = 4096") && refused.contains("at least 8192"), "{refused}");
 }

@@ -24,7 +24,8 @@ impl Scenario {
     fn new(dies: u32, blocks_per_plane: u32, logical_blocks: u32, settings: &[(&str, &str)]) -> Self {
         let chip = flash(dies, blocks_per_plane).chip();
         let layout = Layout::of(&chip, PAGES_PER_BLOCK * logical_blocks, 7);
-        let ftl = registry::create(&Stack::with("waftl", settings.iter().copied()), &layout).expect("a valid scheme");
+        let ftl =
+            registry::create_on(&Stack::with("waftl", settings.iter().copied()), &layout).expect("a valid scheme");
         let dies = PromisingDies::new([25, 200, 1500]);
         Self { flash: FlashPort::new(priced(chip, dies.clone())), ftl, dies }
     }
@@ -242,7 +243,7 @@ fn its_footprint_is_the_papers_arithmetic() {
     let chip: Chip<Full<u32>> = flash(1, 1).chip();
     let good_blocks = (0..geometry.blocks()).map(flash::Pbn::new).collect();
     let layout = Layout { geometry, good_blocks, ..Layout::of(&chip, 8 << 20, 7) };
-    let waftl: Drive<Device> = registry::create(&Stack::of("waftl"), &layout).expect("it fits");
+    let waftl: Drive<Device> = registry::create_on(&Stack::of("waftl"), &layout).expect("it fits");
     let footprint = waftl.footprint();
     let bytes = |name: &str| {
         let found = footprint.structures.iter().find(|structure| structure.name == name);

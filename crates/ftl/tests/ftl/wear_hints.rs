@@ -75,7 +75,7 @@ fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, FlashPor
     let layout = Layout { wear: Some(Wear::of::<Listener<KEEPS>>(Values::none())), ..Layout::of(&chip, PAGES, 1) };
     let mut flash = FlashPort::new(untimed(chip));
     let stack: Stack = stack.parse().expect("a spelling");
-    let mut ftl = registry::create::<TestDevice>(&stack, &layout).expect("fits");
+    let mut ftl = registry::create_on::<TestDevice>(&stack, &layout).expect("fits");
     let mut next = 7_u64;
     for stamp in 0..2_000 {
         next = next * 48_271 % 2_147_483_647;
@@ -173,7 +173,7 @@ fn tags_keep_file_types_under_saw_and_nothing_under_policies_that_do_not_ask() {
         let layout = Layout::of(&chip, PAGES, 1);
         let stack: Stack = stack.parse().expect("a spelling");
         let mut flash: FlashPort<TestDevice> = FlashPort::new(untimed(chip));
-        let mut ftl = registry::create::<TestDevice>(&stack, &layout).expect("fits");
+        let mut ftl = registry::create_on::<TestDevice>(&stack, &layout).expect("fits");
         for cut in 0..3 {
             let mut next = 7 + cut;
             for stamp in 0..1_000 {
@@ -191,7 +191,7 @@ fn tags_keep_file_types_under_saw_and_nothing_under_policies_that_do_not_ask() {
                 assert_eq!(tag.hint, expected, "{stack}: {tag:?}");
             }
             flash = FlashPort::new(flash.into_device());
-            ftl = registry::recover::<TestDevice>(&stack, &layout.in_use(), &mut flash).expect("recovered");
+            ftl = registry::recover_on::<TestDevice>(&stack, &layout.in_use(), &mut flash).expect("recovered");
         }
     }
 }

@@ -23,12 +23,11 @@ use std::ops::Add;
 
 use bytes::Bytes;
 use flash::{FaultPlan, Flash, FlashError, Lpn, Pbn};
-use ftl::{Awaited, Cause, Drive, FlashOp, FlashPort, FtlError, HostOp, Moment, Nanos, Note, Request, Timing};
+use ftl::{AnyDevice, Awaited, Cause, Drive, FlashOp, FlashPort, FtlError, HostOp, Moment, Nanos, Note, Request};
 use serde::Serialize;
 use sim::EventTiming;
 
-use crate::image::LiveDevice;
-use crate::image::{Counters, Description, Findings};
+use crate::image::{Counters, Description, Findings, LiveChip};
 
 /// How a drive is switched on.
 #[derive(Clone, Debug, Default)]
@@ -45,9 +44,9 @@ pub struct DriveOptions {
 pub struct LiveDrive {
     description: Description,
     /// None only while the power is being restored.
-    flash: Option<FlashPort<LiveDevice>>,
+    flash: Option<FlashPort<AnyDevice>>,
     /// None only while it is brought back.
-    ftl: Option<Drive<LiveDevice>>,
+    ftl: Option<Drive<AnyDevice>>,
     page_bytes: usize,
     /// A bit for each logical page: whether it may hold data.
     may_hold: Vec<u64>,
@@ -109,16 +108,25 @@ impl LiveDrive {
     }
 
     /// The flash port, for reading its counts.
-    pub fn flash(&self) -> &FlashPort<LiveDevice> {
+    pub fn flash(&self) -> &FlashPort<AnyDevice> {
         self.flash.as_ref().unwrap_or_else(|| unreachable!("the device has a flash port between requests"))
     }
 
+    /// The chip, to look at.
+    pub fn chip(&self) -> &LiveChip {
+        self.flash().chip().as_chip()
+    }
+
+    fn chip_mut(&mut self) -> &mut LiveChip {
+        self.parts().0.device_mut().chip.as_chip_mut()
+    }
+
     /// The translation layer, to look at.
-    pub fn ftl(&self) -> &Drive<LiveDevice> {
+    pub fn ftl(&self) -> &Drive<AnyDevice> {
         self.ftl.as_ref().unwrap_or_else(|| unreachable!("a drive that could not be recovered is not used"))
     }
 
-    fn parts(&mut self) -> (&mut FlashPort<LiveDevice>, &mut Drive<LiveDevice>) {
+    fn parts(&mut self) -> (&mut FlashPort<AnyDevice>, &mut Drive<AnyDevice>) {
         match (&mut self.flash, &mut self.ftl) {
             (Some(flash), Some(ftl)) => (flash, ftl),
             _ => unreachable!("the device has a flash port between requests"),
@@ -152,7 +160,7 @@ impl LiveDrive {
 
     /// When so many bytes that were read by a moment have gone over the modelled device's link.
     pub(crate) fn hand_over(&mut self, read: Moment, bytes: u32) -> Moment {
-        self.parts().0.device_mut().hand_over(read, bytes.into())
+        self.parts().0.device_mut().timing.hand_over(read, bytes.into())
     }
 
     /// When all that the request in hand has asked for, and what ends at `earlier`, will be done in
@@ -160,7 +168,7 @@ impl LiveDrive {
     pub(crate) fn end_with(&mut self, earlier: Moment) -> Moment {
         let flash = self.parts().0;
         let end = flash.end();
-        flash.device_mut().join(earlier, end)
+        flash.device_mut().timing.join(earlier, end)
     }
 
     /// Lets the modelled device's time pass until the request in hand, or the recovery, is done;
@@ -171,12 +179,12 @@ impl LiveDrive {
 
     /// The modelled device, if replies take its time.
     pub(crate) fn modelled(&self) -> Option<&EventTiming> {
-        self.flash().device().timing.modelled()
+        self.flash().device().timing.as_timing()
     }
 
     /// The modelled device, if replies take its time.
     pub(crate) fn modelled_mut(&mut self) -> Option<&mut EventTiming> {
-        self.parts().0.device_mut().timing.modelled_mut()
+        self.parts().0.device_mut().timing.as_timing_mut()
     }
 
     /// A read or write has ended in the modelled device's time, so long after it began.
@@ -205,7 +213,7 @@ impl LiveDrive {
         }
         // On a read-only device the trims need not last, but what was written must, and cannot.
         let is_left = ftl.buffered().pages > 0;
-        let store = flash.device_mut().chip.chip_mut().store_mut();
+        let store = self.chip_mut().chip_mut().store_mut();
         store.sync(counters);
         match store.failure() {
             Some(_) => Err(DriveError::NoPower),
@@ -217,13 +225,13 @@ impl LiveDrive {
     /// Everything done so far outlives this process: to be asked for before anybody is told that it
     /// was done. False if the disk under the image failed.
     pub fn settle(&mut self) -> bool {
-        self.parts().0.device_mut().chip.chip_mut().store_mut().settle()
+        self.chip_mut().chip_mut().store_mut().settle()
     }
 
     /// Whether the image is only read: what happens to the device happens in memory, and nothing
     /// outlives it.
     pub fn is_read_only(&self) -> bool {
-        self.flash().device().chip.chip().store().is_read_only()
+        self.chip().chip().store().is_read_only()
     }
 
     /// Offers idle time; returns whether anything was done with it. On an image that is only read
@@ -242,7 +250,7 @@ impl LiveDrive {
     pub fn stop(&mut self) -> Result<(), DriveError> {
         let result = self.sync();
         let counters = self.life();
-        let store = self.parts().0.device_mut().chip.chip_mut().store_mut();
+        let store = self.chip_mut().chip_mut().store_mut();
         if result.is_ok() {
             store.close(counters);
         }
@@ -253,14 +261,14 @@ impl LiveDrive {
     /// Ends a device that has no power: its RAM is lost, and what the flash holds reaches the disk.
     pub fn stop_without_power(&mut self) -> Result<(), DriveError> {
         let counters = self.life();
-        let store = self.parts().0.device_mut().chip.chip_mut().store_mut();
+        let store = self.chip_mut().chip_mut().store_mut();
         store.sync(counters);
         if store.failure().is_some() { Err(DriveError::NoPower) } else { Ok(()) }
     }
 
     /// Adds a fault, at the operation that comes after so many others.
     pub fn inject(&mut self, after: u64, fault: flash::Fault) {
-        let chip = &mut self.parts().0.device_mut().chip;
+        let chip = self.chip_mut();
         chip.inject(after, fault);
         let at = chip.operation().saturating_add(after);
         self.plan.at.insert(self.operations_before.saturating_add(at), fault);
@@ -268,24 +276,24 @@ impl LiveDrive {
 
     /// Planned faults whose operation has not come yet.
     pub fn faults_to_come(&self) -> usize {
-        let done = self.operations_before + self.flash().device().chip.operation();
+        let done = self.operations_before + self.chip().operation();
         self.plan.at.range(done..).count()
     }
 
     /// Whether the flash has power.
     pub fn is_powered(&self) -> bool {
-        let chip = &self.flash().device().chip;
+        let chip = self.chip();
         chip.is_powered() && chip.chip().store().failure().is_none()
     }
 
     /// Why the disk under the image can keep nothing more, if that is so.
     pub fn disk_failure(&self) -> Option<&str> {
-        self.flash().device().chip.chip().store().failure()
+        self.chip().chip().store().failure()
     }
 
     /// Erases of each good block.
     pub fn erase_counts(&self) -> Vec<u32> {
-        let chip = &self.flash().device().chip;
+        let chip = self.chip();
         let good = |pbn: &Pbn| !chip.is_bad(*pbn);
         (0..chip.geometry().blocks()).map(Pbn::new).filter(good).map(|pbn| chip.erase_count(pbn)).collect()
     }
@@ -421,7 +429,7 @@ impl LiveDrive {
 }
 
 /// Operations by cause and events, by the names that results have.
-fn tallied(flash: &FlashPort<LiveDevice>) -> Counters {
+fn tallied(flash: &FlashPort<AnyDevice>) -> Counters {
     let tally = flash.tally();
     let operations = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));
     let operations = operations.map(|(cause, op)| (format!("{}_{}s", cause.name(), op.name()), tally.count(cause, op)));

@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 
 use flash::FaultPlan;
-use ftl::{FlashPort, Nanos, Timing, registry};
+use ftl::{FlashPort, Nanos, registry};
+use sim::EventTiming;
 
 use super::switching::{SwitchedOn, switch_on};
 use super::{DriveOptions, HostCounts, LiveDrive};
 use crate::LiveError;
-use crate::image::{Image, LiveDevice};
+use crate::image::{Image, LiveChip};
 
 impl LiveDrive {
     /// Switches an image on and brings its translation layer back, from its tags.
     pub fn start(image: Image, options: DriveOptions) -> Result<Self, LiveError> {
         let SwitchedOn { device, description, geometry, findings, is_new } =
             switch_on(image, options.accept_damage, options.plan.clone(), options.modelled)?;
-        let before = device.chip.chip().store().counters().clone();
+        let before = device.chip.as_chip::<LiveChip>().chip().store().counters().clone();
         let page_bytes = geometry.page_size_bytes() as usize;
         let mut drive = Self {
             description,
@@ -33,7 +34,7 @@ impl LiveDrive {
             findings,
         };
         if is_new {
-            let layout = drive.description.layout(&drive.flash().device().chip);
+            let layout = drive.description.layout(drive.chip());
             drive.ftl = Some(registry::create(&drive.description.stack, &layout)?);
             drive.forget_what_is_held();
         } else {
@@ -55,14 +56,14 @@ impl LiveDrive {
         self.counts = HostCounts::default();
         let flash = self.flash.take().unwrap_or_else(|| unreachable!("the device has a flash port between requests"));
         let mut device = flash.into_device();
-        self.operations_before += device.chip.operation();
+        let chip = device.chip.as_chip_mut::<LiveChip>();
+        self.operations_before += chip.operation();
         let before = self.operations_before;
         let rest = self.plan.at.range(before..).map(|(&at, &fault)| (at - before, fault)).collect();
-        device.chip.restore_power(FaultPlan { at: rest });
+        chip.restore_power(FaultPlan { at: rest });
         // What was under way is not done any more.
-        device.reset();
-        let LiveDevice { chip, timing } = &mut device;
-        if let Some(timing) = timing.modelled_mut() {
+        device.timing.reset();
+        if let Some(timing) = device.timing.as_timing_mut::<EventTiming>() {
             timing.start_on(chip);
         }
         let mut flash = FlashPort::new(device);
@@ -75,7 +76,7 @@ impl LiveDrive {
     fn recover(&mut self) -> Result<(), LiveError> {
         self.ftl = None;
         loop {
-            let layout = self.description.layout(&self.flash().device().chip).in_use();
+            let layout = self.description.layout(self.chip()).in_use();
             let Some(flash) = &mut self.flash else { unreachable!("the device has a flash port between requests") };
             match registry::recover(&self.description.stack, &layout, flash) {
                 Ok(ftl) => {
@@ -94,7 +95,7 @@ impl LiveDrive {
     fn forget_what_is_held(&mut self) {
         let logical_pages = self.description.logical_pages;
         let mut may_hold = vec![0_u64; (logical_pages as usize).div_ceil(64)];
-        let store = self.flash().device().chip.chip().store();
+        let store = self.chip().chip().store();
         let shown = self.shown.keys().copied();
         for lpn in store.logical_numbers().filter(|&lpn| lpn < logical_pages).chain(shown) {
             may_hold[lpn as usize / 64] |= 1 << (lpn % 64);

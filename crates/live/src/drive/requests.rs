@@ -1,7 +1,7 @@
 //! Requests in bytes, and how pages are completed, forgotten and told.
 
 use bytes::Bytes;
-use flash::Lpn;
+use flash::{Lpn, PageData};
 use ftl::{FileEvent, Hint, Nanos, Request};
 use sim::paging::byte_range::PageSpan;
 
@@ -57,7 +57,7 @@ impl LiveDrive {
         if span.pages() == 0 {
             return Ok(());
         }
-        let mut pages: Vec<_> = (0..span.pages()).map(|i| data.slice(span.bytes_of(i))).collect();
+        let mut pages: Vec<_> = (0..span.pages()).map(|i| PageData::from(data.slice(span.bytes_of(i)))).collect();
         self.complete(&span, &mut pages)?;
         let first = span.first as u32;
         // One that is refused may have written some of its pages.
@@ -129,9 +129,10 @@ impl LiveDrive {
     }
 
     fn read_pages(&mut self, first: u32, pages: u32) -> Result<Vec<Bytes>, DriveError> {
-        let mut out = vec![Bytes::new(); pages as usize];
+        let mut out = vec![PageData::default(); pages as usize];
         let (flash, ftl) = self.parts();
         ftl.read(flash, &request(flash.now(), first, pages), &mut out)?;
+        let mut out: Vec<_> = out.into_iter().map(PageData::into_bytes).collect();
         for (lpn, page) in self.shown.range(first..first + pages) {
             out[(lpn - first) as usize] = page.clone();
         }
@@ -142,19 +143,19 @@ impl LiveDrive {
     }
 
     /// Completes the pages that a write covers in part by what they hold now.
-    fn complete(&mut self, span: &PageSpan, pages: &mut [Bytes]) -> Result<(), DriveError> {
+    fn complete(&mut self, span: &PageSpan, pages: &mut [PageData]) -> Result<(), DriveError> {
         let last = pages.len() - 1;
         let partial = [(0, span.is_first_partial()), (last, span.is_last_partial())];
         let partial = partial.into_iter().filter(|&(_, is_partial)| is_partial).map(|(i, _)| i);
         let (page_bytes, first) = (self.page_bytes, span.first as u32);
         let (flash, ftl) = self.parts();
         flash.complete_pages(partial, |flash, i| {
-            let mut old = [Bytes::new()];
+            let mut old = [PageData::default()];
             ftl.read(flash, &request(flash.now(), first + i as u32, 1), &mut old)?;
-            let [old] = old;
+            let [old] = old.map(PageData::into_bytes);
             let mut page = if old.is_empty() { vec![0; page_bytes] } else { old.to_vec() };
-            page[span.covered(i as u64)].copy_from_slice(&pages[i]);
-            pages[i] = page.into();
+            page[span.covered(i as u64)].copy_from_slice(&std::mem::take(&mut pages[i]).into_bytes());
+            pages[i] = Bytes::from(page).into();
             Ok(())
         })
     }

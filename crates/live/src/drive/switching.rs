@@ -1,14 +1,14 @@
 //! Switching an image's device on.
 
 use flash::{Chip, FaultPlan, FaultyChip, Geometry};
-use ftl::{Timed, Untimed};
+use ftl::{AnyDevice, Untimed};
 
 use crate::LiveError;
-use crate::image::{Description, Findings, Image, LiveDevice, LiveTiming, Loaded};
+use crate::image::{Description, Findings, Image, Loaded};
 
 /// A device that is switched on, before its translation layer is.
 pub(crate) struct SwitchedOn {
-    pub(crate) device: LiveDevice,
+    pub(crate) device: AnyDevice,
     pub(crate) description: Description,
     pub(crate) geometry: Geometry,
     pub(crate) findings: Findings,
@@ -27,7 +27,10 @@ pub(crate) fn switch_on(
     let is_new = store.is_untouched();
     store.switched_on();
     let chip = FaultyChip::new(Chip::resume(geometry, &description.chip_options(), store, blocks), plan);
-    let timing =
-        if modelled { LiveTiming::Modelled(Box::new(description.timing(&chip))) } else { LiveTiming::None(Untimed) };
-    Ok(SwitchedOn { device: Timed { chip, timing }, description, geometry, findings, is_new })
+    let timing = modelled.then(|| description.timing(&chip));
+    let device = match timing {
+        Some(timing) => AnyDevice::new(chip, timing),
+        None => AnyDevice::new(chip, Untimed),
+    };
+    Ok(SwitchedOn { device, description, geometry, findings, is_new })
 }

@@ -58,7 +58,7 @@ impl Written {
             }
             assert!(drive.settle());
         }
-        let geometry = *flash::Flash::geometry(&drive.flash().device().chip);
+        let geometry = *flash::Flash::geometry(drive.chip());
         drop(drive);
         let bytes = std::fs::read(&path).expect("the image");
         Self { folder, bytes, held, places: ImageLayout::of(&geometry), geometry }

@@ -7,7 +7,6 @@ mod blocks;
 mod copies;
 #[cfg(test)]
 mod damage;
-mod device;
 mod file;
 mod header;
 #[cfg(test)]
@@ -42,12 +41,11 @@ use file::ImageFile;
 use image_layout::ImageLayout;
 use open::{geometry_in, open_file, write_new};
 
-pub use device::{LiveChip, LiveDevice, LiveTiming};
 pub use header::{Description, Gathering};
 pub use life::Counters;
 pub use load::Findings;
 pub use report::{CheckReport, ImageInfo, check, info};
-pub use store::FileStore;
+pub use store::{FileStore, LiveChip};
 
 use load::Purpose;
 pub(crate) use load::{Loaded, load};
@@ -74,7 +72,7 @@ impl Image {
     pub fn create(path: &Path, device: &sim::Device, stack: &Stack) -> Result<Description, LiveError> {
         let description = Description::new(device, stack)?;
         let geometry = description.checked_geometry()?;
-        let ftl = registry::create::<LiveDevice>(stack, &device.layout()).map_err(|ConfigError(why)| {
+        let ftl = registry::create(stack, &device.layout()).map_err(|ConfigError(why)| {
             let reason = device.strict_order_reason(&why);
             ConfigError(why + reason)
         })?;

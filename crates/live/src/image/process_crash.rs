@@ -21,7 +21,7 @@ const ONE_IN: usize = 97;
 
 /// The writes so far, and what had been answered when each number of them was done.
 fn written(drive: &LiveDrive) -> usize {
-    drive.flash().device().chip.chip().store().file.tape.len()
+    drive.chip().chip().store().file.tape.len()
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn killed_between_any_two_writes_everything_answered_is_there() {
         }
         let erases: u32 = drive.erase_counts().iter().sum();
         assert!(erases > 10, "{stack}: {erases} erases prove nothing");
-        let tape = drive.flash().device().chip.chip().store().file.tape.clone();
+        let tape = drive.chip().chip().store().file.tape.clone();
         drop(drive);
         for killed_after in (0..=tape.len()).step_by(ONE_IN).chain([tape.len()]) {
             check_after(

@@ -7,12 +7,10 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use bytes::Bytes;
-use flash::{Chip, FaultPlan, FaultyChip, Geometry, Lpn};
-use ftl::{FlashPort, Request, Timed, Untimed, registry};
+use flash::{Chip, FaultPlan, FaultyChip, Geometry, Lpn, PageData};
+use ftl::{AnyDevice, FlashPort, Request, Untimed, registry};
 use serde::Serialize;
 
-use super::device::{LiveDevice, LiveTiming};
 use super::file::ImageFile;
 use super::header::Found;
 use super::header::{self, Description};
@@ -144,8 +142,7 @@ impl CheckReport {
         let chip = Chip::resume(geometry, &description.chip_options(), loaded.store, loaded.blocks);
         let chip = FaultyChip::new(chip, FaultPlan::default());
         let layout = description.layout(&chip).in_use();
-        let timing = LiveTiming::None(Untimed);
-        let mut flash: FlashPort<LiveDevice> = FlashPort::new(Timed { chip, timing });
+        let mut flash = FlashPort::new(AnyDevice::new(chip, Untimed));
         let ftl = match registry::recover(&description.stack, &layout, &mut flash) {
             Ok(ftl) => ftl,
             Err(error) => {
@@ -158,7 +155,7 @@ impl CheckReport {
         }
         let mut ftl = ftl;
         for lpn in 0..description.logical_pages {
-            if ftl.read(&mut flash, &Request::new(Lpn::new(lpn), 1), &mut [Bytes::new()]).is_err() {
+            if ftl.read(&mut flash, &Request::new(Lpn::new(lpn), 1), &mut [PageData::default()]).is_err() {
                 self.unreadable_count += 1;
                 if self.unreadable_pages.len() < TOLD_PAGES {
                     self.unreadable_pages.push(lpn);

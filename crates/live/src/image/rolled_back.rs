@@ -159,7 +159,7 @@ fn roll_back(stack: &Stack, size: (u64, usize), left: Left, between: u64) -> See
         device.write(&mut drive, between / 4);
         device.flush(&mut drive);
     }
-    let places = ImageLayout::of(flash::Flash::geometry(&drive.flash().device().chip));
+    let places = ImageLayout::of(flash::Flash::geometry(drive.chip()));
     let newer = device.leave(drive, left, &path);
     let mut seen = Seen::default();
     for part in parts(&places, newer.len()) {
@@ -222,7 +222,7 @@ fn data_and_a_life_that_are_older_than_the_slots_show_no_older_content() {
             device.write(&mut drive, SIZES[1].0 / 4);
             device.flush(&mut drive);
         }
-        let places = ImageLayout::of(flash::Flash::geometry(&drive.flash().device().chip));
+        let places = ImageLayout::of(flash::Flash::geometry(drive.chip()));
         assert!(drive.settle());
         drop(drive);
         let newer = std::fs::read(&path).expect("the image");
@@ -271,7 +271,7 @@ fn an_image_of_an_earlier_ftlkit_is_sound_and_served() {
         let _ = std::fs::remove_file(&path);
         let mut device = Device::new(&path, &Stack::of("page"), SIZES[1]);
         let mut drive = start(&path);
-        let geometry = *flash::Flash::geometry(&drive.flash().device().chip);
+        let geometry = *flash::Flash::geometry(drive.chip());
         device.write(&mut drive, 600);
         device.leave(drive, left, &path);
         as_before(&path, &ImageLayout::of(&geometry), geometry.blocks() as usize);

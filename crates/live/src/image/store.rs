@@ -34,7 +34,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use flash::{FaultableStore, Role, Spoilt, Store, Tag};
+use flash::{FaultableStore, FaultyChip, PageData, Role, Spoilt, Store, Tag};
 
 use super::blocks::{Block, Condition};
 use super::file::ImageFile;
@@ -43,6 +43,9 @@ use super::life::{Counters, Life, LifeSlots};
 use super::page_tags::{Body, SLOT_BYTES, Slot, Written, decode, encode};
 use super::read_ahead::ReadAhead;
 use super::waiting::{Run, Waiting};
+
+/// The chip of an image.
+pub type LiveChip = FaultyChip<FileStore>;
 
 /// Pages in a file.
 pub struct FileStore {
@@ -252,7 +255,7 @@ impl FileStore {
 }
 
 impl Store for FileStore {
-    type Data = Bytes;
+    type Data = PageData;
 
     fn logical(&self, page: usize) -> Option<u32> {
         match self.pages.states[page] {
@@ -282,7 +285,7 @@ impl Store for FileStore {
         self.pages.states[page] == PageState::Erased
     }
 
-    fn content(&self, page: usize) -> Option<(u64, Bytes)> {
+    fn content(&self, page: usize) -> Option<(u64, PageData)> {
         let data = match self.pages.states[page] {
             PageState::Data => {
                 let data = self.host_data(page)?;
@@ -292,14 +295,15 @@ impl Store for FileStore {
             PageState::Empty | PageState::Own => Bytes::new(),
             _ => return None,
         };
-        Some((self.pages.versions[page], data))
+        Some((self.pages.versions[page], data.into()))
     }
 
     fn hint(&self, page: usize) -> u8 {
         self.pages.hints.get(page).copied().unwrap_or(0)
     }
 
-    fn program(&mut self, page: usize, tag: &Tag, data: Bytes) {
+    fn program(&mut self, page: usize, tag: &Tag, data: PageData) {
+        let data = data.into_bytes();
         self.epoch_reaches_disk(page);
         if tag.seq <= self.life.synced_seq {
             self.lower_promise(tag.seq.saturating_sub(1));

@@ -104,7 +104,7 @@ pub struct CausedOperations {
 impl Stat {
     pub(crate) fn of(drive: &LiveDrive, shared: &Shared, is_dark: bool, turns: [u64; 2]) -> Self {
         let [turns, turns_waited_max] = turns;
-        let (flash, chip) = (drive.flash(), &drive.flash().device().chip);
+        let (flash, chip) = (drive.flash(), drive.chip());
         let tally = flash.tally();
         let (programs, counts) = (tally.total(FlashOp::Program), drive.erase_counts());
         let erases = sim::erases(&vec![0; counts.len()], &counts);

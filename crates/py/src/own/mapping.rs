@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use flash::{Lpn, Pbn};
+use flash::{Flash, Lpn, Pbn};
 use ftl::api::wear::{BlockFacts, Purpose, Use};
 use ftl::{
     BrokenInvariant, Deferred, Device, FlashPort, Footprint, FtlError, Gauge, Layout, Mapping, Nanos, RecoverError,
@@ -184,7 +184,7 @@ impl PythonFtl {
     /// nothing that is needed.
     pub(super) fn recover<D: Device>(mut self, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         for (index, erases) in self.facts.erases.iter_mut().enumerate() {
-            *erases = flash.device().erase_count(Pbn::new(index as u32));
+            *erases = flash.chip().erase_count(Pbn::new(index as u32));
         }
         self.is_recovering = true;
         self.call(flash, HostPages::NONE, &mut [], |object, flash, _| {
@@ -230,9 +230,9 @@ impl PythonFtl {
 
     /// A block was erased or marked bad.
     fn note_change<D: Device>(&mut self, flash: &FlashPort<D>, pbn: Pbn) {
-        self.facts.erases[pbn.index()] = flash.device().erase_count(pbn);
+        self.facts.erases[pbn.index()] = flash.chip().erase_count(pbn);
         let used = &mut self.facts.uses[pbn.index()];
-        if flash.device().is_bad(pbn) && *used != Use::Bad {
+        if flash.chip().is_bad(pbn) && *used != Use::Bad {
             *used = Use::Bad;
             self.spares.use_one();
         }
@@ -331,7 +331,7 @@ impl<D: Device> Mapping<D> for PythonFtl {
     }
 
     fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
-        let is_bad = flash.device().is_bad(pbn);
+        let is_bad = flash.chip().is_bad(pbn);
         Ok(RelocateOutcome::Deferred(if is_bad { Deferred::IsBad } else { Deferred::NotOffered }))
     }
 

@@ -16,6 +16,7 @@ mod wear;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ::flash::Flash;
 use ftl::api::entry::Capabilities;
 use ftl::api::mapping::MappingBuilder;
 use ftl::api::parameter::{Kind, Parameter, Values};
@@ -103,7 +104,7 @@ impl<D: Device> MappingBuilder<D> for PythonBuilder {
                 // it. There are only so many blocks.
                 Err(RecoverError::Ftl(FtlError::ReadOnly { .. })) if failed < layout.geometry.blocks() => {
                     failed += 1;
-                    layout.good_blocks.retain(|&pbn| !flash.device().is_bad(pbn));
+                    layout.good_blocks.retain(|&pbn| !flash.chip().is_bad(pbn));
                 }
                 Err(error) => return Err(error),
             }

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flash::{Page, Pbn, Ppn, Role, Scan};
+use flash::{Flash, Page, Pbn, Ppn, Role, Scan};
 use ftl::port::flash_port::Foreground;
 use ftl::{Cause, Content, Device, FlashPort, FtlError, Label, Nanos};
 use scoped_tls_hkt::scoped_thread_local;
@@ -170,9 +170,9 @@ impl<'a, D: Device> Call<'a, D> {
 
 /// What the tag of a page says, as far as it is known.
 fn label<D: Device>(flash: &FlashPort<D>, ppn: Ppn) -> Label {
-    let device = flash.device();
-    let known = device.tag(ppn).map(Label::from);
-    known.unwrap_or_else(|| Label::new(device.peek(ppn).unwrap_or_default(), Role::Data))
+    let chip = flash.chip();
+    let known = chip.tag(ppn).map(Label::from);
+    known.unwrap_or_else(|| Label::new(chip.peek(ppn).unwrap_or_default(), Role::Data))
 }
 
 fn read<D: Device>(flash: &mut FlashPort<D>, in_hand: &mut PagesInHand<D::Data>, ppn: Ppn) -> Result<InHand, FtlError> {
@@ -202,7 +202,7 @@ impl<D: Device> Port for Call<'_, D> {
     }
 
     fn bytes(&self, ppn: Ppn) -> Option<Arc<[u8]>> {
-        self.flash.device().loaded(ppn)
+        self.flash.chip().loaded(ppn)
     }
 
     fn program(&mut self, ppn: Ppn, label: Label, page: InHand) -> Result<bool, FtlError> {
@@ -272,15 +272,15 @@ impl<D: Device> Port for Call<'_, D> {
     }
 
     fn next_page(&self, pbn: Pbn) -> u32 {
-        self.flash.device().next_page(pbn)
+        self.flash.chip().next_page(pbn)
     }
 
     fn erase_count(&self, pbn: Pbn) -> u32 {
-        self.flash.device().erase_count(pbn)
+        self.flash.chip().erase_count(pbn)
     }
 
     fn is_bad(&self, pbn: Pbn) -> bool {
-        self.flash.device().is_bad(pbn)
+        self.flash.chip().is_bad(pbn)
     }
 
     fn estimate_read(&self, ppn: Ppn) -> Nanos {

@@ -23,7 +23,7 @@ use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
 use crate::paging::{Pager, Placement};
 use crate::result::{DeviceFacts, PreconditionChosen};
-use crate::setup::device::{Device, Draft, SimulatedDevice};
+use crate::setup::device::{Device, Draft};
 use crate::setup::device_keys::pslc_setting;
 use crate::setup::keys::{DeviceText, HostKeys, HostText, RunKeys, RunText, Table};
 use crate::setup::study::{FtlText, Study};
@@ -242,7 +242,7 @@ impl Experiment {
     fn check_plans(&self) -> Result<(), SimError> {
         let layout = self.device.layout();
         self.plans.iter().try_for_each(|plan| {
-            let drive = registry::create::<SimulatedDevice>(&plan.stack, &layout).map_err(|error| {
+            let drive = registry::create(&plan.stack, &layout).map_err(|error| {
                 let refusal = format!("ftl \"{}\": {error}", plan.label);
                 let why = self.device.strict_order_reason(&refusal);
                 SimError::study(refusal + why)

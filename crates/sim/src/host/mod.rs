@@ -6,4 +6,5 @@ pub(crate) mod mount;
 pub(crate) mod outstanding;
 pub(crate) mod precondition;
 pub(crate) mod run;
+mod run_device;
 pub(crate) mod server;

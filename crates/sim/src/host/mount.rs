@@ -9,29 +9,30 @@
 //! page over the channel. What the controller does itself, such as sorting tags in RAM, takes no
 //! time.
 
-use flash::{Flash, Store};
-use ftl::{FlashOp, FlashPort, RecoverError, registry};
+use flash::Flash;
+use ftl::{FlashOp, FlashPort, RecoverError};
 
 use crate::SimError;
 use crate::error::{Fault, Halt, Stage};
 use crate::host::experiment::Plan;
+use crate::host::run_device::RunDevice;
 use crate::host::server::{Host, ReadChecker};
 use crate::result::MountFacts;
-use crate::setup::device::{Device, Simulated};
+use crate::setup::device::Device;
 
 /// Cuts the power of a device and mounts it with idle resources; returns the host that uses it from
 /// there on.
-pub(crate) fn mount<S: Store + 'static, W: ReadChecker<S::Data>>(
-    host: Host<Simulated<S>, W>,
+pub(crate) fn mount<D: RunDevice, W: ReadChecker<D::Data>>(
+    host: Host<D, W>,
     device: &Device,
     plan: &Plan,
-) -> Result<(Host<Simulated<S>, W>, MountFacts), Halt> {
+) -> Result<(Host<D, W>, MountFacts), Halt> {
     let at_mount = |fault| Halt::Fault(Stage::Mount, fault);
     let (mut flash, checker) = host.power_off().map_err(at_mount)?;
     flash.restart();
     let mut layout = device.layout();
-    layout.good_blocks.retain(|&pbn| !flash.device().is_bad(pbn));
-    let ftl = registry::recover(&plan.stack, &layout, &mut flash).map_err(|error| match error {
+    layout.good_blocks.retain(|&pbn| !flash.chip().is_bad(pbn));
+    let ftl = D::recover(&plan.stack, &layout, &mut flash).map_err(|error| match error {
         RecoverError::Ftl(error) => at_mount(Fault::Ftl(error)),
         RecoverError::Config(error) => Halt::Input(SimError::study(format!("ftl \"{}\": {error}", plan.label))),
     })?;

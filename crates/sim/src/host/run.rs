@@ -25,8 +25,8 @@
 use std::time::Instant;
 
 use check::ExactOracle;
-use flash::{Blank, Chip, Flash, Full, Lean, Lpn, Store};
-use ftl::{BitErrors, FlashOp, FlashPort, Nanos, Note, ReadRetries, Tally, Timed, Timing, registry};
+use flash::{Flash, Lpn};
+use ftl::{AnyDevice, BitErrors, FlashOp, FlashPort, Nanos, Note, ReadRetries, Tally, Timing};
 use trace::HostOp;
 
 use self::totals::{merges, operations, utilisation};
@@ -37,6 +37,7 @@ use crate::host::experiment::{Experiment, Plan};
 use crate::host::mount::mount;
 use crate::host::outstanding::{Outstanding, Pending};
 use crate::host::precondition::{Prepared, prepare};
+use crate::host::run_device::RunDevice;
 use crate::host::server::{Host, NoCheck, ReadChecker};
 use crate::observe::flash_trace::FlashTrace;
 use crate::observe::log::{Part, Row};
@@ -47,7 +48,7 @@ use crate::observe::probe::Probe;
 use crate::observe::wear::{Life, Wear};
 use crate::paging::{Extent, HostRequest, MappedPages};
 use crate::result::{Classes, EndOfLife, Endurance, MountFacts, PreconditionFacts, RequestCounts, RunResult, Series};
-use crate::setup::device::Simulated;
+use crate::setup::device::SimulatedDevice;
 use crate::setup::keys::RunKeys;
 use crate::setup::values::Precondition;
 use crate::timing::engine::Ended;
@@ -73,12 +74,12 @@ pub(crate) fn run(
 ) -> Result<RunResult, Halt> {
     if experiment.asked.verify {
         let oracle = || ExactOracle::new(experiment.device.logical_pages);
-        Run::<Full<u64>, _>::prepared(experiment, plan, oracle, log, preparing)?.finish(measuring)
+        Run::<AnyDevice, _>::prepared(experiment, plan, oracle, log, preparing)?.finish(measuring)
     } else if experiment.probe_config.flash_trace.is_some() {
         // Only a full store knows what each page is for, and which version it holds.
-        Run::<Full<u64>, _>::prepared(experiment, plan, || NoCheck, log, preparing)?.finish(measuring)
+        Run::<AnyDevice, _>::prepared(experiment, plan, || NoCheck, log, preparing)?.finish(measuring)
     } else {
-        Run::<Lean, _>::prepared(experiment, plan, || NoCheck, log, preparing)?.finish(measuring)
+        Run::<SimulatedDevice, _>::prepared(experiment, plan, || NoCheck, log, preparing)?.finish(measuring)
     }
 }
 
@@ -87,10 +88,10 @@ pub(crate) fn run(
 const PROVED_WITH_CUT: &str = "this run, one clean cut after a flush";
 const PROVED_READ_ONLY: &str = "this run, until the device was read-only; no cut";
 
-struct Run<'a, S: Store, W> {
+struct Run<'a, D: RunDevice, W> {
     experiment: &'a Experiment,
     plan: &'a Plan,
-    host: Host<Simulated<S>, W>,
+    host: Host<D, W>,
     metrics: Metrics,
     /// Which pages hold data, where a read can find none.
     held: Option<MappedPages>,
@@ -106,7 +107,7 @@ struct Run<'a, S: Store, W> {
     observes_responses: bool,
 }
 
-impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
+impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
     /// A run on a device that is prepared: while time stands still, if the translation layer does
     /// not ask of it.
     fn prepared(
@@ -117,7 +118,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         reporter: &Reporter,
     ) -> Result<Self, Halt> {
         let mut host = Self::host(experiment, plan, checker())?;
-        host.device_mut().timing.stop_clock();
+        host.device_mut().engine_mut().stop_clock();
         if let Prepared::Done(facts) = prepare(&mut host, false, experiment, reporter)? {
             return Ok(Self::new(experiment, plan, host, facts, log));
         }
@@ -129,20 +130,20 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     }
 
     /// A fresh device under its translation layer.
-    fn host(experiment: &Experiment, plan: &Plan, checker: W) -> Result<Host<Simulated<S>, W>, Halt> {
+    fn host(experiment: &Experiment, plan: &Plan, checker: W) -> Result<Host<D, W>, Halt> {
         let device = &experiment.device;
-        let ftl = registry::create(&plan.stack, &device.layout())
+        let ftl = D::create(&plan.stack, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
-        let chip = Chip::new(device.geometry, &device.chip);
-        let bit_errors = device.reliability.map(|reliability| BitErrors::new(reliability, &chip));
-        let flash = FlashPort::new(Timed { chip, timing: device.timing() }).with_bit_errors(bit_errors);
+        let fresh = D::fresh(device);
+        let bit_errors = device.reliability.map(|reliability| BitErrors::new(reliability, fresh.chip()));
+        let flash = FlashPort::new(fresh).with_bit_errors(bit_errors);
         Ok(Host::new(flash, ftl, checker))
     }
 
     fn new(
         experiment: &'a Experiment,
         plan: &'a Plan,
-        host: Host<Simulated<S>, W>,
+        host: Host<D, W>,
         preparation: Option<PreconditionFacts>,
         log: Option<Part>,
     ) -> Self {
@@ -170,7 +171,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
 
     fn finish(mut self, measuring: &Reporter) -> Result<RunResult, Halt> {
         self.host.restart();
-        self.host.device_mut().timing.watch_from_now(self.experiment.probe_config);
+        self.host.device_mut().engine_mut().watch_from_now(self.experiment.probe_config);
         let begun = Instant::now();
         let (series, end_of_life, before) = self.measure(measuring)?;
         self.log.take().map_or(Ok(()), Part::finish)?;
@@ -271,12 +272,12 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         }
         let operations = self.log.as_mut().map(|log| log.operations(self.host.flash().tally()));
         let ticket = self.outstanding.push(Pending::new(request, number, begin, is_measured, operations));
-        self.host.device_mut().timing.tell_when_over(end, ticket);
+        self.host.device_mut().engine_mut().tell_when_over(end, ticket);
         Ok(())
     }
 
     fn flash_trace_mut(&mut self) -> Option<&mut FlashTrace> {
-        self.host.device_mut().timing.probe_mut().and_then(Probe::flash_trace_mut)
+        self.host.device_mut().engine_mut().probe_mut().and_then(Probe::flash_trace_mut)
     }
 
     /// Tells the trace of flash, if there is one, of a request that begins.
@@ -286,7 +287,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
             return;
         }
         let tally = *self.host.flash().tally();
-        let Timed { chip, timing } = self.host.device_mut();
+        let (chip, timing) = self.host.device_mut().parts();
         let Some(flash_trace) = timing.probe_mut().and_then(Probe::flash_trace_mut) else { return };
         if flash_trace.opens_at(begin.0) {
             flash_trace.open(chip, tally.notes());
@@ -307,7 +308,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     fn await_a_place(&mut self, depth: usize) -> Nanos {
         self.hear_of_ended();
         while self.outstanding.under_way() >= depth {
-            self.host.device_mut().timing.pass_until_end();
+            self.host.device_mut().engine_mut().pass_until_end();
             self.hear_of_ended();
         }
         self.host.flash().now()
@@ -316,12 +317,12 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Lets time pass until a request arrives, and offers the device what is idle time before;
     /// returns the moment of arrival.
     fn await_arrival(&mut self, arrival: Nanos) -> Result<Nanos, Fault> {
-        if self.host.device_mut().timing.pass_until_idle_before(arrival) {
+        if self.host.device_mut().engine_mut().pass_until_idle_before(arrival) {
             self.hear_of_ended();
             self.trace_idle();
             self.host.idle(self.host.flash().now(), arrival)?;
         }
-        self.host.device_mut().timing.pass_until(arrival);
+        self.host.device_mut().engine_mut().pass_until(arrival);
         self.hear_of_ended();
         Ok(arrival)
     }
@@ -329,7 +330,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// Hears of the requests that have ended.
     #[inline]
     fn hear_of_ended(&mut self) {
-        self.host.device_mut().timing.take_ended(&mut self.ended);
+        self.host.device_mut().engine_mut().take_ended(&mut self.ended);
         for ended in self.ended.drain(..) {
             let pending = self.outstanding.end(ended);
             if let Some(pages) = pending.pages_of_read_or_write()
@@ -357,7 +358,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
                 self.metrics.record(op, begin, done);
             }
             let mut parts = None;
-            if let Some(breakdown) = self.host.device_mut().timing.breakdown_mut() {
+            if let Some(breakdown) = self.host.device_mut().engine_mut().breakdown_mut() {
                 if is_measured && is_timed {
                     debug_assert_eq!(breakdown.parts(account).sum(), (done - begin).0, "the parts of request {number}");
                     breakdown.add_to(&mut self.metrics.parts, account);
@@ -379,7 +380,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
 
     /// Lets everything under way end, and measures it.
     fn finish_outstanding(&mut self) -> Result<(), SimError> {
-        self.host.device_mut().timing.pass_until_idle();
+        self.host.device_mut().engine_mut().pass_until_idle();
         self.hear_of_ended();
         self.measure_ended()
     }
@@ -390,7 +391,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
 
     /// A device that falls ever further behind ends the run before the memory does.
     fn check_backlog(&self) -> Result<(), SimError> {
-        let (under_way, most) = (self.host.flash().device().timing.under_way(), self.experiment.most_under_way);
+        let (under_way, most) = (self.host.flash().device().engine().under_way(), self.experiment.most_under_way);
         if under_way <= most {
             return Ok(());
         }
@@ -424,8 +425,8 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         Snapshot { requests, written_bytes, tally, spread, gauges }
     }
 
-    fn chip(&self) -> &Chip<S> {
-        &self.host.flash().device().chip
+    fn chip(&self) -> &D::Chip {
+        self.host.flash().chip()
     }
 
     /// What is not measured is over.
@@ -433,7 +434,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         if let Some(held) = &mut self.held {
             held.restart();
         }
-        if let Some(probe) = self.host.device_mut().timing.probe_mut() {
+        if let Some(probe) = self.host.device_mut().engine_mut().probe_mut() {
             probe.restart_classes();
         }
         self.before()
@@ -454,7 +455,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
     /// What the causes add up to is what the flash counted.
     fn compare_totals(&self) -> Result<(), Halt> {
         let flash = self.host.flash();
-        let counted = flash.device().operations();
+        let counted = flash.chip().operations();
         let counted = [counted.reads, counted.programs, counted.erases];
         let caused = FlashOp::ALL.map(|op| flash.tally().total(op));
         if caused == counted {
@@ -484,7 +485,7 @@ impl<'a, S: Blank + 'static, W: ReadChecker<S::Data>> Run<'a, S, W> {
         let tally = host.flash().tally().since(&before.tally);
         let (requests, seconds) = (metrics.totals, metrics.elapsed().0 as f64 / 1e9);
         let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
-        let (all, timing) = (metrics.reads.with(&metrics.writes), &host.flash().device().timing);
+        let (all, timing) = (metrics.reads.with(&metrics.writes), host.flash().device().engine());
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let [read, write, trim, flush] = requests.requests;
         let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());

@@ -9,9 +9,9 @@
 //! before the write, under its own cause; a page that was never written has no rest, and the
 //! translation layer answers without a flash operation.
 
-use check::{ExactOracle, Stamp};
-use flash::Lpn;
-use ftl::{Cause, Device, Drive, FlashPort, FutureRequest, Hint, Moment, Nanos, PrefetchStage, Request};
+use check::ExactOracle;
+use flash::{Lpn, PageData};
+use ftl::{Cause, Device, Drive, FlashPort, FutureRequest, Hint, Moment, Nanos, PrefetchStage, Request, Timing};
 use trace::HostOp;
 
 use crate::error::Fault;
@@ -46,13 +46,14 @@ impl<D: Default> ReadChecker<D> for NoCheck {
     fn mark_uncertain(&mut self, _lpn: Lpn) {}
 }
 
-impl ReadChecker<Stamp> for ExactOracle {
-    fn stamp(&mut self, lpn: Lpn) -> Stamp {
-        self.stamp_for_write(lpn)
+impl ReadChecker<PageData> for ExactOracle {
+    fn stamp(&mut self, lpn: Lpn) -> PageData {
+        self.stamp_for_write(lpn).into()
     }
 
-    fn compare(&self, lpn: Lpn, got: &Stamp) -> Result<(), Fault> {
-        ExactOracle::compare(self, lpn, *got).map_err(|mismatch| Fault::Mismatch { lpn, found: mismatch.to_string() })
+    fn compare(&self, lpn: Lpn, got: &PageData) -> Result<(), Fault> {
+        ExactOracle::compare(self, lpn, got.number())
+            .map_err(|mismatch| Fault::Mismatch { lpn, found: mismatch.to_string() })
     }
 
     fn trim(&mut self, lpn: Lpn) {
@@ -174,7 +175,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
     /// Writes neighbouring pages under a cause, when what was asked before is done.
     pub(crate) fn write_with_cause(&mut self, cause: Cause, extent: Extent) -> Result<(), Fault> {
         let Self { flash, server } = self;
-        let request = request_of(extent, flash.device().now(), Hint::NONE);
+        let request = request_of(extent, flash.device().timing().now(), Hint::NONE);
         flash.begin(request.arrival);
         flash.with_cause(cause, |flash| server.write(flash, &request))?;
         flash.wait();
@@ -232,7 +233,7 @@ mod tests {
         WearQuery,
     };
 
-    type Small = Timed<Chip<Full<Stamp>>, Untimed>;
+    type Small = Timed<Chip<Full<PageData>>, Untimed>;
 
     /// Writes page after page of the flash and reads wherever it is told.
     struct Fixed {
@@ -241,15 +242,20 @@ mod tests {
     }
 
     impl Mapping<Small> for Fixed {
-        fn read(&mut self, flash: &mut FlashPort<Small>, _: &Request, out: &mut [Stamp]) -> Result<(), FtlError> {
+        fn read(&mut self, flash: &mut FlashPort<Small>, _: &Request, out: &mut [PageData]) -> Result<(), FtlError> {
             out[0] = flash.read(self.reads_from)?.data;
             Ok(())
         }
 
-        fn write(&mut self, flash: &mut FlashPort<Small>, request: &Request, data: &[Stamp]) -> Result<(), FtlError> {
+        fn write(
+            &mut self,
+            flash: &mut FlashPort<Small>,
+            request: &Request,
+            data: &[PageData],
+        ) -> Result<(), FtlError> {
             for (index, lpn) in request.lpns() {
                 let label = Label::new(lpn.get(), Role::Data);
-                flash.program(Ppn::new(self.written), label, data[index])?;
+                flash.program(Ppn::new(self.written), label, data[index].clone())?;
                 self.written += 1;
             }
             Ok(())

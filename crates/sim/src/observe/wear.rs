@@ -79,7 +79,7 @@ impl Life {
     /// What became of the device, or will: `bytes` have been written, and it has worn out, or not.
     pub(crate) fn endurance(
         &self,
-        (wear, chip): (&Wear, &impl Flash),
+        (wear, chip): (&Wear, &(impl Flash + ?Sized)),
         (limit, spares): (u32, Spares),
         (bytes, is_over): (u64, bool),
         usage: Usage,
@@ -120,7 +120,7 @@ impl Life {
 
     /// The erase counts at four points, of the blocks that have not failed; or why they do not tell
     /// enough.
-    fn growth(&self, wear: &Wear, chip: &impl Flash, bytes: u64) -> Result<Growth, String> {
+    fn growth(&self, wear: &Wear, chip: &(impl Flash + ?Sized), bytes: u64) -> Result<Growth, String> {
         let [half, three_quarters] = self.looks.as_slice() else {
             return Err("the workload has too few requests to see how wear grows: replay more".into());
         };

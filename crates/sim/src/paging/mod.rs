@@ -14,8 +14,8 @@ use trace::{HostOp, Record};
 
 use crate::SimError;
 use crate::memory::Limit;
-use crate::number_hasher::NumberMap;
 use crate::paging::byte_range::PageSpan;
+use random::NumberMap;
 
 /// Where the addresses of a workload lie on the device.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 //! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span
 //! is counted in pages of this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
-use flash::{CellMode, Chip, ChipOptions, Exposure, Full, Geometry, Lean, PastEndurance, Pbn, ProgramOrder, Shape};
+use flash::{CellMode, Chip, ChipOptions, Exposure, Geometry, Lean, PastEndurance, Pbn, ProgramOrder, Shape};
 use ftl::{Layout, Reliability, Timed};
 use random::SeededRng;
 
@@ -32,14 +32,8 @@ const SMALLEST_AUTO_BLOCKS: u64 = 128;
 /// The most dies whose timelines one run keeps: 256 times those of today's largest drives.
 const MAX_DIES: u64 = 65_536;
 
-/// A chip whose operations take time: the event engine prices them.
-pub(crate) type Simulated<S> = Timed<Chip<S>, EventTiming>;
-
-/// What studies run on.
-pub type SimulatedDevice = Simulated<Lean>;
-
-/// What studies run on that check what is read (`run.verify`).
-pub type VerifiedDevice = Simulated<Full<u64>>;
+/// What studies run on: a chip of which as little as can be is kept, and the event engine.
+pub type SimulatedDevice = Timed<Chip<Lean>, EventTiming>;
 
 /// A device as a study asks for it, checked, with everything that a run builds it from.
 #[derive(Clone, Debug)]

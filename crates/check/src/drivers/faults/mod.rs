@@ -24,12 +24,12 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::{Fault as FlashFault, FaultPlan, Flash, Lpn, Operations, Pbn};
-use ftl::{Drive, FlashOp, FlashPort, FtlError, Layout, RecoverError};
+use ftl::{AnyDevice, Drive, FlashOp, FlashPort, FtlError, Layout, RecoverError};
 use random::derive;
 
 use crate::case::operation::{Effect, Extent, Operation};
 use crate::case::test_case::Case;
-use crate::drivers::checked_device::{CheckedDevice, CheckedFlash, FixedTimes};
+use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::drivers::session::{create, recover};
 use crate::inject::fault::{self, InjectedFault};
@@ -83,8 +83,13 @@ const READ_EVERYTHING_EVERY: u64 = 16;
 struct Trial<'a> {
     case: &'a Case,
     trail: &'a Trail,
-    driver: Driver<CheckedDevice, FaultOracle>,
+    driver: Driver<FaultOracle>,
     report: FaultRunReport,
+}
+
+/// The planned faults and the chip of a device.
+fn frail_mut(device: &mut AnyDevice) -> &mut FaultTracingChip {
+    device.chip.as_chip_mut::<CheckedFlash<FaultTracingChip>>().flash_mut()
 }
 
 impl<'a> Trial<'a> {
@@ -97,7 +102,7 @@ impl<'a> Trial<'a> {
         let room = |scheme: &Drive<_>| if is_limited { scheme.volatile_pages() } else { u32::MAX };
         let oracle = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, room(scheme));
         let format = |_: &mut FlashPort<_>| Ok(create(&case.stack, &layout)?);
-        let device = CheckedFlash::from(frail).timed(FixedTimes::default());
+        let device = CheckedFlash::new(frail).timed(FixedTimes::default());
         let mut driver = Driver::start(device, case, format, oracle)?;
         // Requests begin at 1 here, and reads are given their moments too, though they are done
         // page by page at the one before.
@@ -106,7 +111,7 @@ impl<'a> Trial<'a> {
     }
 
     fn frail(&self) -> &FaultTracingChip {
-        self.driver.flash().device().chip.frail()
+        self.driver.flash().chip().as_chip::<CheckedFlash<FaultTracingChip>>().flash()
     }
 
     fn all(mut self) -> Result<(FaultRunReport, Outcome), Fault> {
@@ -126,7 +131,8 @@ impl<'a> Trial<'a> {
         let outcome = self.driver.outcome();
         self.report.states.record(Phase::FailingFlash, &outcome.tally);
         self.report.injected = self.trail.injected();
-        self.report.operations = self.driver.into_device().map(|device| device.chip.into_record()).unwrap_or_default();
+        self.report.operations =
+            self.driver.into_device().map(|mut device| frail_mut(&mut device).take_record()).unwrap_or_default();
         Ok((self.report, outcome))
     }
 
@@ -201,8 +207,8 @@ impl<'a> Trial<'a> {
         self.trail.place.set(place.after_cut("recovery"));
         loop {
             self.keep_books();
-            self.driver.power_on(|device| device.chip.frail_mut().restore_power());
-            let (case, frail) = (self.case, self.driver.flash().device().chip.frail());
+            self.driver.power_on(|device| frail_mut(device).restore_power());
+            let (case, frail) = (self.case, self.frail());
             let layout = Layout::of(frail, case.logical_pages, derive(case.seed, "scheme"));
             let fresh = create(&case.stack, &layout);
             let marked = self.driver.oracle.failed_blocks.iter().filter(|&&pbn| frail.is_bad(pbn)).copied().collect();

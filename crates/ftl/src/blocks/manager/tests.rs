@@ -125,8 +125,8 @@ impl Model {
             }
             Step::GiveBack(at) => {
                 let Some(pbn) = self.pick(at) else { return };
-                let at = Ppn::at(self.flash.device().geometry().page_indices(pbn).start);
-                if self.flash.device().next_page(pbn) == 0 {
+                let at = Ppn::at(self.flash.chip().geometry().page_indices(pbn).start);
+                if self.flash.chip().next_page(pbn) == 0 {
                     self.flash.program(at, Label::new(0, Role::Data), ()).expect("an erased page");
                 }
                 self.blocks.give_back(&mut self.flash, pbn).expect("flash that does not fail");
@@ -139,7 +139,7 @@ impl Model {
             }
             Step::Put(at) => {
                 let Some(pbn) = self.pick(at) else { return };
-                if self.flash.device().next_page(pbn) > 0 || self.failed.contains(&pbn) {
+                if self.flash.chip().next_page(pbn) > 0 || self.failed.contains(&pbn) {
                     return self.used.push(pbn);
                 }
                 self.blocks.put(pbn);

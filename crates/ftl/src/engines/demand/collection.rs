@@ -27,11 +27,11 @@ use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::mapped::{HOST, PageMapped, up_to_error};
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::port::timing::Device;
 use crate::prefetch::{PrefetchStage, announce};
 use crate::recovery::trims::Trims;
 

@@ -9,9 +9,9 @@ use flash::{Lpn, Ppn, Role, Tag};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::engines::page_map::space::{PageSpace, Stream};
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError};
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
 
 /// Data in the machine's space that its table does not map.

@@ -1,11 +1,11 @@
 //! Asking for the memory that the demand-paged machine will touch, before it does.
 
-use flash::Lpn;
+use flash::{Flash, Lpn};
 
 use crate::engines::demand::machine::DemandPaged;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
+use crate::port::device::Device;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Asks for an entry that will change, in RAM or on flash.
@@ -41,7 +41,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let page = self.table.page_of(lpn);
         let translation = if self.cache.holds_page(page) { &[] } else { self.table.locations(page) };
         let ppns = translation.iter().copied().chain([self.table.entry(lpn)]).flatten();
-        ppns.for_each(|ppn| flash.device().prefetch(ppn));
+        ppns.for_each(|ppn| flash.chip().prefetch(ppn));
     }
 
     /// Asks for what the release of the page found touches.

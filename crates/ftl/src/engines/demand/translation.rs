@@ -18,15 +18,16 @@
 //! **Paging.** Every access to the map asks which translation page an entry is in, several times,
 //! so the division is strength-reduced once.
 
-use flash::{Lpn, PackedNumbers, Ppn, long_array};
+use flash::{Flash, Lpn, PackedNumbers, Ppn, long_array};
 use strength_reduce::StrengthReducedU32;
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::page_map::space::PageSpace;
+use crate::port::device::Device;
 use crate::port::error::BrokenInvariant;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::{Device, Nanos};
+use crate::port::timing::Nanos;
 use crate::prefetch::prefetch;
 
 /// What an entry of a translation page takes.
@@ -183,7 +184,7 @@ impl TranslationTable {
         may_be_unwritten: impl Fn(Lpn) -> bool,
     ) -> Result<(), BrokenInvariant> {
         for (page, ppn) in self.written_pages() {
-            let tag = flash.device().peek(ppn);
+            let tag = flash.chip().peek(ppn);
             BrokenInvariant::unless(tag == Some(page), name, || {
                 format!("translation page {page} should lie at {ppn}, which carries {tag:?}")
             })?;

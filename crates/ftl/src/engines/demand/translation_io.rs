@@ -10,10 +10,10 @@ use host::Hint;
 
 use crate::engines::demand::machine::{DemandPaged, TRANSLATION};
 use crate::engines::demand::policy::{DemandScheme, MapCache};
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
-use crate::port::timing::Device;
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Writes copies of a translation page anew that turned out to be lost. The host does not wait

@@ -27,7 +27,7 @@
 
 use std::collections::BTreeMap;
 
-use flash::{Lbn, Lpn, Pbn, Role};
+use flash::{Flash, Lbn, Lpn, Pbn, Role};
 use host::Hint;
 
 use crate::api::entry::Entry;
@@ -44,11 +44,11 @@ use crate::engines::log_buffer::merge::MergeCounts;
 use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget, Merged};
 use crate::engines::log_buffer::space::{LogBlock, LogSpace, Slot};
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::Content;
 use crate::port::tally::Note;
-use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
 
 /// A log-buffer scheme: the shared machine with a policy.
@@ -253,7 +253,7 @@ impl<S: LogScheme> LogBuffer<S> {
             self.data.remap(lbn, Some(block));
         }
         let at = self.data.geometry().page(block, offset);
-        debug_assert_eq!(flash.device().peek(at), Some(lpn.get()), "{lpn} was programmed at {at}");
+        debug_assert_eq!(flash.chip().peek(at), Some(lpn.get()), "{lpn} was programmed at {at}");
         self.data.set_current(lpn, true);
         self.log.set_newest(lpn, None);
         Ok(())
@@ -281,7 +281,7 @@ impl<S: LogScheme> LogBuffer<S> {
     ) -> Result<(), FtlError> {
         let spaces = (&mut self.data, &mut self.blocks);
         let at = self.log.append(flash, spaces, (slot, page.lpn), content)?;
-        debug_assert_eq!(flash.device().peek(at), Some(page.lpn.get()), "{} was appended at {at}", page.lpn);
+        debug_assert_eq!(flash.chip().peek(at), Some(page.lpn.get()), "{} was appended at {at}", page.lpn);
         self.log.set_newest(page.lpn, Some(at));
         self.data.set_current(page.lpn, false);
         self.policy.on_appended(&self.log, slot, page);
@@ -536,7 +536,7 @@ impl<S: LogScheme> LogBuffer<S> {
                     let spaces = (&mut self.data, &mut self.blocks);
                     let at = self.log.program(flash, spaces, slot, label, &content, None)?;
                     debug_assert!(
-                        flash.device().peek(at) == Some(first),
+                        flash.chip().peek(at) == Some(first),
                         "a trim of {extent} pages was programmed at {at}"
                     );
                     self.log.holds_trim(slot, first, extent);

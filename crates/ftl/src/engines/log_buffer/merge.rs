@@ -11,18 +11,18 @@
 //!
 //! The counts say how many full merges log blocks cost, and where.
 
-use flash::{Lbn, Lpn, Pbn, Ppn};
+use flash::{Flash, Lbn, Lpn, Pbn, Ppn};
 
 use crate::api::report::Gauge;
 use crate::api::wear::{AllocRequest, Homes, Purpose};
 use crate::blocks::data_blocks::{DataBlocks, Rebuilding};
 use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::space::LogSpace;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::flash_port::copying::PageCopy;
 use crate::port::tally::Note;
-use crate::port::timing::Device;
 
 /// Where the newest copy of a page lies: a log page wins over the data block.
 pub fn newest(data: &DataBlocks, log: &LogSpace, lpn: Lpn) -> Option<Ppn> {
@@ -87,13 +87,13 @@ fn list_newest<D: Device>(
         let lpn = Lpn::new(first + offset);
         let newest = match (in_log, home) {
             (Some(ppn), _) => {
-                flash.device().prefetch(ppn);
+                flash.chip().prefetch(ppn);
                 ppn
             }
             (None, Some(home)) if data.is_current(lpn) => Ppn::new(home + offset),
             (None, _) => continue,
         };
-        let held = || flash.device().peek(newest);
+        let held = || flash.chip().peek(newest);
         debug_assert!(
             held().is_none_or(|held| held == lpn.get()),
             "{lpn} is newest at {newest}, which carries {:?}",
@@ -113,7 +113,7 @@ fn prefetch_merge<D: Device>(flash: &FlashPort<D>, data: &DataBlocks, log: &LogS
     for (offset, lpn) in data.pages_of(lbn).step_by(IN_A_LINE) {
         log.prefetch(lpn);
         if let Some(block) = block {
-            flash.device().prefetch(data.geometry().page(block, offset));
+            flash.chip().prefetch(data.geometry().page(block, offset));
         }
     }
 }

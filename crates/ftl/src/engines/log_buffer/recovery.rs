@@ -13,9 +13,9 @@ use crate::api::wear::{AllocRequest, Purpose};
 use crate::engines::log_buffer::machine::LogBuffer;
 use crate::engines::log_buffer::merge;
 use crate::engines::log_buffer::policy::{LogPolicy, LogScheme};
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 use crate::recovery::block_recovery::{Claim, Claims, needed, separate};
 use crate::recovery::scan::{Newest, Scanned};
 

@@ -16,15 +16,15 @@
 
 use std::collections::BTreeMap;
 
-use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role};
+use flash::{Flash, Geometry, Lbn, Lpn, Pbn, Ppn, Role};
 
 use crate::api::layout::Layout;
 use crate::blocks::data_blocks::DataBlocks;
 use crate::blocks::manager::BlockManager;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
-use crate::port::timing::Device;
 use crate::prefetch::prefetch;
 
 /// Number of a log block, from opening it until it leaves; below the number of physical blocks.
@@ -301,11 +301,7 @@ impl LogSpace {
         };
         debug_assert!(self.has_room(slot), "{pbn} is full, and another page is appended");
         let at = self.geometry.page(pbn, offset);
-        debug_assert!(
-            flash.device().peek(at).is_none(),
-            "{at} is next in {pbn}, and holds {:?}",
-            flash.device().peek(at)
-        );
+        debug_assert!(flash.chip().peek(at).is_none(), "{at} is next in {pbn}, and holds {:?}", flash.chip().peek(at));
         let held = |_: &DataBlocks, offset: u32| self.lpn_at(self.geometry.page(pbn, offset));
         let to = data.program(flash, blocks, (pbn, offset), label, content, &held)?;
         if to != pbn {
@@ -357,7 +353,7 @@ impl LogSpace {
         slot: Slot,
     ) -> impl Iterator<Item = (Ppn, Lpn)> + use<'a, D> {
         let pages = self.block(slot).map_or(0..0, |block| self.geometry.page_indices(block.pbn));
-        pages.map(Ppn::at).filter_map(|ppn| flash.device().peek(ppn).map(|lpn| (ppn, Lpn::new(lpn))))
+        pages.map(Ppn::at).filter_map(|ppn| flash.chip().peek(ppn).map(|lpn| (ppn, Lpn::new(lpn))))
     }
 
     /// How many log blocks are in use.
@@ -386,7 +382,7 @@ impl LogSpace {
     /// Checks that every mapped log page carries its LPN.
     pub fn check<D: Device>(&self, flash: &FlashPort<D>, name: &'static str) -> Result<(), BrokenInvariant> {
         for (lpn, ppn) in self.map.iter().enumerate().filter_map(|(lpn, ppn)| ppn.map(|ppn| (Lpn::at(lpn), ppn))) {
-            let tag = flash.device().peek(ppn);
+            let tag = flash.chip().peek(ppn);
             BrokenInvariant::unless(tag == Some(lpn.get()), name, || {
                 format!("{lpn} is newest at {ppn}, which carries {tag:?}")
             })?;

@@ -9,11 +9,12 @@ use host::Hint;
 use crate::api::wear::{AllocRequest, Purpose};
 use crate::engines::page_map::mapped::{HOST, PageMapped, at_most};
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::port::timing::{Device, Nanos};
+use crate::port::timing::Nanos;
 
 /// Programs a page of the host's in the cache; none if it has to go to a native block.
 pub fn append_cached<S: PageMapped, D: Device>(

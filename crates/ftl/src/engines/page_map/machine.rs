@@ -8,7 +8,7 @@
 //!   mapped twice and none is lost).
 //! - I3: free blocks are erased and hold nothing valid; summaries are true.
 
-use flash::{Lpn, PackedNumbers, Pbn, Ppn, Role, Tag};
+use flash::{Flash, Lpn, PackedNumbers, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
 use crate::api::entry::Entry;
@@ -26,11 +26,12 @@ use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::pslc::{self, PslcCache};
 use crate::engines::page_map::space::{Needs, PageSpace, Stream};
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::Label;
 use crate::port::tally::Note;
-use crate::port::timing::{Device, Nanos};
+use crate::port::timing::Nanos;
 use crate::prefetch::PrefetchStage;
 use crate::recovery::summary::Summaries;
 use crate::recovery::trims::Trims;
@@ -158,7 +159,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
                 if request.lpn.index() < self.map.len()
                     && let Some(ppn) = self.at(request.lpn)
                 {
-                    flash.device().prefetch(ppn);
+                    flash.chip().prefetch(ppn);
                     self.space.prefetch(ppn);
                 }
             }

@@ -15,7 +15,7 @@
 //! counted as if each moved page had one of its own, so demand-paged schemes use less of the time
 //! than they could.
 
-use flash::{Lpn, Page, Pbn, Ppn, Role, Tag};
+use flash::{Flash, Lpn, Page, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
 use crate::api::layout::Layout;
@@ -25,13 +25,14 @@ use crate::blocks::manager::BlockManager;
 use crate::engines::page_map::pslc::PslcCache;
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{FtlError, RecoverError};
 use crate::port::exposed_pages::FillUp;
 use crate::port::flash_port::FlashPort;
 use crate::port::flash_port::copying::{Interrupted, PageCopy};
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::port::timing::{Device, FlashOp, Nanos};
+use crate::port::timing::{FlashOp, Nanos};
 use crate::prefetch::PrefetchStage;
 use crate::recovery::trims::Trims;
 
@@ -326,7 +327,7 @@ pub trait PageMapped {
         pages: &'a [Ppn],
     ) -> (&'a [Ppn], Result<(), FtlError>) {
         debug_assert!(die < self.space().dies(), "pages are moved off die {die} of {}", self.space().dies());
-        flash.device_mut().expect_reads(pages);
+        flash.device_mut().chip_mut().expect_reads(pages);
         let mut moved = 0;
         while let Some(&next) = pages.get(moved) {
             let (more, result) = match self.move_run(flash, die, &pages[moved..]) {
@@ -360,9 +361,9 @@ pub trait PageMapped {
         }
         let target = space.next_page(die, stream);
         for &from in pages {
-            self.prefetch_move(|| flash.device().peek(from).map(Lpn::new), PrefetchStage::Far);
+            self.prefetch_move(|| flash.chip().peek(from).map(Lpn::new), PrefetchStage::Far);
         }
-        let geometry = *flash.device().geometry();
+        let geometry = *flash.chip().geometry();
         let (to, first) = geometry.split(target);
         let copies = (first..).zip(pages).map(|(offset, &from)| PageCopy { from, offset });
         let mut lpns = [Lpn::new(0); RUN];
@@ -590,7 +591,7 @@ pub(super) fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut Flas
     debug_assert!(!space.is_collectable(victim), "{victim} is priced, but was not taken as a victim");
     let moves = u64::from(space.valid_in(victim)) + trims.about_to_vanish(space.page_indices(victim)).len() as u64;
     let reads = moves * programs_per_move.min(2);
-    let filled = |(pbn, end): FillUp| end - flash.device().next_page(pbn);
+    let filled = |(pbn, end): FillUp| end - flash.chip().next_page(pbn);
     let padding = space.most_padding() + flash.to_fill_before_erase(victim).into_iter().map(filled).sum::<u32>();
     let programs = moves * programs_per_move + u64::from(space.summary_pages() + padding);
     let [read, erase] = [FlashOp::Read, FlashOp::Erase].map(|op| flash.estimate(op, victim).0);

@@ -30,10 +30,11 @@ use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::shared_ram::data_cache::{CachedPage, DataCache};
 use crate::engines::shared_ram::policy::{CacheOf, Evict, EvictionReason, RamView, SharedRamPolicy, Victim};
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::{Awaited, FlashPort};
 use crate::port::tally::Note;
-use crate::port::timing::{Device, Nanos};
+use crate::port::timing::Nanos;
 use crate::prefetch::PrefetchStage;
 
 /// A scheme with data and map in one RAM: the shared machine with a policy.

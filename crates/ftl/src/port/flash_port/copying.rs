@@ -4,13 +4,14 @@
 //! them is found out once: block, die and mode of the target, and those of a source as long as the
 //! pages come from one block.
 
-use flash::{Page, Pbn, Ppn};
+use flash::{Flash, Page, Pbn, Ppn};
 
 use super::FlashPort;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::label::Label;
-use crate::port::timing::{Device, FlashOp, Task};
+use crate::port::timing::{FlashOp, Task};
 
 /// Why copies ended before the last one.
 pub enum Interrupted<D> {
@@ -49,7 +50,7 @@ impl<D: Device> FlashPort<D> {
         mut label: impl FnMut(&PageCopy, &Page<D::Data>) -> Label,
     ) -> (usize, Result<(), Interrupted<D::Data>>) {
         debug_assert!(self.padding.is_empty() || self.cause != Cause::Host, "pages are copied as padding");
-        let pages_per_block = self.device.geometry().pages_per_block();
+        let pages_per_block = self.device.chip().geometry().pages_per_block();
         let mut target = self.spot(FlashOp::Program, to);
         target.task.cause = cause.unwrap_or(self.cause);
         let mut source = self.spot(FlashOp::Read, to);
@@ -57,9 +58,9 @@ impl<D: Device> FlashPort<D> {
         for copy in pages {
             let from = copy.from;
             if from.get().wrapping_sub(source.first) >= pages_per_block {
-                source = self.spot(FlashOp::Read, self.device.geometry().block_of(from));
+                source = self.spot(FlashOp::Read, self.device.chip().geometry().block_of(from));
             }
-            let page = match self.device.read(from) {
+            let page = match self.device.chip_mut().read(from) {
                 Ok(page) => page,
                 Err(error) => {
                     let error = self.failed(FlashOp::Read, source.task.pbn, from.get(), error);
@@ -91,7 +92,7 @@ impl<D: Device> FlashPort<D> {
         let to = Ppn::new(target.first + offset);
         self.seq += 1;
         let tag = label.tag(self.seq, page.version, page.hint);
-        match self.device.program(to, &tag, page.data.clone()) {
+        match self.device.chip_mut().program(to, &tag, page.data.clone()) {
             Ok(()) => {
                 self.account_task(Task { page: offset, ..target.task }, to.get());
                 if self.exposed.is_some() {
@@ -109,7 +110,7 @@ impl<D: Device> FlashPort<D> {
     #[inline]
     fn spot(&self, op: FlashOp, pbn: Pbn) -> Spot {
         let task = self.task(op, (pbn, 0), op == FlashOp::Program);
-        Spot { first: self.device.geometry().page(pbn, 0).get(), task }
+        Spot { first: self.device.chip().geometry().page(pbn, 0).get(), task }
     }
 }
 
@@ -148,7 +149,7 @@ mod tests {
 
     /// What flash and port say afterwards.
     fn state(flash: &Port) -> impl PartialEq + std::fmt::Debug {
-        let tags: Vec<_> = (0..18).map(|ppn| flash.device().tag(Ppn::new(ppn))).collect();
+        let tags: Vec<_> = (0..18).map(|ppn| flash.chip().tag(Ppn::new(ppn))).collect();
         (flash.event_hash(), *flash.tally(), flash.last_version(), tags)
     }
 

@@ -6,7 +6,8 @@ use super::FlashPort;
 use crate::api::wear::RelocateOutcome;
 use crate::port::bit_errors::BitErrors;
 use crate::port::cause::Cause;
-use crate::port::timing::{Device, FlashOp, Task};
+use crate::port::device::Device;
+use crate::port::timing::{FlashOp, Task, Timing};
 
 impl<D: Device> FlashPort<D> {
     /// The same port to flash whose bits decay.
@@ -29,8 +30,8 @@ impl<D: Device> FlashPort<D> {
 
     /// A block whose content is to be moved before it decays, if there is one.
     pub(crate) fn next_to_refresh(&mut self) -> Option<Pbn> {
-        let now = self.device.now();
-        self.bit_errors.as_mut()?.next_to_refresh(&self.device, now)
+        let now = self.device.timing().now();
+        self.bit_errors.as_mut()?.next_to_refresh(self.device.chip(), now)
     }
 
     /// What became of that block.
@@ -55,18 +56,18 @@ impl<D: Device> FlashPort<D> {
     /// of the device is read there, where no bit decays.
     #[inline(never)]
     pub(super) fn decay(&mut self, task: Task, address: u32) {
-        let now = self.device.now();
+        let now = self.device.timing().now();
         let Some(bit_errors) = &mut self.bit_errors else { return };
         match task.op {
             FlashOp::Program => bit_errors.on_programmed(task.pbn, now),
             FlashOp::Erase => bit_errors.on_erased(task.pbn),
-            FlashOp::Read if self.device.is_buffered(task) => {}
+            FlashOp::Read if self.device.timing().is_buffered(task) => {}
             FlashOp::Read => {
                 let retry_latency = bit_errors.retry_latency();
-                for _ in 0..bit_errors.on_read(&self.device, task.pbn, now) {
+                for _ in 0..bit_errors.on_read(self.device.chip(), task.pbn, now) {
                     self.spend(retry_latency);
-                    self.cursor = self.device.perform(task, self.cursor);
-                    if self.device.is_traced() {
+                    self.cursor = self.device.timing_mut().perform(task, self.cursor);
+                    if self.device.timing().is_traced() {
                         self.trace(task, address);
                     }
                 }

@@ -1,14 +1,15 @@
 //! Flash without a capacitor: what has to be programmed before a block may be erased, and before a
 //! flush is over.
 
-use flash::{FlashError, Pbn, Ppn, Role, Rule, Violation};
+use flash::{Flash, FlashError, Pbn, Ppn, Role, Rule, Violation};
 
 use super::FlashPort;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::exposed_pages::FillUp;
 use crate::port::label::Label;
-use crate::port::timing::{Device, FlashOp};
+use crate::port::timing::{FlashOp, Timing};
 
 impl<D: Device> FlashPort<D> {
     /// Whether a power cut may take pages whose programs have ended.
@@ -32,20 +33,20 @@ impl<D: Device> FlashPort<D> {
     pub fn await_completed(&mut self) {
         let ends = self.exposed.as_mut().map_or_else(Vec::new, |exposed| exposed.take_completed());
         for end in ends {
-            self.cursor = self.device.wait_beside(self.cursor, end);
+            self.cursor = self.device.timing_mut().wait_beside(self.cursor, end);
         }
     }
 
     /// Programs a page without content, so that a power cut takes none before it.
     pub fn program_padding(&mut self, ppn: Ppn) -> Result<(), FtlError> {
-        let label = Label::new(self.device.geometry().block_of(ppn).get(), Role::Padding);
+        let label = Label::new(self.device.chip().geometry().block_of(ppn).get(), Role::Padding);
         self.with_cause(Cause::UnitPadding, |flash| flash.program(ppn, label, D::Data::default()))
     }
 
     /// A page was programmed on a device that exposes pages.
     #[inline(never)]
     pub(super) fn on_programmed(&mut self, ppn: Ppn, label: Label, copies: bool) {
-        let geometry = *self.device.geometry();
+        let geometry = *self.device.chip().geometry();
         let (pbn, offset) = geometry.split(ppn);
         let end = self.cursor;
         if let Some(exposed) = &mut self.exposed {
@@ -55,7 +56,7 @@ impl<D: Device> FlashPort<D> {
 
     /// A page failed, which completes what it is programmed with as any other does.
     pub(super) fn on_program_failed(&mut self, ppn: Ppn) {
-        let (pbn, offset) = self.device.geometry().split(ppn);
+        let (pbn, offset) = self.device.chip().geometry().split(ppn);
         let end = self.cursor;
         if let Some(exposed) = &mut self.exposed {
             exposed.on_filled(pbn, offset, end);

@@ -10,9 +10,9 @@ use flash::Lpn;
 
 use super::FlashPort;
 use crate::port::cause::{Cause, Work};
+use crate::port::device::Device;
 use crate::port::not_in_ram::take;
 use crate::port::tally::Note;
-use crate::port::timing::Device;
 
 impl<D: Device> FlashPort<D> {
     /// For the shell: reads the rest of the pages that a write covers in part, all at the same

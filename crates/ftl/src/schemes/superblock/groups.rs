@@ -22,10 +22,10 @@ use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::BlockManager;
 use crate::linked_lists::LinkedLists;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
-use crate::port::timing::Device;
 
 /// Pages that the host writes, or those that a collection moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

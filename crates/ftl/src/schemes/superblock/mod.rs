@@ -70,7 +70,7 @@ mod groups;
 mod page_table;
 mod spare_map;
 
-use flash::{Geometry, Lpn, Pbn, Ppn, Role, Tag};
+use flash::{Flash, Geometry, Lpn, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
 use crate::api::entry::{Capabilities, Entry, Memory};
@@ -83,11 +83,11 @@ use crate::api::wear::{RelocateOutcome, Use};
 use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, log_blocks};
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::port::timing::Device;
 use crate::recovery::scan::Scanned;
 use crate::recovery::trims::Trims;
 use crate::schemes::superblock::groups::{Step, Stream, Superblocks};
@@ -208,7 +208,7 @@ impl<D: Device> Mapping<D> for Superblock {
         let mapped = self.table.iter().count() as u64;
         for (lpn, ppn) in self.table.iter() {
             let is_ours = self.superblocks.owner(self.geometry.block_of(ppn)) == self.superblocks.of_page(lpn).0;
-            let holds = is_ours && self.superblocks.is_valid(ppn) && flash.device().peek(ppn) == Some(lpn.get());
+            let holds = is_ours && self.superblocks.is_valid(ppn) && flash.chip().peek(ppn) == Some(lpn.get());
             BrokenInvariant::unless(holds, "I1", || format!("{lpn} maps to {ppn}, which is invalid or not its own"))?;
         }
         let (valid, trims) = (self.superblocks.valid_pages(), self.table.trims.pages().count() as u64);

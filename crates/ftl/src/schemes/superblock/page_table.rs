@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use flash::{Lpn, Ppn, Role};
 
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::port::timing::Device;
 use crate::recovery::scan::{Kept, Newest};
 use crate::recovery::trims::Trims;
 

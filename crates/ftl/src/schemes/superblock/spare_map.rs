@@ -11,9 +11,9 @@ use flash::{Geometry, Lbn, Lpn, Pbn, Ppn};
 
 use crate::linked_lists::LinkedLists;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 
 /// Which parts are cached, and where those that are not would be read.
 #[derive(Clone, Debug)]

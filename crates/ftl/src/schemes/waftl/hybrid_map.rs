@@ -18,16 +18,16 @@
 
 use std::collections::BTreeMap;
 
-use flash::{Geometry, Lbn, Lpn, Pbn, Ppn, Role, Tag};
+use flash::{Flash, Geometry, Lbn, Lpn, Pbn, Ppn, Role, Tag};
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::machine::OWN;
 use crate::engines::page_map::space::{PageSpace, Stream};
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError};
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
 use crate::schemes::waftl::buffer_zone::BufferZone;
 
@@ -234,7 +234,7 @@ impl ForeignPages for HybridMap {
     ) -> Result<u64, BrokenInvariant> {
         let mut count = 0;
         let mut holds = |lpn: Lpn, ppn: Ppn, name: &'static str| {
-            let tag = flash.device().peek(ppn);
+            let tag = flash.chip().peek(ppn);
             count += u64::from(!is_mapped(lpn, ppn));
             BrokenInvariant::unless(space.is_valid(ppn) && tag == Some(lpn.get()), name, || {
                 format!("{lpn} should lie at {ppn}, which carries {tag:?} (valid: {})", space.is_valid(ppn))

@@ -5,7 +5,7 @@
 //! counts only when it is whole; until then all that it holds is elsewhere too. So one that fails,
 //! or that a power cut interrupts, is given up, and nothing has to be undone.
 
-use flash::{Flash, Lbn, Lpn, Page, Pbn, Ppn};
+use flash::{Lbn, Lpn, Page, Pbn, Ppn};
 use host::Hint;
 
 use super::Waftl;
@@ -16,11 +16,11 @@ use crate::engines::demand::policy::DemandScheme;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::space::PageSpace;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::flash_port::copying::PageCopy;
 use crate::port::label::{Content, Label};
-use crate::port::timing::Device;
 use crate::schemes::waftl::hybrid_map::{Home, HybridMap, ZONE, ZONE_ROLE};
 
 impl Waftl {
@@ -185,7 +185,7 @@ impl Waftl {
 }
 
 /// A page, and whether it was in the zone.
-type Found<D> = (Page<<D as Flash>::Data>, bool);
+type Found<D> = (Page<<D as Device>::Data>, bool);
 
 impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
     /// Appends a page to the zone, of which the host says this. A dirty one is newer than what lies

@@ -111,9 +111,10 @@ use crate::engines::demand::mapping_cache::MappingCache;
 use crate::engines::demand::policy::{DemandScheme, Ram};
 use crate::engines::page_map::mapped::PageMapped;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::{Device, FlashOp, Nanos};
+use crate::port::timing::{FlashOp, Nanos};
 use crate::recovery::summary::Summaries;
 use crate::schemes::waftl::hybrid_map::{Home, HybridMap};
 

@@ -55,7 +55,7 @@ impl Model {
     }
 
     fn block_of(&self, ppn: Ppn) -> Pbn {
-        self.flash.device().geometry().block_of(ppn)
+        self.flash.chip().geometry().block_of(ppn)
     }
 
     /// Writes page 0 until the zone has opened a block and only so many are free, and then page 1,

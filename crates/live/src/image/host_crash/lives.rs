@@ -127,7 +127,7 @@ impl Lives<'_> {
     }
 
     fn note_decayed(&mut self, drive: &LiveDrive) {
-        let pages = &drive.flash().device().chip.chip().store().pages;
+        let pages = &drive.chip().chip().store().pages;
         let is_gone = |&page: &usize| matches!(pages.states[page], PageState::Decayed | PageState::Lost);
         let gone: HashSet<_> = (0..pages.states.len())
             .filter(is_gone)
@@ -365,7 +365,7 @@ impl Lives<'_> {
         let is_killed = self.rng.below(5) == 0;
         let mut chance = || if is_killed { 8 } else { [0, 8, 4, 1, 7][self.rng.below(5) as usize] };
         let chances: [u64; 5] = std::array::from_fn(|_| chance());
-        let places = ImageLayout::of(drive.flash().device().chip.geometry());
+        let places = ImageLayout::of(drive.chip().geometry());
         let image = Disk::new(&self.image, tape).stop_by(at, |offset| chances[kind(&places, offset)], &mut self.rng);
         self.image = image;
         let stopped = self.base + at;

@@ -62,7 +62,7 @@ fn position(drive: &LiveDrive) -> usize {
 }
 
 pub(super) fn tape(drive: &LiveDrive) -> &[Taped] {
-    &drive.flash().device().chip.chip().store().file.tape
+    &drive.chip().chip().store().file.tape
 }
 
 /// What goes wrong on the flash while the host still has power.
@@ -279,7 +279,7 @@ pub(super) fn seed() -> u64 {
 }
 
 fn bad_blocks(drive: &LiveDrive) -> usize {
-    let chip = &drive.flash().device().chip;
+    let chip = drive.chip();
     (0..chip.geometry().blocks()).filter(|&block| chip.is_bad(Pbn::new(block))).count()
 }
 

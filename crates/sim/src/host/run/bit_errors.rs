@@ -1,16 +1,16 @@
 //! What bit errors cost a run, for its results.
 
-use flash::Blank;
 use ftl::ReadRetries;
 
 use super::{Before, Run};
 use crate::host::experiment::NS_A_DAY;
+use crate::host::run_device::RunDevice;
 use crate::host::server::ReadChecker;
 use crate::result::{BitErrorFacts, ReadLife};
 
 const DAYS_A_YEAR: f64 = 365.0;
 
-impl<S: Blank + 'static, W: ReadChecker<S::Data>> Run<'_, S, W> {
+impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
     /// What was counted of reads so far; nothing on a device without bit errors.
     pub(super) fn read_retries(&self) -> ReadRetries {
         self.host.flash().bit_errors().map_or_else(ReadRetries::default, |bit_errors| *bit_errors.counts())

@@ -1,14 +1,15 @@
 //! What a run found, in the form of its results.
 
-use flash::{Blank, Flash, Pbn};
+use flash::{Flash, Pbn};
 use ftl::{Spares, Structure};
 
 use super::Run;
+use crate::host::run_device::RunDevice;
 use crate::host::server::ReadChecker;
 use crate::paging::MappedPages;
 use crate::result::{FootprintFacts, SpareFacts};
 
-impl<S: Blank + 'static, W: ReadChecker<S::Data>> Run<'_, S, W> {
+impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
     pub(super) fn spares(&self) -> SpareFacts {
         let chip = self.chip();
         let bad = (0..chip.geometry().blocks()).filter(|&block| chip.is_bad(Pbn::new(block))).count();
@@ -20,7 +21,7 @@ impl<S: Blank + 'static, W: ReadChecker<S::Data>> Run<'_, S, W> {
     /// Memory of the translation layer, and of units that wait until they are programmed.
     pub(super) fn footprint(&self) -> FootprintFacts {
         let mut footprint = self.host.ftl().footprint();
-        if let Some(units) = self.host.flash().device().timing.most_buffered_units() {
+        if let Some(units) = self.host.flash().device().engine().most_buffered_units() {
             let ram_bytes = units * u64::from(self.chip().geometry().page_size_bytes());
             footprint.structures.push(Structure { name: "program buffer", ram_bytes, flash_bytes: 0 });
         }

@@ -33,7 +33,7 @@ pub(crate) struct Spread {
 impl Wear {
     /// Measurement begins now, on a device whose blocks survive so many erases, and out of pSLC
     /// mode so many.
-    pub(crate) fn new(blocks: Vec<Pbn>, chip: &impl Flash, [limit, pslc_limit]: [u32; 2]) -> Self {
+    pub(crate) fn new(blocks: Vec<Pbn>, chip: &(impl Flash + ?Sized), [limit, pslc_limit]: [u32; 2]) -> Self {
         let begin = blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect();
         let pslc_weight = f64::from(limit) / f64::from(pslc_limit);
         let wear = Self { blocks, begin, begin_worn: Vec::new(), begin_pslc: 0, pslc_weight };
@@ -41,7 +41,7 @@ impl Wear {
     }
 
     /// Erases of each block over the device's life; those out of pSLC mode by what they wear.
-    pub(crate) fn counts(&self, chip: &impl Flash) -> Vec<u32> {
+    pub(crate) fn counts(&self, chip: &(impl Flash + ?Sized)) -> Vec<u32> {
         let worn = |&pbn: &Pbn| match (chip.erase_count(pbn), chip.pslc_erase_count(pbn)) {
             (erases, 0) => erases,
             (erases, pslc) => erases - pslc + (f64::from(pslc) * self.pslc_weight).round() as u32,
@@ -49,12 +49,12 @@ impl Wear {
         self.blocks.iter().map(worn).collect()
     }
 
-    fn pslc_erases(&self, chip: &impl Flash) -> u64 {
+    fn pslc_erases(&self, chip: &(impl Flash + ?Sized)) -> u64 {
         self.blocks.iter().map(|&pbn| u64::from(chip.pslc_erase_count(pbn))).sum()
     }
 
     /// Erases of each block since measurement began.
-    fn erased<'a>(&'a self, chip: &'a impl Flash) -> impl Iterator<Item = u32> + 'a {
+    fn erased<'a>(&'a self, chip: &'a (impl Flash + ?Sized)) -> impl Iterator<Item = u32> + 'a {
         self.blocks.iter().zip(&self.begin).map(|(&pbn, before)| chip.erase_count(pbn) - before)
     }
 
@@ -69,19 +69,19 @@ impl Wear {
     }
 
     /// How far the erases since measurement began lie apart.
-    pub(crate) fn spread(&self, chip: &impl Flash) -> Spread {
+    pub(crate) fn spread(&self, chip: &(impl Flash + ?Sized)) -> Spread {
         let sums = Sums::of(self.erased(chip));
         Spread { std: sums.std(), max: sums.max }
     }
 
     /// The erases since measurement began.
-    pub(crate) fn erases(&self, chip: &impl Flash) -> Erases {
+    pub(crate) fn erases(&self, chip: &(impl Flash + ?Sized)) -> Erases {
         let pslc = self.pslc_erases(chip) - self.begin_pslc;
         Erases { pslc, ..summary(&self.erased(chip).collect::<Vec<_>>()) }
     }
 
     /// Where they were.
-    pub(crate) fn map(&self, chip: &impl Flash) -> WearMap {
+    pub(crate) fn map(&self, chip: &(impl Flash + ?Sized)) -> WearMap {
         let failed = self.blocks.iter().map(|&pbn| chip.is_bad(pbn));
         map::draw(chip.geometry().shape(), self.blocks.iter().copied().zip(self.erased(chip)).zip(failed))
     }

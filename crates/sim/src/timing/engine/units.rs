@@ -73,7 +73,7 @@ impl EventTiming {
 
     /// The device is switched on with what its chip holds, all of it in native blocks: until then
     /// every block is taken for erased.
-    pub fn start_on(&mut self, chip: &impl Flash) {
+    pub fn start_on(&mut self, chip: &(impl Flash + ?Sized)) {
         if let Some(units) = &mut self.program_units {
             units.resume((0..chip.geometry().blocks()).map(|block| chip.next_page(Pbn::new(block))));
         }

@@ -313,7 +313,7 @@ impl Host {
     ) -> Option<Self> {
         let chip = Chip::new(geometry, &ChipOptions { program_order, ..ChipOptions::default() });
         let layout = Layout::of(&chip, logical_pages, 1);
-        let drive = registry::create(stack, &layout).ok()?;
+        let drive = registry::create_on(stack, &layout).ok()?;
         let flash = FlashPort::new(Timed { chip, timing: Observed::new(keeper) });
         Some(Self { flash, drive, answered: Vec::new(), outstanding: Vec::new() })
     }
@@ -322,7 +322,7 @@ impl Host {
     fn issue(&mut self, asked: Asked) {
         let now = self.flash.now();
         let request = Request { arrival: now, ..Request::new(Lpn::new(asked.lpn), asked.pages) };
-        let bytes = asked.bytes(self.flash.device().geometry().page_size_bytes());
+        let bytes = asked.bytes(self.flash.chip().geometry().page_size_bytes());
         let (brought, returned) = if asked.writes { (bytes, 0) } else { (0, bytes) };
         self.flash.begin(now);
         self.flash.take_command(brought);

@@ -80,7 +80,7 @@ impl Bench {
     fn occupy(&mut self, die: u32, ops: &[FlashOp]) {
         for &op in ops {
             let task = Task::new(op, Cause::Collection, Pbn::new(die * SHAPE.blocks_per_plane), die);
-            self.flash.device_mut().perform(task, Moment::ZERO);
+            self.flash.device_mut().timing.perform(task, Moment::ZERO);
         }
     }
 

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use flash::{Pbn, Ppn, Tag};
+use flash::{Flash, Pbn, Ppn, Tag};
 
 use super::{PageSpace, Stream};
 use crate::api::report::Footprint;
 use crate::api::wear::Purpose;
 use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
+use crate::port::device::Device;
 use crate::port::error::BrokenInvariant;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 
 impl PageSpace {
     /// Dies of the device.
@@ -127,7 +127,7 @@ impl PageSpace {
     /// The logical number that a page carries, for checks. One that had decayed before a recovery
     /// does not tell it any more, but the summary does from which recovery knew it.
     pub fn logical_at<D: Device>(&self, flash: &FlashPort<D>, ppn: Ppn) -> Option<u32> {
-        flash.device().peek(ppn).or_else(|| self.summaries.listed(flash, ppn).map(|tag| tag.logical))
+        flash.chip().peek(ppn).or_else(|| self.summaries.listed(flash, ppn).map(|tag| tag.logical))
     }
 
     /// Checks that free blocks are erased and hold nothing valid, that every valid page is

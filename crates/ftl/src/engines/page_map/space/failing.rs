@@ -9,11 +9,11 @@ use host::Hint;
 use super::{PageSpace, Stream};
 use crate::api::report::Spares;
 use crate::blocks::manager::BlockManager;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::port::timing::Device;
 use crate::recovery::trims::Trims;
 
 impl PageSpace {

@@ -12,16 +12,16 @@
 
 use std::ops::Range;
 
-use flash::{Exposure, Pbn, Ppn};
+use flash::{Exposure, Flash, Pbn, Ppn};
 
 use super::{Needs, Open, PageSpace, Stream};
 use crate::api::layout::Layout;
 use crate::api::wear::Purpose;
 use crate::blocks::manager::BlockManager;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::exposed_pages::FillUp;
 use crate::port::flash_port::FlashPort;
-use crate::port::timing::Device;
 
 impl Needs {
     /// Pages by which a collection at most fills up the block to which it moves pages.
@@ -116,7 +116,7 @@ impl PageSpace {
                 self.close(flash, blocks, pbn)?;
             }
         }
-        let rest = self.geometry.page(pbn, 0).get() + flash.device().next_page(pbn);
+        let rest = self.geometry.page(pbn, 0).get() + flash.chip().next_page(pbn);
         let end = self.geometry.page(pbn, 0).get() + end;
         if rest < end {
             program_padding(flash, rest..end)?;

@@ -30,7 +30,7 @@ mod pslc;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use flash::{Exposure, Geometry, Pbn, Ppn};
+use flash::{Exposure, Flash, Geometry, Pbn, Ppn};
 use host::Hint;
 
 use crate::api::layout::Layout;
@@ -40,10 +40,10 @@ use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::pool::channels_first;
 use crate::blocks::victims::{Policy, Victims};
+use crate::port::device::Device;
 use crate::port::error::{ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
-use crate::port::timing::Device;
 use crate::recovery::scan::Scanned;
 use crate::recovery::summary::Summaries;
 
@@ -385,7 +385,7 @@ impl PageSpace {
         let Some((to, filled)) = self.place_on(blocks, die, to) else {
             return Err(FtlError::OutOfSpace { wanted: "a page" });
         };
-        debug_assert!(flash.device().peek(to).is_none(), "{to} is programmed, and holds {:?}", flash.device().peek(to));
+        debug_assert!(flash.chip().peek(to).is_none(), "{to} is programmed, and holds {:?}", flash.chip().peek(to));
         match flash.put(to, label, content) {
             Ok(()) => {
                 if filled {
@@ -460,7 +460,7 @@ impl PageSpace {
         }
         let pages = self.geometry.page_indices(pbn);
         *self.open.iter_mut().find(|open| open.is_in(pages.clone()))? = Open::default();
-        let is_used = flash.device().next_page(pbn) > 0;
+        let is_used = flash.chip().next_page(pbn) > 0;
         let valid = self.ledger.valid_pages(pbn);
         debug_assert!(is_used || valid == 0, "{pbn} was never programmed, and has {valid} valid pages");
         if !is_used {

@@ -10,11 +10,11 @@ use flash::{Lbn, Lpn, Pbn, Ppn, Role};
 use super::{PageSpace, Stream};
 use crate::api::wear::AllocRequest;
 use crate::blocks::manager::BlockManager;
+use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::flash_port::copying::{Interrupted, PageCopy};
 use crate::port::label::Label;
-use crate::port::timing::Device;
 
 impl PageSpace {
     /// From now on the filled blocks of a stream are pinned.

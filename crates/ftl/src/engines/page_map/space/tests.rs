@@ -43,7 +43,7 @@ impl Model {
         let mut pages = Vec::new();
         self.space.list_valid(victim, &mut pages);
         for &from in &pages {
-            let lpn = self.flash.device().peek(from).expect("a valid page is programmed");
+            let lpn = self.flash.chip().peek(from).expect("a valid page is programmed");
             let label = Label::new(lpn, Role::Collected);
             let (flash, blocks, page) = (&mut self.flash, &mut self.blocks, (label, &Content::New(())));
             let to = self.space.program_moved(flash, blocks, die, (COLLECTED, Hint::NONE), page, &Trims::default());
@@ -76,7 +76,7 @@ impl Model {
         self.space.check(&self.flash, &self.blocks, "space").expect("invariants");
         assert_eq!(self.space.valid_pages(), self.at.len() as u64);
         for (&lpn, &ppn) in &self.at {
-            assert!(self.space.is_valid(ppn) && self.flash.device().peek(ppn) == Some(lpn), "{lpn} at {ppn}");
+            assert!(self.space.is_valid(ppn) && self.flash.chip().peek(ppn) == Some(lpn), "{lpn} at {ppn}");
         }
     }
 }

@@ -45,7 +45,7 @@ impl Model {
         {
             let owner = self.superblocks.owner(victim);
             for from in self.superblocks.begin_emptying(victim) {
-                let moved = self.flash.device().peek(from).expect("a valid page is programmed");
+                let moved = self.flash.chip().peek(from).expect("a valid page is programmed");
                 self.put(owner, Stream::Cold, moved);
             }
             self.superblocks.reclaim(&mut self.flash, &mut self.blocks, victim).expect("erased");
@@ -58,7 +58,7 @@ impl Model {
         self.superblocks.check(&self.flash, &self.blocks, "free", "bounds").expect("invariants");
         assert_eq!(self.superblocks.valid_pages(), self.at.len() as u64);
         for (&lpn, &ppn) in &self.at {
-            assert!(self.superblocks.is_valid(ppn) && self.flash.device().peek(ppn) == Some(lpn), "{}", Lpn::new(lpn));
+            assert!(self.superblocks.is_valid(ppn) && self.flash.chip().peek(ppn) == Some(lpn), "{}", Lpn::new(lpn));
             let pbn = self.superblocks.geometry.block_of(ppn);
             assert_eq!(self.superblocks.owner(pbn), self.superblocks.of_page(Lpn::new(lpn)).0, "{pbn}");
         }
