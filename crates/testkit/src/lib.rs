@@ -4,7 +4,7 @@
 //! Whatever cannot be built panics with the reason: a test has nobody to hand an error to.
 
 use flash::{Blank, Chip, ChipOptions, Geometry, Shape};
-use ftl::{ConfigError, Device, Drive, Layout, Mapping, Scheme, Settings, Stack, Values, registry};
+use ftl::{AnyDevice, ConfigError, Device, Drive, Layout, Mapping, Scheme, Settings, Values, registry};
 
 /// Flash to be built: one plane of one die of one channel, with pages of 512 bytes, unless more is
 /// asked for.
@@ -74,12 +74,16 @@ impl TestFlash {
 }
 
 /// A new drive of a stack, such as `page:victim=fifo+dynamic+lru`.
-pub fn drive<D: Device + 'static>(stack: &str, layout: &Layout) -> Drive<D> {
-    let stack: Stack = stack.parse().expect("a stack");
-    registry::create_on(&stack, layout).expect("a stack that this device takes")
+pub fn drive(stack: &str, layout: &Layout) -> Drive<AnyDevice> {
+    registry::create(&stack.parse().expect("a stack"), layout).expect("a stack that this device takes")
 }
 
-/// A new drive of one scheme, with settings of its own. Where [`drive`] compiles all schemes for a
+/// The same on devices of one type, for which all schemes are compiled.
+pub fn drive_on<D: Device + 'static>(stack: &str, layout: &Layout) -> Drive<D> {
+    registry::create_on(&stack.parse().expect("a stack"), layout).expect("a stack that this device takes")
+}
+
+/// A new drive of one scheme, with settings of its own. Where [`drive_on`] compiles all schemes for a
 /// type of device, this one alone is compiled.
 pub fn drive_of<S, D>(settings: &[(&str, &str)], layout: &Layout) -> Result<Drive<D>, ConfigError>
 where

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::kit::{PromisingDies, TestDevice as Device, priced};
-use flash::{Flash, Lpn, Pbn, Ppn, Role};
-use ftl::{Drive, FlashOp, FlashPort, Layout, Nanos, Note, Request, Stack, registry};
+use crate::kit::{PromisingDies, empty, page, priced};
+use flash::{Lpn, Pbn, Ppn, Role};
+use ftl::{AnyDevice, Drive, FlashOp, FlashPort, Layout, Nanos, Note, Request, Stack, registry};
 use testkit::TestFlash;
 
 const FLASH: TestFlash = TestFlash::new(16, 16).channels(8);
@@ -15,8 +15,8 @@ const PROGRAM_US: u64 = 200;
 
 struct Bench {
     dies: PromisingDies,
-    flash: FlashPort<Device>,
-    ftl: Drive<Device>,
+    flash: FlashPort<AnyDevice>,
+    ftl: Drive<AnyDevice>,
     now: Nanos,
 }
 
@@ -26,7 +26,7 @@ impl Bench {
         let dies = PromisingDies::new([25, PROGRAM_US, 1500]);
         let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-        let ftl = registry::create_on(&Stack::with("bdb", settings.iter().copied()), &layout).expect("accepted");
+        let ftl = registry::create(&Stack::with("bdb", settings.iter().copied()), &layout).expect("accepted");
         Self { flash: FlashPort::new(priced(chip, dies.clone())), dies, ftl, now: Nanos::ZERO }
     }
 
@@ -38,16 +38,16 @@ impl Bench {
 
     fn write_at(&mut self, lpn: u32, at: Nanos) -> u64 {
         self.flash.begin(at);
-        self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[1000 + lpn]).expect("written");
+        self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[page(1000 + lpn)]).expect("written");
         self.flash.wait().since(at).0 / 1000
     }
 
     fn read(&mut self, lpn: u32) -> (u32, u64) {
         self.now += Nanos(1_000_000_000);
         self.flash.begin(self.now);
-        let mut out = [0];
+        let mut out = empty(1);
         self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-        (out[0], self.flash.wait().since(self.now).0 / 1000)
+        (out[0].number() as u32, self.flash.wait().since(self.now).0 / 1000)
     }
 
     fn programmed(&mut self) -> Vec<u32> {
@@ -57,7 +57,7 @@ impl Bench {
 
     /// Where data pages lie.
     fn places(&self) -> Vec<(u32, Ppn)> {
-        let chip = &self.flash.device().chip;
+        let chip = self.flash.chip();
         let data =
             |page| chip.tag(Ppn::at(page)).filter(|tag| tag.role == Role::Data).map(|tag| (tag.logical, Ppn::at(page)));
         (0..chip.geometry().pages() as usize).filter_map(data).collect()
@@ -104,7 +104,7 @@ fn small_requests_in_a_row_are_sequential_and_the_rest_of_the_stream_is_not() {
         bench.write(lpn);
     }
     // Sequential: 10 11 | 50 7 |; random: 12 51 |; 8 and 9 wait.
-    let geometry = *bench.flash.device().chip.geometry();
+    let geometry = *bench.flash.chip().geometry();
     let block_of = |lpn: u32| -> Option<Pbn> {
         bench.places().iter().find(|(logical, _)| *logical == lpn).map(|&(_, ppn)| geometry.block_of(ppn))
     };

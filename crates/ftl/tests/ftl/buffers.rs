@@ -4,26 +4,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use flash::{Chip, Full, Lbn, Lpn, Pbn};
+use flash::{Lbn, Lpn, PageData, Pbn};
 use ftl::write_buffer::bplru::Bplru;
 use ftl::write_buffer::fab::Fab;
 use ftl::write_buffer::fifo::Fifo;
 use ftl::write_buffer::lru::Lru;
 use ftl::write_buffer::policy::{BufferPolicy, BufferScheme, BufferedPage, Room, Victim};
 use ftl::{
-    BrokenInvariant, Cause, Drive, Entry, FlashOp, FlashPort, Footprint, FtlError, Layout, Mapping, Note,
+    AnyDevice, BrokenInvariant, Cause, Drive, Entry, FlashOp, FlashPort, Footprint, FtlError, Layout, Mapping, Note,
     RelocateOutcome, Request, Settings, Stack, Values, WearQuery, registry,
 };
 use random::SeededRng;
 use testkit::TestFlash;
 
-use crate::kit::{TestDevice as Device, untimed};
+use crate::kit::{NumberChip, page, untimed};
 
 const PER_BLOCK: u32 = 4;
 /// The last logical block has two pages.
 const PAGES: u32 = 46;
 
-fn device() -> (FlashPort<Device>, Layout) {
+fn device() -> (FlashPort<AnyDevice>, Layout) {
     let chip = TestFlash::new(24, PER_BLOCK).chip();
     let layout = Layout::of(&chip, PAGES, 1);
     (FlashPort::new(untimed(chip)), layout)
@@ -34,29 +34,39 @@ type Log = Arc<Mutex<Vec<(u32, u32)>>>;
 
 /// A mapping that tells which requests to write reach it.
 struct Tapped {
-    mapping: Drive<Device>,
+    mapping: Drive<AnyDevice>,
     log: Log,
 }
 
-impl Mapping<Device> for Tapped {
-    fn read(&mut self, flash: &mut FlashPort<Device>, request: &Request, out: &mut [u32]) -> Result<(), FtlError> {
+impl Mapping<AnyDevice> for Tapped {
+    fn read(
+        &mut self,
+        flash: &mut FlashPort<AnyDevice>,
+        request: &Request,
+        out: &mut [PageData],
+    ) -> Result<(), FtlError> {
         self.mapping.read(flash, request, out)
     }
 
-    fn write(&mut self, flash: &mut FlashPort<Device>, request: &Request, data: &[u32]) -> Result<(), FtlError> {
+    fn write(
+        &mut self,
+        flash: &mut FlashPort<AnyDevice>,
+        request: &Request,
+        data: &[PageData],
+    ) -> Result<(), FtlError> {
         self.log.lock().expect("one thread").push((request.lpn.get(), request.pages));
         self.mapping.write(flash, request, data)
     }
 
-    fn trim(&mut self, flash: &mut FlashPort<Device>, request: &Request) -> Result<(), FtlError> {
+    fn trim(&mut self, flash: &mut FlashPort<AnyDevice>, request: &Request) -> Result<(), FtlError> {
         self.mapping.trim(flash, request)
     }
 
-    fn flush(&mut self, flash: &mut FlashPort<Device>) -> Result<(), FtlError> {
+    fn flush(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
         self.mapping.flush(flash)
     }
 
-    fn relocate_block(&mut self, flash: &mut FlashPort<Device>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
+    fn relocate_block(&mut self, flash: &mut FlashPort<AnyDevice>, pbn: Pbn) -> Result<RelocateOutcome, FtlError> {
         self.mapping.relocate_block(flash, pbn)
     }
 
@@ -64,7 +74,7 @@ impl Mapping<Device> for Tapped {
         self.mapping.with_wear_policy(query);
     }
 
-    fn check(&self, flash: &FlashPort<Device>) -> Result<(), BrokenInvariant> {
+    fn check(&self, flash: &FlashPort<AnyDevice>) -> Result<(), BrokenInvariant> {
         self.mapping.check(flash)
     }
 
@@ -75,15 +85,15 @@ impl Mapping<Device> for Tapped {
 
 /// A buffer with room for so many pages in front of `page`.
 struct Bench {
-    flash: FlashPort<Device>,
-    ftl: Drive<Device>,
+    flash: FlashPort<AnyDevice>,
+    ftl: Drive<AnyDevice>,
     log: Log,
 }
 
 impl Bench {
     fn new<B: BufferScheme>(pages: u32, settings: &[(&str, &str)]) -> Self {
         let (flash, layout) = device();
-        let mapping = registry::create_on::<Device>(&Stack::of("page"), &layout).expect("a mapping");
+        let mapping = registry::create(&Stack::of("page"), &layout).expect("a mapping");
         let settings: Settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let values = Values::check(B::ENTRY.name, B::ENTRY.parameters, &settings).expect("settings");
         let (room, log) = (Room::of(pages), Log::default());
@@ -98,7 +108,8 @@ impl Bench {
     /// Writes pages, and returns the requests that reached the mapping meanwhile.
     fn write(&mut self, first: u32, data: &[u32]) -> Vec<(u32, u32)> {
         let request = Request::new(Lpn::new(first), data.len() as u32);
-        self.ftl.write(&mut self.flash, &request, data).expect("written");
+        let pages: Vec<_> = data.iter().copied().map(page).collect();
+        self.ftl.write(&mut self.flash, &request, &pages).expect("written");
         self.passed()
     }
 
@@ -108,9 +119,9 @@ impl Bench {
     }
 
     fn read(&mut self, lpn: u32) -> u32 {
-        let mut out = [u32::MAX];
+        let mut out = [page(u32::MAX)];
         self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-        out[0]
+        out[0].number() as u32
     }
 
     fn trim(&mut self, first: u32, pages: u32) {
@@ -412,12 +423,12 @@ fn a_block_written_in_one_sweep_leaves_before_older_ones() {
 /// Merges (switch, partial, full) over `fast` with these parts behind it: pages of a logical block
 /// are rewritten in random order.
 fn merges(buffer: &str) -> [u64; 3] {
-    let chip: Chip<Full<u32>> = TestFlash::new(80, 16).chip();
+    let chip: NumberChip = TestFlash::new(80, 16).chip();
     let layout = Layout::of(&chip, 64 * 16, 1);
     let mut flash = FlashPort::new(untimed(chip));
-    let mut ftl = testkit::drive::<Device>(&format!("fast:log_space=10%{buffer}"), &layout);
+    let mut ftl = testkit::drive(&format!("fast:log_space=10%{buffer}"), &layout);
     for lpn in 0..layout.logical_pages {
-        ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
+        ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[page(lpn)]).expect("written");
     }
     ftl.flush(&mut flash).expect("flushed");
     let before = *flash.tally();
@@ -427,8 +438,8 @@ fn merges(buffer: &str) -> [u64; 3] {
         // Eight writes to a block, and then another.
         let lpn = (drawn % 64 * 16) as u32;
         for i in 0..8 {
-            let page = lpn + (drawn >> (8 + 4 * i)) as u32 % 16;
-            ftl.write(&mut flash, &Request::new(Lpn::new(page), 1), &[page]).expect("written");
+            let lpn = lpn + (drawn >> (8 + 4 * i)) as u32 % 16;
+            ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[page(lpn)]).expect("written");
         }
     }
     ftl.check(&flash).expect("invariants");
@@ -452,9 +463,9 @@ fn padding_turns_the_full_merges_of_a_log_into_switch_merges() {
 
 #[test]
 fn room_for_no_page_is_refused_and_more_than_the_device_has_is_not_used() {
-    let chip: Chip<Full<u32>> = TestFlash::new(24, 4).page_size(4096).chip();
+    let chip: NumberChip = TestFlash::new(24, 4).page_size(4096).chip();
     let layout = Layout::of(&chip, PAGES, 1);
-    let create = |stack: &str| registry::create_on::<Device>(&stack.parse().expect("a spelling"), &layout);
+    let create = |stack: &str| registry::create(&stack.parse().expect("a spelling"), &layout);
     let refused = create("page+bplru:ram=4095").err().expect("refused").to_string();
     assert!(refused.contains("bplru.ram = 4095") && refused.contains("give at least 4096"), "{refused}");
     for (stack, pages) in [("page+fab:ram=4096", 1), ("fast+lru:ram=36KiB", 9), ("page+fifo:ram=1TiB", PAGES)] {

@@ -1,8 +1,8 @@
 //! Devices that are worn out: they use their spares before they refuse writes, and lose no data
 //! then.
 
-use crate::kit::{TestDevice as Device, untimed};
-use flash::{ChipOptions, Flash, Lpn, PastEndurance, Pbn};
+use crate::kit::{empty, page, untimed};
+use flash::{ChipOptions, Lpn, PastEndurance, Pbn};
 use ftl::{FlashPort, FtlError, Layout, Request};
 use random::SeededRng;
 use testkit::TestFlash;
@@ -25,7 +25,7 @@ fn live(stack: &str, dies: u32, seed: u64) -> Life {
     let options = ChipOptions { endurance: Some(60), past_endurance: PastEndurance::Fails, ..ChipOptions::default() };
     let chip = TestFlash::new(BLOCKS / dies, PAGES_PER_BLOCK).channels(dies).chip_with(&options);
     let layout = Layout::of(&chip, PAGES, seed);
-    let mut ftl = testkit::drive::<Device>(stack, &layout);
+    let mut ftl = testkit::drive(stack, &layout);
     let mut flash = FlashPort::new(untimed(chip));
     let mut rng = SeededRng::new(seed);
     let mut below = |limit: u32| rng.below_u32(limit);
@@ -37,7 +37,7 @@ fn live(stack: &str, dies: u32, seed: u64) -> Life {
             _ if below(10) > 0 => below(PAGES / 10) * 10,
             _ => below(PAGES),
         };
-        match ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[writes + 1]) {
+        match ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[page(writes + 1)]) {
             Ok(()) => held[lpn as usize] = writes + 1,
             Err(FtlError::ReadOnly { .. }) => break,
             Err(error) => panic!("{stack:?}, seed {seed}: {error}"),
@@ -45,11 +45,11 @@ fn live(stack: &str, dies: u32, seed: u64) -> Life {
         writes += 1;
     }
     for (lpn, &written) in (0..).zip(&held) {
-        let mut found = [0];
+        let mut found = empty(1);
         ftl.read(&mut flash, &Request::new(Lpn::new(lpn), 1), &mut found).expect("a read");
-        assert_eq!(found[0], written, "{stack:?}, seed {seed}: page {lpn}");
+        assert_eq!(found, [page(written)], "{stack:?}, seed {seed}: page {lpn}");
     }
-    let bad = (0..BLOCKS).filter(|&block| flash.device().chip.is_bad(Pbn::new(block))).count() as u32;
+    let bad = (0..BLOCKS).filter(|&block| flash.chip().is_bad(Pbn::new(block))).count() as u32;
     Life { spares: ftl.spares().total, bad }
 }
 

@@ -32,7 +32,7 @@ impl HotCold {
         let chip = TestFlash::new(BLOCKS / dies, PAGES_PER_BLOCK).channels(dies).chip();
         let pages = blocks * PAGES_PER_BLOCK;
         let layout = Layout::of(&chip, pages, 7);
-        let ftl = testkit::drive(stack, &layout);
+        let ftl = testkit::drive_on(stack, &layout);
         let flash = FlashPort::new(Timed { chip, timing: Untimed });
         let mut device = Self { flash, ftl, hot: pages / parts, dies, rng: SeededRng::new(11) };
         (0..pages).for_each(|lpn| device.write(lpn));

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::kit::{TestDevice as Device, untimed};
-use flash::{Flash, Lpn, Role};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Request, Stack, registry};
+use crate::kit::{page, untimed};
+use flash::{Lpn, Role};
+use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, Hint, Layout, Request, Stack, registry};
 use random::SeededRng;
 use testkit::TestFlash;
 
@@ -15,21 +15,21 @@ fn stack(hint_collection: &str) -> Stack {
     Stack::with("page", [("streams", "hints"), ("hint_streams", "3"), ("hint_collection", hint_collection)])
 }
 
-fn device() -> (FlashPort<Device>, Layout) {
+fn device() -> (FlashPort<AnyDevice>, Layout) {
     let chip = TestFlash::new(24, 4).channels(2).chip();
     let layout = Layout::of(&chip, PAGES, 1);
     (FlashPort::new(untimed(chip)), layout)
 }
 
 /// Overwrites at random, each page with the hint of its stream, or of a higher one for the last.
-fn write(ftl: &mut Drive<Device>, flash: &mut FlashPort<Device>, writes: u32) {
+fn write(ftl: &mut Drive<AnyDevice>, flash: &mut FlashPort<AnyDevice>, writes: u32) {
     let mut next = 7_u64;
     for stamp in 0..writes {
         next = next * 48_271 % 2_147_483_647;
         let lpn = (next % u64::from(PAGES)) as u32;
         let stream = [0, 1, 77][lpn as usize % 3];
         let request = Request { hint: Hint::of_stream(stream), ..Request::new(Lpn::new(lpn), 1) };
-        ftl.write(flash, &request, &[stamp]).expect("written");
+        ftl.write(flash, &request, &[page(stamp)]).expect("written");
     }
 }
 
@@ -37,8 +37,8 @@ fn write(ftl: &mut Drive<Device>, flash: &mut FlashPort<Device>, writes: u32) {
 type Kind = (u8, bool);
 
 /// Holds every page to its hint, and returns the kinds of pages that each block holds.
-fn kinds_in_blocks(flash: &FlashPort<Device>) -> BTreeMap<u32, BTreeSet<Kind>> {
-    let chip = &flash.device().chip;
+fn kinds_in_blocks(flash: &FlashPort<AnyDevice>) -> BTreeMap<u32, BTreeSet<Kind>> {
+    let chip = flash.chip();
     let mut kinds: BTreeMap<u32, BTreeSet<Kind>> = BTreeMap::new();
     for page in 0..chip.geometry().pages() as usize {
         if let Some(tag) = chip.tag(flash::Ppn::at(page)) {
@@ -68,7 +68,7 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
     for hint_collection in ["apart", "together"] {
         let (mut flash, layout) = device();
         let stack = stack(hint_collection);
-        let mut ftl = registry::create_on::<Device>(&stack, &layout).expect("fits");
+        let mut ftl = registry::create(&stack, &layout).expect("fits");
         write(&mut ftl, &mut flash, 2_000);
         for cut in 0..4 {
             assert!(flash.tally().count(Cause::Collection, FlashOp::Program) > 500, "hardly anything was collected");
@@ -79,7 +79,7 @@ fn streams_stay_apart_through_collections_and_power_cuts() {
             assert_eq!(all.len(), 6, "each stream has new pages and collected ones: {all:?}");
             ftl.check(&flash).expect("invariants");
             flash = FlashPort::new(flash.into_device());
-            ftl = registry::recover_on::<Device>(&stack, &layout.in_use(), &mut flash).expect("recovered");
+            ftl = registry::recover(&stack, &layout.in_use(), &mut flash).expect("recovered");
             write(&mut ftl, &mut flash, 2_000);
         }
     }
@@ -92,7 +92,7 @@ fn streams_stay_apart_behind_a_write_buffer() {
     for buffer in ["lru:ram=4KiB", "fab:ram=16KiB"] {
         let (mut flash, layout) = device();
         let stack: Stack = format!("{}+{buffer}", stack("together")).parse().expect("a spelling");
-        let mut ftl = registry::create_on::<Device>(&stack, &layout).expect("fits");
+        let mut ftl = registry::create(&stack, &layout).expect("fits");
         write(&mut ftl, &mut flash, 4_000);
         ftl.flush(&mut flash).expect("flushed");
         let blocks = kinds_in_blocks(&flash);
@@ -110,7 +110,7 @@ fn amplification_by_idle_hints(streams: &str, hint_collection: &str, gc_threshol
     let settings = [("streams", streams), ("hint_streams", "4"), ("hint_collection", hint_collection)];
     let stack = Stack::with("page", [&settings[..], &[("gc_threshold", gc_threshold)]].concat());
     let mut flash = FlashPort::new(untimed(chip));
-    let mut ftl = registry::create_on::<Device>(&stack, &layout).expect("fits");
+    let mut ftl = registry::create(&stack, &layout).expect("fits");
     let mut rng = SeededRng::new(4);
     let mut draw = |below: u32| (rng.bits() >> 33) as u32 % below;
     let writes = 20 * LOGICAL;
@@ -121,7 +121,7 @@ fn amplification_by_idle_hints(streams: &str, hint_collection: &str, gc_threshol
             _ => draw(LOGICAL),
         };
         let request = Request { hint: Hint::of_stream(draw(4) as u8), ..Request::new(Lpn::new(lpn), 1) };
-        ftl.write(&mut flash, &request, &[write]).expect("written");
+        ftl.write(&mut flash, &request, &[page(write)]).expect("written");
     }
     1.0 + flash.tally().count(Cause::Collection, FlashOp::Program) as f64 / f64::from(writes)
 }
@@ -140,6 +140,6 @@ fn hints_cost_little_where_collected_pages_have_blocks_of_their_own() {
 #[test]
 fn summaries_which_list_no_hints_are_refused_with_the_reason() {
     let stack: Stack = "page:streams=hints:checkpoint=summaries".parse().expect("a spelling");
-    let refused = registry::create_on::<Device>(&stack, &device().1).err().expect("refused").to_string();
+    let refused = registry::create(&stack, &device().1).err().expect("refused").to_string();
     assert!(refused.contains("summaries do not list hints") && refused.contains("checkpoint = none"), "{refused}");
 }

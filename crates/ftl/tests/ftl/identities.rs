@@ -1,34 +1,33 @@
 //! Schemes that must be the same under certain parameters: after each request, every flash
 //! operation so far was the same, at the same place and for the same cause.
 
-use crate::kit::{TestDevice as Device, untimed};
-use flash::{Chip, ChipOptions, Flash, Full, Lpn, Pbn, ProgramOrder};
-use ftl::{Drive, FlashOp, FlashPort, Layout, Request, Stack, registry};
+use crate::kit::{NumberChip, empty, untimed};
+use flash::{ChipOptions, Lpn, Pbn, ProgramOrder};
+use ftl::{AnyDevice, Drive, FlashOp, FlashPort, Layout, Request, Stack, registry};
 use random::SeededRng;
 use testkit::TestFlash;
 
 struct Instance {
-    flash: FlashPort<Device>,
-    ftl: Drive<Device>,
+    flash: FlashPort<AnyDevice>,
+    ftl: Drive<AnyDevice>,
 }
 
 /// A scheme's name and its settings.
 type Named<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 
 impl Instance {
-    fn new((scheme, of): Named<'_>, chip: Chip<Full<u32>>, logical_pages: u32) -> Self {
+    fn new((scheme, of): Named<'_>, chip: NumberChip, logical_pages: u32) -> Self {
         let layout = Layout::of(&chip, logical_pages, 7);
-        let ftl = registry::create_on(&Stack::with(scheme, of.iter().copied()), &layout)
+        let ftl = registry::create(&Stack::with(scheme, of.iter().copied()), &layout)
             .unwrap_or_else(|error| panic!("{scheme}: {error}"));
         Self { flash: FlashPort::new(untimed(chip)), ftl }
     }
 
     /// After a power cut.
     fn recovered(self, (scheme, of): Named<'_>, logical_pages: u32) -> Self {
-        let chip = self.flash.into_device().chip;
-        let layout = Layout::of(&chip, logical_pages, 7);
-        let mut flash = FlashPort::new(untimed(chip));
-        let ftl = registry::recover_on(&Stack::with(scheme, of.iter().copied()), &layout, &mut flash)
+        let mut flash = FlashPort::new(self.flash.into_device());
+        let layout = Layout::of(flash.chip(), logical_pages, 7);
+        let ftl = registry::recover(&Stack::with(scheme, of.iter().copied()), &layout, &mut flash)
             .expect("a recoverable device");
         Self { flash, ftl }
     }
@@ -73,7 +72,7 @@ fn steps(logical_pages: u32, pages_per_block: u32, seed: u64) -> Vec<Step> {
 fn apply(instance: &mut Instance, step: Step) {
     let Instance { flash, ftl } = instance;
     match step {
-        Step::Write(first, pages) => ftl.write(flash, &Request::new(Lpn::new(first), pages), &vec![0; pages as usize]),
+        Step::Write(first, pages) => ftl.write(flash, &Request::new(Lpn::new(first), pages), &empty(pages)),
         Step::Trim(first, pages) => ftl.trim(flash, &Request::new(Lpn::new(first), pages)),
         Step::Flush => ftl.flush(flash),
     }
@@ -121,7 +120,7 @@ fn run_both(instances: &mut [Instance; 2], steps: &[Step], what: &str) -> u64 {
     let [first, second] = instances;
     assert_eq!(first.flash.tally(), second.flash.tally(), "{what}");
     let erases = |instance: &Instance| {
-        let chip = &instance.flash.device().chip;
+        let chip = instance.flash.chip();
         (0..chip.geometry().blocks()).map(|pbn| chip.erase_count(Pbn::new(pbn))).collect::<Vec<_>>()
     };
     assert_eq!(erases(first), erases(second), "{what}");

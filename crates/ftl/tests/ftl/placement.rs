@@ -1,30 +1,30 @@
 //! Where pages of a demand-paged scheme go: over all dies in turn, or into one block until that is
 //! full.
 
-use crate::kit::{TestDevice as Device, untimed};
-use flash::{Flash, Lpn, Pbn};
-use ftl::{Drive, FlashPort, Layout, Request, Stack, registry};
+use crate::kit::{page, untimed};
+use flash::{Lpn, Pbn};
+use ftl::{AnyDevice, Drive, FlashPort, Layout, Request, Stack, registry};
 use testkit::TestFlash;
 
 const FLASH: TestFlash = TestFlash::new(16, 8).channels(2).dies_per_channel(2);
 const LOGICAL_PAGES: u32 = 256;
 
-fn bench(settings: &[(&str, &str)]) -> (FlashPort<Device>, Drive<Device>) {
+fn bench(settings: &[(&str, &str)]) -> (FlashPort<AnyDevice>, Drive<AnyDevice>) {
     let chip = FLASH.chip();
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-    let ftl = registry::create_on(&Stack::with("dftl", settings.iter().copied()), &layout).expect("accepted");
+    let ftl = registry::create(&Stack::with("dftl", settings.iter().copied()), &layout).expect("accepted");
     (FlashPort::new(untimed(chip)), ftl)
 }
 
 /// Pages programmed in each block that was touched, in order of address.
-fn filled(flash: &FlashPort<Device>) -> Vec<(u32, u32)> {
+fn filled(flash: &FlashPort<AnyDevice>) -> Vec<(u32, u32)> {
     let geometry = *flash.chip().geometry();
     let blocks = (0..geometry.blocks()).map(Pbn::new).map(|pbn| (geometry.die_of(pbn), flash.chip().next_page(pbn)));
     blocks.filter(|&(_, pages)| pages > 0).collect()
 }
 
-fn write(flash: &mut FlashPort<Device>, ftl: &mut Drive<Device>, lpn: u32) {
-    ftl.write(flash, &Request::new(Lpn::new(lpn), 1), &[lpn]).expect("written");
+fn write(flash: &mut FlashPort<AnyDevice>, ftl: &mut Drive<AnyDevice>, lpn: u32) {
+    ftl.write(flash, &Request::new(Lpn::new(lpn), 1), &[page(lpn)]).expect("written");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Blocks are refreshed under any mapping: what is only read moves, nothing is lost, and all that
 //! is done for it stands under a cause of its own.
 
-use flash::{BitErrorModel, Flash, Full, Lpn};
-use ftl::{BitErrors, Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Note, Reliability, Request};
+use flash::{BitErrorModel, Full, Lpn, PageData};
+use ftl::{AnyDevice, BitErrors, Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Note, Reliability, Request};
 use testkit::TestFlash;
 
-use crate::kit::{TestDevice, untimed};
+use crate::kit::{empty, page, untimed};
 
 const PAGES_PER_BLOCK: u32 = 4;
 const LOGICAL_PAGES: u32 = 64;
@@ -38,22 +38,22 @@ fn by_reads() -> Reliability {
 }
 
 /// A device whose logical pages are all written, and its drive.
-fn written(stack: &str, reliability: Option<Reliability>) -> (FlashPort<TestDevice>, Drive<TestDevice>) {
-    let chip = TestFlash::new(48, PAGES_PER_BLOCK).chip::<Full<u32>>();
+fn written(stack: &str, reliability: Option<Reliability>) -> (FlashPort<AnyDevice>, Drive<AnyDevice>) {
+    let chip = TestFlash::new(48, PAGES_PER_BLOCK).chip::<Full<PageData>>();
     let mut ftl = testkit::drive(stack, &Layout::of(&chip, LOGICAL_PAGES, 1));
     let bit_errors = reliability.map(|reliability| BitErrors::new(reliability, &chip));
     let mut flash = FlashPort::new(untimed(chip)).with_bit_errors(bit_errors);
     for lpn in 0..LOGICAL_PAGES {
-        ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[1000 + lpn]).expect("a legal write");
+        ftl.write(&mut flash, &Request::new(Lpn::new(lpn), 1), &[page(1000 + lpn)]).expect("a legal write");
     }
     ftl.flush(&mut flash).expect("a legal flush");
     (flash, ftl)
 }
 
-fn read(flash: &mut FlashPort<TestDevice>, ftl: &mut Drive<TestDevice>, lpn: u32) {
-    let mut out = [0];
+fn read(flash: &mut FlashPort<AnyDevice>, ftl: &mut Drive<AnyDevice>, lpn: u32) {
+    let mut out = empty(1);
     ftl.read(flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("a legal read");
-    assert_eq!(out, [1000 + lpn]);
+    assert_eq!(out, [page(1000 + lpn)]);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! treeftl by hand: the cases of Wang 2013 fig. 6.2 operation by operation, what goes around RAM,
 //! what leaves it, and what it takes, with the latencies of table 6.1.
 
-use crate::kit::{TestDevice as Device, priced};
-use flash::{Chip, Full, Lpn};
+use crate::kit::{NumberChip, empty, page, priced};
+use flash::Lpn;
 use ftl::{
-    Cause, Drive, FlashOp, FlashPort, FutureRequest, HostOp, Layout, Moment, Nanos, Note, Request, Stack, Task, Timing,
-    registry,
+    AnyDevice, Cause, Drive, FlashOp, FlashPort, FutureRequest, HostOp, Layout, Moment, Nanos, Note, Request, Stack,
+    Task, Timing, registry,
 };
 use proptest::prelude::*;
 use testkit::TestFlash;
@@ -56,8 +56,8 @@ impl Timing for Slc {
 }
 
 struct Bench {
-    flash: FlashPort<Device>,
-    ftl: Drive<Device>,
+    flash: FlashPort<AnyDevice>,
+    ftl: Drive<AnyDevice>,
     written: u32,
 }
 
@@ -70,14 +70,14 @@ impl Bench {
     fn of(scheme: &str, settings: &[(&str, &str)]) -> Self {
         let chip = FLASH.chip();
         let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-        let ftl = registry::create_on(&Stack::with(scheme, settings.iter().copied()), &layout).expect("accepted");
+        let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("accepted");
         Self { flash: FlashPort::new(priced(chip, Slc::default())), ftl, written: 0 }
     }
 
     /// Writes pages; returns the response in microseconds.
     fn write(&mut self, lpn: u32, pages: u32) -> u64 {
         self.written += 1000;
-        let data: Vec<_> = (lpn..lpn + pages).map(|lpn| self.written + lpn).collect();
+        let data: Vec<_> = (lpn..lpn + pages).map(|lpn| page(self.written + lpn)).collect();
         self.flash.begin(Nanos::ZERO);
         self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), pages), &data).expect("written");
         self.ftl.check(&self.flash).expect("the invariants hold");
@@ -87,9 +87,9 @@ impl Bench {
     /// Reads a page: what it holds, and the response in microseconds.
     fn read(&mut self, lpn: u32) -> (u32, u64) {
         self.flash.begin(Nanos::ZERO);
-        let mut out = [0];
+        let mut out = empty(1);
         self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-        (out[0], self.flash.wait().0 / 1000)
+        (out[0].number() as u32, self.flash.wait().0 / 1000)
     }
 
     fn flush(&mut self) {
@@ -163,10 +163,10 @@ fn a_request_for_more_than_half_a_block_goes_around_ram_and_takes_what_is_held_a
     bench.write(4, 9);
     assert_eq!((bench.count(Cause::Host, FlashOp::Program), bench.ftl.buffered().pages), (9, 4));
     assert_eq!((bench.note(Note::BypassedPage), bench.note(Note::AbsorbedPage)), (9, 4));
-    let mut out = [0; 13];
+    let mut out = empty(13);
     bench.ftl.read(&mut bench.flash, &Request::new(Lpn::new(0), 13), &mut out).expect("read");
-    let newest = |lpn: u32| if lpn < 4 { 1000 + lpn } else { 2000 + lpn };
-    assert_eq!(out.to_vec(), (0..13).map(newest).collect::<Vec<_>>());
+    let newest = |lpn: u32| page(if lpn < 4 { 1000 + lpn } else { 2000 + lpn });
+    assert_eq!(out, (0..13).map(newest).collect::<Vec<_>>());
 }
 
 #[test]
@@ -238,9 +238,9 @@ fn ram_beyond_the_device_is_not_counted() {
 
 #[test]
 fn ram_for_less_than_two_pages_is_refused_with_the_least() {
-    let chip: Chip<Full<u32>> = FLASH.page_size(4096).chip();
+    let chip: NumberChip = FLASH.page_size(4096).chip();
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-    let refused = registry::create_on::<Device>(&Stack::with("treeftl", [("ram", "4KiB")]), &layout).err();
+    let refused = registry::create(&Stack::with("treeftl", [("ram", "4KiB")]), &layout).err();
     let refused = refused.map_or_else(|| unreachable!("4 KiB hold one page"), |refused| refused.to_string());
     assert!(refused.contains("treeftl.ram = 4096") && refused.contains("at least 8192"), "{refused}");
 }
@@ -269,7 +269,7 @@ impl Bench {
             match op {
                 HostOp::Write => drop(self.write(lpn.get(), pages)),
                 HostOp::Read => {
-                    self.ftl.read(&mut self.flash, &request, &mut vec![0; pages as usize]).expect("read");
+                    self.ftl.read(&mut self.flash, &request, &mut empty(pages)).expect("read");
                 }
                 HostOp::Trim => self.ftl.trim(&mut self.flash, &request).expect("trimmed"),
                 HostOp::Flush => unreachable!("what is asked in the future has pages"),
@@ -342,7 +342,7 @@ fn of_pages_that_are_not_written_again_the_one_that_is_read_stays() {
         for &FutureRequest { op, lpn, pages } in &calls {
             match op {
                 HostOp::Write => drop(bench.write(lpn.get(), pages)),
-                _ => bench.ftl.read(&mut bench.flash, &Request::new(lpn, pages), &mut [0]).expect("read"),
+                _ => bench.ftl.read(&mut bench.flash, &Request::new(lpn, pages), &mut empty(1)).expect("read"),
             }
         }
         assert_eq!(bench.note(Note::BufferRead), 9);

@@ -3,16 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::kit::{PromisingDies, TestDevice as Device, priced};
-use flash::{Chip, Full, Lpn};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Stack, registry};
+use crate::kit::{NumberChip, PromisingDies, empty, priced};
+use flash::Lpn;
+use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Request, Stack, registry};
 use testkit::TestFlash;
 
 const PAGES_PER_BLOCK: u32 = 4;
 
 struct Scenario {
-    flash: FlashPort<Device>,
-    ftl: Drive<Device>,
+    flash: FlashPort<AnyDevice>,
+    ftl: Drive<AnyDevice>,
     dies: PromisingDies,
 }
 
@@ -24,8 +24,7 @@ impl Scenario {
     fn new(dies: u32, blocks_per_plane: u32, logical_blocks: u32, settings: &[(&str, &str)]) -> Self {
         let chip = flash(dies, blocks_per_plane).chip();
         let layout = Layout::of(&chip, PAGES_PER_BLOCK * logical_blocks, 7);
-        let ftl =
-            registry::create_on(&Stack::with("waftl", settings.iter().copied()), &layout).expect("a valid scheme");
+        let ftl = registry::create(&Stack::with("waftl", settings.iter().copied()), &layout).expect("a valid scheme");
         let dies = PromisingDies::new([25, 200, 1500]);
         Self { flash: FlashPort::new(priced(chip, dies.clone())), ftl, dies }
     }
@@ -33,14 +32,14 @@ impl Scenario {
     /// One request for each page.
     fn write(&mut self, pages: &[u32]) {
         for &page in pages {
-            self.ftl.write(&mut self.flash, &Request::new(Lpn::new(page), 1), &[0]).expect("legal");
+            self.ftl.write(&mut self.flash, &Request::new(Lpn::new(page), 1), &empty(1)).expect("legal");
             self.ftl.check(&self.flash).expect("invariants");
         }
     }
 
     fn read(&mut self, pages: &[u32]) {
         for &page in pages {
-            self.ftl.read(&mut self.flash, &Request::new(Lpn::new(page), 1), &mut [0]).expect("legal");
+            self.ftl.read(&mut self.flash, &Request::new(Lpn::new(page), 1), &mut empty(1)).expect("legal");
             self.ftl.check(&self.flash).expect("invariants");
         }
     }
@@ -112,7 +111,7 @@ fn a_migration_reads_the_map_once_a_logical_block() {
 fn the_most_popular_new_block_is_page_mapped() {
     for (top, share) in [("1", 0.5), ("0", 0.0)] {
         let mut waftl = Scenario::new(1, 40, 8, &[("zone_blocks", "2"), ("popular_top", top), ("gc_free", "0")]);
-        waftl.ftl.write(&mut waftl.flash, &Request::new(Lpn::new(0), 4), &[0; 4]).expect("legal");
+        waftl.ftl.write(&mut waftl.flash, &Request::new(Lpn::new(0), 4), &empty(4)).expect("legal");
         waftl.write(&[7, 6, 5, 4]);
         waftl.write(&[20]);
         waftl.assert_pmb_share(share);
@@ -127,7 +126,7 @@ fn the_request_that_begins_a_zone_is_an_access_in_it() {
     let mut waftl = small(&[("popular_top", "1")]);
     waftl.write(&[0; 8]);
     waftl.write(&[21]);
-    waftl.ftl.write(&mut waftl.flash, &Request::new(Lpn::new(12), 4), &[0; 4]).expect("legal");
+    waftl.ftl.write(&mut waftl.flash, &Request::new(Lpn::new(12), 4), &empty(4)).expect("legal");
     waftl.write(&[20, 24, 28]);
     waftl.write(&[0]);
     waftl.assert_pmb_share(0.8);
@@ -240,10 +239,10 @@ fn below_a_fifth_of_the_device_spent_blocks_are_erased_at_once() {
 fn its_footprint_is_the_papers_arithmetic() {
     const MIB: u64 = 1 << 20;
     let geometry = TestFlash::new(9216, 64).channels(8).dies_per_channel(2).page_size(4096).geometry();
-    let chip: Chip<Full<u32>> = flash(1, 1).chip();
+    let chip: NumberChip = flash(1, 1).chip();
     let good_blocks = (0..geometry.blocks()).map(flash::Pbn::new).collect();
     let layout = Layout { geometry, good_blocks, ..Layout::of(&chip, 8 << 20, 7) };
-    let waftl: Drive<Device> = registry::create_on(&Stack::of("waftl"), &layout).expect("it fits");
+    let waftl: Drive<AnyDevice> = registry::create(&Stack::of("waftl"), &layout).expect("it fits");
     let footprint = waftl.footprint();
     let bytes = |name: &str| {
         let found = footprint.structures.iter().find(|structure| structure.name == name);

@@ -1,13 +1,13 @@
 //! What a wear policy hears of the data that it places: the host's hint, over mappings of every
 //! kind.
 
-use crate::kit::{TestDevice, untimed};
-use flash::{Chip, Flash, Full, Lpn, Ppn, Role};
+use crate::kit::{NumberChip, page, untimed};
+use flash::{Lpn, Ppn, Role};
 use ftl::api::layout::WearScheme;
 use ftl::api::wear::{AllocRequest, Purpose, WearPolicy};
 use ftl::{
-    Capabilities, Cause, Device, Drive, Entry, FlashOp, FlashPort, Hint, Layout, Memory, Request, Stack, Values, Wear,
-    registry,
+    AnyDevice, Capabilities, Cause, Device, Drive, Entry, FlashOp, FlashPort, Hint, Layout, Memory, Request, Stack,
+    Values, Wear, registry,
 };
 use testkit::TestFlash;
 
@@ -70,18 +70,18 @@ fn hint_of(lpn: u32) -> Hint {
 
 /// Overwrites single pages at random, each with its hint, and returns what was asked of the policy,
 /// in order.
-fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, FlashPort<TestDevice>) {
+fn asked<const KEEPS: bool>(stack: &str) -> (Vec<(&'static str, Hint)>, FlashPort<AnyDevice>) {
     let chip = TestFlash::new(40, 4).chip();
     let layout = Layout { wear: Some(Wear::of::<Listener<KEEPS>>(Values::none())), ..Layout::of(&chip, PAGES, 1) };
     let mut flash = FlashPort::new(untimed(chip));
     let stack: Stack = stack.parse().expect("a spelling");
-    let mut ftl = registry::create_on::<TestDevice>(&stack, &layout).expect("fits");
+    let mut ftl = registry::create(&stack, &layout).expect("fits");
     let mut next = 7_u64;
     for stamp in 0..2_000 {
         next = next * 48_271 % 2_147_483_647;
         let lpn = (next % u64::from(PAGES)) as u32;
         let request = Request { hint: hint_of(lpn), ..Request::new(Lpn::new(lpn), 1) };
-        ftl.write(&mut flash, &request, &[stamp]).expect("written");
+        ftl.write(&mut flash, &request, &[page(stamp)]).expect("written");
     }
     let heard = heard(&mut ftl);
     (heard, flash)
@@ -169,20 +169,20 @@ fn what_is_moved_says_its_file_type_if_the_policy_wants_that_kept() {
 #[test]
 fn tags_keep_file_types_under_saw_and_nothing_under_policies_that_do_not_ask() {
     for (stack, keeps) in [("page+saw", true), ("fast+saw", true), ("waftl+saw", true), ("page+dynamic", false)] {
-        let chip: Chip<Full<u32>> = TestFlash::new(64, 4).chip();
+        let chip: NumberChip = TestFlash::new(64, 4).chip();
         let layout = Layout::of(&chip, PAGES, 1);
         let stack: Stack = stack.parse().expect("a spelling");
-        let mut flash: FlashPort<TestDevice> = FlashPort::new(untimed(chip));
-        let mut ftl = registry::create_on::<TestDevice>(&stack, &layout).expect("fits");
+        let mut flash: FlashPort<AnyDevice> = FlashPort::new(untimed(chip));
+        let mut ftl = registry::create(&stack, &layout).expect("fits");
         for cut in 0..3 {
             let mut next = 7 + cut;
             for stamp in 0..1_000 {
                 next = next * 48_271 % 2_147_483_647;
                 let lpn = (next % u64::from(PAGES)) as u32;
                 let request = Request { hint: hint_of(lpn), ..Request::new(Lpn::new(lpn), 1) };
-                ftl.write(&mut flash, &request, &[stamp]).expect("written");
+                ftl.write(&mut flash, &request, &[page(stamp)]).expect("written");
             }
-            let chip = &flash.device().chip;
+            let chip = flash.chip();
             let tags: Vec<_> =
                 (0..chip.geometry().pages() as usize).filter_map(|page| chip.tag(Ppn::at(page))).collect();
             let data = tags.iter().filter(|tag| !matches!(tag.role, Role::Translation | Role::Trimmed));
@@ -191,7 +191,7 @@ fn tags_keep_file_types_under_saw_and_nothing_under_policies_that_do_not_ask() {
                 assert_eq!(tag.hint, expected, "{stack}: {tag:?}");
             }
             flash = FlashPort::new(flash.into_device());
-            ftl = registry::recover_on::<TestDevice>(&stack, &layout.in_use(), &mut flash).expect("recovered");
+            ftl = registry::recover(&stack, &layout.in_use(), &mut flash).expect("recovered");
         }
     }
 }

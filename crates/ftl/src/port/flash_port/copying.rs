@@ -120,8 +120,9 @@ mod tests {
     use testkit::TestFlash;
 
     use super::*;
+    use crate::port::device::Timed;
     use crate::port::label::Content;
-    use crate::port::timing::{Timed, Untimed};
+    use crate::port::timing::Untimed;
 
     type Port = FlashPort<Timed<Faulty<u64>, Untimed>>;
 

@@ -9,8 +9,9 @@ use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme};
 use crate::api::parameter::{Settings, Values};
 use crate::api::request::Request;
+use crate::port::device::Timed;
 use crate::port::error::RecoverError;
-use crate::port::timing::{Timed, Untimed};
+use crate::port::timing::Untimed;
 use crate::schemes::dftl::Dftl;
 
 type Tested = Timed<Faulty<u64>, Untimed>;

@@ -9,7 +9,8 @@ use testkit::TestFlash;
 
 use super::*;
 use crate::api::parameter::Settings;
-use crate::port::timing::{FlashOp, Timed, Untimed};
+use crate::port::device::Timed;
+use crate::port::timing::{FlashOp, Untimed};
 use crate::schemes::dftl::Dftl;
 
 type Tested = Timed<Chip<Full<u64>>, Untimed>;

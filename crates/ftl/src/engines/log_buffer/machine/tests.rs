@@ -11,7 +11,8 @@ use testkit::TestFlash;
 
 use super::*;
 use crate::engines::log_buffer::policy::LogNeeds;
-use crate::port::timing::{Timed, Untimed};
+use crate::port::device::Timed;
+use crate::port::timing::Untimed;
 
 type Tested = Timed<Chip<Full<u64>>, Untimed>;
 
