@@ -2,9 +2,9 @@
 //! by the rules of `docs/timing.md`. It serves a real scheme on any timing that can be asked to go
 //! to where the next thing ends.
 
-use flash::{CellType, Chip, ChipOptions, Flash, Full, Geometry, Lpn, ProgramOrder};
+use flash::{CellType, Chip, ChipOptions, Full, Geometry, Lpn, PageData, ProgramOrder};
 use ftl::{
-    Cause, Drive, FlashOp, FlashPort, FtlError, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timed, Timing,
+    AnyDevice, Cause, Drive, FlashOp, FlashPort, FtlError, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timing,
     registry,
 };
 
@@ -293,12 +293,10 @@ impl Timing for Observed {
     }
 }
 
-pub(crate) type JudgedDevice = Timed<Chip<Full<u32>>, Observed>;
-
 /// A scheme on a device, and the requests that it serves.
 pub(crate) struct Host {
-    flash: FlashPort<JudgedDevice>,
-    drive: Drive<JudgedDevice>,
+    flash: FlashPort<AnyDevice>,
+    drive: Drive<AnyDevice>,
     answered: Vec<Answered>,
     outstanding: Vec<(usize, Request, Moment)>,
 }
@@ -311,11 +309,19 @@ impl Host {
         logical_pages: u32,
         keeper: Keeper,
     ) -> Option<Self> {
-        let chip = Chip::new(geometry, &ChipOptions { program_order, ..ChipOptions::default() });
+        let chip = Chip::<Full<PageData>>::new(geometry, &ChipOptions { program_order, ..ChipOptions::default() });
         let layout = Layout::of(&chip, logical_pages, 1);
-        let drive = registry::create_on(stack, &layout).ok()?;
-        let flash = FlashPort::new(Timed { chip, timing: Observed::new(keeper) });
+        let drive = registry::create(stack, &layout).ok()?;
+        let flash = FlashPort::new(AnyDevice::new(chip, Observed::new(keeper)));
         Some(Self { flash, drive, answered: Vec::new(), outstanding: Vec::new() })
+    }
+
+    fn timing(&self) -> &Observed {
+        self.flash.device().timing.as_timing().expect("the timing of this host")
+    }
+
+    fn timing_mut(&mut self) -> &mut Observed {
+        self.flash.device_mut().timing.as_timing_mut().expect("the timing of this host")
     }
 
     /// Issues a request at the present moment.
@@ -336,14 +342,14 @@ impl Host {
     /// Has the scheme serve a request. What a write leaves of its pages is read before.
     fn serve(&mut self, asked: &Asked, request: &Request) -> Result<(), FtlError> {
         let Self { flash, drive, .. } = self;
-        let mut pages = vec![0; asked.pages as usize];
+        let mut pages = vec![PageData::default(); asked.pages as usize];
         if !asked.writes {
             return drive.read(flash, request, &mut pages);
         }
         flash.with_cause(Cause::ReadModifyWrite, |flash| {
             flash.in_parallel(asked.partial_pages(), |flash, lpn| {
                 let page = Request { lpn: Lpn::new(lpn), pages: 1, ..*request };
-                drive.read(flash, &page, &mut [0])
+                drive.read(flash, &page, &mut [PageData::default()])
             })
         })?;
         drive.write(flash, request, &pages)
@@ -400,7 +406,7 @@ impl Host {
     /// How long a request was on the link or waited for it, and the same of the controller, where
     /// the referee keeps time.
     pub(crate) fn link_and_controller_ns(&self, request: usize) -> Option<[u64; 2]> {
-        match &self.flash.device().timing.keeper {
+        match &self.timing().keeper {
             Keeper::Referee(queues) => Some(queues.link_and_controller_ns(request)),
             Keeper::Simulation(_) => None,
         }
@@ -408,7 +414,7 @@ impl Host {
 
     /// Operations since the clock was started that the host did not wait for.
     pub(crate) fn background(&self) -> u64 {
-        self.flash.device().timing.background
+        self.timing().background
     }
 
     fn closed(&mut self, requests: &[Asked], depth: usize) {
@@ -425,7 +431,7 @@ impl Host {
             if self.outstanding.is_empty() {
                 return;
             }
-            self.flash.device_mut().timing.advance(u64::MAX);
+            self.timing_mut().advance(u64::MAX);
             free += self.ended();
         }
     }
@@ -444,7 +450,7 @@ impl Host {
             let arrival = next.peek().map(|&(_, &arrival)| arrival);
             if let Some(arrival) = arrival
                 && !was_offered
-                && self.flash.device_mut().timing.is_idle()
+                && self.timing_mut().is_idle()
             {
                 self.offer_idle(arrival - now);
                 was_offered = true;
@@ -452,7 +458,7 @@ impl Host {
             if arrival.is_none() && self.outstanding.is_empty() {
                 return;
             }
-            self.flash.device_mut().timing.advance(arrival.unwrap_or(u64::MAX));
+            self.timing_mut().advance(arrival.unwrap_or(u64::MAX));
         }
     }
 
