@@ -327,7 +327,7 @@ const FLOORS: [(&str, &[&[&str]]); 2] = [
             &["paging", "table"],
             &["memory", "result"],
             &["error"],
-            &["control", "latencies", "number_hasher"],
+            &["control", "latencies"],
         ],
     ),
 ];

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use flash::Lpn;
 use ftl::Hint;
+use random::NumberMap;
 use trace::{HostOp, Record};
 
 use crate::SimError;
 use crate::memory::Limit;
 use crate::paging::byte_range::PageSpan;
-use random::NumberMap;
 
 /// Where the addresses of a workload lie on the device.
 #[derive(Clone, Debug)]

@@ -156,6 +156,7 @@ mod tests {
     use super::*;
     use crate::format::Format::{Alibaba, Disksim, LibcachesimCsv, Mqsim, Msr, Spc, Ssdsim, Systor17, Tencent};
     use crate::record::Record;
+    use HostOp::{Flush, Read, Write};
 
     const SYSTOR17_TEXT: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n\
         1455592511.002033000,0.000422000,W,2,25770000384,4096\n\
@@ -168,10 +169,6 @@ mod tests {
     /// What each format counts in, how it tells reads from writes, and what it calls devices.
     #[test]
     fn units_operations_and_devices_are_those_of_the_format() {
-        use HostOp::{Flush, Read, Write};
-        let simulators = "1000 4 264719034 16 0\n26214000 0 303574 7 1\n";
-        let of_simulators =
-            vec![record(0, Write, 264_719_034 * 512, 8192), on(1, 26_213_000, Read, 303_574 * 512, 3584)];
         for (format, text, devices, expected) in [
             (
                 Msr,
@@ -212,10 +209,21 @@ mod tests {
                 &["1063", "1627"],
                 vec![record(0, Read, 12_910_952 * 512, 65536), on(1, 1_000_000_000, Write, 6_338_688 * 512, 4096)],
             ),
+        ] {
+            reads_as(format, text, devices, expected);
+        }
+    }
+
+    #[test]
+    fn digits_flags_and_codes_tell_reads_from_writes() {
+        let simulators = "1000 4 264719034 16 0\n26214000 0 303574 7 1\n";
+        let of_simulators =
+            vec![record(0, Write, 264_719_034 * 512, 8192), on(1, 26_213_000, Read, 303_574 * 512, 3584)];
+        for (format, text, devices, expected) in [
             (
                 Disksim,
                 "13.191135\t30\t0\t5\t1\n17.829285\t20\t576560\t6\t1a\n18 30 8 8 0x3\n",
-                &["30", "20"],
+                &["30", "20"][..],
                 vec![
                     record(0, Read, 0, 2560),
                     on(1, 4_638_150, Write, 576_560 * 512, 3072),
@@ -235,9 +243,13 @@ mod tests {
                 ],
             ),
         ] {
-            let devices = devices.iter().map(|&name| name.to_owned()).collect();
-            assert_eq!(records(format, text), (expected, devices), "{format}");
+            reads_as(format, text, devices, expected);
         }
+    }
+
+    fn reads_as(format: Format, text: &str, devices: &[&str], expected: Vec<Record>) {
+        let devices = devices.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(records(format, text), (expected, devices), "{format}");
     }
 
     /// A record of another device than the first.

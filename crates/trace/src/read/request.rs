@@ -176,14 +176,12 @@ impl Numbers {
     /// An address or a size.
     #[inline]
     fn whole<'a>(self, name: &str, fields: &mut impl Walk<'a>) -> Result<u64, Fault> {
-        match fields.digits() {
-            Some(value) => Ok(value),
-            None => {
-                let field = fields.next(name)?;
-                let is_hex = !self.is_exact && (field.starts_with(b"0x") || field.starts_with(b"0X"));
-                self.read(name, field, if is_hex { hex } else { whole })
-            }
+        if let Some(value) = fields.digits() {
+            return Ok(value);
         }
+        let field = fields.next(name)?;
+        let is_hex = !self.is_exact && (field.starts_with(b"0x") || field.starts_with(b"0X"));
+        self.read(name, field, if is_hex { hex } else { whole })
     }
 
     #[inline]

@@ -73,14 +73,14 @@ const fn waftl(
 }
 
 /// The same made by a program: without bursts.
-const fn synthetic(preset: Preset) -> Preset {
+const fn synthetic(preset: &Preset) -> Preset {
     match preset.recipe {
         Recipe::Enterprise(recipe) => Preset {
             assumed_of_kind: SYNTHETIC,
             recipe: Recipe::Enterprise(Enterprise { burst: 1.0, ..recipe }),
-            ..preset
+            ..*preset
         },
-        _ => preset,
+        _ => *preset,
     }
 }
 
@@ -126,7 +126,7 @@ pub(super) const WAFTL: [Preset; 7] = [
         Enterprise { span_gib: 16, sequential_share: 0.015, theta: 0.7, extent_kib: 1024, ..FROM_FIGURES },
         &[(4, 0.085), (8, 0.095), (16, 0.10), (32, 0.10), (64, 0.24), (128, 0.23), (256, 0.15)],
     ),
-    synthetic(waftl(
+    synthetic(&waftl(
         "seq_read",
         "Synthetic: runs of large reads, faster than most devices can serve them.",
         &["a span of 16 GiB", "popularity as rank^-0.6 over 1 MiB extents"],
@@ -134,7 +134,7 @@ pub(super) const WAFTL: [Preset; 7] = [
         Enterprise { span_gib: 16, sequential_share: 0.6, theta: 0.6, extent_kib: 1024, ..FROM_FIGURES },
         &[(32, 0.24), (64, 0.54), (96, 0.08), (128, 0.14)],
     )),
-    synthetic(waftl(
+    synthetic(&waftl(
         "seq_write",
         "Synthetic: runs of large writes, faster than most devices can serve them.",
         &["a span of 16 GiB", "popularity as rank^-0.6 over 1 MiB extents"],
