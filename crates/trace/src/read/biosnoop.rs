@@ -37,13 +37,7 @@ impl Layout for Biosnoop {
         let mut fields = Blanks::new(line);
         let time_ns = fields.time("the time", self.unit)?;
         fields.next("the process")?;
-        let mut last = [&b""[..]; BEHIND + 1];
-        let mut count = 0;
-        while let Some(field) = fields.next_if_any() {
-            last.rotate_left(1);
-            last[BEHIND] = field;
-            count += 1;
-        }
+        let (last, count) = fields.last::<{ BEHIND + 1 }>();
         if count < BEHIND {
             return Err(Fault::missing(NAMES[count]));
         }

@@ -305,6 +305,12 @@ mod tests {
         }
         let devices = |text: &str| read("time:us, device, offset:B, size:B, op", text).map(|(_, devices)| devices);
         assert_eq!(devices("1,\"a,b\",0,512,W\n2, \"a\" ,0,512,W\n"), Ok(vec!["a,b".into(), "a".into()]));
+        assert_eq!(
+            read("device, time:us, offset:B, size:B, op", "disk,time,offset,size,op\na,1,0,512,W\n")
+                .map(|(_, devices)| devices),
+            Ok(vec!["a".into()]),
+            "a line of names has no device"
+        );
         // A quote that nothing ends is a sign like any other.
         assert_eq!(devices("1,\"a,0,512,W\n2,b\"c,0,512,W\n"), Ok(vec!["\"a".into(), "b\"c".into()]));
     }

@@ -58,8 +58,7 @@ impl Etw {
         let offset = fields.hex("the byte offset")?;
         let size = fields.hex("the I/O size")?;
         let elapsed_ns = fields.time("the elapsed time", self.unit)?;
-        let disk = fields.next("the disk number")?;
-        whole(disk).map_err(|expected| Fault::field("the disk number", disk, expected))?;
+        let disk = fields.numeral("the disk number")?;
         let raw = Raw::new(time_ns, op, offset, size, device(devices, disk)?);
         raw.arriving(elapsed_ns).map(Parsed::Request)
     }

@@ -47,6 +47,14 @@ pub(super) trait Walk<'a> {
         self.read(name, |field| time(field, unit))
     }
 
+    /// The next field as it is written, which must be a whole number.
+    #[inline]
+    fn numeral(&mut self, name: &str) -> Result<&'a [u8], Fault> {
+        let field = self.next(name)?;
+        whole(field).map_err(|expected| Fault::field(name, field, expected))?;
+        Ok(field)
+    }
+
     /// The next field as `read` understands it.
     #[inline]
     fn read<T>(&mut self, name: &str, read: impl Fn(&[u8]) -> Result<T, Expected>) -> Result<T, Fault> {
@@ -135,6 +143,17 @@ impl<'a> Blanks<'a> {
     fn skip(&mut self) {
         let start = self.rest.iter().position(|&byte| !is_blank(byte)).unwrap_or(self.rest.len());
         self.rest = &self.rest[start..];
+    }
+
+    /// The last fields of the line, and how many there are: of more than fit the last of them.
+    pub(super) fn last<const MOST: usize>(mut self) -> ([&'a [u8]; MOST], usize) {
+        let (mut last, mut count) = ([&b""[..]; MOST], 0);
+        while let Some(field) = self.next_if_any() {
+            last.rotate_left(1);
+            last[MOST - 1] = field;
+            count += 1;
+        }
+        (last, count)
     }
 
     /// All that is left.

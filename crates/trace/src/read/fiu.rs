@@ -31,13 +31,7 @@ impl Layout for Fiu {
         let time_ns = fields.time("the timestamp", self.unit)?;
         fields.whole("the pid")?;
         fields.next("the process")?;
-        let mut behind = [&b""[..]; BEHIND];
-        let mut count = 0;
-        while let Some(field) = fields.next_if_any() {
-            behind.rotate_left(1);
-            behind[BEHIND - 1] = field;
-            count += 1;
-        }
+        let (behind, count) = fields.last::<BEHIND>();
         if count < BEHIND {
             return Err(Fault::missing(NAMES[count]));
         }

@@ -310,6 +310,16 @@ mod tests {
     }
 
     #[test]
+    fn rows_count_time_as_their_format_does() {
+        for &format in Format::ALL {
+            let list = Plain::of(format, format.time_unit()).map_or(&[][..], |plain| plain.list);
+            let units =
+                list.iter().filter_map(|(_, column)| if let Column::Time(unit) = column { Some(*unit) } else { None });
+            units.for_each(|unit| assert_eq!(unit, format.time_unit(), "{format}"));
+        }
+    }
+
+    #[test]
     fn a_header_may_stand_first_and_only_there() {
         let header = Msr.columns();
         assert_eq!(records(Msr, &format!("{header}\n1,h,0,Read,0,512,1\n")).0.len(), 1);

@@ -70,11 +70,7 @@ impl<'a> Request<'a> {
             Column::WholeTime => self.raw.time_ns = ticks(name, fields.whole(name)?, numbers.unit)?,
             Column::Latency(unit) => self.latency_ns = Some(numbers.duration(name, fields.next(name)?, *unit)?),
             Column::Device => self.device = Some(Device::Whole(fields.next(name)?)),
-            Column::DeviceNumber => {
-                let field = fields.next(name)?;
-                whole(field).map_err(|expected| Fault::field(name, field, expected))?;
-                self.device = Some(Device::Whole(field));
-            }
+            Column::DeviceNumber => self.device = Some(Device::Whole(fields.numeral(name)?)),
             Column::DeviceWith(second) => self.device = Some(Device::Pair(pair(fields, name, second)?)),
             Column::Offset(unit) => self.raw.offset = scaled(name, numbers.whole(name, fields)?, *unit)?,
             Column::Size(unit) => self.raw.length = scaled(name, numbers.whole(name, fields)?, *unit)?,
