@@ -13,7 +13,14 @@ import polars as pl
 from ftlkit.results import derived, reproductions
 from ftlkit.results.metric import HIGHER, LOWER, Metric
 
-_TEXT, _WHOLE, _REAL, _SWITCH = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
+_TEXT, _SWITCH = ("", pl.String()), ("", pl.Boolean())
+_WHOLE, _NS, _BYTES, _REQUESTS, _PAGES, _BLOCKS, _ERASES, _MERGES = (
+    (unit, pl.Int64()) for unit in ("", "ns", "B", "requests", "pages", "blocks", "erases", "merges")
+)
+_REAL, _MEAN_NS, _SECONDS, _SHARE, _RATE, _THROUGHPUT = (
+    (unit, pl.Float64()) for unit in ("", "ns", "s", "share", "1/s", "B/s")
+)
+"""Units with the types of their columns."""
 
 TAIL = (
     ("p50", "median", "median"),
@@ -33,8 +40,7 @@ def _responses(kind: str, requests: str) -> list[Metric]:
     mean = Metric(
         f"{kind}_mean_ns",
         f"mean response time of {requests}; {null}",
-        "ns",
-        _REAL,
+        *_MEAN_NS,
         f"{source}.mean",
         LOWER,
         compute=derived.percentile(kind, "mean"),
@@ -43,8 +49,7 @@ def _responses(kind: str, requests: str) -> list[Metric]:
         Metric(
             f"{kind}_{key}_ns",
             f"{meaning} of the response time of {requests}; {null}",
-            "ns",
-            _WHOLE,
+            *_NS,
             f"{source}.{key}",
             LOWER,
             compute=derived.percentile(kind, key),
@@ -55,27 +60,25 @@ def _responses(kind: str, requests: str) -> list[Metric]:
 
 
 _WHO = (
-    Metric("label", "what the run is called in tables and charts", "", _TEXT, "label"),
-    Metric("ftl", "translation layer: the names of its parts", "", _TEXT, "ftl"),
-    Metric("stack", "the translation layer with what was set, as on the command line", "", _TEXT, "stack"),
-    Metric("family", "how it maps: page, block, log-buffer, demand-paged", "", _TEXT, "family"),
+    Metric("label", "what the run is called in tables and charts", *_TEXT, "label"),
+    Metric("ftl", "translation layer: the names of its parts", *_TEXT, "ftl"),
+    Metric("stack", "the translation layer with what was set, as on the command line", *_TEXT, "stack"),
+    Metric("family", "how it maps: page, block, log-buffer, demand-paged", *_TEXT, "family"),
     Metric(
         "parameters",
         "every parameter, as key=value; of parts behind the mapping as part.key=value",
-        "",
-        _TEXT,
+        *_TEXT,
         "parameters",
         compute=derived.parameters,
     ),
 )
 _TIMES = (
-    Metric("requests", "requests served, of any kind", "requests", _WHOLE, "requests", compute=derived.requests),
-    Metric("simulated_ns", "from the first arrival to the last completion", "ns", _WHOLE, "simulated_ns"),
+    Metric("requests", "requests served, of any kind", *_REQUESTS, "requests", compute=derived.requests),
+    Metric("simulated_ns", "from the first arrival to the last completion", *_NS, "simulated_ns"),
     Metric(
         "response_mean_ns",
         "mean response time of all reads and writes",
-        "ns",
-        _REAL,
+        *_MEAN_NS,
         "response_ns.all.mean",
         LOWER,
         "mean response",
@@ -85,8 +88,7 @@ _TIMES = (
         Metric(
             f"response_{key}_ns",
             f"{meaning} of the response time of all reads and writes",
-            "ns",
-            _WHOLE,
+            *_NS,
             f"response_ns.all.{key}",
             LOWER,
             "p99 response" if key == "p99" else "",
@@ -96,70 +98,55 @@ _TIMES = (
     ),
     *_responses("read", "reads"),
     *_responses("write", "writes"),
-    Metric("iops", "reads and writes served a second of simulated time", "1/s", _REAL, "iops", HIGHER, "IOPS"),
+    Metric("iops", "reads and writes served a second of simulated time", *_RATE, "iops", HIGHER, "IOPS"),
     Metric(
         "throughput_bytes_per_s",
         "bytes read and written a second of simulated time",
-        "B/s",
-        _REAL,
+        *_THROUGHPUT,
         "throughput_bytes_per_s",
         HIGHER,
         "MB/s",
     ),
     Metric(
-        "offered_iops",
-        "reads and writes that arrive a second; null for a closed loop",
-        "1/s",
-        _REAL,
-        "load.offered_iops",
+        "offered_iops", "reads and writes that arrive a second; null for a closed loop", *_RATE, "load.offered_iops"
     ),
     Metric(
         "bottleneck_iops",
         "reads and writes a second for which the busiest die or channel would be held all the time: an upper bound, "
         "of which far less may be reached",
-        "1/s",
-        _REAL,
+        *_RATE,
         "load.bottleneck_iops",
         HIGHER,
         "IOPS at most",
         "at most",
         when="is_overloaded",
     ),
-    Metric(
-        "utilisation_max",
-        "busy share of the busiest die or channel",
-        "share",
-        _REAL,
-        "load.utilisation_max",
-    ),
+    Metric("utilisation_max", "busy share of the busiest die or channel", *_SHARE, "load.utilisation_max"),
     Metric(
         "outlasts_arrivals_ns",
         "from the last arrival until the last request is done; null for a closed loop",
-        "ns",
-        _WHOLE,
+        *_NS,
         "load.outlasts_arrivals_ns",
         LOWER,
     ),
-    Metric("is_overloaded", "whether more was asked than the device can do", "", _SWITCH, "load.is_overloaded"),
+    Metric("is_overloaded", "whether more was asked than the device can do", *_SWITCH, "load.is_overloaded"),
     Metric(
         "flash_time_per_request_ns",
         "time of all flash operations, those that prepared the device left out, for each read or "
         "write served; does not depend on queues",
-        "ns",
-        _REAL,
+        *_MEAN_NS,
         "operations, requests",
         LOWER,
         compute=derived.flash_time_per_request_ns,
     ),
 )
 _WORK = (
-    Metric("host_pages_read", "pages that the host read", "pages", _WHOLE, "host_pages_read"),
+    Metric("host_pages_read", "pages that the host read", *_PAGES, "host_pages_read"),
     Metric(
         "reads_without_flash",
         "share of page reads whose page held no data, never written or trimmed, so that none was read in flash; null "
         "without page reads",
-        "share",
-        _REAL,
+        *_SHARE,
         "reads_without_flash",
         heading="reads without flash",
         short="no flash",
@@ -168,19 +155,17 @@ _WORK = (
     Metric(
         "host_pages_written",
         "pages that the host wrote, until the device wore out where it did",
-        "pages",
-        _WHOLE,
+        *_PAGES,
         "host_pages_written",
         HIGHER,
         "pages written",
         when="grown_bad_blocks",
     ),
-    Metric("host_written_bytes", "bytes that the host wrote", "B", _WHOLE, "host_written_bytes", HIGHER),
+    Metric("host_written_bytes", "bytes that the host wrote", *_BYTES, "host_written_bytes", HIGHER),
     Metric(
         "write_amplification",
         "bytes programmed to flash for each byte that the host wrote, as SMART counts; null without writes",
-        "",
-        _REAL,
+        *_REAL,
         "write_amplification",
         LOWER,
         "write amp.",
@@ -190,8 +175,7 @@ _WORK = (
         "page_write_amplification",
         "flash pages programmed for each page that host writes touch, as theory and papers count: below "
         "`write_amplification` where writes cover pages in part; null without writes",
-        "",
-        _REAL,
+        *_REAL,
         "page_write_amplification",
         LOWER,
         "page write amp.",
@@ -200,8 +184,7 @@ _WORK = (
     Metric(
         "pages_read",
         "flash pages read, for any cause",
-        "pages",
-        _WHOLE,
+        *_PAGES,
         "operations",
         LOWER,
         compute=derived.operations("read"),
@@ -209,8 +192,7 @@ _WORK = (
     Metric(
         "pages_programmed",
         "flash pages programmed, for any cause",
-        "pages",
-        _WHOLE,
+        *_PAGES,
         "operations",
         LOWER,
         compute=derived.operations("program"),
@@ -218,38 +200,32 @@ _WORK = (
     Metric(
         "pslc_pages_written",
         "pages that the host wrote to the pSLC cache",
-        "pages",
-        _WHOLE,
+        *_PAGES,
         "notes.cached_pages",
         compute=derived.cached_pages,
     ),
     Metric(
         "pslc_share",
         "share of the pages that the host wrote which went to the pSLC cache; null without writes",
-        "share",
-        _REAL,
+        *_SHARE,
         "notes.cached_pages, host_pages_written",
         compute=derived.cached_share,
     ),
     Metric(
         "pages_folded",
         "pages that folds moved from the pSLC cache to native blocks",
-        "pages",
-        _WHOLE,
+        *_PAGES,
         "operations",
         LOWER,
         compute=derived.folded_pages,
     ),
-    Metric(
-        "controller_ns", "time of requests on the controller's RAM and registers, summed", "ns", _WHOLE, "controller_ns"
-    ),
+    Metric("controller_ns", "time of requests on the controller's RAM and registers, summed", *_NS, "controller_ns"),
 )
 _WEAR = (
     Metric(
         "erases",
         "blocks erased; one that could not be is none of these, but counts among the operations",
-        "erases",
-        _WHOLE,
+        *_ERASES,
         "erases.total",
         LOWER,
         "erases",
@@ -257,18 +233,16 @@ _WEAR = (
     Metric(
         "erases_pslc",
         "how many of the erases ended a time of a block in pSLC mode",
-        "erases",
-        _WHOLE,
+        *_ERASES,
         "erases.pslc",
         LOWER,
         compute=lambda run: run["erases"].get("pslc", 0),
     ),
-    Metric("erases_mean", "mean erase count of a block", "", _REAL, "erases.mean", LOWER),
+    Metric("erases_mean", "mean erase count of a block", *_REAL, "erases.mean", LOWER),
     Metric(
         "erases_std",
         "standard deviation of the blocks' erase counts",
-        "",
-        _REAL,
+        *_REAL,
         "erases.std",
         LOWER,
         "σ of erases",
@@ -278,8 +252,7 @@ _WEAR = (
         "erases_cv",
         "coefficient of variation of the blocks' erase counts: their standard deviation over their mean, "
         "which a longer run need not raise; null without erases",
-        "",
-        _REAL,
+        *_REAL,
         "erases.std, erases.mean",
         LOWER,
         compute=derived.erases_cv,
@@ -288,33 +261,30 @@ _WEAR = (
         "erases_gini",
         "Gini coefficient of the blocks' erase counts: 0 where all were erased alike, near 1 where one took all; "
         "null without erases",
-        "",
-        _REAL,
+        *_REAL,
         "erases.gini",
         LOWER,
     ),
-    Metric("erases_min", "lowest erase count of a block", "erases", _WHOLE, "erases.min"),
-    Metric("erases_max", "highest erase count of a block", "erases", _WHOLE, "erases.max", LOWER),
+    Metric("erases_min", "lowest erase count of a block", *_ERASES, "erases.min"),
+    Metric("erases_max", "highest erase count of a block", *_ERASES, "erases.max", LOWER),
     *(
         Metric(
             f"levelling_{what}",
             f"{words} for wear levelling's sake",
-            unit,
-            _WHOLE,
+            *unit,
             "operations",
             LOWER,
             compute=derived.levelling(op),
         )
         for what, op, words, unit in (
-            ("programs", "program", "pages programmed", "pages"),
-            ("erases", "erase", "blocks erased", "erases"),
+            ("programs", "program", "pages programmed", _PAGES),
+            ("erases", "erase", "blocks erased", _ERASES),
         )
     ),
     Metric(
         "levelling_time_ns",
         "flash time of all operations for wear levelling's sake",
-        "ns",
-        _WHOLE,
+        *_NS,
         "operations",
         LOWER,
         compute=derived.levelling_time_ns,
@@ -322,36 +292,26 @@ _WEAR = (
     Metric(
         "levelling_time_share",
         "share of the flash time that wear levelling took, preparation left out; null without flash time",
-        "share",
-        _REAL,
+        *_SHARE,
         "operations",
         LOWER,
         compute=derived.levelling_time_share,
     ),
-    Metric("spare_blocks", "blocks that could fail when the device was new", "blocks", _WHOLE, "spares.total"),
+    Metric("spare_blocks", "blocks that could fail when the device was new", *_BLOCKS, "spares.total"),
     Metric(
         "spare_blocks_left",
         "blocks that may still fail before writes are refused",
-        "blocks",
-        _WHOLE,
+        *_BLOCKS,
         "spares.left",
         HIGHER,
         "spares left",
         when="grown_bad_blocks",
     ),
-    Metric(
-        "grown_bad_blocks",
-        "blocks that failed and were marked bad",
-        "blocks",
-        _WHOLE,
-        "spares.grown_bad_blocks",
-        LOWER,
-    ),
+    Metric("grown_bad_blocks", "blocks that failed and were marked bad", *_BLOCKS, "spares.grown_bad_blocks", LOWER),
     Metric(
         "end_of_life_request",
         "the request that was refused because the device had worn out; null where it lasted",
-        "requests",
-        _WHOLE,
+        *_REQUESTS,
         "end_of_life.request",
         HIGHER,
         "worn out at",
@@ -360,8 +320,7 @@ _WEAR = (
     Metric(
         "end_of_life_bytes",
         "bytes that the host had written until then; null where the device lasted",
-        "B",
-        _WHOLE,
+        *_BYTES,
         "end_of_life.host_written_bytes",
         HIGHER,
         "written until then",
@@ -380,8 +339,7 @@ def _lifetime(name: str, source: str, until: str) -> list[Metric]:
                 f"{name}{end}_bytes",
                 f"bytes that the host writes until {until}, from the begin of the measurement: {words}; null where "
                 "nothing is forecast",
-                "B",
-                _WHOLE,
+                *_BYTES,
                 f"{source}.{key}",
                 HIGHER,
             )
@@ -390,16 +348,14 @@ def _lifetime(name: str, source: str, until: str) -> list[Metric]:
         Metric(
             f"{name}_dwpd",
             f"the expected bytes until {until} in drive writes a day over `run.warranty_years`",
-            "",
-            _REAL,
+            *_REAL,
             f"{source}.drive_writes_per_day",
             HIGHER,
         ),
         Metric(
             f"{name}_years",
             f"years until {until} at the workload's own arrivals; null where all arrive at once",
-            "",
-            _REAL,
+            *_REAL,
             f"{source}.years",
             HIGHER,
         ),
@@ -412,32 +368,28 @@ _LIFE = (
     Metric(
         "is_life_measured",
         "whether the device wore out in the run; else its life is forecast",
-        "",
-        _SWITCH,
+        *_SWITCH,
         "endurance.spares_gone.is_measured",
     ),
     Metric(
         "is_first_block_measured",
         "whether the first block failed in the run",
-        "",
-        _SWITCH,
+        *_SWITCH,
         "endurance.first_block.is_measured",
     ),
     Metric(
         "wear_drift",
         "power of the mean erase count with which blocks' counts drift apart: from 0 (levelling holds them together) "
         "to 1; null without a forecast",
-        "",
-        _REAL,
+        *_REAL,
         "endurance.drift",
         LOWER,
     ),
-    Metric("endurance", "erases that a block survives", "erases", _WHOLE, "endurance.limit"),
+    Metric("endurance", "erases that a block survives", *_ERASES, "endurance.limit"),
     Metric(
         "pslc_endurance",
         "erases out of pSLC mode that a block survives; null for cells of one bit",
-        "erases",
-        _WHOLE,
+        *_ERASES,
         "endurance.pslc_limit",
     ),
 )
@@ -445,8 +397,7 @@ _BIT_ERRORS = (
     Metric(
         "read_retries_mean",
         "retries of a page read in flash; null where no bit is ever wrong (`device.bit_errors`)",
-        "",
-        _REAL,
+        *_REAL,
         "bit_errors.mean_retries",
         LOWER,
         "retries a read",
@@ -455,16 +406,14 @@ _BIT_ERRORS = (
     Metric(
         "read_retries_max",
         "most retries of a page read in flash; null where no bit is ever wrong",
-        "",
-        _WHOLE,
+        *_WHOLE,
         "bit_errors.most_retries",
         LOWER,
     ),
     Metric(
         "retried_reads_share",
         "share of the pages read in flash that took a retry or more; null where no bit is ever wrong",
-        "share",
-        _REAL,
+        *_SHARE,
         "bit_errors.reads_by_retries",
         LOWER,
         compute=derived.retried_reads_share,
@@ -472,8 +421,7 @@ _BIT_ERRORS = (
     Metric(
         "uncorrectable_reads",
         "pages read with more wrong bits than the last retry corrects; they are given all the same",
-        "pages",
-        _WHOLE,
+        *_PAGES,
         "bit_errors.uncorrectable_reads",
         LOWER,
         "uncorrectable reads",
@@ -482,8 +430,7 @@ _BIT_ERRORS = (
     Metric(
         "refreshed_blocks",
         "blocks whose content was moved because it decayed, by reads or by time",
-        "blocks",
-        _WHOLE,
+        *_BLOCKS,
         "bit_errors.refreshed_blocks",
         LOWER,
         "refreshed blocks",
@@ -492,8 +439,7 @@ _BIT_ERRORS = (
     Metric(
         "refresh_programs",
         "pages programmed to refresh blocks",
-        "pages",
-        _WHOLE,
+        *_PAGES,
         "operations",
         LOWER,
         "refresh writes",
@@ -504,8 +450,7 @@ _BIT_ERRORS = (
         "read_life_bytes",
         "bytes that the host reads until blocks have worn out on the average, where it only reads: an upper bound; "
         "null where it wrote, or no block was erased",
-        "B",
-        _WHOLE,
+        *_BYTES,
         "bit_errors.read_life.read_bytes",
         HIGHER,
         "reads until worn out",
@@ -514,8 +459,7 @@ _BIT_ERRORS = (
     Metric(
         "read_life_years",
         "years until then at the workload's own arrivals; null where all arrive at once",
-        "",
-        _REAL,
+        *_REAL,
         "bit_errors.read_life.years",
         HIGHER,
     ),
@@ -524,8 +468,7 @@ _MAPPING = (
     Metric(
         "ram_bytes",
         "RAM that the translation layer takes, with caches, write buffer and program buffer",
-        "B",
-        _WHOLE,
+        *_BYTES,
         "footprint.ram_bytes",
         LOWER,
         "RAM",
@@ -533,19 +476,17 @@ _MAPPING = (
     Metric(
         "program_buffer_bytes",
         "of ram_bytes, what units took that waited for others of their program unit, at most; null where none did",
-        "B",
-        _WHOLE,
+        *_BYTES,
         "footprint.structures",
         LOWER,
         compute=derived.program_buffer,
     ),
-    Metric("flash_bytes", "flash that the mapping takes", "B", _WHOLE, "footprint.flash_bytes", LOWER),
+    Metric("flash_bytes", "flash that the mapping takes", *_BYTES, "footprint.flash_bytes", LOWER),
     Metric(
         "mapping_hit_ratio",
         "share of map look-ups for pages of the host that RAM answered, one a page however it is completed; null where "
         "the whole map is in RAM",
-        "share",
-        _REAL,
+        *_SHARE,
         "mapping_hit_ratio",
         HIGHER,
         "hit ratio",
@@ -554,8 +495,7 @@ _MAPPING = (
     Metric(
         "buffer_hit_ratio",
         "share of pages written that replace a version in RAM (in a write buffer, one that waits); null without either",
-        "share",
-        _REAL,
+        *_SHARE,
         "buffer_hit_ratio",
         HIGHER,
         "buffer hits",
@@ -566,8 +506,7 @@ _MAPPING = (
         Metric(
             f"padding_{what}",
             f"pages {words} to complete logical blocks that a write buffer writes whole",
-            "pages",
-            _WHOLE,
+            *_PAGES,
             "operations",
             LOWER,
             compute=derived.padding(op),
@@ -577,64 +516,57 @@ _MAPPING = (
     Metric(
         "merges",
         "merges of log with data blocks: switch, partial and full; null where all were others, as waftl's of its zone",
-        "merges",
-        _WHOLE,
+        *_MERGES,
         "merges",
         heading="merges",
         compute=derived.merges,
     ),
-    Metric("merges_switch", "switch merges", "merges", _WHOLE, "merges.switch"),
-    Metric("merges_partial", "partial merges", "merges", _WHOLE, "merges.partial"),
-    Metric("merges_full", "full merges", "merges", _WHOLE, "merges.full", LOWER),
+    Metric("merges_switch", "switch merges", *_MERGES, "merges.switch"),
+    Metric("merges_partial", "partial merges", *_MERGES, "merges.partial"),
+    Metric("merges_full", "full merges", *_MERGES, "merges.full", LOWER),
 )
 _RUN = (
     Metric(
         "dies_busy",
         "mean share of time that a die was busy; with serial pricing, that the device was",
-        "share",
-        _REAL,
+        *_SHARE,
         "utilisation.dies",
     ),
     Metric(
         "channels_busy",
         "mean share of time that a channel was busy; null with serial pricing",
-        "share",
-        _REAL,
+        *_SHARE,
         "utilisation.channels",
     ),
     Metric(
         "link_busy",
         "share of time that the link to the host moved data, the way that was busier; null where data move at once",
-        "share",
-        _REAL,
+        *_SHARE,
         "utilisation.link",
     ),
     Metric(
         "controller_busy",
         "mean share of time that a core of the controller was busy; null where there is one for every command",
-        "share",
-        _REAL,
+        *_SHARE,
         "utilisation.controller",
     ),
     Metric(
         "proved",
         "what --verify proved: this run, and one clean power cut after a flush; null when it was not asked to",
-        "",
-        _TEXT,
+        *_TEXT,
         "proved",
     ),
     Metric(
         "mount_reads",
         "pages read to mount the device after a power cut; null for runs that were not verified",
-        "pages",
-        _WHOLE,
+        *_PAGES,
         "mount.reads",
         LOWER,
     ),
-    Metric("mount_time_ns", "how long that took, in simulated time", "ns", _WHOLE, "mount.time_ns", LOWER),
-    Metric("event_hash", "hash of all flash operations: the same run gives the same hash", "", _TEXT, "event_hash"),
-    Metric("wall_s", "seconds that the run took here", "s", _REAL, "wall_s"),
-    Metric("measured_wall_s", "of these, seconds that the measured part took", "s", _REAL, "measured_wall_s"),
+    Metric("mount_time_ns", "how long that took, in simulated time", *_NS, "mount.time_ns", LOWER),
+    Metric("event_hash", "hash of all flash operations: the same run gives the same hash", *_TEXT, "event_hash"),
+    Metric("wall_s", "seconds that the run took here", *_SECONDS, "wall_s"),
+    Metric("measured_wall_s", "of these, seconds that the measured part took", *_SECONDS, "measured_wall_s"),
 )
 
 ROWS = (*_WHO, *_TIMES, *_WORK, *_WEAR, *_LIFE, *_BIT_ERRORS, *_MAPPING, *_RUN)
