@@ -123,7 +123,7 @@ _HOMES = (
     "api.compare",
     "api.catalogue",
     "api.traces",
-    "results.results",
+    "report.results",
     "_util.native_call",
     "api.torture",
     "api.live",
