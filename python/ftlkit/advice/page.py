@@ -17,7 +17,7 @@ from ftlkit.advice.answer import goal
 from ftlkit.advice.commands import question
 from ftlkit.report.drawing import LOG_FROM, SIZE, log_axis, sized
 from ftlkit.report.figures import page_spec, still
-from ftlkit.report.page import drawing_script, own_script, style, template
+from ftlkit.report.page import template
 from ftlkit.report.palette import styles
 from ftlkit.results.columns import COLUMNS
 from ftlkit.study import toml
@@ -54,9 +54,6 @@ def page(answer: Answer) -> str:
         failures=confidence.failures(result),
         question=question(query),
         study=toml.written(query.document()),
-        css=style(),
-        script=own_script(),
-        vega=drawing_script(),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ftlkit._native import __version__
 from ftlkit.report.drawing import sized
 from ftlkit.report.figures import page_spec, still
-from ftlkit.report.page import drawing_script, own_script, style, template
+from ftlkit.report.page import template
 from ftlkit.report.palette import styles
 from ftlkit.study import toml
 from ftlkit.sweeps.charts import Panel, chart
@@ -57,9 +57,6 @@ def page(drawing: Drawing) -> str:
         version=__version__,
         figures=figures(drawing),
         study=toml.written(drawing.study),
-        css=style(),
-        script=own_script(),
-        vega=drawing_script(),
     )
 
 

@@ -46,12 +46,13 @@ def page(results: Outcome) -> str:
         verdict=verdict(results),
         results=tables.runs(results),
         operations=tables.operations(results),
+        operation_columns=tables.OPERATIONS,
         responses=tables.responses(results),
         response_columns=tables.RESPONSES,
-        parts=tables.parts(results),
-        metrics=METRICS,
+        parts_of_responses=tables.parts(results),
         wear=tables.wear(results),
         wear_columns=tables.WEAR,
+        wear_meanings=[METRICS[name].meaning for name in tables.WEAR],
         life=life.rows(results),
         life_columns=life.COLUMNS,
         footprints=tables.footprints(results),
@@ -68,21 +69,17 @@ def page(results: Outcome) -> str:
         preparation=f"{prepared[0].upper()}{prepared[1:]}",
         downs=_downs(results),
         study=toml.written(document["study"]),
-        css=style(),
-        script=own_script(),
-        vega=drawing_script(),
         units=units,
     )
 
 
 def _downs(results: Outcome) -> Json:
     """The tables with a column a run, for narrow screens."""
-    counts = ("reads", "programs", "erases", "flash time")
     return {
         "responses": tables.down(tables.responses(results), [*tables.RESPONSES.values()], "kind"),
         "wear": tables.down(tables.wear(results), [*tables.WEAR.values()]),
         "life": tables.down(life.rows(results), life.COLUMNS),
-        "operations": tables.down(tables.operations(results), counts, "cause"),
+        "operations": tables.down(tables.operations(results), tables.OPERATIONS, "cause"),
         "classes": tables.down(tables.classes(results), tables.CLASS_COLUMNS, "name"),
     }
 
@@ -94,22 +91,32 @@ def fragment(results: Outcome) -> str:
 
 def template(name: str) -> jinja2.Template:
     """One of the package's page templates."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
     )
+    environment.globals |= {"css": _style, "script": _own_script, "vega": _drawing_script}
     environment.filters["json_script"] = _json_script
     environment.filters["breakable"] = _breakable
     environment.filters["unbroken"] = _unbroken
     environment.filters["coded"] = _coded
-    return environment.from_string(_asset(name))
+    return environment
 
 
-def style() -> Markup:
+def _style() -> Markup:
     """The style sheet of all pages."""
     return Markup(_asset("style.css"))  # noqa: S704 - our own file
 
 
-def own_script() -> Markup:
+def _own_script() -> Markup:
     """What all pages do where scripts run."""
     return Markup(_asset("report.js"))  # noqa: S704 - our own file
 
@@ -154,7 +161,7 @@ def _json_script(value: object) -> Markup:
 
 
 @cache
-def drawing_script() -> Markup:
+def _drawing_script() -> Markup:
     """The drawing libraries, in a scope of their own: their names would become the page's.
 
     They are put together once: that takes a second.

@@ -18,7 +18,7 @@ from ftlkit._util.units import LATEST
 from ftlkit.report import facts
 from ftlkit.report.causes import CAUSES
 from ftlkit.report.packing import NOTES, ROLES, pack
-from ftlkit.report.page import style, template
+from ftlkit.report.page import template
 from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def page(results: Outcome) -> str:
         states=STATES.items(),
         marks={name: _mark(name) for name in STATES},
         facts=_facts(runs),
-        css=Markup(f"{style()}\n{_asset('player.css')}"),  # noqa: S704 - our own files
-        script=Markup("\n".join(_asset(f"{name}.js") for name in SCRIPTS)),  # noqa: S704 - our own files
+        player_css=Markup(_asset("player.css")),  # noqa: S704 - our own file
+        player_script=Markup("\n".join(_asset(f"{name}.js") for name in SCRIPTS)),  # noqa: S704 - our own files
     )
 
 

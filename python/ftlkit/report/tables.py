@@ -121,6 +121,10 @@ def parts(results: Outcome) -> list[Json]:
     return rows
 
 
+OPERATIONS = ("reads", "programs", "erases", "flash time")
+"""Headings of the cells of `operations`."""
+
+
 def operations(results: Outcome) -> list[Json]:
     """Counts of flash operations: one row a run and cause."""
     rows = []
@@ -142,8 +146,7 @@ def footprints(results: Outcome) -> list[Json]:
         {
             "label": run["label"],
             "name": structure["name"],
-            "ram": units.size(structure["ram_bytes"]),
-            "flash": units.size(structure["flash_bytes"]),
+            "cells": [units.size(structure["ram_bytes"]), units.size(structure["flash_bytes"])],
         }
         for run in results.document["runs"]
         for structure in run["footprint"]["structures"]

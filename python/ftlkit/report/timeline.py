@@ -21,7 +21,7 @@ from ftlkit.report import facts
 from ftlkit.report.causes import cause_name
 from ftlkit.report.drawing import DURATION, AnyChart, sized
 from ftlkit.report.figures import page_spec, still
-from ftlkit.report.page import drawing_script, own_script, style, template
+from ftlkit.report.page import template
 from ftlkit.report.palette import CAUSE_COLOURS
 from ftlkit.results.outcome import device_of
 
@@ -74,9 +74,6 @@ def page(results: Outcome) -> str:
         runs=drawn,
         causes={cause: cause_name(cause) for cause in CAUSE_COLOURS if cause in seen},
         cause_colours=CAUSE_COLOURS,
-        css=style(),
-        script=own_script(),
-        vega=drawing_script(),
     )
 
 

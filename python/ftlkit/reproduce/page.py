@@ -9,7 +9,7 @@ import altair as alt
 from ftlkit._native import UserError, __version__
 from ftlkit._util import units
 from ftlkit.report.figures import page_spec, still
-from ftlkit.report.page import style, template
+from ftlkit.report.page import template
 from ftlkit.report.palette import styles
 from ftlkit.reproduce.claims import GROUPS
 from ftlkit.reproduce.judge import VERDICTS, counts
@@ -46,7 +46,6 @@ def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absen
         runs=len(runs),
         wall=units.duration(1e9 * sum(run["wall_s"] for run in runs)),
         study=toml.written(plan.study),
-        css=style(),
     )
 
 

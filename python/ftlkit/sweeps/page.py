@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
 from ftlkit._util.lookup import several
-from ftlkit.report.page import drawing_script, own_script, style, template
+from ftlkit.report.page import template
 from ftlkit.results.store import named
 from ftlkit.study import toml
 from ftlkit.sweeps.charts import panels
@@ -47,9 +47,6 @@ def page(plan: Plan, done: Sweep) -> str:
         figures=figures(plan, done),
         failed=[{"name": named(row), "state": row["state"], "error": row["error"]} for row in done.failed],
         study=toml.written(plan.document),
-        css=style(),
-        script=own_script(),
-        vega=drawing_script(),
     )
 
 
