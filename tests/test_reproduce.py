@@ -82,7 +82,7 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         ('sweep = "n"\nx = "group', 'sweep = "m"\nx = "group', "the sweeps are n"),
         ("[[sweeps]]", "[[sweeps]", "Expected"),
         ('kind = "measured"', 'kind = "mesured"', "there are measured, calibrated, identity"),
-        ('kind = "measured"\n', "", "kind is missing in the claim C1"),
+        ('paper = "0 %"\n', "", "paper is missing in the claim C1"),
         ('kind = "measured"', 'kind = "identity"', "a claim of the kind identity needs the bounds holds"),
         ("partly = [0, 1]", "partly = [0, 1]\nholds = [0, 0]", "the kind measured has no bounds holds"),
         ("partly = [0, 1]", "partly = [0.5, 1]", "partly = [0.5, 1]: must enclose reproduced = [0, 0]"),
@@ -91,7 +91,8 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         ('of = "BAST" }', 'of = "BAST", key = "n" }', "key is no key of the measure spread"),
         (', against = "BAST"', "", "the measure change_at_best lacks the key against"),
         ('of = "BAST" }', 'of = "BAST", each = ["size"] }', "no run has the key size of each"),
-        ('effect = "lower"\n', "", "takes one of lower, higher, similar"),
+        ('effect = "lower"', 'effect = "less"', "takes one of lower, higher, similar"),
+        ('effect = "lower"\nreproduced = [-1, -0.999]\npartly = [-1, -0.998]', "reproduced = [-1, 0]", "leave out 0"),
         ('command = "sleep"\n', "", "its why needs a command"),
         ('paper = "0 %"', 'paper = "0 %"\neffect = "similar"', "the measure spread takes none"),
         (

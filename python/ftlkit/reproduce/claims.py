@@ -29,18 +29,50 @@ COMMON = ("kind", "sweep", "only", "each")
 """Keys that every measure may have."""
 
 
+def with_defaults(table: Json, study: str, titles: dict[str, str]) -> Json:
+    """A claim's table with what goes without saying: its unit and effect, and where a reason shows.
+
+    `study` is the study's name, and `titles` are those of its figures by their names.
+    """
+    shared = {key: table[key] for key in ("sweep", "metric") if key in table}
+    measure = shared | table.get("measure", {})
+    full = {key: value for key, value in table.items() if key not in (*shared, "figures")} | {"measure": measure}
+    kind = MEASURES.get(measure.get("kind", ""))
+    if kind:
+        full = {"unit": kind.unit, "effect": "lower" if kind.is_change else ""} | full
+    if full.get("effect") == "lower" and full.get("kind", "measured") == "measured":
+        full = {"partly": LOWER} | full
+    if "figures" in table:
+        full = {"command": _shown(table["figures"], study, titles)} | full
+    return full
+
+
+LOWER = [-1.0, 0.0]
+"""What partly reproduces that something is lower, unless a claim says more: that it is not above."""
+
+
+def _shown(names: list[str], study: str, titles: dict[str, str]) -> str:
+    """The command that draws these figures."""
+    unknown = [name for name in names if name not in titles]
+    if unknown:
+        raise UserError(f"{unknown[0]} is no figure; there are {', '.join(titles)}.")
+    *others, last = (f'"{titles[name]}"' for name in names)
+    shown = f"figures {', '.join(others)} and {last}" if others else f"figure {last}"
+    return f"ftlkit reproduce {study} ({shown})"
+
+
 @dataclass(frozen=True)
 class Claim:
     """A sentence of the paper, how to measure it, and when it counts as reproduced."""
 
     id: str
-    kind: str
-    """`measured`, `calibrated` or `identity`."""
     text: str
     source: str
     measure: Json
     paper: str
     """The paper's figure, as text."""
+    kind: str = "measured"
+    """`measured`, `calibrated` or `identity`."""
     partly: list[float] = field(default_factory=list)
     """Bounds for *partly*, around those for *reproduced*; of a measured claim."""
     reproduced: list[float] = field(default_factory=list)

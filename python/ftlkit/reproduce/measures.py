@@ -36,6 +36,8 @@ class Measure:
     """Whether its number is a distance from something, and not a figure or a share by itself."""
     over_workloads: bool = False
     """Whether it compares workloads; all others are of one."""
+    unit: str = "%"
+    """Of its number, unless a claim says otherwise: a share, or nothing where it is the metric's."""
 
 
 def _of(points: Sequence[Point], variants: str | list[str]) -> list[Point]:
@@ -247,10 +249,10 @@ MEASURES: dict[str, Measure] = {
         _change_of_sums, ("metric", "of", "against"), averages=True, is_change=True, over_workloads=True
     ),
     "share_lower": Measure(_share_lower, ("metric", "of", "against"), is_difference=False, over_workloads=True),
-    "difference": Measure(_difference, ("metric", "of", "against")),
-    "off_by": Measure(_off_by, ("metric", "of", "printed"), ("relative",)),
+    "difference": Measure(_difference, ("metric", "of", "against"), unit=""),
+    "off_by": Measure(_off_by, ("metric", "of", "printed"), ("relative",), unit=""),
     "change": Measure(_change, ("metric", "of", "against"), averages=True, is_change=True),
-    "value": Measure(_value, ("metric", "of"), averages=True, is_difference=False),
+    "value": Measure(_value, ("metric", "of"), averages=True, is_difference=False, unit=""),
     "share_within": Measure(_share_within, ("metric", "of", "us"), averages=True, is_difference=False),
     "order": Measure(_order, ("metric", "rising"), ("us",), averages=True, from_zero=True),
     "workload_order": Measure(
@@ -261,9 +263,9 @@ MEASURES: dict[str, Measure] = {
     "bend": Measure(_bend, ("metric", "of")),
     "workload_spread": Measure(_spread, ("metric", "of"), over_workloads=True),
     "sensitivity": Measure(_sensitivity, ("metric", "with", "of"), above_zero=True),
-    "best": Measure(_best, ("metric", "of", "key"), is_difference=False),
+    "best": Measure(_best, ("metric", "of", "key"), is_difference=False, unit=""),
     "loss_inside": Measure(_loss_inside, ("metric", "inside")),
-    "correlation": Measure(_correlation, ("metric", "of", "key"), is_difference=False, above_zero=True),
+    "correlation": Measure(_correlation, ("metric", "of", "key"), is_difference=False, above_zero=True, unit=""),
     "agreement": Measure(_agreement, ("metric", "with", "of"), is_difference=False),
     "rise_at_edges": Measure(_rise_at_edges, ("metric", "of", "key"), above_zero=True),
 }

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlkit._native import UserError
-from ftlkit.reproduce.claims import Claim
+from ftlkit.reproduce.claims import Claim, with_defaults
+from ftlkit.reproduce.shorthand import written_out
 from ftlkit.study import tomllib
 from ftlkit.sweeps.plan import combinations
 
@@ -65,7 +66,7 @@ class FigurePlan:
     metric: str
     axis: str
     """What y (in a heat map: colour) is called."""
-    paper: str
+    paper: str = "Not shown."
     x: str = ""
     """A varied key; for `bars` and `shares` a prefix of gauges; for `cdf` what is distributed."""
     y: str = ""
@@ -131,13 +132,17 @@ def load(path: Path) -> Plan:
         raise UserError(f"cannot read the study {path}: {error}. Give the path of a TOML file.") from None
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path}: {error}.") from None
-    sweeps = [
-        _made(Sweep, sweep | {"vary": _listed(sweep.get("vary", [])), "variants": _variants(path, sweep)}, path)
-        for sweep in table.get("sweeps", [])
-    ]
-    parts: Json = {"sweeps": sweeps}
-    for key, kind in (("figures", FigurePlan), ("claims", Claim)):
-        parts[key] = [_made(kind, entry, path) for entry in table.get(key, [])]
+    try:
+        table = written_out(table)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    parts: Json = {
+        "sweeps": [_made(Sweep, sweep | {"variants": _variants(path, sweep)}, path) for sweep in table["sweeps"]],
+        "figures": [_made(FigurePlan, figure, path) for figure in table["figures"]],
+    }
+    titles = {figure.id: figure.title for figure in parts["figures"]}
+    claims = [with_defaults(claim, table.get("name", ""), titles) for claim in table["claims"]]
+    parts["claims"] = [_made(Claim, claim, path) for claim in claims]
     plan = _made(Plan, table | parts, path)
     _check_references(plan, path)
     for claim in plan.claims:
@@ -146,17 +151,13 @@ def load(path: Path) -> Plan:
 
 
 def _variants(path: Path, sweep: Json) -> list[Variant]:
-    variants = [_made(Variant, {"takes": []} | variant, path) for variant in sweep.get("variants", [])]
+    variants = [_made(Variant, variant, path) for variant in sweep["variants"]]
     for variant in variants:
         if [bool(variant.ftl), bool(variant.model), variant.statistics, bool(variant.file_type)].count(True) != 1:
             raise UserError(
                 f"{path}: the variant {variant.label} must have one of ftl, model, statistics = true and file_type."
             )
     return variants
-
-
-def _listed(vary: object) -> object:
-    return [vary] if isinstance(vary, dict) else vary
 
 
 T = TypeVar("T")
