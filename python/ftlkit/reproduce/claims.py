@@ -30,7 +30,7 @@ COMMON = ("kind", "sweep", "only", "each")
 
 
 def with_defaults(table: Json, study: str, titles: dict[str, str]) -> Json:
-    """A claim's table with what goes without saying: its unit and effect, and where a reason shows.
+    """A claim's table with what goes without saying: its unit, its effect, where a reason shows.
 
     `study` is the study's name, and `titles` are those of its figures by their names.
     """
@@ -48,7 +48,7 @@ def with_defaults(table: Json, study: str, titles: dict[str, str]) -> Json:
 
 
 LOWER = [-1.0, 0.0]
-"""What partly reproduces that something is lower, unless a claim says more: that it is not above."""
+"""What partly reproduces that something is lower, unless a claim says more: not above."""
 
 
 def _shown(names: list[str], study: str, titles: dict[str, str]) -> str:

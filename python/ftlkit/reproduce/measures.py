@@ -37,7 +37,7 @@ class Measure:
     over_workloads: bool = False
     """Whether it compares workloads; all others are of one."""
     unit: str = "%"
-    """Of its number, unless a claim says otherwise: a share, or nothing where it is the metric's."""
+    """Of its number, unless a claim says otherwise: shares are in percent."""
 
 
 def _of(points: Sequence[Point], variants: str | list[str]) -> list[Point]:
