@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,7 +11,103 @@ from ftlkit import reproduce
 from ftlkit.results.columns import METRICS
 from reproduction import STUDY, claim, judged, made
 
-ROOT = Path(__file__).parent.parent
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def each(**times: float) -> list[reproduce.Point]:
+    """Runs that took so long, by variant."""
+    return [made(time, variant=name) for name, time in times.items()]
+
+
+def varied(**times: float) -> list[reproduce.Point]:
+    """Runs of SAST that took so long, by n, as in n2 = 3.0."""
+    return [made(time, int(n[1:])) for n, time in times.items()]
+
+
+def pairs(**times: tuple[float, float]) -> list[reproduce.Point]:
+    """Runs of A and B that took so long, by workload."""
+    return [made(pair[at], variant="AB"[at], workload=name) for name, pair in times.items() for at in (0, 1)]
+
+
+AB = 'of = "A", against = "B"'
+AT_BEST = 'kind = "change_at_best", of = "A", against = ["B", "C"]'
+BEST = 'kind = "best", of = "SAST", key = "n"'
+BEST_BOUNDS = "reproduced = [4, 4]\npartly = [4, 8]"
+EDGES = 'kind = "rise_at_edges", of = "SAST", key = "n"'
+EDGES_BOUNDS = "reproduced = [0.01, 9]\npartly = [0, 9]"
+GAINS = f'kind = "workload_order", {AB}, rising = '
+GAINS_BOUNDS = "reproduced = [0.01, 1]\npartly = [0, 1]"
+HALVES = pairs(fin1=(0.5, 1.0), fin2=(0.9, 1.0), fin3=(1.0, 1.0))
+HIDDEN = pairs(fin1=(1.0, 2.0), fin2=(11.0, 10.0))
+"""A takes half of B's time on one workload, 1.1 times as long on the other, which is longer."""
+BOTH = "[fin1: -50.0 %, fin2: +10.0 %]"
+LESS = "reproduced = [-0.3, -0.1]"
+LINE = 'kind = "correlation", of = "SAST", key = "n"'
+LINE_BOUNDS = "reproduced = [0.95, 1]\npartly = [0.5, 1]"
+MOST = f'kind = "share_lower", {AB}'
+ORDER = 'kind = "order", rising = ["A", "B", "C"]'
+ORDER_BOUNDS = "reproduced = [0, 9]\npartly = [-0.1, 9]"
+SINGLE = reproduce.Point("n", "fin1", "A", {}, None, {"flash_time_s": 1.0, "erases": 5.0})
+SPREAD = 'kind = "workload_spread", of = '
+SPREAD_BOUNDS = "reproduced = [0.05, 9]\npartly = [0.01, 9]"
+TWO_TIMES = pairs(fin1=(2.0, 2.0), fin2=(3.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("measure", "bounds", "points", "text", "verdict"),
+    [
+        # The lowest of A, over all n, and the lowest of B and C.
+        (AT_BEST, LESS, [made(2.0, 1, "A"), made(1.0, 2, "A"), *each(B=1.5, C=0.8)], "+25.0 %", "not"),
+        (f'kind = "change_up_to", {AB}', "reproduced = [-0.6, -0.3]", HIDDEN, "-50.0 %", "reproduced"),
+        (f'kind = "mean_change", {AB}', LESS, HIDDEN, f"-20.0 % {BOTH}", "reproduced"),
+        (f'kind = "change_of_sums", {AB}', LESS, HIDDEN, f"+0.0 % {BOTH}", "partly"),
+        (MOST, "reproduced = [0.51, 1]\npartly = [0.5, 1]", HIDDEN, "50.0 %", "partly"),
+        (MOST, "partly = [0.5, 1]", pairs(fin1=(1.0, 1.0), fin2=(1.0, 1.0)), "0.0 %", "not"),  # as long is not lower
+        (SPREAD + '"A"', SPREAD_BOUNDS, TWO_TIMES, "+50.0 %", "reproduced"),
+        (SPREAD + '"B"', SPREAD_BOUNDS, TWO_TIMES, "+0.0 %", "not"),
+        # An order is judged by its weakest step.
+        (ORDER, ORDER_BOUNDS, each(A=1.0, B=1.0, C=2.0), "+0.0 %", "reproduced"),
+        (ORDER, ORDER_BOUNDS, each(A=1.0, B=2.0, C=1.0), "-50.0 %", "not"),
+        # A takes half the time of B on one workload, nine tenths on another, as long on the third.
+        (GAINS + '["fin1", ["fin2", "fin3"]]', GAINS_BOUNDS, HALVES, "+40.0 %", "reproduced"),
+        (GAINS + '["fin2", "fin1"]', GAINS_BOUNDS, HALVES, "-40.0 %", "not"),
+        # An optimum at the edge of a sweep is no optimum.
+        (BEST, BEST_BOUNDS, varied(n2=3.0, n4=1.0, n8=2.0), "4", "reproduced"),
+        (BEST, BEST_BOUNDS, varied(n4=1.0, n8=2.0), "4; the sweep's edge", "partly"),
+        (EDGES, EDGES_BOUNDS, varied(n2=3.0, n4=1.0, n8=2.0), "+100.0 %", "reproduced"),
+        (EDGES, EDGES_BOUNDS, varied(n2=3.0, n4=2.0, n8=1.0), "-50.0 %", "not"),
+        # A line is told from a curve, and a metric that never changes lies on no rising line.
+        (LINE, LINE_BOUNDS, varied(n0=1.0, n16=33.0, n32=65.0, n64=129.0), "1", "reproduced"),
+        (LINE, LINE_BOUNDS, [made(0.001 * 1.2**n, n) for n in (0, 16, 32, 64)], "0.879", "partly"),
+        (LINE, LINE_BOUNDS, varied(n0=0.0, n16=-16.0, n32=-32.0), "-1", "not"),
+        (LINE, LINE_BOUNDS, varied(n0=7.0, n16=7.0, n32=7.0), "0", "not"),
+        # A mean over a key shows what it is taken of.
+        ('kind = "value", of = "SAST"', "partly = [2, 2]", varied(n1=1.0, n2=3.0), "2 [n 1: 1, n 2: 3]", "partly"),
+    ],
+)
+def test_a_measure_makes_one_number_of_runs(
+    study: Path, measure: str, bounds: str, points: list[reproduce.Point], text: str, verdict: str
+) -> None:
+    judgement = judged(study, claim("measured", measure, bounds), points)
+    assert (judgement.text, judgement.verdict) == (text, verdict)
+
+
+@pytest.mark.parametrize(
+    ("measure", "bounds", "points", "words"),
+    [
+        (ORDER, "reproduced = [-0.1, 9]\npartly = [-0.1, 9]", [], "must not go below 0"),
+        (EDGES, "reproduced = [0, 9]\npartly = [0, 9]", [], "must leave out 0"),
+        (LINE, "reproduced = [0, 1]\npartly = [0, 1]", [], "must leave out 0"),
+        (LINE, LINE_BOUNDS, varied(n0=1.0, n64=2.0), "two points always lie on a line"),
+        ('kind = "agreement", with = "erases", of = "A"', "partly = [0, 1]", [SINGLE], "a single run has no order"),
+    ],
+)
+def test_what_a_measure_cannot_tell_is_refused(
+    study: Path, measure: str, bounds: str, points: list[reproduce.Point], words: str
+) -> None:
+    with pytest.raises(fk.UserError, match=words):
+        judged(study, claim("measured", measure, bounds), points)
 
 
 def test_only_measured_claims_count_as_reproduced(study: Path) -> None:
@@ -58,12 +153,6 @@ def test_a_mean_does_not_hide_what_a_workload_gives(study: Path) -> None:
     assert judgement.text == "fin1: +12.0 %; fin2: -50.0 %"
 
 
-def test_a_mean_over_a_key_shows_what_it_is_taken_of(study: Path) -> None:
-    points = [made(1.0, 1), made(3.0, 2)]
-    (row,) = judged(study, claim("measured", 'kind = "value", of = "SAST"', "partly = [2, 2]"), points).rows
-    assert (row.value, row.text) == (2.0, "2 [n 1: 1, n 2: 3]")
-
-
 def test_all_seeds_must_lie_within_bounds(study: Path) -> None:
     bounds = 'seeds = 3\nunit = "%"\nreproduced = [0.1, 0.3]\npartly = [0.0, 1.0]'
     text = claim("measured", 'kind = "value", of = "SAST"', bounds)
@@ -86,32 +175,6 @@ def test_only_what_a_claim_asks_for_is_run_with_further_seeds(study: Path) -> No
     assert len(done.judgements[0].rows[0].values) == 2
 
 
-def test_the_most_that_any_workload_gains_is_found(study: Path) -> None:
-    points = [
-        made(0.9),
-        made(1.0, variant="BAST"),
-        made(1.2, workload="fin2"),
-        made(2.0, variant="BAST", workload="fin2"),
-    ]
-    bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-0.5, -0.3]\npartly = [-1, 0]'
-    judgement = judged(study, claim("measured", 'kind = "change_up_to", of = "SAST", against = "BAST"', bounds), points)
-    assert (judgement.text, judgement.verdict) == ("-40.0 %", "reproduced")
-
-
-def test_a_spread_over_workloads_is_that_of_all_of_them(study: Path) -> None:
-    points = [
-        made(2.0),
-        made(2.0, variant="BAST"),
-        made(3.0, workload="fin2"),
-        made(2.0, variant="BAST", workload="fin2"),
-    ]
-    text = 'kind = "workload_spread", of = "{}"'
-    varies = judged(study, claim("measured", text.format("SAST"), "reproduced = [0.05, 9]\npartly = [0.01, 9]"), points)
-    assert (varies.value, varies.verdict) == (0.5, "reproduced")
-    assert judged(study, claim("identity", text.format("BAST"), "holds = [0, 0]"), points).verdict == "holds"
-    assert judged(study, claim("identity", text.format("SAST"), "holds = [0, 0]"), points).verdict == "fails"
-
-
 def test_a_metric_is_more_sensitive_if_it_spreads_more(study: Path) -> None:
     measure = 'kind = "sensitivity", of = "A", with = "erases"'
     text = claim("measured", measure, "reproduced = [0.01, 9]\npartly = [0, 9]")
@@ -122,73 +185,6 @@ def test_a_metric_is_more_sensitive_if_it_spreads_more(study: Path) -> None:
     assert judgement.value == pytest.approx(1.9)
     swapped = text.replace('"flash_time_s"', '"erases"').replace('with = "erases"', 'with = "flash_time_s"')
     assert judged(study, swapped, points).verdict == "not"
-
-
-def test_an_order_is_judged_by_its_weakest_step(study: Path) -> None:
-    measure = 'kind = "order", rising = ["A", "B", "C"]'
-    text = claim("measured", measure, "reproduced = [0, 9]\npartly = [-0.1, 9]")
-    rising = [made(1.0, variant="A"), made(1.0, variant="B"), made(2.0, variant="C")]
-    assert judged(study, text, rising).verdict == "reproduced"
-    falling = [made(1.0, variant="A"), made(2.0, variant="B"), made(1.0, variant="C")]
-    judgement = judged(study, text, falling)
-    assert (judgement.value, judgement.verdict) == (-0.5, "not")
-    with pytest.raises(fk.UserError, match="must not go below 0"):
-        judged(study, claim("measured", measure, "reproduced = [-0.1, 9]\npartly = [-0.1, 9]"), rising)
-
-
-def test_the_best_of_several_is_compared_with_the_best_of_the_others(study: Path) -> None:
-    measure = 'kind = "change_at_best", of = "A", against = ["B", "C"]'
-    bounds = 'effect = "lower"\nreproduced = [-1, -0.01]\npartly = [-1, 0]'
-    points = [made(2.0, 1, "A"), made(1.0, 2, "A"), made(1.5, 1, "B"), made(0.8, 2, "C")]
-    judgement = judged(study, claim("measured", measure, bounds), points)
-    assert judgement.value == pytest.approx(0.25)
-    assert judgement.verdict == "not"
-
-
-def test_an_optimum_at_the_edge_of_a_sweep_is_no_optimum(study: Path) -> None:
-    best = claim("measured", 'kind = "best", of = "SAST", key = "n"', "reproduced = [4, 4]\npartly = [4, 8]")
-    assert judged(study, best, [made(3.0, 2), made(1.0, 4), made(2.0, 8)]).verdict == "reproduced"
-    at_edge = judged(study, best, [made(1.0, 4), made(2.0, 8)])
-    assert (at_edge.verdict, at_edge.text) == ("partly", "4; the sweep's edge")
-    rise = claim(
-        "measured", 'kind = "rise_at_edges", of = "SAST", key = "n"', "reproduced = [0.01, 9]\npartly = [0, 9]"
-    )
-    inside = judged(study, rise, [made(3.0, 2), made(1.0, 4), made(2.0, 8)])
-    assert (inside.value, inside.verdict) == (1.0, "reproduced")
-    falling = judged(study, rise, [made(3.0, 2), made(2.0, 4), made(1.0, 8)])
-    assert (falling.value, falling.verdict) == (-0.5, "not")
-    with pytest.raises(fk.UserError, match="must leave out 0"):
-        judged(study, rise.replace("[0.01, 9]", "[0, 9]"), [])
-
-
-def test_gains_are_ordered_by_workload(study: Path) -> None:
-    # A takes half the time of B on one workload, nine tenths on another, as long on the third.
-    times = {"fin1": 0.5, "fin2": 0.9, "fin3": 1.0}
-    points = [made(time, variant="A", workload=name) for name, time in times.items()]
-    points += [made(1.0, variant="B", workload=name) for name in times]
-    measure = 'kind = "workload_order", of = "A", against = "B", rising = {}'
-    bounds = "reproduced = [0.01, 1]\npartly = [0, 1]"
-    gains = judged(study, claim("measured", measure.format('["fin1", ["fin2", "fin3"]]'), bounds), points)
-    assert gains.value == pytest.approx(0.4)
-    assert gains.verdict == "reproduced"
-    assert judged(study, claim("measured", measure.format('["fin2", "fin1"]'), bounds), points).verdict == "not"
-
-
-def test_a_line_is_told_from_a_curve(study: Path) -> None:
-    text = claim(
-        "measured", 'kind = "correlation", of = "SAST", key = "n"', "reproduced = [0.95, 1]\npartly = [0.5, 1]"
-    )
-    line = judged(study, text, [made(1.0 + 2.0 * n, n) for n in (0, 16, 32, 64)])
-    assert line.verdict == "reproduced"
-    assert line.value == pytest.approx(1.0)
-    curve = judged(study, text, [made(0.001 * 1.2**n, n) for n in (0, 16, 32, 64)])
-    assert curve.verdict == "partly"
-    assert judged(study, text, [made(-float(n), n) for n in (0, 16, 32)]).value == pytest.approx(-1.0)
-    assert judged(study, text, [made(7.0, n) for n in (0, 16, 32)]).verdict == "not"
-    with pytest.raises(fk.UserError, match="two points always lie on a line"):
-        judged(study, text, [made(1.0, 0), made(2.0, 64)])
-    with pytest.raises(fk.UserError, match="must leave out 0"):
-        judged(study, text.replace("[0.95, 1]\npartly = [0.5, 1]", "[0, 1]\npartly = [0, 1]"), [])
 
 
 def test_two_metrics_agree_as_far_as_they_order_runs_alike(study: Path) -> None:
@@ -210,25 +206,6 @@ def test_two_metrics_agree_as_far_as_they_order_runs_alike(study: Path) -> None:
     )
     assert judged(study, text, both("113", "559")).verdict == "reproduced"
     assert judged(study, text, both("123", "975")).value == 0.0
-    with pytest.raises(fk.UserError, match="a single run has no order"):
-        judged(study, text.replace('["A", "B", "C"]', '"A"'), both("123", "579"))
-
-
-def test_workloads_are_taken_together_only_by_measures_that_say_so(study: Path) -> None:
-    # A takes half of B's time on one workload, 1.1 times as long on the other, which is the longer
-    # one.
-    times = {"fin1": (1.0, 2.0), "fin2": (11.0, 10.0)}
-    points = [made(pair[at], variant="AB"[at], workload=name) for name, pair in times.items() for at in (0, 1)]
-    bounds = 'unit = "%"\neffect = "lower"\nreproduced = [-0.3, -0.1]\npartly = [-1, 0]'
-    mean = judged(study, claim("measured", 'kind = "mean_change", of = "A", against = "B"', bounds), points)
-    assert (mean.text, mean.verdict) == ("-20.0 % [fin1: -50.0 %, fin2: +10.0 %]", "reproduced")
-    sums = judged(study, claim("measured", 'kind = "change_of_sums", of = "A", against = "B"', bounds), points)
-    assert (sums.text, sums.verdict) == ("+0.0 % [fin1: -50.0 %, fin2: +10.0 %]", "partly")
-    measure = 'kind = "share_lower", of = "A", against = "B"'
-    most = judged(study, claim("measured", measure, "reproduced = [0.51, 1]\npartly = [0.5, 1]"), points)
-    assert (most.value, most.verdict) == (0.5, "partly")
-    equal = [made(1.0, variant=name, workload=workload) for workload in times for name in "AB"]
-    assert judged(study, claim("measured", measure, "partly = [0.5, 1]"), equal).value == 0, "as long is not lower"
 
 
 def test_what_the_paper_prints_for_each_workload_stands_beside_ours(study: Path) -> None:
