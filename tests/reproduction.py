@@ -33,8 +33,7 @@ queue_depth = 1
 precondition = "fill"
 samples = 4
 
-[[sweeps]]
-id = "n"
+[sweeps.n]
 workloads = [{ preset = "fin1", requests = 4000, addresses = "wrap" }]
 vary = { group_blocks = [1, 4] }
 variants = [
@@ -42,18 +41,15 @@ variants = [
     { label = "BAST", ftl = { name = "bast", log_blocks = "8" } },
 ]
 
-[[figures]]
-id = "time"
+[figures.time]
 title = "Time"
 kind = "lines"
 sweep = "n"
 x = "group_blocks"
 metric = "flash_time_s"
 axis = "s"
-paper = "Nothing."
 
-[[figures]]
-id = "sizes"
+[figures.sizes]
 title = "Sizes"
 kind = "shares"
 sweep = "n"
@@ -61,20 +57,16 @@ only = { variant = "SAST" }
 x = "groups_of_"
 metric = "size"
 axis = "share"
-paper = "Nothing."
 
-[[figures]]
-id = "groups"
+[figures.groups]
 title = "Groups over the run"
 kind = "series"
 sweep = "n"
 only = { variant = "SAST", group_blocks = 4 }
 metric = "gauges.groups"
 axis = "groups so far"
-paper = "Nothing."
 
-[[figures]]
-id = "over"
+[figures.over]
 title = "Over BAST"
 kind = "ratios"
 sweep = "n"
@@ -82,22 +74,16 @@ only = { group_blocks = 4 }
 against = "BAST"
 metric = "flash_time_s"
 axis = "times"
-paper = "Nothing."
 
-[[claims]]
-id = "C1"
-kind = "measured"
+[claims.C1]
 text = "BAST does not depend on groups."
 source = "a test"
 measure = { kind = "spread", sweep = "n", metric = "flash_time_s", of = "BAST" }
 paper = "0 %"
 reproduced = [0, 0]
 partly = [0, 1]
-unit = "%"
 
-[[claims]]
-id = "C2"
-kind = "measured"
+[claims.C2]
 text = "SAST takes no time."
 source = "a test"
 measure = { kind = "change_at_best", sweep = "n", metric = "flash_time_s", of = "SAST", against = "BAST" }
@@ -105,14 +91,12 @@ paper = "-100 %"
 effect = "lower"
 reproduced = [-1, -0.999]
 partly = [-1, -0.998]
-unit = "%"
 why = "Time passes."
 command = "sleep"
 """
 
 CLAIM = """
-[[claims]]
-id = "{id}"
+[claims."{id}"]
 kind = "{kind}"
 text = "A sentence."
 source = "a test"
@@ -133,6 +117,6 @@ def made(value: float, n: int = 1, variant: str = "SAST", workload: str = "fin1"
 
 def judged(study: Path, text: str, points: list[reproduce.Point]) -> reproduce.Judgement:
     """What becomes of one claim over runs with known numbers."""
-    study.write_text(STUDY.partition("[[claims]]")[0] + text, encoding="utf-8")
+    study.write_text(STUDY.partition("[claims")[0] + text, encoding="utf-8")
     (only,) = reproduce.load(study).claims
     return reproduce.judge(only, points)

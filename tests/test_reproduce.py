@@ -80,10 +80,10 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         ('title = "Time"', 'titel = "Time"', "titel"),
         ('axis = "s"\n', "", "axis is missing in the figure time"),
         ('sweep = "n"\nx = "group', 'sweep = "m"\nx = "group', "the sweeps are n"),
-        ("[[sweeps]]", "[[sweeps]", "Expected"),
-        ('kind = "measured"', 'kind = "mesured"', "there are measured, calibrated, identity"),
+        ("[sweeps.n]", "[sweeps.n", "Expected"),
+        ("[claims.C1]", '[claims.C1]\nkind = "mesured"', "there are measured, calibrated, identity"),
         ('paper = "0 %"\n', "", "paper is missing in the claim C1"),
-        ('kind = "measured"', 'kind = "identity"', "a claim of the kind identity needs the bounds holds"),
+        ("[claims.C1]", '[claims.C1]\nkind = "identity"', "a claim of the kind identity needs the bounds holds"),
         ("partly = [0, 1]", "partly = [0, 1]\nholds = [0, 0]", "the kind measured has no bounds holds"),
         ("partly = [0, 1]", "partly = [0.5, 1]", "partly = [0.5, 1]: must enclose reproduced = [0, 0]"),
         ("partly = [0, 1]", "partly = [1, 0]", "partly = [1, 0]: must be the lowest and the highest value"),
@@ -95,11 +95,6 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         ('effect = "lower"\nreproduced = [-1, -0.999]\npartly = [-1, -0.998]', "reproduced = [-1, 0]", "leave out 0"),
         ('command = "sleep"\n', "", "its why needs a command"),
         ('paper = "0 %"', 'paper = "0 %"\neffect = "similar"', "the measure spread takes none"),
-        (
-            "reproduced = [-1, -0.999]\npartly = [-1, -0.998]",
-            "reproduced = [-1, 0]\npartly = [-1, 1]",
-            "must leave out 0",
-        ),
         (
             'requests = 4000, addresses = "wrap" }]',
             'requests = 4000, addresses = "wrap" }, { preset = "fin2", requests = 500, addresses = "wrap" }]',
@@ -134,8 +129,7 @@ loop = "closed"
 precondition = "fill"
 classes = true
 
-[[sweeps]]
-id = "both"
+[sweeps.both]
 workloads = [{ label = "writes", generator = { requests = 3000, span = "64MiB" } }]
 vary = [{ M = 0.5, "host.queue_depth" = 1 }, { M = 0.5, "host.queue_depth" = 16 }]
 variants = [
@@ -144,18 +138,15 @@ variants = [
     { label = "rftl", ftl = { name = "rftl", replicas = "1", cmt = "8KiB" } },
 ]
 
-[[figures]]
-id = "lookups"
+[figures.lookups]
 title = "Lookups"
 kind = "lines"
 sweep = "both"
 x = "M"
 metric = "lookup_us"
 axis = "µs"
-paper = "Nothing."
 
-[[figures]]
-id = "reads"
+[figures.reads]
 title = "Reads"
 kind = "cdf"
 sweep = "both"
@@ -163,20 +154,15 @@ only = { variant = ["dftl", "rftl"], "host.queue_depth" = 16 }
 x = "mapping_read"
 metric = "time, µs"
 axis = "share"
-paper = "Nothing."
 
-[[claims]]
-id = "C1"
-kind = "measured"
+[claims.C1]
 text = "By the model a lookup takes half of 250 µs, half of 450 µs and half of 0.1 µs twice."
 source = "a test"
 measure = { kind = "value", sweep = "both", metric = "lookup_us", of = "model" }
 paper = "350 µs"
 partly = [350.0, 350.2]
 
-[[claims]]
-id = "C2"
-kind = "measured"
+[claims.C2]
 text = "All mapping reads end."
 source = "a test"
 measure = { kind = "share_within", sweep = "both", metric = "mapping_read", us = 1e9, of = "dftl" }
@@ -211,8 +197,7 @@ def test_a_claim_that_no_run_decides_is_not_measured(study: Path) -> None:
 
 
 BUFFERED = """
-[[sweeps]]
-id = "n"
+[sweeps.n]
 workloads = [{ generator = { requests = 20_000, span = "64MiB", pattern = { mixed = [
     { weight = 4, pattern = "sequential", sizes = "16KiB", region = [0.0, 0.9] },
     { weight = 1, pattern = "uniform", sizes = "4KiB", region = [0.9, 1.0] },
@@ -222,7 +207,7 @@ variants = [{ label = "DFTL", ftl = { name = "dftl" } }, { label = "BDB", ftl = 
 
 
 def test_what_a_write_buffer_finds_and_what_collections_move(study: Path) -> None:
-    study.write_text(STUDY.partition("[[sweeps]]")[0] + BUFFERED, encoding="utf-8")
+    study.write_text(STUDY.partition("[sweeps")[0] + BUFFERED, encoding="utf-8")
     dftl, bdb = reproduce.reproduce(reproduce.load(study)).points
     # Of five requests four are four pages in a row; the last of these is followed by its neighbour
     # four times of five.
@@ -300,7 +285,7 @@ def test_a_series_wants_one_run_a_variant_and_a_column_that_is_there(
 
 def test_an_overloaded_run_decides_no_claim_by_any_metric(study: Path, tmp_path: Path) -> None:
     """SAST and BAST serve requests 10 000 times as fast as they came, and 1000 times as slowly."""
-    text = STUDY.partition("[[figures]]")[0].replace('loop = "closed"\nqueue_depth = 1\n', 'loop = "open"\n')
+    text = STUDY.partition("[figures")[0].replace('loop = "closed"\nqueue_depth = 1\n', 'loop = "open"\n')
     text = text.replace("group_blocks = [1, 4] }", 'group_blocks = [4], "workload.speedup" = [10_000, 0.001] }')
     measure = 'kind = "value", of = "SAST", each = ["workload.speedup"]'
     for metric in ("mean_response_us", "flash_time_s", "erases", "gauges.groups"):
@@ -334,23 +319,19 @@ def test_an_overloaded_run_decides_no_claim_by_any_metric(study: Path, tmp_path:
 
 
 TRACED = """
-[[sweeps]]
-id = "traces"
+[sweeps.traces]
 workloads = [{ label = "recorded", trace = "recorded.csv", addresses = "dense" }]
 variants = [{ label = "BAST", ftl = { name = "bast", log_blocks = "8" } }]
 
-[[figures]]
-id = "recorded"
+[figures.recorded]
 title = "Recorded"
 kind = "lines"
 sweep = "traces"
 x = "n"
 metric = "flash_time_s"
 axis = "s"
-paper = "Nothing."
 
-[[figures]]
-id = "time"
+[figures.time]
 """
 
 
@@ -358,7 +339,7 @@ def test_a_trace_that_is_not_at_hand_is_left_out_and_named(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FTLKIT_TRACES", str(tmp_path))
-    text = STUDY.replace('\n[[figures]]\nid = "time"\n', TRACED.replace('x = "n"', 'x = "size"'), 1)
+    text = STUDY.replace("\n[figures.time]\n", TRACED.replace('x = "n"', 'x = "size"'), 1)
     text = text.replace('variants = [{ label = "BAST"', 'vary = { size = [1] }\nvariants = [{ label = "BAST"', 1)
     measure = 'kind = "value", of = "BAST", each = ["workload"]'
     text += claim("measured", measure, "partly = [0, 9]", "C3").replace('sweep = "n"', 'sweep = "traces"')
@@ -382,8 +363,7 @@ def test_a_trace_that_is_not_at_hand_is_left_out_and_named(
 
 
 KEYED = """
-[[sweeps]]
-id = "n"
+[sweeps.n]
 workloads = [
     { preset = "fin1", requests = 2000, addresses = "wrap", keys = { log_blocks = 8 } },
     { label = "other", preset = "tpcc", requests = 2000, addresses = "wrap", keys = { log_blocks = 16 } },
@@ -393,25 +373,20 @@ variants = [
     { label = "requests", statistics = true },
 ]
 
-[[claims]]
-id = "C1"
+[claims.C1]
 kind = "calibrated"
 text = "Small requests."
 source = "a test"
 paper = "62 %, 99.17 %"
 holds = [-0.03, 0.03]
-[claims.measure]
-kind = "off_by"
+measure = { kind = "off_by", of = "requests", printed = { fin1 = 0.62, other = 0.9917 }, each = ["workload"] }
 sweep = "n"
 metric = "small_request_share"
-of = "requests"
-printed = { fin1 = 0.62, other = 0.9917 }
-each = ["workload"]
 """
 
 
 def test_a_workload_sets_keys_of_its_own_and_is_described(study: Path) -> None:
-    study.write_text(STUDY.partition("[[sweeps]]")[0] + KEYED, encoding="utf-8")
+    study.write_text(STUDY.partition("[sweeps")[0] + KEYED, encoding="utf-8")
     done = reproduce.reproduce(reproduce.load(study))
     bast = [point for point in done.points if point.variant == "BAST"]
     assert [point.keys for point in bast] == [{"log_blocks": 8}, {"log_blocks": 16}]

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILES = """
-[[sweeps]]
-id = "files"
+[sweeps.files]
 workloads = [{ label = "PM", files = { personality = "postmark", operations = 6_000 } }]
 vary = { "files.interval" = [1_000, 2_000] }
 variants = [
@@ -25,15 +24,13 @@ variants = [
     { label = ".c", file_type = ".c" },
 ]
 
-[[figures]]
-id = "prediction"
+[figures.prediction]
 title = "Prediction"
 kind = "series"
 sweep = "files"
 only = { variant = ".c", "files.interval" = 1_000 }
 metric = "f_over_phi"
 axis = "f over φ"
-paper = "Nothing."
 """
 OF_FILES = FILES + CLAIM.format(
     id="F", kind="measured", measure='kind = "value", of = ".c", only = { "files.interval" = 1_000 }'
@@ -41,7 +38,7 @@ OF_FILES = FILES + CLAIM.format(
 
 
 def _of_files(study: Path) -> reproduce.Plan:
-    text = STUDY.partition("[[sweeps]]")[0] + OF_FILES + "reproduced = [0.8, 1.2]\npartly = [0.0, 2.0]\n"
+    text = STUDY.partition("[sweeps")[0] + OF_FILES + "reproduced = [0.8, 1.2]\npartly = [0.0, 2.0]\n"
     shared = "[study.files]\nscale = 0.5\nfiles = 2_000\nvolume_bytes = 67_108_864\n"
     study.write_text(text.replace("[study.device]", shared + "[study.device]"), encoding="utf-8")
     return reproduce.load(study)

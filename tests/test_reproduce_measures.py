@@ -165,7 +165,7 @@ def test_all_seeds_must_lie_within_bounds(study: Path) -> None:
 
 def test_only_what_a_claim_asks_for_is_run_with_further_seeds(study: Path) -> None:
     text = claim("measured", 'kind = "spread", of = "SAST"', "seeds = 2\npartly = [0, 9]")
-    study.write_text(STUDY.partition("[[claims]]")[0] + text, encoding="utf-8")
+    study.write_text(STUDY.partition("[claims")[0] + text, encoding="utf-8")
     done = reproduce.reproduce(reproduce.load(study))
     assert [(point.variant, point.seed) for point in done.points] == [
         ("SAST", 0), ("SAST", 0), ("BAST", 0), ("BAST", 0), ("SAST", 1), ("SAST", 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ from reproduction import STUDY
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAD, _, BODY = STUDY.partition("[[sweeps]]")
+HEAD = STUDY.partition("[sweeps")[0]
 SHORT = """
 [let]
 small = { requests = 4000, addresses = "wrap" }
@@ -76,6 +77,12 @@ def short(study: Path, before: str = "", after: str = "") -> reproduce.Plan:
     assert before in SHORT
     study.write_text(HEAD + SHORT.replace(before, after, 1), encoding="utf-8")
     return reproduce.load(study)
+
+
+def test_lists_of_tables_are_the_same_study(study: Path) -> None:
+    named = reproduce.load(study)
+    study.write_text(re.sub(r"(?m)^\[(sweeps|figures|claims)\.(\w+)\]$", r'[[\1]]\nid = "\2"', STUDY), encoding="utf-8")
+    assert reproduce.load(study) == named
 
 
 def test_a_sweep_has_what_its_workloads_and_variants_leave_out(study: Path) -> None:

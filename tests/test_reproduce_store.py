@@ -26,15 +26,13 @@ if TYPE_CHECKING:
 
     from ftlkit.sweeps.work import Answer, Job
 
-HEAD = STUDY.partition("[[sweeps]]")[0]
+HEAD = STUDY.partition("[sweeps")[0]
 SWEEPS = """
-[[sweeps]]
-id = "files"
+[sweeps.files]
 workloads = [{ label = "PM", files = { personality = "postmark", operations = 2_000 } }]
 variants = [{ label = "page", ftl = { name = "page" } }, { label = "SAW", ftl = { name = "page+saw" } }]
 
-[[sweeps]]
-id = "n"
+[sweeps.n]
 workloads = [{ preset = "fin1", requests = 4_000, addresses = "wrap" }]
 vary = { group_blocks = [1, 2, 4, 8], "device.spare" = [0.2, 0.3] }
 variants = [
@@ -154,7 +152,7 @@ def test_a_run_that_fails_is_named_and_what_asks_for_it_is_not_judged(
 
 
 def test_seeds_that_end_before_the_claims_do_are_refused(study: Path) -> None:
-    claims = CLAIMS.replace("[[claims]]", "[[claims]]\nseeds = 3")
+    claims = CLAIMS.replace('[claims."F"]', '[claims."F"]\nseeds = 3')
     head = HEAD.replace("seed = 1\n", f"seed = {2**63 - 1}\n")
     study.write_text(f"{head}{FILES}{SWEEPS}{claims}partly = [0.0, 1e9]\n")
     with pytest.raises(fk.UserError, match=f"seed = {2**63 - 1}: with 3 seeds.*at most {2**63 - 3}"):
