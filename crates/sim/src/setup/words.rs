@@ -1,4 +1,4 @@
-//! What serde says of a wrong value, in the words of the other errors.
+//! What serde says of a wrong value, in the words of the other errors; and which name was meant.
 
 use trace::units::nearest;
 
@@ -43,7 +43,8 @@ fn without_place(said: &str) -> &str {
 
 fn expectation(expected: &str) -> &str {
     match expected {
-        "u64" | "u32" | "usize" => "a whole number, 0 or more",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number, 0 or more",
         "f64" => "a number",
         "a boolean" => "true or false",
         "a string" | "string or map" => "text",
