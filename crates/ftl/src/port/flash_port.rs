@@ -13,7 +13,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use flash::{CellMode, Flash, FlashError, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan};
+use flash::{CellMode, Flash, FlashError, Geometry, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan};
 
 use crate::port::bit_errors::BitErrors;
 use crate::port::cause::Cause;
@@ -26,6 +26,7 @@ use crate::port::ram_pages::RamPages;
 use crate::port::tally::{Note, Tally};
 use crate::port::timing::{FlashOp, Moment, Nanos, Task, Timing, TracedTask};
 
+mod clock;
 pub mod copying;
 mod decay;
 mod exposure;
@@ -127,6 +128,11 @@ impl<D: Device> FlashPort<D> {
         self.device.chip()
     }
 
+    #[inline]
+    fn geometry(&self) -> &Geometry {
+        self.device.chip().geometry()
+    }
+
     /// Takes the device out, for recovery to start afresh on it.
     pub fn into_device(self) -> D {
         self.device
@@ -149,12 +155,10 @@ impl<D: Device> FlashPort<D> {
             // Taken apart: a page built of small fields and then moved as a whole makes the
             // processor wait for the fields to arrive.
             Ok(Page { logical, version, hint, data }) => {
-                self.account(FlashOp::Read, self.device.chip().geometry().block_of(ppn), ppn.get(), false);
+                self.account(FlashOp::Read, self.geometry().block_of(ppn), ppn.get(), false);
                 Ok(Page { logical, version, hint, data })
             }
-            Err(error) => {
-                Err(self.failed(FlashOp::Read, self.device.chip().geometry().block_of(ppn), ppn.get(), error))
-            }
+            Err(error) => Err(self.failed(FlashOp::Read, self.geometry().block_of(ppn), ppn.get(), error)),
         }
     }
 
@@ -173,7 +177,7 @@ impl<D: Device> FlashPort<D> {
 
     /// The pages that a block has in its mode, as indices.
     pub fn pages_in_mode(&self, pbn: Pbn) -> Range<usize> {
-        let all = self.device.chip().geometry().page_indices(pbn);
+        let all = self.geometry().page_indices(pbn);
         match self.device.chip().cell_mode(pbn) {
             CellMode::Native => all,
             CellMode::Pslc => all.start..all.start + self.device.chip().pslc_pages() as usize,
@@ -251,15 +255,13 @@ impl<D: Device> FlashPort<D> {
         let tag = label.tag(self.seq, version, hint);
         match self.device.chip_mut().program(ppn, &tag, data) {
             Ok(()) => {
-                self.account(FlashOp::Program, self.device.chip().geometry().block_of(ppn), ppn.get(), copies);
+                self.account(FlashOp::Program, self.geometry().block_of(ppn), ppn.get(), copies);
                 if self.exposed.is_some() {
                     self.on_programmed(ppn, label, copies);
                 }
                 Ok(())
             }
-            Err(error) => {
-                Err(self.failed(FlashOp::Program, self.device.chip().geometry().block_of(ppn), ppn.get(), error))
-            }
+            Err(error) => Err(self.failed(FlashOp::Program, self.geometry().block_of(ppn), ppn.get(), error)),
         }
     }
 
@@ -290,7 +292,7 @@ impl<D: Device> FlashPort<D> {
     pub fn scan(&mut self, ppn: Ppn) -> Result<Scan, FtlError> {
         match self.device.chip_mut().scan(ppn) {
             Ok(scan) => {
-                self.account(FlashOp::Read, self.device.chip().geometry().block_of(ppn), ppn.get(), false);
+                self.account(FlashOp::Read, self.geometry().block_of(ppn), ppn.get(), false);
                 Ok(scan)
             }
             Err(error) => Err(self.stop(error)),
@@ -425,7 +427,7 @@ impl<D: Device> FlashPort<D> {
     /// How long reading a page would take from the cursor on, waiting included, by what is queued
     /// now.
     pub fn estimate_read(&self, ppn: Ppn) -> Nanos {
-        self.estimate_at(FlashOp::Read, self.device.chip().geometry().split(ppn))
+        self.estimate_at(FlashOp::Read, self.geometry().split(ppn))
     }
 
     /// How long an operation on a block would take from the cursor on, waiting included, by what is
@@ -476,69 +478,16 @@ impl<D: Device> FlashPort<D> {
         self.hash
     }
 
-    /// For the shell: lets time pass until a request begins, and sets the cursor there. Requests
-    /// begin in order of time.
-    #[inline]
-    pub fn begin(&mut self, at: Nanos) {
-        self.device.timing_mut().pass_until(at);
-        self.cursor = Moment::at(at);
-    }
-
-    /// Virtual time now. Whoever asks decides by time, so its preparation runs with the clock on.
-    #[inline]
-    pub fn now(&self) -> Nanos {
-        self.asked_of_time.set(true);
-        self.device.timing().now()
-    }
-
-    /// The earliest that the cursor can be reached: exact in idle time.
-    #[inline]
-    pub fn earliest(&self) -> Nanos {
-        self.asked_of_time.set(true);
-        self.cursor.earliest
-    }
-
-    /// For the shell: whether a scheme has asked of time, on which its operations then depend.
-    pub fn has_asked_of_time(&self) -> bool {
-        self.asked_of_time.get()
-    }
-
-    /// The end of all that the request in hand has asked for.
-    #[inline]
-    pub fn end(&self) -> Moment {
-        self.cursor
-    }
-
-    /// For the shell: lets time pass until the request in hand is done, and returns that moment.
-    #[inline]
-    pub fn wait(&mut self) -> Nanos {
-        let done = self.device.timing_mut().wait(self.cursor);
-        self.cursor = Moment::at(done);
-        done
-    }
-
-    /// For the shell: starts the clock anew with idle resources, between preparing a device and
-    /// measuring it. Data, counts and the event hash stay.
-    pub fn restart(&mut self) {
-        if let Some(bit_errors) = &mut self.bit_errors {
-            bit_errors.restart(self.device.timing().now());
-        }
-        self.device.timing_mut().reset();
-        self.collections.iter_mut().for_each(Vec::clear);
-        self.cursor = Moment::ZERO;
-        self.clock += 1;
-    }
-
     #[inline]
     fn task(&self, op: FlashOp, (pbn, page): (Pbn, u32), copies: bool) -> Task {
-        let (die, mode) = (self.device.chip().geometry().die_of(pbn), self.device.chip().cell_mode(pbn));
+        let (die, mode) = (self.geometry().die_of(pbn), self.device.chip().cell_mode(pbn));
         Task { op, cause: self.cause, pbn, page, die, chain: self.chain, copies, mode }
     }
 
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
     fn account(&mut self, op: FlashOp, pbn: Pbn, address: u32, copies: bool) {
-        let page = if op == FlashOp::Erase { 0 } else { address - self.device.chip().geometry().page(pbn, 0).get() };
+        let page = if op == FlashOp::Erase { 0 } else { address - self.geometry().page(pbn, 0).get() };
         self.account_task(self.task(op, (pbn, page), copies), address);
     }
 

@@ -50,7 +50,7 @@ impl<D: Device> FlashPort<D> {
         mut label: impl FnMut(&PageCopy, &Page<D::Data>) -> Label,
     ) -> (usize, Result<(), Interrupted<D::Data>>) {
         debug_assert!(self.padding.is_empty() || self.cause != Cause::Host, "pages are copied as padding");
-        let pages_per_block = self.device.chip().geometry().pages_per_block();
+        let pages_per_block = self.geometry().pages_per_block();
         let mut target = self.spot(FlashOp::Program, to);
         target.task.cause = cause.unwrap_or(self.cause);
         let mut source = self.spot(FlashOp::Read, to);
@@ -58,7 +58,7 @@ impl<D: Device> FlashPort<D> {
         for copy in pages {
             let from = copy.from;
             if from.get().wrapping_sub(source.first) >= pages_per_block {
-                source = self.spot(FlashOp::Read, self.device.chip().geometry().block_of(from));
+                source = self.spot(FlashOp::Read, self.geometry().block_of(from));
             }
             let page = match self.device.chip_mut().read(from) {
                 Ok(page) => page,
@@ -110,7 +110,7 @@ impl<D: Device> FlashPort<D> {
     #[inline]
     fn spot(&self, op: FlashOp, pbn: Pbn) -> Spot {
         let task = self.task(op, (pbn, 0), op == FlashOp::Program);
-        Spot { first: self.device.chip().geometry().page(pbn, 0).get(), task }
+        Spot { first: self.geometry().page(pbn, 0).get(), task }
     }
 }
 

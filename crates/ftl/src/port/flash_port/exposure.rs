@@ -1,7 +1,7 @@
 //! Flash without a capacitor: what has to be programmed before a block may be erased, and before a
 //! flush is over.
 
-use flash::{Flash, FlashError, Pbn, Ppn, Role, Rule, Violation};
+use flash::{FlashError, Pbn, Ppn, Role, Rule, Violation};
 
 use super::FlashPort;
 use crate::port::cause::Cause;
@@ -39,14 +39,14 @@ impl<D: Device> FlashPort<D> {
 
     /// Programs a page without content, so that a power cut takes none before it.
     pub fn program_padding(&mut self, ppn: Ppn) -> Result<(), FtlError> {
-        let label = Label::new(self.device.chip().geometry().block_of(ppn).get(), Role::Padding);
+        let label = Label::new(self.geometry().block_of(ppn).get(), Role::Padding);
         self.with_cause(Cause::UnitPadding, |flash| flash.program(ppn, label, D::Data::default()))
     }
 
     /// A page was programmed on a device that exposes pages.
     #[inline(never)]
     pub(super) fn on_programmed(&mut self, ppn: Ppn, label: Label, copies: bool) {
-        let geometry = *self.device.chip().geometry();
+        let geometry = *self.geometry();
         let (pbn, offset) = geometry.split(ppn);
         let end = self.cursor;
         if let Some(exposed) = &mut self.exposed {
@@ -56,7 +56,7 @@ impl<D: Device> FlashPort<D> {
 
     /// A page failed, which completes what it is programmed with as any other does.
     pub(super) fn on_program_failed(&mut self, ppn: Ppn) {
-        let (pbn, offset) = self.device.chip().geometry().split(ppn);
+        let (pbn, offset) = self.geometry().split(ppn);
         let end = self.cursor;
         if let Some(exposed) = &mut self.exposed {
             exposed.on_filled(pbn, offset, end);
