@@ -160,7 +160,13 @@ fn cases() -> Vec<Case> {
         text: text(format, size).into(),
         options: OpenOptions::with_format(format),
     };
-    Format::ALL.iter().copied().map(case).filter(|case| !case.text.is_empty()).collect()
+    let columns = "time:100ns, -, device, op, offset:B, size:B, ...".parse().expect("columns");
+    let named = Case {
+        name: "columns",
+        text: text(Format::Msr, size).into(),
+        options: OpenOptions { columns: Some(columns), ..OpenOptions::default() },
+    };
+    Format::ALL.iter().copied().map(case).filter(|case| !case.text.is_empty()).chain([named]).collect()
 }
 
 /// Number and hash (FNV-1a over all fields) of the requests.
