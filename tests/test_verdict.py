@@ -10,11 +10,13 @@ import ftlkit as fk
 import sample
 from ftlkit._util import units
 from ftlkit.report import life
+from ftlkit.report.cautions import all_cautions
 from ftlkit.report.verdict import MOST, verdict
 from ftlkit.results.columns import METRICS
 from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ftlkit.results.document import Document, Endurance, Run
@@ -153,26 +155,63 @@ def test_other_criteria_that_would_change_the_ranking() -> None:
     assert "Another would lead if what counts were write amplification (dftl: 1.10 against 1.90)" in of(document)
 
 
+def erase_nothing(run: Run) -> None:
+    run["erases"]["total"] = 0
+
+
+def serve(document: Document, count: int) -> None:
+    """Let every run have so many reads and writes."""
+    for run in document["runs"]:
+        run["response_ns"]["all"]["count"] = count
+
+
+def rise(run: Run) -> None:
+    points = len(run["series"]["request"])
+    run["series"]["write_amplification"] = [1.0 + i / points for i in range(points)]
+
+
+MISALIGNED: Any = {"aligned": 0.009, "align_offset_bytes": 512, "aligned_with_offset": 0.714}
+REPEATED: Any = {"requests": 20_000, "within_ns": 1_000_000}
+WORN: Any = {"request": 1234, "message": "device is read-only: 9 of 9 spares"}
+
+
+def told(document: Document, kind: str) -> Any:  # noqa: ANN401 - what the rule said
+    """The caution of a kind; None where it is not told."""
+    return next((caution for caution in all_cautions(fk.Results(document)) if caution.kind == kind), None)
+
+
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("kind", "change", "facts"),
     [
-        ({"cancelled": True}, "stopped before its end"),
-        ({"workload": {**sample.document()["workload"], "requests": 900}}, "Only 900 requests"),
+        ("stopped", lambda document: document.update(cancelled=True), {"missing": ""}),
+        ("few_requests", lambda document: document["workload"].update(requests=900), {"replayed": "900 requests were"}),
+        ("unchecked", lambda document: document["runs"][0].update(family="python", proved=None), {"names": "page"}),
+        ("few_for_p99", lambda document: serve(document, 999), {"rests": "rests on the longest 9 of them"}),
+        ("few_for_p99", lambda document: serve(document, 20), {"rests": "is about the longest of them"}),
+        ("misaligned", lambda document: document["workload"].update(misalignment=MISALIGNED), {"page": 4096}),
+        ("repeated", lambda document: document["workload"].update(repeated=REPEATED), {"share": 0.4}),
+        ("rising", lambda document: rise(document["runs"][0]), {"each": "page from 1.10 to 1.90"}),
+        ("nothing_erased", lambda document: erase_nothing(document["runs"][0]), {"names": "page"}),
+        ("unsettled", lambda document: document["runs"][2]["precondition"].update(settled=False), {"names": "fast"}),
+        ("worn_out", lambda document: document["runs"][2].update(end_of_life=WORN), {"names": "fast"}),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_cautions_about_the_whole_study(change: dict[str, object], words: str) -> None:
-    assert words not in of(sample.document())
-    assert words in of(sample.document(**change))
-
-
-def test_reads_of_an_ftl_in_python_that_nobody_checked_are_named() -> None:
+def test_a_caution_is_told_with_its_facts(
+    kind: str, change: Callable[[Document], None], facts: dict[str, object]
+) -> None:
     document = sample.document()
-    document["runs"][0]["family"] = "python"
-    document["runs"][0]["proved"] = "this run"
-    assert "returned for reads" not in of(document)
-    document["runs"][0]["proved"] = None
-    label = document["runs"][0]["label"]
-    assert f"What {label} returned for reads was not checked, and wrong data may be fast." in of(document)
+    assert told(document, kind) is None
+    change(document)
+    said = told(document, kind)
+    assert facts.items() <= said.facts.items()
+    assert said.text.replace("\N{NO-BREAK SPACE}", " ") in of(document)
+
+
+def test_an_ftl_in_python_that_was_checked_is_trusted() -> None:
+    document = sample.document()
+    document["runs"][0]["family"], document["runs"][0]["proved"] = "python", "this run"
+    assert told(document, "unchecked") is None
 
 
 def overload(document: Document, labels: list[str]) -> None:
@@ -225,40 +264,20 @@ def test_where_none_keeps_up_what_each_served_decides() -> None:
 def test_few_requests_are_not_ranked_by_the_99th_percentile() -> None:
     document = sample.document()
     assert "at the 99th percentile" in of(document)
-    for run in document["runs"]:
-        run["response_ns"]["all"]["count"] = 999
+    serve(document, 999)
     text = of(document)
     assert "leads at the 99th percentile" not in text
     assert "Requests are too few to rank by the 99th percentile: see Read with care." in text.partition("\n")[0]
-    assert "are of 999 requests: the 99th percentile rests on the longest 9 of them, and nothing is ranked" in text
-    for run in document["runs"]:
-        run["response_ns"]["all"]["count"] = 20
-    assert "of 20 requests: the 99th percentile is about the longest of them" in of(document)
     del document["runs"][1:]
     assert "99 % of requests" not in of(document)
     document["runs"][0]["response_ns"]["all"]["count"] = 1_000
     assert "99 % of requests" in of(document)
 
 
-def test_a_trace_that_an_offset_would_align_is_told() -> None:
-    document = sample.document()
-    assert "align_offset" not in of(document)
-    document["workload"]["misalignment"] = {
-        "aligned": 0.009,
-        "align_offset_bytes": 512,
-        "aligned_with_offset": 0.714,
-    }
-    text = of(document)
-    assert "0.9 % of the requests start and end on the device's pages of 4 KiB; with align_offset = 512" in text
-    assert "(--align-offset 512) 71.4 % do." in text
-
-
 def test_rows_that_repeat_a_request_are_told_with_the_option() -> None:
     document = sample.document()
-    document["workload"]["repeated"] = {"requests": 20_000, "within_ns": 1_000_000}
-    text = of(document)
-    assert "20,000 rows (40.0 %) ask for what another row asked for within 1.00 ms" in text
-    assert "--where" in text
+    document["workload"]["repeated"] = REPEATED
+    assert "--where" in of(document)
     document["workload"]["format"] = "blkparse"
     assert "--blkparse-action D" in of(document)
 
@@ -266,7 +285,7 @@ def test_rows_that_repeat_a_request_are_told_with_the_option() -> None:
 @pytest.mark.parametrize("given", [{"where": ["type=D"]}, {"blkparse_action": "D"}], ids=["where", "action"])
 def test_an_option_that_was_followed_is_not_told_again(given: dict[str, Any]) -> None:
     document = sample.document()
-    document["workload"] |= {"repeated": {"requests": 20_000, "within_ns": 1_000_000}}
+    document["workload"] |= {"repeated": REPEATED}
     document["study"]["workload"] = {**document["study"].get("workload", {}), **given}
     for name in ("text", "blkparse"):
         document["workload"]["format"] = name
@@ -288,33 +307,22 @@ def test_runs_that_differ_by_nothing_are_as_fast() -> None:
     assert "block takes 100 ns longer than page" in of(document)
 
 
-def test_a_device_that_fills_up_is_told() -> None:
+def test_what_helps_against_a_short_run_depends_on_the_preparation_and_the_workload() -> None:
     document = sample.document()
-    assert "rose during" not in of(document)
-    points = len(document["runs"][0]["series"]["request"])
-    document["runs"][0]["series"]["write_amplification"] = [1.0 + i / points for i in range(points)]
-    assert "page from 1.10 to 1.90" in of(document)
-    assert "Precondition" not in of(document), "it was preconditioned to a steady state"
-    document["study"]["run"]["precondition"] = "fill"
-    assert "Precondition the device to a steady state" in of(document)
-
-
-def test_runs_that_never_erased_are_told() -> None:
-    document = sample.document()
-    by_label(document)["page"]["erases"]["total"] = 0
-    assert "No block was erased under page" in of(document)
     page = by_label(document)["page"]
+    rise(page)
+    assert "Precondition" not in of(document), "it was preconditioned to a steady state"
+    erase_nothing(page)
     page["requests"]["write"], some = 100, page["requests"]["write"]
-    assert "No block was erased" not in of(document), "who hardly writes does not collect"
+    assert told(document, "nothing_erased") is None, "who hardly writes does not collect"
     page["requests"]["write"] = some
-    assert "Replay more requests (--requests), or give" in of(document), "it was preconditioned to a steady state"
-    assert "--repeat" not in of(document), "a generated workload has no end"
+    assert "Replay more requests (--requests), or give" in of(document), "a generated workload has no end"
     document["study"]["workload"] = {"trace": "fin1.spc"}
     assert "Replay more requests (--requests, or --repeat to serve a trace again), or give" in of(document)
     document["precondition_chosen"] = {"mode": "fill", "requested": "auto", "reason": "it reads what it did not write"}
-    assert "Precondition the device to a steady state (--precondition steady, in a study run.precondition)" in of(
-        document
-    )
+    for kind in ("rising", "nothing_erased"):
+        step = "Precondition the device to a steady state (--precondition steady, in a study run.precondition)"
+        assert step in told(document, kind).text
 
 
 def test_merges_of_all_kinds_are_counted_where_their_time_is_divided() -> None:
@@ -372,14 +380,6 @@ def test_waiting_behind_host_pages_may_be_for_pages_of_the_same_request() -> Non
     )
 
 
-def test_an_unsettled_device_is_told() -> None:
-    document = sample.document()
-    prepared = by_label(document)["fast"]["precondition"]
-    assert prepared is not None
-    prepared["settled"] = False
-    assert "had not settled under fast" in of(document)
-
-
 def test_a_workload_of_trims_alone_compares_nothing() -> None:
     document = sample.document()
     for run in document["runs"]:
@@ -395,34 +395,30 @@ def test_one_run_alone_is_described() -> None:
     assert "page answers in" in of(document)
 
 
-def test_a_worn_out_device_is_told_with_its_own_words() -> None:
-    document = sample.document()
-    by_label(document)["fast"]["end_of_life"] = {"request": 1234, "message": "device is read-only: 9 of 9 spares"}
-    text = of(document)
-    assert "fast at request 1,234 (device is read-only: 9 of 9 spares)" in text
-    assert "Figures are of the requests before" in text
-
-
 def test_reads_of_what_was_never_written_are_told() -> None:
     document = sample.document()
     for run, share in zip(document["runs"], (0.992, 0.9923, 0.0, 0.004), strict=True):
         run["reads_without_flash"] = share
-    assert "99.2 % of page reads found a page that had never been written, and read no flash" in of(document)
-    assert "read times are largely those of an empty device" in of(document)
-    assert "Fill the device first" not in of(document), "it was filled"
+
+    def found() -> tuple[str, str, str, bool]:
+        facts = told(document, "unwritten").facts
+        return units.typed(facts["span"]), facts["held"], facts["effect"], bool(facts["way"])
+
+    empty = "read times are largely those of an empty device"
+    assert found() == ("99.2 %", "had never been written", empty, False), "it was filled"
     document["runs"][0]["requests"]["trim"] = 7
-    assert "found a page that had been trimmed, and read no flash" in of(document)
+    assert found() == ("99.2 %", "had been trimmed", empty, False)
     for run in document["runs"]:
         run["precondition"] = None
-    assert "found a page that had never been written or had been trimmed" in of(document)
+    assert found() == ("99.2 %", "had never been written or had been trimmed", empty, True)
     document["runs"][0]["requests"]["trim"] = 0
     assert "Fill the device first (--precondition fill, in a study run.precondition)." in of(document)
     for run in document["runs"]:
         run["reads_without_flash"] = 0.06
-    assert "such reads take hardly any time" in of(document)
+    assert found() == ("6.00 %", "had never been written", "such reads take hardly any time", True)
     for run in document["runs"]:
         run["reads_without_flash"] = 0.0
-    assert "never been written" not in of(document)
+    assert told(document, "unwritten") is None
 
 
 def wear_policies(document: Document) -> list[Run]:
@@ -609,15 +605,14 @@ def test_a_mapping_cache_above_the_whole_map_is_told() -> None:
 
 def test_live_data_that_the_workload_never_touches_are_told() -> None:
     document: Any = sample.document()
-    assert "never touches" not in of(document), "results from before do not know"
+    assert told(document, "untouched") is None, "results from before do not know"
     pages = document["device"]["logical_bytes"] // document["device"]["geometry"]["page_size_bytes"]
     chosen = {"mode": "steady", "requested": "steady", "reason": None, "live_pages": pages}
     document["precondition_chosen"] = chosen | {"touched_pages": 0.94 * pages}
-    text = of(document)
-    assert "left 100.0 % of the device full of data, 6.00 % of which the workload never touches" in text
-    assert "(--in-use 80%, in a study run.in_use)" in text
+    assert told(document, "untouched").facts == pytest.approx({"full": 1.0, "untouched": 0.06}, abs=1e-5)
+    assert "(--in-use 80%, in a study run.in_use)" in of(document)
     document["precondition_chosen"] = chosen | {"touched_pages": 0.96 * pages}
-    assert "never touches" not in of(document)
+    assert told(document, "untouched") is None
     document["precondition_chosen"] = chosen | {"touched_pages": 1}
     for run in document["runs"]:
         run["requests"]["write"] = 0

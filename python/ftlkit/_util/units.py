@@ -57,6 +57,11 @@ def duration(nanoseconds: float | None) -> str:
     return f"{digits(nanoseconds)}{_GAP}ns"
 
 
+def moment(nanoseconds: int) -> str:
+    """A moment of simulated time, to the microsecond, so that it can begin a window: 1,234.567 ms."""
+    return f"{nanoseconds / 1e6:,.3f} ms"
+
+
 def size(number: float | None) -> str:
     """A number of bytes: 64 KiB, 1.5 GiB."""
     if number is None:

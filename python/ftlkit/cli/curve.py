@@ -95,12 +95,10 @@ def cache(
 ) -> None:
     """Hit ratio of dftl's mapping cache (LRU) over its size, from one pass over the workload."""
     chosen = chosen | options.given(precondition=precondition)
-    from ftlkit.curves import drawings  # noqa: PLC0415 - the drawing libraries take a second to load
-
     outputs, inputs = _Files(**files), [trace for trace in [study.source(workload).get("trace")] if trace]
     outputs.check(inputs)
     ratios = hits.curve(workload, device=device, sizes=sizes, sample=sample, watcher=watcher(ERR), **chosen)  # type: ignore[misc] # the options named above
-    outputs.write(ratios, drawings.cache(ratios.accesses, ratios.curve), inputs)
+    outputs.write(ratios, ratios.drawing(), inputs)
 
 
 @app.command("spare", cls=Command)
@@ -119,7 +117,7 @@ def spare(
     threads: options.Threads = None,
 ) -> None:
     """Write amplification over spare, from a run at each, beside theory for uniform writes."""
-    from ftlkit.curves import drawings  # noqa: PLC0415 - as above
+    from ftlkit.curves import drawings  # noqa: PLC0415 - the drawing libraries take a second to load
 
     made = plans.from_options([workload], ftl, device, chosen)
     made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
@@ -176,12 +174,10 @@ def depth(
 
 def _run(over: Callable[..., LatencyCurve], plan: Plan, store: Path, threads: int | None, outputs: _Files) -> None:
     """Run a curve over load or depth, show it and write it."""
-    from ftlkit.curves import drawings  # noqa: PLC0415 - as above
-
     outputs.check([*plan.traces(), *stored(store)])
     with kept_when_stopped(store):
         curve = over(Store(store, create=True, lazily=True), threads, lambda: watcher(ERR))
-    outputs.write(curve, drawings.latency(curve), plan.traces())
+    outputs.write(curve, curve.drawing(), plan.traces())
 
 
 def _show(drawing: Drawing, report: Path | None, console: Console = OUT) -> None:

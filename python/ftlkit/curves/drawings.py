@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ftlkit.curves.accesses import Accesses
     from ftlkit.curves.cache import Curve
-    from ftlkit.curves.service import Point, Service
+    from ftlkit.curves.service import Capacity, Point
     from ftlkit.results.document import Json
 
 BEHIND = "falls behind"
@@ -122,23 +122,32 @@ def _bought(points: list[spares.Measured]) -> list[str]:
     return sentences
 
 
-def latency(curve: Service) -> Drawing:
-    """Requests served and response times, over load or over depth."""
-    is_load = curve.kind == LOAD
-    name = _name(curve.study)
+def latency(
+    kind: str,
+    study: Json,
+    points: list[Point],
+    capacity: Capacity | None,
+    *,
+    facts: list[str],
+    verdict: list[str],
+    cautions: list[str],
+) -> Drawing:
+    """Requests served and response times, over load or over depth (`kind`)."""
+    is_load = kind == LOAD
+    name = _name(study)
     over = "offered load" if is_load else "queue depth"
-    shown = [point for ftl in layers(curve.points) for point in _drawn(of_layer(curve.points, ftl), is_load=is_load)]
+    shown = [point for ftl in layers(points) for point in _drawn(of_layer(points, ftl), is_load=is_load)]
     metrics = ["response_mean_ns", "response_p99_ns"] if is_load else ["iops", "response_mean_ns", "response_p99_ns"]
     return Drawing(
         f"{'Response time' if is_load else 'Requests served'} over {over} on {name}",
-        [*curve.facts, *(_load_notes(curve) if is_load else _DEPTH_NOTES)],
+        [*facts, *(_load_notes(capacity) if is_load else _DEPTH_NOTES)],
         "requests that arrive a second" if is_load else "outstanding requests",
         [Chart(COLUMNS[metric], _rows(shown, metric, is_load=is_load)) for metric in metrics],
         ["FTL", "offered" if is_load else "depth", "served", "MB/s", "mean", "p99"],
-        [_cells(point, is_load=is_load) for point in curve.points],
-        curve.study,
-        curve.verdict,
-        curve.cautions,
+        [_cells(point, is_load=is_load) for point in points],
+        study,
+        verdict,
+        cautions,
         units.axis("") if is_load else "",
     )
 
@@ -157,10 +166,10 @@ _LOAD_NOTES = (
 )
 
 
-def _load_notes(curve: Service) -> list[str]:
+def _load_notes(capacity: Capacity | None) -> list[str]:
     notes = list(_LOAD_NOTES)
-    if curve.capacity is not None:
-        served = ", ".join(f"{ftl} {units.rate(rate)}" for ftl, rate in curve.capacity.served.items())
+    if capacity is not None:
+        served = ", ".join(f"{ftl} {units.rate(rate)}" for ftl, rate in capacity.served.items())
         notes.append(f"In a closed loop with {PROBE_DEPTH} outstanding, requests served a second: {served}.")
     return notes
 

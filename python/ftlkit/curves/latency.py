@@ -124,7 +124,8 @@ class LatencyCurve(Saved):
         """The curve as it is drawn and told."""
         from ftlkit.curves.drawings import latency  # noqa: PLC0415 - the drawing libraries take a second to load
 
-        return latency(self)
+        told = {"facts": self.facts, "verdict": self.verdict, "cautions": self.cautions}
+        return latency(self.kind, self.study, self.points, self.capacity, **told)
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML file with verdict, charts and table."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.sweeps.summary import groups
@@ -117,38 +117,6 @@ def capacity(done: Sweep) -> Capacity:
             "varies how many are outstanding, or a workload whose requests have times."
         )
     return Capacity(workload["requests"] / workload["duration_ns"] * 1e9, served)
-
-
-class Service(Protocol):
-    """What is drawn of a curve over load or depth."""
-
-    @property
-    def kind(self) -> str:
-        """`load` or `depth`."""
-
-    @property
-    def study(self) -> Json:
-        """What all points share."""
-
-    @property
-    def points(self) -> list[Point]:
-        """The points, layer by layer."""
-
-    @property
-    def capacity(self) -> Capacity | None:
-        """What layers serve in a closed loop, if that was found out."""
-
-    @property
-    def facts(self) -> list[str]:
-        """What the points were run on."""
-
-    @property
-    def verdict(self) -> list[str]:
-        """What the curve says."""
-
-    @property
-    def cautions(self) -> list[str]:
-        """What weakens it."""
 
 
 def loads(served: Iterable[float]) -> list[float]:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from ftlkit._native import UserError
 from ftlkit._util import units
+from ftlkit._util.lookup import several
 from ftlkit._util.units import LATEST
 from ftlkit.report import facts
 from ftlkit.report.causes import CAUSES
@@ -85,8 +86,8 @@ def _run(results: Outcome, label: str, trace: FlashTraceFacts, index: int) -> Js
     """What the script is told of a run, and its trace."""
     if not trace["requests"]["number"]:
         raise UserError(
-            f"{label}: no request begins in the window from {_moment(trace['from_ns'])} to "
-            f"{_moment(trace['requested_to_ns'])}, so there is nothing to play. Give another --player-window."
+            f"{label}: no request begins in the window from {units.moment(trace['from_ns'])} to "
+            f"{units.moment(trace['requested_to_ns'])}, so there is nothing to play. Give another --player-window."
         )
     device = device_of(results.document)
     geometry = device["geometry"]
@@ -138,15 +139,11 @@ def _device(results: Outcome) -> str:
     dies = geometry["channels"] * geometry["dies_per_channel"]
     blocks = geometry["planes_per_die"] * geometry["blocks_per_plane"]
     parts = [
-        _counted(dies, "die"),
-        f"{_counted(blocks, 'block')} a die",
-        f"{_counted(geometry['pages_per_block'], 'page')} of {units.size(geometry['page_size_bytes'])} a block",
+        several(dies, "die"),
+        f"{several(blocks, 'block')} a die",
+        f"{several(geometry['pages_per_block'], 'page')} of {units.size(geometry['page_size_bytes'])} a block",
     ]
     return f"{facts.workload(document, 'A')} on {', '.join(parts)}; {facts.spare(device)}"
-
-
-def _counted(count: int, name: str) -> str:
-    return f"{units.count(count)} {name}{'' if count == 1 else 's'}"
 
 
 def _cautions(label: str, trace: FlashTraceFacts) -> list[str]:
@@ -156,15 +153,10 @@ def _cautions(label: str, trace: FlashTraceFacts) -> list[str]:
     return [
         (
             f"{label}: the player holds at most {limit} flash operations and as many requests, and the run has more. "
-            f"It ends at {_moment(end)}. For what comes later, give "
+            f"It ends at {units.moment(end)}. For what comes later, give "
             f"--player-window {end // 1000 / 1000:.3f}ms..{LATEST}."
         )
     ]
-
-
-def _moment(nanoseconds: int) -> str:
-    """A moment, to the microsecond."""
-    return f"{nanoseconds / 1e6:,.3f} ms"
 
 
 def _mark(name: str) -> Markup:

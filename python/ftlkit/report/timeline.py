@@ -23,6 +23,7 @@ from ftlkit.report.drawing import DURATION, AnyChart, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
 from ftlkit.report.palette import CAUSE_COLOURS
+from ftlkit.report.rules import listed
 from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
@@ -69,16 +70,12 @@ def page(results: Outcome) -> str:
         title=document["study"].get("name") or f"Timeline of {facts.workload(document)}",
         document=document,
         workload=facts.workload(document),
-        labels=_listed([run["label"] for run, _ in windows]),
+        labels=listed([run["label"] for run, _ in windows]),
         time_signal=TIME_SIGNAL,
         runs=drawn,
         causes={cause: cause_name(cause) for cause in CAUSE_COLOURS if cause in seen},
         cause_colours=CAUSE_COLOURS,
     )
-
-
-def _listed(labels: list[str]) -> str:
-    return " and ".join([", ".join(labels[:-1]), labels[-1]] if len(labels) > 1 else labels)
 
 
 def _drawn(results: Outcome, run: Run, window: TimelineFacts, name: str) -> Drawn:
@@ -88,24 +85,18 @@ def _drawn(results: Outcome, run: Run, window: TimelineFacts, name: str) -> Draw
     if window["to_ns"] < window["requested_to_ns"]:
         cut = (
             f"The window held more than {units.count(frame.height)} operations: it was cut at "
-            f"{_moment(window['to_ns'])} instead of {_moment(window['requested_to_ns'])}. "
+            f"{units.moment(window['to_ns'])} instead of {units.moment(window['requested_to_ns'])}. "
             "For what comes later, give a window that begins there."
         )
     if frame.is_empty():
         note = f"No operation touches the window; the run took {units.duration(run['simulated_ns'])}."
         return Drawn(label, name, note, cut, None, Markup(), "svg", [])
-    note = (
-        f"{units.count(frame.height)} flash operations from {_moment(window['from_ns'])} to {_moment(window['to_ns'])}."
-    )
+    begin, end = units.moment(window["from_ns"]), units.moment(window["to_ns"])
+    note = f"{units.count(frame.height)} flash operations from {begin} to {end}."
     spec = page_spec(chart(results, label, window))
     few = frame.height <= FEW
     picture = still(name, spec, 1100) if few else Markup()
     return Drawn(label, name, note, cut, spec, picture, "svg" if few else "canvas", _waits(frame))
-
-
-def _moment(nanoseconds: int) -> str:
-    """A moment, precise enough to be given as a window's begin."""
-    return f"{nanoseconds / 1e6:,.3f} ms"
 
 
 def _placed(results: Outcome, label: str) -> pl.DataFrame:
@@ -200,7 +191,7 @@ def _waits(frame: pl.DataFrame) -> list[list[str]]:
         [
             f"{cause_name(row['cause'])}: {row['op']}",
             row["lane"],
-            _moment(row["ready_ns"]),
+            units.moment(row["ready_ns"]),
             units.duration(row["wait_ns"]),
             _held(frame, row, "lane", "start_ns", "end_ns"),
             _held(frame, row, "bus", "transfer_ns", "moved_ns"),
