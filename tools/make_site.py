@@ -8,6 +8,7 @@ links to files outside docs/, and how far the lines below an item of a list are 
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 import sys
@@ -112,31 +113,14 @@ def linked(name: str, pages: dict[str, str], sources: set[str], text: str) -> st
         to, anchor = match[1], match[2] or ""
         if not to or re.match(r"[a-z]+:", to):
             return match[0]
-        file = resolved(PurePosixPath(name).parent / to)
+        file = posixpath.normpath(PurePosixPath(name).parent / to)
         if file == "README.md":
             file = "docs/index.md"
         if file not in pages and not (file.startswith("docs/") and (ROOT / file).is_file()) and (ROOT / file).exists():
             sources.add(file)
-        return f"]({relative(place_of(file), place_of(name))}{anchor})"
+        return f"]({posixpath.relpath(place_of(file), PurePosixPath(place_of(name)).parent)}{anchor})"
 
     return re.sub(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", target, text)
-
-
-def resolved(path: PurePosixPath) -> str:
-    """A path without steps up."""
-    parts: list[str] = []
-    for part in path.parts:
-        if part == "..":
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts)
-
-
-def relative(to: str, page: str) -> str:
-    """The path from a page to a file."""
-    ups = len(PurePosixPath(page).parent.parts)
-    return "../" * ups + to
 
 
 def commands() -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TaskProgressColumn, TextColumn
@@ -17,8 +17,6 @@ from typing_extensions import Self
 from ftlkit._util import units
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rich.console import Console
 
 State = list[tuple[str, int, int]]
@@ -35,15 +33,14 @@ BUDGET = "budget"
 """The label of seconds that are spent of a budget: neither a rate nor what is left is news."""
 
 
-class Watcher(Protocol):
-    """What shows the progress of native work."""
+class Watcher:
+    """What shows the progress of native work; this one shows nothing, as Python does unless asked."""
 
     def __enter__(self) -> Self:
         """Start showing."""
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Stop showing."""
 
     def show(self, state: State) -> None:
@@ -53,22 +50,7 @@ class Watcher(Protocol):
         """Say that the work was asked to stop."""
 
 
-class Silent:
-    """Shows nothing: for the Python API unless asked."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
-
-    def show(self, state: State) -> None:
-        """Show nothing."""
-
-    def stopping(self) -> None:
-        """Say nothing."""
+Silent = Watcher
 
 
 @dataclass
@@ -130,7 +112,7 @@ def stages(state: State) -> list[tuple[str, str, int, int]]:
     return [line for line in lines if line[0] != SURVEY] or lines
 
 
-class Bars:
+class Bars(Watcher):
     """One bar a run."""
 
     def __init__(self, console: Console) -> None:
@@ -144,9 +126,7 @@ class Bars:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
     def show(self, state: State) -> None:
@@ -170,7 +150,7 @@ class Bars:
 
 
 @dataclass
-class Lines(Silent):
+class Lines(Watcher):
     """A line every few seconds, for logs."""
 
     console: Console

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit._util.native_call import TimeIsUp
-from ftlkit._util.progress import BUDGET
+from ftlkit._util.progress import BUDGET, Watcher
 from ftlkit._util.units import typed
 from ftlkit.advice.choice import LEAST, halve, ranking
 from ftlkit.advice.measure import wall_s
@@ -19,11 +19,10 @@ from ftlkit.advice.search_result import SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from types import TracebackType
 
     from typing_extensions import Self
 
-    from ftlkit._util.progress import State, Watcher
+    from ftlkit._util.progress import State
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import Rung, SearchResult
@@ -262,7 +261,7 @@ class RunTimes:
         return self.runs_s(rung, [stack] * many, rung.requests)
 
 
-class _Spent:
+class _Spent(Watcher):
     """Shows the seconds that are spent of a budget, whatever runs meanwhile."""
 
     def __init__(self, watcher: Watcher, budget_s: float, begun_s: float) -> None:
@@ -272,10 +271,8 @@ class _Spent:
         self._watcher.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._watcher.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._watcher.__exit__(*error)
 
     def show(self, state: State) -> None:  # noqa: ARG002 - what a watcher is shown
         """Show the time."""

@@ -6,8 +6,6 @@ import json
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
     from ftlkit.results.document import Json
@@ -46,7 +44,5 @@ class Running:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
