@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from browser import Browser
 
+    Call = Callable[..., Result]
+    Start = Callable[..., subprocess.Popen[str]]
+
 LONG = os.environ.get("FTLKIT_LONG") == "1"
 """Whether all is tried that the usual run takes a part of, and long campaigns run."""
 
@@ -58,7 +61,7 @@ def own_are_forgotten() -> Iterator[None]:
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
+def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     """Call the command inside this process, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
@@ -78,7 +81,7 @@ def study(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def start(tmp_path: Path) -> Iterator[Start]:
     """Start the command as a process of its own, in an empty folder."""
     started: list[subprocess.Popen[str]] = []
 

@@ -23,7 +23,7 @@ from ftlkit.cli import app
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from typer.testing import Result
+    from conftest import Call
 
 
 def test_runs_have_the_documented_columns(results: fk.Results) -> None:
@@ -313,7 +313,7 @@ def test_what_is_wrong_with_a_stack_is_named() -> None:
             fk.run(workload=WORKLOAD, ftl=text, loop="closed")
 
 
-def test_a_sweep_in_python_is_that_of_the_command(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_sweep_in_python_is_that_of_the_command(call: Call, tmp_path: Path) -> None:
     swept = fk.sweep(
         "fin1", "page,dftl", vary="device.spare=0.1,0.2", store=tmp_path / "s", requests=2_000, addresses="dense"
     )

@@ -11,18 +11,14 @@ from ftlkit._util.at_once import MOST, at_once, cores
 from ftlkit.sweeps.local import Local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from click.testing import Result
+    from conftest import Call
 
 COMMANDS = ["compare fin1", "sweep fin1", "advise fin1", "torture", "curve load fin1", "curve depth fin1"]
 
 
 @pytest.mark.parametrize("number", ["99999999999999999999", "65537", "0", "-1"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_numbers_out_of_range_are_refused_with_the_limit(
-    command: str, number: str, call: Callable[..., Result]
-) -> None:
+def test_numbers_out_of_range_are_refused_with_the_limit(command: str, number: str, call: Call) -> None:
     done = call(*command.split(), "--threads", number)
     assert done.exit_code == 2, done.output
     said = " ".join(done.stderr.split())

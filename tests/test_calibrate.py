@@ -27,9 +27,7 @@ from ftlkit.calibration.shapes import _finalists
 from ftlkit.models.uniform import greedy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from typer.testing import Result
+    from conftest import Call
 
 STORED = Path(__file__).parent / "fio" / "drawn-1.json"
 """What the printed jobs reported of the simulated device `drawn(1)`: `report` writes it anew."""
@@ -395,7 +393,7 @@ def test_a_large_drive_is_scaled_to_its_write_amplification() -> None:
     assert Engine({}).figure(point, shape, values) == pytest.approx(greedy(0.8, 256), rel=0.04)
 
 
-def test_printed_jobs_warn_and_are_jobs_of_fio(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_printed_jobs_warn_and_are_jobs_of_fio(call: Call, tmp_path: Path) -> None:
     text = call("calibrate", "--print-jobs", "--capacity", "1GB", "--target", "/dev/null").stdout
     assert text.startswith("# WARNING: these jobs OVERWRITE THE WHOLE DEVICE.")
     assert "runtime=${RUNTIME}" in text
@@ -427,7 +425,7 @@ def test_printed_jobs_warn_and_are_jobs_of_fio(call: Callable[..., Result], tmp_
     ],
     ids=lambda value: " ".join(map(str, value[-2:])).replace(str(STORED), "") if isinstance(value, list) else "",
 )
-def test_mistakes_are_named_with_the_next_step(arguments: list[Any], words: str, call: Callable[..., Result]) -> None:
+def test_mistakes_are_named_with_the_next_step(arguments: list[Any], words: str, call: Call) -> None:
     result = call("calibrate", *arguments)
     assert result.exit_code == 2
     assert words in " ".join(result.stderr.split())
@@ -490,9 +488,7 @@ def test_the_file_is_a_device_of_other_commands(fitted: tuple[dict[str, Any], Pa
     assert (device["channels"], device["dies_per_channel"], device["capacity"]) == (2, 4, 96 << 20)
 
 
-def test_a_fit_is_stopped_and_leaves_nothing(
-    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_fit_is_stopped_and_leaves_nothing(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def stops(*_: object) -> float:
         signal.raise_signal(signal.SIGINT)
         return 1.0

@@ -21,19 +21,17 @@ from ftlkit.cli.show import show
 from ftlkit.study import builder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from typer.testing import Result
+    from conftest import Call, Start
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SMALL = "compare fin1 --requests 2000 --addresses dense --precondition fill"
 
 
-def test_version(call: Callable[..., Result]) -> None:
+def test_version(call: Call) -> None:
     assert call("--version").stdout == f"ftlkit {fk.__version__}\n"
 
 
-def test_compare_shows_and_writes_everything(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_compare_shows_and_writes_everything(call: Call, tmp_path: Path) -> None:
     result = call(
         *SMALL.split(),
         *["--report", "r.html", "--json", "r.json", "--csv", "r.csv", "--parquet", "r.parquet", "--title", "Mine"],
@@ -56,13 +54,13 @@ def test_whoever_stops_reading_the_table_loses_no_file(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "r.json").read_text())["runs"]) == 4
 
 
-def test_a_report_drawn_later_is_the_same(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_report_drawn_later_is_the_same(call: Call, tmp_path: Path) -> None:
     call(*SMALL.split(), "--report", "r.html", "--json", "r.json")
     assert call("report", "r.json", "--out", "again.html").exit_code == 0
     assert (tmp_path / "again.html").read_text() == (tmp_path / "r.html").read_text()
 
 
-def test_options_reach_the_study(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_options_reach_the_study(call: Call, tmp_path: Path) -> None:
     options = (
         "compare fin1 --ftl dftl --device slc-small --capacity auto --set dftl.cmt=96KiB --set device.spare=0.2 "
         "--set run.warranty_years=3 "
@@ -81,7 +79,7 @@ def test_options_reach_the_study(call: Callable[..., Result], tmp_path: Path) ->
     assert json.loads((tmp_path / "o.json").read_text())["study"]["workload"]["speedup"] == 2.0
 
 
-def test_trace_options_reach_the_reader(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
+def test_trace_options_reach_the_reader(call: Call, msr: Path, tmp_path: Path) -> None:
     text = msr.read_text() + "garbage\n"
     msr.write_text(text)
     options = "--format msr --skip-bad --time-backwards clamp --trace-device host_0 --ftl page --json r.json"
@@ -91,7 +89,7 @@ def test_trace_options_reach_the_reader(call: Callable[..., Result], msr: Path, 
     assert "skipped 1 bad record" in document["workload"]["facts"]
 
 
-def test_every_run_names_its_device_first(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_every_run_names_its_device_first(call: Call, tmp_path: Path) -> None:
     few = ("compare", "fin1", "--ftl", "page", "--requests", 200, "--addresses", "dense")
     first = call(*few, "--report", tmp_path / "r.html").stdout
     first = " ".join(first.split())
@@ -103,7 +101,7 @@ def test_every_run_names_its_device_first(call: Callable[..., Result], tmp_path:
     assert "auto" not in named
 
 
-def test_conditions_reach_the_reader_and_are_counted(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_conditions_reach_the_reader_and_are_counted(call: Call, tmp_path: Path) -> None:
     text = "time,kind,op,offset,size\n" + "".join(
         f"{at},{kind},W,{4096 * at},4096\n" for at in range(50) for kind in ("Q", "D")
     )
@@ -119,12 +117,12 @@ def test_conditions_reach_the_reader_and_are_counted(call: Callable[..., Result]
     assert "no column called kin; its columns are time, op, offset, size, kind" in " ".join(refused.split())
 
 
-def test_a_trace_shorter_than_asked_is_named(call: Callable[..., Result], msr: Path) -> None:
+def test_a_trace_shorter_than_asked_is_named(call: Call, msr: Path) -> None:
     output = call("compare", msr, "--ftl", "page", "--requests", 1_000_000).stdout
     assert "1000000 requests were asked for, but the workload ends after 200; all of them are served, once" in output
 
 
-def test_one_of_a_kind_is_told_in_the_singular(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_one_of_a_kind_is_told_in_the_singular(call: Call, tmp_path: Path) -> None:
     rows = ["time,kind,op,offset,size", "0,Q,W,0,4096", "1,D,W,0,4096"]
     (tmp_path / "e.txt").write_text("\n".join(rows), encoding="utf-8")
     where = (tmp_path / "e.txt", "--columns", "time:us, -, op, offset:B, size:B", "--where", "kind=D")
@@ -136,7 +134,7 @@ def test_one_of_a_kind_is_told_in_the_singular(call: Callable[..., Result], tmp_
     assert not re.search(r"\b1 \w+s (over|read|written|were)\b", told), told
 
 
-def test_a_trace_is_served_several_times(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
+def test_a_trace_is_served_several_times(call: Call, msr: Path, tmp_path: Path) -> None:
     assert fk.trace_info(msr)["requests"] == 200
     info = fk.trace_info(msr, repeat=3)
     assert (info["requests"], info["statistics"]["total"]["writes"]) == (600, 3 * 133)
@@ -154,7 +152,7 @@ def test_a_trace_is_served_several_times(call: Callable[..., Result], msr: Path,
     assert "this workload is generated" in " ".join(refused.stderr.split())
 
 
-def test_run_takes_a_study(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
+def test_run_takes_a_study(call: Call, msr: Path, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
         f'name = "Two"\n[device]\ncapacity = "auto"\n[workload]\ntrace = "{msr.name}"\n'
         '[[ftl]]\nname = "page"\n[[ftl]]\nname = "dftl"\nlabel = "small"\ncmt = "64KiB"\n'
@@ -165,7 +163,7 @@ def test_run_takes_a_study(call: Callable[..., Result], msr: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", ["schemes", "devices", "workloads"])
-def test_catalogues_list_and_show(kind: str, call: Callable[..., Result]) -> None:
+def test_catalogues_list_and_show(kind: str, call: Call) -> None:
     listed = call(kind)
     name = listed.stdout.split()[0]
     shown = call(kind, name)
@@ -173,13 +171,13 @@ def test_catalogues_list_and_show(kind: str, call: Callable[..., Result]) -> Non
     assert shown.stdout.startswith(name)
 
 
-def test_a_scheme_is_shown_with_ranges_and_defaults(call: Callable[..., Result]) -> None:
+def test_a_scheme_is_shown_with_ranges_and_defaults(call: Call) -> None:
     text = call("schemes", "dftl").stdout
     assert re.search(r"cmt = 64KiB", text)
     assert "one of" in text
 
 
-def test_trace_info_convert_and_generate(call: Callable[..., Result], msr: Path) -> None:
+def test_trace_info_convert_and_generate(call: Call, msr: Path) -> None:
     assert "200 requests" in call("trace", "info", msr).stdout
     assert json.loads(call("trace", "info", msr, "--json").stdout)["format"] == "msr"
     converted = call("trace", "convert", msr, "c.parquet")
@@ -189,7 +187,7 @@ def test_trace_info_convert_and_generate(call: Callable[..., Result], msr: Path)
     assert "300 requests" in call("trace", "info", "g.parquet").stdout
 
 
-def test_trace_info_shows_locality_by_window(call: Callable[..., Result]) -> None:
+def test_trace_info_shows_locality_by_window(call: Call) -> None:
     shown = call("trace", "info", "fin1", "--requests", 3000).stdout
     locality = fk.trace_info("fin1", requests=3000)["statistics"]["locality"]
     assert (locality["page_bytes"], locality["block_bytes"]) == (2048, 131072)
@@ -203,7 +201,7 @@ def test_trace_info_shows_locality_by_window(call: Callable[..., Result]) -> Non
         assert str(round(row["logical_blocks"])) in line
 
 
-def test_a_look_alike_is_a_study_with_what_it_rests_on(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_look_alike_is_a_study_with_what_it_rests_on(call: Call, tmp_path: Path) -> None:
     completed = call("trace", "fit", "iozone-80", "like.toml", "--requests", 1500)
     assert completed.exit_code == 0, completed.output
     assert "wrote like.toml: 1,500 requests, misfit " in completed.stderr
@@ -220,7 +218,7 @@ def test_a_look_alike_is_a_study_with_what_it_rests_on(call: Callable[..., Resul
     assert {row["figure"] for row in fit["residuals"]} >= {"rewritten_percent", "logical_blocks"}
 
 
-def test_the_workload_of_a_study_is_generated(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_workload_of_a_study_is_generated(call: Call, tmp_path: Path) -> None:
     generator = '[workload.generator]\nrequests = 70\nspan = "1MiB"\n[workload.generator.pattern.zipf]\ntheta = 0.9\n'
     (tmp_path / "g.toml").write_text(f"seed = 5\n{generator}")
     assert "70 requests" in call("trace", "generate", "g.toml", "g.parquet").stderr
@@ -237,12 +235,12 @@ def test_no_line_is_wider_than_the_terminal(width: int, results: fk.Results) -> 
         assert any(words in line for line in lines)
 
 
-def test_narrow_help_is_readable(start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_narrow_help_is_readable(start: Start) -> None:
     out, _ = start("compare", "--help", COLUMNS="40").communicate(timeout=60)
     assert max(len(line) for line in out.splitlines()) <= 40
 
 
-def test_no_colour_codes_without_a_terminal(start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_no_colour_codes_without_a_terminal(start: Start) -> None:
     process = start(*SMALL.split())
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
@@ -306,7 +304,7 @@ def test_examples_can_be_run(name: str, msr: Path) -> None:
     assert len(fk.run_study(study).labels) == len(study["ftl"])
 
 
-def test_the_example_of_a_sweep_can_be_run(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_example_of_a_sweep_can_be_run(call: Call, tmp_path: Path) -> None:
     """As it stands, but for fewer requests."""
     text = (EXAMPLES / "sweep.toml").read_text().replace("requests = 100_000", "requests = 100")
     (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")

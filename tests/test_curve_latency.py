@@ -16,11 +16,10 @@ from ftlkit.results.noise import Estimate
 from ftlkit.sweeps.local import Local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
-    from typer.testing import Result
-
+    from conftest import Call
     from ftlkit.sweeps.work import Answer, Job
 
 SMALL = ("fin1", "--requests", "600", "--addresses", "dense", "--precondition", "fill", "--store", "points")
@@ -90,7 +89,7 @@ def test_the_verdict_over_depth_names_the_depth_that_is_enough() -> None:
     assert "From 2 to 8 outstanding its mean response goes from 1.00 ms to 4.00 ms." in sentence
 
 
-def test_a_curve_over_load_is_shown_saved_and_the_same_from_python(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_curve_over_load_is_shown_saved_and_the_same_from_python(call: Call, tmp_path: Path) -> None:
     files = ("--report", "l.html", "--json", "l.json", "--csv", "l.csv")
     result = call("curve", "load", *SMALL, "--loads", "200,400000", *files)
     assert result.exit_code == 0, result.output
@@ -113,7 +112,7 @@ def test_a_curve_over_load_is_shown_saved_and_the_same_from_python(call: Callabl
     assert max(drawn) < 1_000, "response times of a growing queue are not drawn"
 
 
-def test_a_curve_over_depth_is_shown_and_serves_no_less_with_more(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_curve_over_depth_is_shown_and_serves_no_less_with_more(call: Call, tmp_path: Path) -> None:
     result = call("curve", "depth", *SMALL, "--ftl", "page", "--depths", "1,8", "--csv", "d.csv", "--report", "d.html")
     assert result.exit_code == 0, result.output
     assert "page serves at most" in " ".join(result.stdout.split())
@@ -134,7 +133,7 @@ def test_a_curve_over_depth_is_shown_and_serves_no_less_with_more(call: Callable
         (["depth", "fin1", "--ftl", "pag"], ["pag", "page"]),
     ],
 )
-def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Callable[..., Result]) -> None:
+def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Call) -> None:
     result = call("curve", *arguments, "--requests", 200, "--addresses", "dense", "--store", "s")
     assert result.exit_code == 2, result.output
     for word in words:
@@ -164,9 +163,7 @@ class Stopping(Local):
             yield answer
 
 
-def test_ctrl_c_says_where_finished_loads_are_kept(
-    call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_says_where_finished_loads_are_kept(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ftlkit.curves.latency.executor", lambda **_: Stopping(1))
     result = call("curve", "load", *SMALL, "--loads", "100,200,300", "--json", "c.json")
     assert result.exit_code == 130

@@ -22,11 +22,9 @@ from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
-
+    from conftest import Call
     from ftlkit.curves.accesses import Accesses
 
 KIB = 1024
@@ -140,7 +138,7 @@ def test_a_sample_is_drawn_at_even_steps_down_the_list_by_accesses() -> None:
     assert distances.sample([1, 2, 2], 0.5, 3) == {1}
 
 
-def test_that_a_curve_is_sampled_is_said(call: Callable[..., Result]) -> None:
+def test_that_a_curve_is_sampled_is_said(call: Call) -> None:
     small = ("fin1", "--requests", 20_000, "--addresses", "dense", "--sizes", "4KiB")
     result = call("curve", "cache", *small, "--sample", 0.5)
     assert "a sample of 1" in result.stderr
@@ -160,7 +158,7 @@ def test_no_line_exceeds_what_cold_misses_leave(workload: str, precondition: str
     assert firsts > 0.1, "a short workload, where they matter"
 
 
-def test_the_numbers_of_a_curve_are_saved_and_those_of_python(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_numbers_of_a_curve_are_saved_and_those_of_python(call: Call, tmp_path: Path) -> None:
     arguments = ("fin1", "--requests", 2_000, "--addresses", "dense", "--sizes", "4KiB,16KiB")
     js, csv = tmp_path / "c.json", tmp_path / "c.csv"
     call("curve", "cache", *arguments, "--json", js, "--csv", csv)
@@ -206,7 +204,7 @@ def test_spare_under_uniform_writes_is_near_its_model(tmp_path: Path) -> None:
         assert point.model < point.page_write_amplification.mean < 1.1 * point.model
 
 
-def test_spare_reads_traces_with_the_options_that_errors_name(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_spare_reads_traces_with_the_options_that_errors_name(call: Call, tmp_path: Path) -> None:
     lines = ["time_ms,op,offset,length", *(f"{at},write,{at % 50 * 4096},4096" for at in range(200))]
     (tmp_path / "mixed.csv").write_text("\n".join(lines) + "\n")
     curve = ("curve", "spare", "mixed.csv", "--spares", "0.1,0.2", "--precondition", "none")
@@ -223,7 +221,7 @@ def test_no_band_goes_below_zero() -> None:
     assert band(interval) == {"low": 0.0, "high": interval.high}
 
 
-def test_the_page_of_a_curve_holds_it(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_page_of_a_curve_holds_it(call: Call, tmp_path: Path) -> None:
     result = call("curve", "cache", "fin1", "--requests", 2_000, "--addresses", "dense", "--report", "c.html")
     assert result.exit_code == 0, result.output
     html = (tmp_path / "c.html").read_text(encoding="utf-8")
@@ -255,14 +253,14 @@ def test_the_page_of_a_curve_holds_it(call: Callable[..., Result], tmp_path: Pat
         (["spare", "fin1", "--ftl", "pag"], ["pag", "page"]),
     ],
 )
-def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Callable[..., Result]) -> None:
+def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Call) -> None:
     result = call("curve", *arguments)
     assert result.exit_code == 2, result.output
     for word in words:
         assert word in " ".join(result.stderr.split())
 
 
-def test_a_trace_of_several_devices_is_refused(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_trace_of_several_devices_is_refused(call: Call, tmp_path: Path) -> None:
     lines = [f"{128_166_372_000_000_000 + at},host,{at % 2},Write,{at * 4096},4096,500" for at in range(100)]
     (tmp_path / "two.csv").write_text("\n".join(lines) + "\n")
     result = call("curve", "cache", "two.csv")

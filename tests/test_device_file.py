@@ -11,10 +11,9 @@ from ftlkit.report import facts
 from ftlkit.sweeps.plan import from_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
+    from conftest import Call
 
 TABLE = '[device]\npreset = "slc-small"\ncapacity = "64MiB"\nread_latency = "77us"\nlink_latency = "9us"\n'
 
@@ -34,7 +33,7 @@ def test_a_file_is_the_device_as_its_table_would_be(file: Path) -> None:
     assert by_file.document["runs"][0]["event_hash"] == by_table.document["runs"][0]["event_hash"]
 
 
-def test_options_override_a_file(file: Path, call: Callable[..., Result], tmp_path: Path) -> None:
+def test_options_override_a_file(file: Path, call: Call, tmp_path: Path) -> None:
     saved = tmp_path / "r.json"
     result = call(
         *["compare", "fin1", "--ftl", "page", "--requests", "200", "--addresses", "wrap", "--device", file],
@@ -64,14 +63,14 @@ def test_an_image_keeps_the_link_of_its_device(file: Path, tmp_path: Path) -> No
     [("[host]\n", "it has no table"), ("[device\n", "drive.toml"), ('[device]\nred_latency = "1us"\n', "red_latency")],
     ids=["none", "no-toml", "unknown-key"],
 )
-def test_a_file_that_is_no_device_is_named(text: str, words: str, file: Path, call: Callable[..., Result]) -> None:
+def test_a_file_that_is_no_device_is_named(text: str, words: str, file: Path, call: Call) -> None:
     file.write_text(text, encoding="utf-8")
     result = call("compare", "fin1", "--requests", "10", "--device", file)
     assert result.exit_code == 2
     assert words in result.stderr
 
 
-def test_a_file_that_is_missing_is_named(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_file_that_is_missing_is_named(call: Call, tmp_path: Path) -> None:
     result = call("compare", "fin1", "--device", tmp_path / "gone.toml")
     assert result.exit_code == 2
     assert "gone.toml" in result.stderr

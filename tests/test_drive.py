@@ -10,11 +10,9 @@ import pytest
 import ftlkit as fk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
-
+    from conftest import Call
     from ftlkit.results.document import Json
 
 UNIT = 512_000
@@ -207,7 +205,7 @@ def test_counters_that_no_drive_can_have_are_named_with_their_limit(
         life(tmp_path, smartctl(), report)
 
 
-def test_command_prints_figures_and_json(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_command_prints_figures_and_json(call: Call, tmp_path: Path) -> None:
     life(tmp_path, smartctl(used=10), smartctl(day=10, units=1_001_000, used=15))
     paths = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]
     done = call("drive", *paths)

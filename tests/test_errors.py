@@ -15,11 +15,10 @@ import sample
 from conftest import LINES, write_msr
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
+    from conftest import Call, Start
 
 START = 128_166_372_000_000_000
 
@@ -209,7 +208,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
-def test_bad_input_ends_in_one_paragraph(bad: Bad, call: Callable[..., Result], tmp_path: Path) -> None:
+def test_bad_input_ends_in_one_paragraph(bad: Bad, call: Call, tmp_path: Path) -> None:
     bad.make(tmp_path)
     before = sorted(tmp_path.iterdir())
     result = call(*bad.arguments.split())
@@ -222,20 +221,20 @@ def test_bad_input_ends_in_one_paragraph(bad: Bad, call: Callable[..., Result], 
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_usage_errors_have_the_same_exit_code(call: Callable[..., Result]) -> None:
+def test_usage_errors_have_the_same_exit_code(call: Call) -> None:
     assert call("compare").exit_code == 2
     assert call("compare", "fin1", "--frobnicate").exit_code == 2
     assert call("compare", "fin1", "--threads", "0").exit_code == 2
 
 
-def test_unwritable_folder_is_found_before_the_work(call: Callable[..., Result]) -> None:
+def test_unwritable_folder_is_found_before_the_work(call: Call) -> None:
     """A file system that takes no files is found beforehand, even for root."""
     result = call("compare", "fin1", "--requests", 10**9, "--report", "/proc/r.html")
     assert result.exit_code == 2
     assert "/proc/r.html" in result.stderr
 
 
-def test_a_process_says_the_same(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_a_process_says_the_same(start: Start, tmp_path: Path) -> None:
     process = start("compare", "nosuch.csv")
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (2, "")
@@ -253,7 +252,7 @@ def test_a_process_says_the_same(start: Callable[..., subprocess.Popen[str]], tm
     ids=["results", "curve", "study"],
 )
 def test_json_in_place_of_a_study_is_refused_by_what_it_holds(
-    held: object, says: str, call: Callable[..., Result], tmp_path: Path
+    held: object, says: str, call: Call, tmp_path: Path
 ) -> None:
     (tmp_path / "r.json").write_text(json.dumps(held, indent=2))
     refused = call("run", "r.json")

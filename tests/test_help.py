@@ -21,9 +21,9 @@ from ftlkit.cli.shell import Later
 from ftlkit.study import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from typer.testing import Result
+    from conftest import Call
 
 
 def commands(command: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - click's own
@@ -37,19 +37,19 @@ COMMANDS = list(commands(get_command(app)))
 
 
 @pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
-def test_help_names_what_is_meant_and_no_types(names: tuple[str, ...], call: Callable[..., Result]) -> None:
+def test_help_names_what_is_meant_and_no_types(names: tuple[str, ...], call: Call) -> None:
     text = call(*names, "--help").stdout
     assert not re.findall(r"<[a-z ]+>", text)
 
 
 @pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
-def test_help_fits_sixty_columns(names: tuple[str, ...], call: Callable[..., Result], monkeypatch: Any) -> None:  # noqa: ANN401
+def test_help_fits_sixty_columns(names: tuple[str, ...], call: Call, monkeypatch: Any) -> None:  # noqa: ANN401
     monkeypatch.setenv("COLUMNS", "60")
     assert max(len(line) for line in call(*names, "--help").stdout.splitlines()) <= 60
 
 
 @pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
-def test_no_word_of_help_is_cut(names: tuple[str, ...], call: Callable[..., Result], monkeypatch: Any) -> None:  # noqa: ANN401
+def test_no_word_of_help_is_cut(names: tuple[str, ...], call: Call, monkeypatch: Any) -> None:  # noqa: ANN401
     for columns in ("60", "80"):
         monkeypatch.setenv("COLUMNS", columns)
         assert "…" not in call(*names, "--help").stdout
@@ -94,7 +94,7 @@ def test_importing_the_package_imports_no_slow_library() -> None:
     assert not set(SLOW) & set(done.stdout.split())
 
 
-def test_completion_can_be_installed_and_knows_names(call: Callable[..., Result]) -> None:
+def test_completion_can_be_installed_and_knows_names(call: Call) -> None:
     assert "--install-completion" in call("--help").stdout
     command = Path(sys.executable).with_name("ftlkit")
     line = "ftlkit compare fin1 --ftl page,df"
@@ -103,14 +103,14 @@ def test_completion_can_be_installed_and_knows_names(call: Callable[..., Result]
     assert done.stdout.split() == ["page,dftl"]
 
 
-def test_schemes_are_listed_with_family_and_idea(call: Callable[..., Result]) -> None:
+def test_schemes_are_listed_with_family_and_idea(call: Call) -> None:
     listed = {line.split()[0]: line for line in call("schemes").stdout.splitlines() if line.strip()}
     for scheme in fk.schemes():
         assert scheme["family"] in listed[scheme["name"]]
         assert scheme["idea"] in listed[scheme["name"]]
 
 
-def test_sources_are_spelled_out(call: Callable[..., Result]) -> None:
+def test_sources_are_spelled_out(call: Call) -> None:
     letter = re.compile(r"(?<![\w-])[ABRTW](?:'s\b| (?:[IVX]+\b|[1-9]\.|tab|fig|eq|alg|says|gives|tells))")
     for scheme in fk.schemes():
         assert scheme["idea"]
@@ -139,9 +139,7 @@ def test_every_name_and_year_that_a_scheme_cites_has_its_title() -> None:
 
 
 @pytest.mark.parametrize("spare", ["7%", "7.5 %", "28%"])
-def test_a_percentage_is_its_share_in_tables_and_settings(
-    spare: str, call: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_a_percentage_is_its_share_in_tables_and_settings(spare: str, call: Call, tmp_path: Path) -> None:
     def event_hash(given: object) -> str:
         results = fk.compare("fin1", "page", device={"spare": given}, requests=200, addresses="dense")
         return str(results.runs["event_hash"][0])
@@ -154,14 +152,14 @@ def test_a_percentage_is_its_share_in_tables_and_settings(
     assert json.loads((tmp_path / "r.json").read_text())["runs"][0]["event_hash"] == expected
 
 
-def test_sizes_have_one_kind_of_unit(call: Callable[..., Result], msr: Path) -> None:
+def test_sizes_have_one_kind_of_unit(call: Call, msr: Path) -> None:
     for shown in (call("trace", "info", msr).stdout, call("compare", msr, "--ftl", "page").stdout):
         assert "KiB" in shown
         assert not re.findall(r"[0-9] [kKMG]B\b", shown)
 
 
 @pytest.mark.parametrize("kind", ["devices", "workloads"])
-def test_presets_are_shown_whole_on_sixty_columns(kind: str, call: Callable[..., Result], monkeypatch: Any) -> None:  # noqa: ANN401
+def test_presets_are_shown_whole_on_sixty_columns(kind: str, call: Call, monkeypatch: Any) -> None:  # noqa: ANN401
     monkeypatch.setenv("COLUMNS", "60")
     for preset in fk.devices() if kind == "devices" else fk.workloads():
         text = call(kind, preset["name"]).stdout

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
+    from conftest import Call, Start
 
 STOPS_WITHIN_S = 20.0
 """What no busy machine takes, and less than the work. `benches/ratios.py` times the promise."""
@@ -49,7 +49,7 @@ def said(process: subprocess.Popen[str], words: str, within_s: float) -> str:
     return ""
 
 
-def test_finished_runs_are_kept(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_finished_runs_are_kept(start: Start, tmp_path: Path) -> None:
     """The page run takes a moment, the block run long; one thread runs them in turn."""
     workload = "compare fin1 --ftl page,block --requests 1500000 --precondition steady --addresses dense --threads 1"
     process = start(*workload.split(), "--json", "r.json")
@@ -62,9 +62,7 @@ def test_finished_runs_are_kept(start: Callable[..., subprocess.Popen[str]], tmp
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_ctrl_c_between_files_says_which_are_whole(
-    call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_between_files_says_which_are_whole(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -96,7 +94,7 @@ def test_ctrl_c_between_files_says_which_are_whole(
     ids=["run", "generation", "curve"],
 )
 def test_nothing_is_written_when_nothing_was_finished(
-    command: str, after_s: float, says: str, start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+    command: str, after_s: float, says: str, start: Start, tmp_path: Path
 ) -> None:
     process = start(*command.split())
     time.sleep(after_s)
@@ -110,7 +108,7 @@ def test_nothing_is_written_when_nothing_was_finished(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_progress_is_told_in_plain_lines(start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_progress_is_told_in_plain_lines(start: Start) -> None:
     process = start(*["compare", "fin1", "--ftl", "page,block", "--requests", "20000000", "--addresses", "dense"])
     line = said(process, "/s", 60)
     process.kill()
@@ -120,7 +118,7 @@ def test_progress_is_told_in_plain_lines(start: Callable[..., subprocess.Popen[s
 
 @pytest.mark.parametrize(("module", "command"), [("typer", "schemes"), ("polars", "results list")])
 def test_ctrl_c_while_something_is_loaded_ends_the_command_in_a_line(
-    module: str, command: str, start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+    module: str, command: str, start: Start, tmp_path: Path
 ) -> None:
     """What takes time to load, first of all or for a subcommand, interrupts the process as a user would."""
     (tmp_path / f"{module}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
@@ -129,9 +127,7 @@ def test_ctrl_c_while_something_is_loaded_ends_the_command_in_a_line(
     assert (process.returncode, out, errors) == (130, "", "Stopped. Nothing was written.\n")
 
 
-def test_ctrl_c_while_the_interpreter_ends_shows_no_traceback(
-    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
-) -> None:
+def test_ctrl_c_while_the_interpreter_ends_shows_no_traceback(start: Start, tmp_path: Path) -> None:
     """What is called at the interpreter's end interrupts the process as a user would."""
     interrupts = "import atexit, os, signal\natexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
     (tmp_path / "sitecustomize.py").write_text(interrupts, encoding="utf-8")
@@ -155,9 +151,7 @@ def test_a_sweep_that_is_stopped_before_its_first_run_has_no_result(
     assert stop.value.finished is None
 
 
-def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it(
-    start: Callable[..., subprocess.Popen[str]],
-) -> None:
+def test_a_command_that_ignores_ctrl_c_goes_on_ignoring_it(start: Start) -> None:
     """A shell starts what runs in the background so."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

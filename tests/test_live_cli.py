@@ -20,13 +20,12 @@ from disk import Disk, needs, run
 from ftlkit.cli import live
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
+    from conftest import Call
 
 
-def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_an_image_is_made_described_and_found_sound(call: Call, tmp_path: Path) -> None:
     created = call(
         "image", "create", "d.img", "--ftl", "dftl:cmt=8KiB", "--capacity", "32MiB", "--set", "device.spare=0.25"
     )
@@ -74,7 +73,7 @@ def test_an_image_is_made_described_and_found_sound(call: Callable[..., Result],
         (["fault", "none.img", "restore", "--stay-off"], "belong to cut"),
     ],
 )
-def test_mistakes_are_said_in_a_paragraph(call: Callable[..., Result], arguments: list[str], part: str) -> None:
+def test_mistakes_are_said_in_a_paragraph(call: Call, arguments: list[str], part: str) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     ended = call(*arguments)
     assert ended.exit_code == 2
@@ -82,7 +81,7 @@ def test_mistakes_are_said_in_a_paragraph(call: Callable[..., Result], arguments
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-def test_a_modelled_device_tells_how_late_its_replies_were(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_modelled_device_tells_how_late_its_replies_were(call: Call, tmp_path: Path) -> None:
     needs("nbdcopy")
     disk = Disk(tmp_path, "page", capacity="16MiB")
     disk.start("--latency", "modelled", "--metrics", "127.0.0.1:0")
@@ -124,7 +123,7 @@ def test_a_server_tells_how_it_is_and_what_it_saved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "grown"), [("s.csv", "s.csv"), ("s.parquet", "s.parquet.part.csv")])
 def test_a_killed_server_leaves_what_it_recorded_and_nothing_replaces_it(
-    name: str, grown: str, call: Callable[..., Result], tmp_path: Path
+    name: str, grown: str, call: Call, tmp_path: Path
 ) -> None:
     needs("nbdcopy")
     disk = Disk(tmp_path, "page", capacity="16MiB")
@@ -165,7 +164,7 @@ def test_each_row_of_the_statistics_has_a_name_of_its_own() -> None:
     assert dict(rows)["bad blocks"] == "157, 1 of them since the power came on"
 
 
-def test_power_cuts_are_staged_from_the_command_line(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_power_cuts_are_staged_from_the_command_line(call: Call, tmp_path: Path) -> None:
     with Disk(tmp_path, "fast", capacity="16MiB") as disk:
         assert "recovered" in call("fault", disk.image, "cut").output
         assert "power" in call("fault", disk.image, "cut", "--stay-off").output

@@ -19,10 +19,9 @@ from disk import needs, run
 from mounting import Mount, needs_fuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
+    from conftest import Call
 
 KILLS = 20 if LONG else 2
 
@@ -236,7 +235,7 @@ def test_fio_verifies_what_it_wrote(tmp_path: Path) -> None:
         mount.check()
 
 
-def test_what_cannot_be_mounted_is_said(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_what_cannot_be_mounted_is_said(call: Call, tmp_path: Path) -> None:
     needs_fuse()
 
     def refused(*arguments: object) -> str:
@@ -267,7 +266,7 @@ def test_what_cannot_be_mounted_is_said(call: Callable[..., Result], tmp_path: P
         assert (mounted.folder / "file").read_text(encoding="utf-8") == "kept"
 
 
-def test_end_of_a_mount_leaves_what_others_mounted_at_its_folder(tmp_path: Path, call: Callable[..., Result]) -> None:
+def test_end_of_a_mount_leaves_what_others_mounted_at_its_folder(tmp_path: Path, call: Call) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root mounts a tmpfs")
     mount = Mount(tmp_path).start("--format")

@@ -15,10 +15,9 @@ import ftlkit as fk
 from ftlkit._util.outputs import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
+    from conftest import Call
 
 STUDY = '[workload]\ntrace = "small.csv"\n[device]\ncapacity = "auto"\n[[ftl]]\nname = "page"\n'
 ONE = ("--ftl", "page", "--requests", "100")
@@ -39,7 +38,7 @@ def links(msr: Path, tmp_path: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("name", ["own", "soft.csv", "softer.csv", "hard.csv", "around"])
 @pytest.mark.parametrize("option", ["--csv", "--series", "--report", "--timeline"])
 def test_an_output_never_overwrites_the_trace(
-    name: str, option: str, call: Callable[..., Result], links: dict[str, Path], msr: Path
+    name: str, option: str, call: Call, links: dict[str, Path], msr: Path
 ) -> None:
     before = msr.read_bytes()
     result = call("compare", msr, *ONE, option, links[name])
@@ -49,7 +48,7 @@ def test_an_output_never_overwrites_the_trace(
     assert links["soft.csv"].is_symlink()
 
 
-def test_nor_the_study_nor_its_trace(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
+def test_nor_the_study_nor_its_trace(call: Call, msr: Path, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(STUDY)
     for target in ("s.toml", msr.name):
         result = call("run", "s.toml", "--report", target)
@@ -58,7 +57,7 @@ def test_nor_the_study_nor_its_trace(call: Callable[..., Result], msr: Path, tmp
     assert msr.read_text().startswith("128166372")
 
 
-def test_nor_saved_results(call: Callable[..., Result], results: fk.Results, tmp_path: Path) -> None:
+def test_nor_saved_results(call: Call, results: fk.Results, tmp_path: Path) -> None:
     results.save(tmp_path / "r.json")
     before = (tmp_path / "r.json").read_bytes()
     assert call("report", "r.json", "-o", "r.json").exit_code == 2
@@ -81,7 +80,7 @@ def test_nor_in_python_the_trace_that_results_come_from(msr: Path) -> None:
 
 @pytest.mark.parametrize("command", ["convert", "generate"])
 def test_traces_are_written_whole_and_never_onto_their_source(
-    command: str, call: Callable[..., Result], msr: Path, tmp_path: Path
+    command: str, call: Call, msr: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "l.parquet").symlink_to(msr)
     source = msr if command == "convert" else "fin1"
@@ -100,9 +99,7 @@ def test_traces_are_written_whole_and_never_onto_their_source(
     ("name", "words"), [("full", "device"), ("pipe", "pipe"), ("folder", "folder"), ("link", "device")]
 )
 @pytest.mark.parametrize("option", ["--report", "--timeline"])
-def test_only_regular_files_are_replaced(
-    name: str, words: str, option: str, call: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_only_regular_files_are_replaced(name: str, words: str, option: str, call: Call, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("/dev/full")
@@ -132,7 +129,7 @@ def test_links_that_lead_nowhere_or_round_are_no_crash(results: fk.Results, tmp_
         results.save(tmp_path / "round.csv")
 
 
-def test_two_names_of_one_file_are_one_output(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_two_names_of_one_file_are_one_output(call: Call, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("old")
     os.link(tmp_path / "a.csv", tmp_path / "b.csv")
     result = call("compare", "fin1", *ONE, "--csv", "a.csv", "--series", "b.csv")
@@ -159,7 +156,7 @@ def test_a_failed_write_leaves_the_old_file_and_its_permissions_stay(tmp_path: P
     assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("new", 0o600)
 
 
-def test_a_dash_is_standard_output_and_what_is_shown_goes_elsewhere(call: Callable[..., Result]) -> None:
+def test_a_dash_is_standard_output_and_what_is_shown_goes_elsewhere(call: Call) -> None:
     whole = call("compare", "fin1", *ONE, "--json", "-")
     assert json.loads(whole.stdout)["runs"][0]["label"] == "page"
     assert "page answers" in whole.stderr
@@ -170,14 +167,12 @@ def test_a_dash_is_standard_output_and_what_is_shown_goes_elsewhere(call: Callab
 
 
 @pytest.mark.parametrize("options", [("--json", "-", "--csv", "-"), ("--parquet", "-"), ("--report", "-")])
-def test_a_dash_that_cannot_be_is_refused(
-    options: tuple[str, ...], call: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_a_dash_that_cannot_be_is_refused(options: tuple[str, ...], call: Call, tmp_path: Path) -> None:
     result = call("compare", "fin1", *ONE, *options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_time_series_are_saved(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_time_series_are_saved(call: Call, tmp_path: Path) -> None:
     assert call("compare", "fin1", *ONE, "--samples", 10, "--series", "s.parquet").exit_code == 0
     assert pl.read_parquet(tmp_path / "s.parquet")["request"].to_list() == [10 * (i + 1) for i in range(10)]

@@ -19,11 +19,9 @@ from ftlkit.own.registry import registered_name
 from own_ftls import EXAMPLE, SMALL, LikePage, found
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
-
+    from conftest import Call
     from ftlkit.own.ftl import Ftl
 
 pytestmark = pytest.mark.usefixtures("own_are_forgotten")
@@ -377,7 +375,7 @@ class Forgetful(Simple):
 
 
 def test_a_finding_names_the_cut_and_the_copies_and_replays_elsewhere(
-    call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(EXAMPLE.parent)
     (tmp_path / "mine.py").write_text(FORGETFUL)

@@ -18,10 +18,9 @@ from ftlkit.own.loading import resolved
 from own_stacks import compared, forget_own, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from typer.testing import Result
-
+    from conftest import Call
     from ftlkit._native import Blocks
 
 PAGE = (Path(__file__).parents[1] / "docs" / "write-your-own.md").read_text(encoding="utf-8")
@@ -168,7 +167,7 @@ def test_parts_survive_torture_with_cuts_and_failing_flash(tmp_path: Path) -> No
         assert scheme["faults"]["failed_programs"] > 0
 
 
-def test_the_command_line_names_both_by_file(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_command_line_names_both_by_file(call: Call, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(shown("Recent", "Even"))
     done = call(
         "compare", "fin1", "--ftl", "page,page+mine.py:Even+mine.py:Recent:ram=64KiB", "--requests", "500",

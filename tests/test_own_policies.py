@@ -16,11 +16,10 @@ from ftlkit.own.loading import resolved
 from own_stacks import compared, forget_own, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from typer.testing import Result
-
+    from conftest import Call
     from ftlkit._native import Block
 
 OLDEST = '''
@@ -100,7 +99,7 @@ def test_a_block_tells_what_it_holds_and_how_worn_it_is() -> None:
     assert len({block.number for block in seen}) > 10
 
 
-def test_the_command_line_names_a_class_by_file(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_command_line_names_a_class_by_file(call: Call, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OLDEST)
     done = call(
         "compare", "fin1", "--ftl", "page:victim=fifo,page:victim=mine.py:Oldest", "--requests", "3000",

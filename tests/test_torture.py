@@ -14,11 +14,9 @@ import ftlkit as fk
 from test_interrupt import STOPS_WITHIN_S, Impatient, said, stopped
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
     from pathlib import Path
 
-    from typer.testing import Result
+    from conftest import Call, Start
 
 MOMENT = 0.1
 """Minutes: enough for some trials of every kind, on a busy machine, too."""
@@ -51,7 +49,7 @@ def test_a_moment_of_torture_finds_nothing_and_counts_what_it_tried() -> None:
         assert 0 < scheme["states"] <= scheme["states_of"]
 
 
-def test_all_schemes_take_part_by_default(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_all_schemes_take_part_by_default(call: Call, tmp_path: Path) -> None:
     done = call("torture", "--minutes", MOMENT / 10, "--swarm", "--json", "t.json")
     assert done.exit_code == 0, done.output
     assert "nothing found" in done.stdout
@@ -60,7 +58,7 @@ def test_all_schemes_take_part_by_default(call: Callable[..., Result], tmp_path:
     assert report["options"]["swarm"]
 
 
-def test_a_finding_ends_with_a_line_that_fails_again(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_finding_ends_with_a_line_that_fails_again(call: Call, tmp_path: Path) -> None:
     done = call("torture", "--ftl", BUGGY, "--minutes", "1", "--seed", "3", "--json", "t.json")
     assert done.exit_code == 1, done.output
     finding = json.loads((tmp_path / "t.json").read_text())["schemes"][0]["findings"][0]
@@ -94,7 +92,7 @@ def test_a_failing_case_is_made_small() -> None:
     assert len(small["replay"]) < len(line) + 40
 
 
-def test_a_failing_case_is_explained_from_the_flash(call: Callable[..., Result]) -> None:
+def test_a_failing_case_is_explained_from_the_flash(call: Call) -> None:
     line = (
         "check::replay scheme=canary set.bug=lost-write geometry=1x1x1x8x4x512 pages=14 seed=7 prefill=full "
         "workload=mixed requests=200"
@@ -113,7 +111,7 @@ def test_a_failing_case_is_explained_from_the_flash(call: Callable[..., Result])
     assert fk.replay(line.replace("lost-write", "none"), explain=True)["explanation"] is None
 
 
-def test_torture_goes_to_the_device_that_is_asked_for(call: Callable[..., Result]) -> None:
+def test_torture_goes_to_the_device_that_is_asked_for(call: Call) -> None:
     done = call(
         *["torture", "--ftl", "canary:bug=panic", "--geometry", "1x2x1x8x5x512,any,bad:3", "--minutes", "1"],
     )
@@ -145,14 +143,14 @@ def test_torture_goes_to_the_device_that_is_asked_for(call: Callable[..., Result
         (["--replay", "nonsense", "--minutes", "1"], "leave --minutes out"),
     ],
 )
-def test_bad_input_is_refused_in_a_paragraph(call: Callable[..., Result], arguments: list[str], words: str) -> None:
+def test_bad_input_is_refused_in_a_paragraph(call: Call, arguments: list[str], words: str) -> None:
     done = call("torture", *arguments)
     assert done.exit_code == 2, done.output
     assert words in done.stderr
     assert "Traceback" not in done.output
 
 
-def test_ctrl_c_keeps_what_was_tried(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_was_tried(start: Start, tmp_path: Path) -> None:
     process = start(*["torture", "--ftl", "page", "--minutes", "30", "--json", "t.json"])
     assert "page:" in said(process, "page:", 60)
     assert stopped(process) < STOPS_WITHIN_S
