@@ -43,11 +43,7 @@ def create_image(
     """
     layer = study.scheme(ftl)
     references([layer])
-    request: dict[str, Any] = {
-        "image": str(path),
-        "ftl": layer,
-        "device": study.device_table(device or {}),
-    }
+    request: dict[str, Any] = {"image": str(path), "ftl": layer, "device": study.device_table(device or {})}
     if seed is not None:
         check_seed(seed)
         request["seed"] = seed

@@ -199,9 +199,7 @@ def replay(line: str, *, shrink: bool = False, explain: bool = False, watcher: W
     plugins()
     try:
         text = watched(
-            lambda control: _native.replay(line, shrink, explain, control),
-            watcher or Silent(),
-            keeps_unfinished=shrink,
+            lambda control: _native.replay(line, shrink, explain, control), watcher or Silent(), keeps_unfinished=shrink
         )
     except Interrupted as stop:
         raise Interrupted(_so_far(stop)) from None

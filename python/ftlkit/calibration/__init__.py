@@ -25,8 +25,7 @@ class FitOptions(TypedDict, total=False):
 
     jobs: Annotated[str | None, Option("Fit these jobs alone, by commas.", "NAMES", FIT)]
     hold_out: Annotated[
-        str | None,
-        Option("Jobs that test the fit, by commas, or none; one of each group without it.", "NAMES", FIT),
+        str | None, Option("Jobs that test the fit, by commas, or none; one of each group without it.", "NAMES", FIT)
     ]
     counters: Annotated[
         Mapping[str, float] | None,

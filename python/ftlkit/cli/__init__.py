@@ -27,23 +27,14 @@ app = typer.Typer(
 )
 
 COMMANDS = {
-    "run": (
-        "compare:run",
-        "Run a study file: one device, one workload, any number of translation layers.",
-    ),
-    "compare": (
-        "compare:compare",
-        "Run several translation layers over a trace or a preset and compare them.",
-    ),
+    "run": ("compare:run", "Run a study file: one device, one workload, any number of translation layers."),
+    "compare": ("compare:compare", "Run several translation layers over a trace or a preset and compare them."),
     "report": ("compare:report", "Draw a report from saved results, without a new run."),
     "sweep": (
         "sweep:sweep",
         "Run every combination of devices, workloads, FTLs and values; run again for the missing.",
     ),
-    "advise": (
-        "advise:advise",
-        "Search FTLs and their parameters for a workload; recommend one, with its cost.",
-    ),
+    "advise": ("advise:advise", "Search FTLs and their parameters for a workload; recommend one, with its cost."),
     "calibrate": (
         "calibrate:calibrate",
         "Fit a device to what fio measured of a drive; say how sure each parameter is.",
@@ -56,14 +47,8 @@ COMMANDS = {
         "reproduce:reproduce",
         "Run a paper's experiments, judge its claims, write one page; run again for the missing.",
     ),
-    "torture": (
-        "torture:torture",
-        "Test FTLs with power cuts and flash faults; exit code 1 if one fails.",
-    ),
-    "schemes": (
-        "catalogue:schemes",
-        "List the translation layers and the parts that go with them, or show one.",
-    ),
+    "torture": ("torture:torture", "Test FTLs with power cuts and flash faults; exit code 1 if one fails."),
+    "schemes": ("catalogue:schemes", "List the translation layers and the parts that go with them, or show one."),
     "plugins": (
         "plugins:plugins",
         "List the FTLs and policies that installed packages add; say which cannot be loaded.",
@@ -74,14 +59,8 @@ COMMANDS = {
         "List the workload presets, or show one: what it imitates and how it is generated.",
     ),
     "serve": ("live:serve", "Serve an image as a block device over NBD, until Ctrl-C or SIGTERM."),
-    "mount": (
-        "mount:mount",
-        "Mount an image as a FAT file system, until Ctrl-C, SIGTERM or fusermount3 -u FOLDER.",
-    ),
-    "stat": (
-        "live:stat",
-        "Show the state of a served device, like the SMART page of a drive.",
-    ),
+    "mount": ("mount:mount", "Mount an image as a FAT file system, until Ctrl-C, SIGTERM or fusermount3 -u FOLDER."),
+    "stat": ("live:stat", "Show the state of a served device, like the SMART page of a drive."),
     "fault": ("live:fault", "Inject a fault into a served device: a power cut, or a flash operation that fails."),
     "trace": ("trace:app", "Look into traces, convert and generate them."),
     "results": ("results:app", "List, show, compare and export results of sweeps."),

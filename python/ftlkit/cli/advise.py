@@ -12,7 +12,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, write
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s, slowness
 from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
@@ -20,7 +20,7 @@ from ftlkit.api.advise import Advice
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, INTERRUPTED, say, say_kept, screen
+from ftlkit.cli.shell import ERR, INTERRUPTED, save, say, say_kept, screen
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import DEFAULT, files
 
@@ -42,10 +42,7 @@ _REASONS = 3
 def advise(
     workload: options.Workload,
     device: options.Device = None,
-    ram: Annotated[
-        str | None,
-        option("The most RAM that the stack may take: 256KiB.", "SIZE", _SEARCH),
-    ] = None,
+    ram: Annotated[str | None, option("The most RAM that the stack may take: 256KiB.", "SIZE", _SEARCH)] = None,
     goal: Annotated[
         str,
         option(
@@ -55,22 +52,17 @@ def advise(
         ),
     ] = "mean",
     budget: Annotated[
-        str | None,
-        option(f"How long to search: 90s, 5min; {BUDGET} without --trials.", "TIME", _SEARCH),
+        str | None, option(f"How long to search: 90s, 5min; {BUDGET} without --trials.", "TIME", _SEARCH)
     ] = None,
     trials: Annotated[
-        int | None,
-        option("Try N stacks; the same N gives the same answer on any machine.", "N", _SEARCH),
+        int | None, option("Try N stacks; the same N gives the same answer on any machine.", "N", _SEARCH)
     ] = None,
     ftl: Annotated[
         str | None,
         option("Search these stacks alone, by commas; what is set, as in dftl:cmt=64KiB, stays so.", "NAMES", _SEARCH),
     ] = None,
     seeds: Annotated[int, option("Seeds per reported result.", "N", _SEARCH)] = SEEDS,
-    store: Annotated[
-        Path,
-        option("Where results are kept, and found again.", "DIR", _SEARCH),
-    ] = DEFAULT,
+    store: Annotated[Path, option("Where results are kept, and found again.", "DIR", _SEARCH)] = DEFAULT,
     report: options.Report = None,
     json: options.AnswerFile = None,
     setting: Annotated[
@@ -110,10 +102,7 @@ def advise(
     answer = answered(query, store, threads, clock, lambda: watcher(ERR), say)
     show(answer, screen(json))
     say_kept(store)
-    if json is not None:
-        write(json, Advice(answer).written(), inputs)
-        if json != STANDARD_OUTPUT:
-            say(f"wrote {json}")
+    save(json, Advice(answer).written, inputs)
     if report is not None:
         Advice(answer).report(report)
         say(f"wrote {report}")

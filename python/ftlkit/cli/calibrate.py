@@ -10,7 +10,7 @@ import typer
 
 from ftlkit._native import UserError
 from ftlkit._util import units
-from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.outputs import check_writable, write
 from ftlkit._util.progress import watcher
 from ftlkit._util.sizes import drive_bytes
 from ftlkit.calibration import FitOptions
@@ -18,7 +18,7 @@ from ftlkit.calibration.jobs import LEAST_BYTES, job_file
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, OUT, say, screen
+from ftlkit.cli.shell import ERR, OUT, save, say, screen
 from ftlkit.study import OUTPUTS
 
 if TYPE_CHECKING:
@@ -68,10 +68,7 @@ def calibrate(
     if out is not None:
         write(out, made.toml.encode(), files or [])
         say(f"wrote {out}; use it as --device {out}")
-    if json is not None:
-        write(json, (json_text.dumps(made.document, indent=1) + "\n").encode(), files or [])
-        if json != STANDARD_OUTPUT:
-            say(f"wrote {json}")
+    save(json, (json_text.dumps(made.document, indent=1) + "\n").encode, files or [])
 
 
 def _print_jobs(size: int | None, target: str | None, files: Sequence[Path] | None) -> None:

@@ -42,9 +42,7 @@ class Outputs:
     series: Annotated[
         Path | None,
         option(
-            "Save the time series, one row a run and point, as .csv or .parquet; - is standard output.",
-            "FILE",
-            OUTPUTS,
+            "Save the time series, one row a run and point, as .csv or .parquet; - is standard output.", "FILE", OUTPUTS
         ),
     ] = None
     requests_out: Annotated[

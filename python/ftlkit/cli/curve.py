@@ -12,11 +12,11 @@ import typer
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
-from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, write
+from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, say, screen, table
+from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, save, say, screen, table
 from ftlkit.curves import hits, latency
 from ftlkit.curves import spare as spares
 from ftlkit.results.store import DEFAULT, Store
@@ -64,11 +64,8 @@ class _Files:
     def write(self, curve: Saved, drawing: Drawing, inputs: Sequence[str]) -> None:
         """Show the curve and write it."""
         _show(drawing, self.report, screen(self.json, self.csv))
-        for path, suffix in ((self.json, ".json"), (self.csv, ".csv")):
-            if path is not None:
-                write(path, curve.written(suffix), inputs)
-                if path != STANDARD_OUTPUT:
-                    say(f"wrote {path}")
+        save(self.json, partial(curve.written, ".json"), inputs)
+        save(self.csv, partial(curve.written, ".csv"), inputs)
 
 
 _SWEPT = ("capacity", "settings", "requests", "repeat", *options.READING, "addresses", "precondition", "in_use", "seed")
@@ -81,12 +78,10 @@ _SWEPT = ("capacity", "settings", "requests", "repeat", *options.READING, "addre
 def cache(
     workload: options.Workload,
     sizes: Annotated[
-        str | None,
-        option("Sizes of the cache: 16KiB..4MiB:x2; from 1 KiB to all entries without it.", "SIZES"),
+        str | None, option("Sizes of the cache: 16KiB..4MiB:x2; from 1 KiB to all entries without it.", "SIZES")
     ] = None,
     sample: Annotated[
-        float | None,
-        option("Look at this share of the pages, above 0 and at most 1 (SHARDS).", "SHARE"),
+        float | None, option("Look at this share of the pages, above 0 and at most 1 (SHARDS).", "SHARE")
     ] = None,
     files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `_Files` that were given
     device: options.Device = None,
@@ -138,8 +133,7 @@ def load(
     workload: options.Workload,
     ftl: options.Ftls = latency.FTLS,
     loads: Annotated[
-        str | None,
-        option("Requests a second: 500..4000:+500; without it up to what is too much.", "RATES"),
+        str | None, option("Requests a second: 500..4000:+500; without it up to what is too much.", "RATES")
     ] = None,
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,
@@ -192,5 +186,4 @@ def _show(drawing: Drawing, report: Path | None, console: Console = OUT) -> None
     if report is not None:
         from ftlkit.curves.page import page  # noqa: PLC0415 - as above
 
-        write(report, page(drawing).encode())
-        say(f"wrote {report}")
+        save(report, lambda: page(drawing).encode())

@@ -51,10 +51,7 @@ def as_typed(error: str, given: Mapping[str, Any], flags: Mapping[str, str]) -> 
 
 def _of_settings(key: str, given: Mapping[str, Any]) -> str:
     """The `--set` or `--vary` of a key."""
-    for flag, settings in (
-        ("--set", given.get("settings") or given.get("setting")),
-        ("--vary", given.get("vary")),
-    ):
+    for flag, settings in (("--set", given.get("settings") or given.get("setting")), ("--vary", given.get("vary"))):
         for setting in settings or ():
             if setting.partition("=")[0].strip() == key:
                 return f"{flag} {setting}"

@@ -74,8 +74,7 @@ Device = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None,
-    option("Runs at once, by default and at most one a core; results do not depend on it.", "N", DEVICE),
+    int | None, option("Runs at once, by default and at most one a core; results do not depend on it.", "N", DEVICE)
 ]
 Ftls = Annotated[
     str,

@@ -18,7 +18,7 @@ def plugins() -> None:
     if not found:
         OUT.print(
             f"No installed package adds anything. One does by an entry point in the group {GROUP}, which names a "
-            f"class that derives from one of {bases_in_words()}.",
+            f"class that derives from one of {bases_in_words()}."
         )
         return
     rows = [(plugin.name, plugin.kind or "left out", plugin.package, plugin.place) for plugin in found]

@@ -11,11 +11,11 @@ import typer
 
 from ftlkit._native import UserError
 from ftlkit._util.lookup import refuse_unknown, several
-from ftlkit._util.outputs import check_pages, check_writable, write
+from ftlkit._util.outputs import check_pages, check_writable
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import OUT, Command, Group, say
+from ftlkit.cli.shell import OUT, Command, Group, save, say
 from ftlkit.cli.show import show as show_results
 from ftlkit.report.results import Results
 from ftlkit.results.columns import COLUMNS
@@ -38,10 +38,7 @@ _SHORT = 8
 @app.command("list", cls=Command)
 def list_(
     store: Folder = DEFAULT,
-    ftl: Annotated[
-        str | None,
-        option("Only these stacks, or those with these parts.", "NAMES"),
-    ] = None,
+    ftl: Annotated[str | None, option("Only these stacks, or those with these parts.", "NAMES")] = None,
     workload: Annotated[str | None, option("Only of this workload.", "TRACE|PRESET")] = None,
     device: Annotated[str | None, option("Only on this device.", "PRESET")] = None,
     state: Annotated[str | None, option("Only in this state.", "|".join(STATES))] = None,
@@ -155,8 +152,7 @@ def export(
         raise UserError(f"{out}: the name must end in .csv or .parquet.")
     points_store = Store(store)
     check_writable([out], points_store.files)
-    write(out, _written(points_store.frame(), out.suffix.lower()), points_store.files)
-    say(f"wrote {out}")
+    save(out, lambda: _written(points_store.frame(), out.suffix.lower()), points_store.files)
 
 
 def _written(frame: pl.DataFrame, suffix: str) -> bytes:

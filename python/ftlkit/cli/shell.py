@@ -24,7 +24,7 @@ from typer.main import get_command, get_group
 from ftlkit._native import FtlBug, UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
-from ftlkit._util.outputs import STANDARD_OUTPUT
+from ftlkit._util.outputs import STANDARD_OUTPUT, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -191,6 +191,14 @@ def table(headings: Sequence[str], rows: Iterable[Iterable[str]], *, numbers: bo
     for row in rows:
         made.add_row(*(Text(units.typed(cell)) for cell in row))
     return made
+
+
+def save(path: Path | None, made: Callable[[], bytes], inputs: Iterable[str | Path | None] = ()) -> None:
+    """Write a file, where one was asked for, and say so."""
+    if path is not None:
+        write(path, made(), inputs)
+        if path != STANDARD_OUTPUT:
+            say(f"wrote {path}")
 
 
 def say_kept(store: Path) -> None:

@@ -11,13 +11,13 @@ from ftlkit import study
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
-from ftlkit._util.outputs import check_pages, check_writable, write
+from ftlkit._util.outputs import check_pages, check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.api.sweep import planned, swept
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, say, say_kept
+from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, save, say, say_kept
 from ftlkit.results.store import DEFAULT, files, named
 from ftlkit.sweeps.executors import LOCAL
 from ftlkit.sweeps.intro import facts
@@ -46,8 +46,7 @@ def sweep(
         option("Translation layers, by commas, as of `ftlkit compare`; page,block,fast,dftl without it.", "NAMES"),
     ] = None,
     device: Annotated[
-        str | None,
-        option("Device presets, or files with a table [device], by commas.", "NAMES", study.DEVICE),
+        str | None, option("Device presets, or files with a table [device], by commas.", "NAMES", study.DEVICE)
     ] = None,
     vary: options.Vary = None,
     seeds: options.Seeds = None,
@@ -113,5 +112,4 @@ def _report(plan: Plan, done: Sweep, path: Path | None, inputs: Sequence[str | P
     if path is not None:
         from ftlkit.sweeps.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
-        write(path, page(plan, done).encode(), inputs)
-        say(f"wrote {path}")
+        save(path, lambda: page(plan, done).encode(), inputs)

@@ -14,12 +14,12 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
-from ftlkit._util.outputs import STANDARD_OUTPUT, check_writable, write
+from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.api import torture as checking
 from ftlkit.cli import options
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, say, screen
+from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, save, say, screen
 from ftlkit.own.loading import names_own
 
 if TYPE_CHECKING:
@@ -62,18 +62,11 @@ def torture(
             raise
         report = stop.finished
     _show(report, screen(json), own)
-    if json is not None:
-        _save(json, report)
+    save(json, (jsonlib.dumps(report, indent=2) + "\n").encode)
     if any(scheme["findings"] for scheme in report["schemes"]):
         raise typer.Exit(FOUND)
     if report["cancelled"]:
         raise typer.Exit(INTERRUPTED)
-
-
-def _save(path: Path, report: TortureReport) -> None:
-    write(path, (jsonlib.dumps(report, indent=2) + "\n").encode())
-    if path != STANDARD_OUTPUT:
-        say(f"wrote {path}")
 
 
 def _replay(line: str, request: Mapping[str, object], own: list[str], *, shrink: bool, explain: bool) -> None:

@@ -32,9 +32,7 @@ DEVICES_SHOWN = 12
 @app.command(cls=Command)
 @options.with_options(*options.READING, "requests", "repeat", "seed")
 def info(
-    workload: options.Workload,
-    chosen: study.TraceOptions = options.CHOSEN,
-    as_json: options.AsJson = False,
+    workload: options.Workload, chosen: study.TraceOptions = options.CHOSEN, as_json: options.AsJson = False
 ) -> None:
     """Describe a workload: requests, gaps, footprint, overwrites, alignment and locality.
 
@@ -52,8 +50,7 @@ def info(
 def fit(
     workload: Annotated[str, typer.Argument(metavar="TRACE", help="A trace file, or one of `ftlkit workloads`.")],
     out: Annotated[
-        Path | None,
-        typer.Argument(metavar="OUT.toml", help="Where to write the look-alike; else it is printed."),
+        Path | None, typer.Argument(metavar="OUT.toml", help="Where to write the look-alike; else it is printed.")
     ] = None,
     chosen: study.TraceOptions = options.CHOSEN,
 ) -> None:

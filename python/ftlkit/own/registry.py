@@ -42,11 +42,7 @@ PARTS = {
 }
 """What stands behind a mapping, by the key under which a table names its class."""
 
-KINDS = {
-    "": Kind("FTL", Ftl, _native.register_ftl, _native.forget_part, ("read", "write")),
-    **SETTINGS,
-    **PARTS,
-}
+KINDS = {"": Kind("FTL", Ftl, _native.register_ftl, _native.forget_part, ("read", "write")), **SETTINGS, **PARTS}
 
 registered: dict[tuple[str, str], type] = {}
 """The classes of this process by the parameter they stand for, if any, and their names."""
