@@ -120,7 +120,7 @@ def test_progress_is_told_in_plain_lines(start: Start) -> None:
 def test_ctrl_c_while_something_is_loaded_ends_the_command_in_a_line(
     module: str, command: str, start: Start, tmp_path: Path
 ) -> None:
-    """What takes time to load, first of all or for a subcommand, interrupts the process as a user would."""
+    """What takes time to load, for all or for a subcommand, interrupts as a user would."""
     (tmp_path / f"{module}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
     process = start(*command.split(), PYTHONPATH=str(tmp_path))
     out, errors = process.communicate(timeout=30)

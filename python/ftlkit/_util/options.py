@@ -1,4 +1,4 @@
-"""Options: each is declared once, as a field of a typed dictionary, and taken by function and command.
+"""Options: each is declared once, as a field of a typed dictionary, for function and command.
 
 Type checkers read the keys of a typed dictionary from `Unpack[...]`; at run time Python would take
 any name, and a misspelled option that is swallowed makes the answer one to another question.

@@ -34,7 +34,7 @@ BUDGET = "budget"
 
 
 class Watcher:
-    """What shows the progress of native work; this one shows nothing, as Python does unless asked."""
+    """What shows the progress of native work; this one shows nothing, as for Python by default."""
 
     def __enter__(self) -> Self:
         """Start showing."""

@@ -79,10 +79,9 @@ class MountOptions(TypedDict, total=False):
 def mount(path: str | Path, folder: str | Path, **options: Unpack[MountOptions]) -> Mounted:
     """Mount an image at an empty folder, as a FAT file system, in threads of its own.
 
-    Write requests are counted until types are rated anew, and degrees are shared out among streams.
-    Code pages are 437, 850, 852, 866 and others of DOS. Worn-out flash is mounted for reading alone.
-    Raises `UserError` when the input is at fault, or there is no FUSE; stopping raises it when the
-    flash has worn out meanwhile and something that programs wrote is lost.
+    Code pages are 437, 850, 852, 866 and others of DOS. Worn-out flash is mounted for reading
+    alone. Raises `UserError` when the input is at fault, or there is no FUSE; stopping raises it
+    when the flash has worn out meanwhile and something that programs wrote is lost.
     """
     request = opened(path, options)
     own = {key: request.pop(key) for key in request.keys() & declared(MountOptions).keys() - declared(ServeOptions)}

@@ -1,4 +1,4 @@
-"""Classes of one's own by their kinds: what each derives from and needs, and how it is registered."""
+"""Classes of one's own by kind: what each derives from and needs, and how it is registered."""
 
 from __future__ import annotations
 
