@@ -100,6 +100,8 @@ def test_a_sweep_has_what_its_workloads_and_variants_leave_out(study: Path) -> N
         ("BAST, 9", ["victim"], {"name": "bast", "log_blocks": "9"}),
         ("page", ["victim"], {"name": "page"}),
     ]
+    tables = [*sweep.workloads, *(variant.ftl for variant in sweep.variants)]
+    assert len({id(table) for table in tables}) == len(tables)
 
 
 def test_figures_and_claims_have_what_stands_for_all_of_them_and_what_their_base_says(study: Path) -> None:

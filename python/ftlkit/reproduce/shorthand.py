@@ -35,7 +35,8 @@ def written_out(table: Json) -> Json:
         variants = [_variant(given, stacks) for given in sweep.get("variants", [])]
         sweep["variants"] = [variant | {"takes": [*variant.get("takes", []), *takes]} for variant in variants]
         sweep["vary"] = _list(sweep.get("vary", []))
-    return full
+    # Each sweep gets copies of its own of what it shares with others.
+    return full | {"sweeps": [_filled(sweep, {}) for sweep in full["sweeps"]]}
 
 
 def over(base: Json, own: Json) -> Json:
