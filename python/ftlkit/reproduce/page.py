@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import altair as alt
 
@@ -17,7 +17,7 @@ from ftlkit.reproduce.points import column, distribution, over_time
 from ftlkit.study import toml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from markupsafe import Markup
 
@@ -51,6 +51,8 @@ def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absen
 
 WIDTH, HEIGHT = 300, 190
 
+Drawn = alt.Chart | alt.LayerChart
+
 
 def draw(plan: FigurePlan, points: Sequence[Point]) -> list[tuple[str, Markup]]:
     """A figure's panels, one a workload (for gauges over time: one a run), each with its title.
@@ -74,12 +76,21 @@ def draw(plan: FigurePlan, points: Sequence[Point]) -> list[tuple[str, Markup]]:
     return drawn
 
 
-def _colour(labels: Sequence[str]) -> alt.Color:
-    known = styles(labels)
+def _chart(rows: Sequence[Json], mark: str, **style: object) -> alt.Chart:
+    return alt.Chart(alt.InlineData(values=list(rows)), mark=alt.MarkDef.from_dict({"type": mark} | style))
+
+
+def _colour(variants: Iterable[str]) -> alt.Color:
+    known = styles(list(dict.fromkeys(variants)))
     scale = alt.Scale(domain=list(known), range=[style.colour for style in known.values()])
     return alt.Color(
         "variant:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=4, columnPadding=18)
     )
+
+
+def _requests(field: str) -> alt.X:
+    """The axis of requests over a run."""
+    return alt.X(f"{field}:Q", title="requests served", axis=alt.Axis(labelExpr=units.axis(""), tickCount=4))
 
 
 def _axis_scale(plan: FigurePlan) -> alt.Scale:
@@ -88,21 +99,17 @@ def _axis_scale(plan: FigurePlan) -> alt.Scale:
     return alt.Scale(type="log") if plan.scale == "log" else alt.Scale(zero=False)
 
 
-def _lines(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - altair's charts share no typed base
+def _lines(plan: FigurePlan, points: Sequence[Point]) -> alt.Chart:
     rows = [{"x": str(point.keys[plan.x]), "y": point.value(plan.metric), "variant": point.variant} for point in points]
     order = list(dict.fromkeys(str(row["x"]) for row in rows))
-    return (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(point=True, strokeWidth=2)
-        .encode(
-            x=alt.X("x:O", title=plan.x, sort=order, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("y:Q", title=plan.axis, scale=_axis_scale(plan)),
-            color=_colour(list(dict.fromkeys(point.variant for point in points))),
-        )
+    return _chart(rows, "line", point=True, strokeWidth=2).encode(
+        x=alt.X("x:O", title=plan.x, sort=order, axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("y:Q", title=plan.axis, scale=_axis_scale(plan)),
+        color=_colour(point.variant for point in points),
     )
 
 
-def _ratios(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+def _ratios(plan: FigurePlan, points: Sequence[Point]) -> alt.Chart:
     """A metric of each variant over that of one of them, by workload; else the metric itself."""
     if len({(point.workload, point.variant) for point in points}) < len(points):
         raise UserError(f"figure {plan.id}: several runs of a variant on a workload; choose one by its keys with only.")
@@ -124,52 +131,40 @@ def _ratios(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
     variants = list(dict.fromkeys(point.variant for point in others))
     if len(base) == 1:
         return _one_workload(plan, rows, variants)
-    return (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_point(filled=True, size=60)
-        .encode(
-            x=alt.X("x:N", title=None, sort=list(base), axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
-            color=_colour(variants),
-            shape=alt.Shape("variant:N", title=None, sort=variants, legend=None),
-        )
+    return _chart(rows, "point", filled=True, size=60).encode(
+        x=alt.X("x:N", title=None, sort=list(base), axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
+        color=_colour(variants),
+        shape=alt.Shape("variant:N", title=None, sort=variants, legend=None),
     )
 
 
-def _one_workload(plan: FigurePlan, rows: Sequence[Json], variants: Sequence[str]) -> Any:  # noqa: ANN401 - as above
+def _one_workload(plan: FigurePlan, rows: Sequence[Json], variants: Sequence[str]) -> alt.Chart:
     """The variants below each other, where they would all stand in one column."""
     # Room for the labels, which are drawn wider than the chart reckons.
     names = alt.Axis(grid=True, labelLimit=WIDTH, minExtent=round(7.2 * max(map(len, variants))))
-    return (
-        alt.Chart(alt.InlineData(values=list(rows)))
-        .mark_point(filled=True, size=60)
-        .encode(
-            x=alt.X("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
-            y=alt.Y("variant:N", title=None, sort=list(variants), axis=names),
-            color=alt.value(next(iter(styles(["run"]).values())).colour),
-        )
+    return _chart(rows, "point", filled=True, size=60).encode(
+        x=alt.X("y:Q", title=plan.axis, scale=alt.Scale(zero=False)),
+        y=alt.Y("variant:N", title=None, sort=list(variants), axis=names),
+        color=alt.value(next(iter(styles(["run"]).values())).colour),
     )
 
 
-def _cdf(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+def _cdf(plan: FigurePlan, points: Sequence[Point]) -> alt.Chart:
     """Shares of a class's flash operations that are done within a time."""
     rows = [
         {"x": ns / 1e3, "y": share, "variant": point.variant}
         for point in points
         for ns, share in distribution(point, plan.x)
     ]
-    return (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=2, interpolate="step-after")
-        .encode(
-            x=alt.X("x:Q", title=plan.metric, scale=alt.Scale(type="log")),
-            y=alt.Y("y:Q", title=plan.axis, axis=alt.Axis(format="~%"), scale=alt.Scale(domain=[0, 1])),
-            color=_colour(list(dict.fromkeys(point.variant for point in points))),
-        )
+    return _chart(rows, "line", strokeWidth=2, interpolate="step-after").encode(
+        x=alt.X("x:Q", title=plan.metric, scale=alt.Scale(type="log")),
+        y=alt.Y("y:Q", title=plan.axis, axis=alt.Axis(format="~%"), scale=alt.Scale(domain=[0, 1])),
+        color=_colour(point.variant for point in points),
     )
 
 
-def _bars(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+def _bars(plan: FigurePlan, points: Sequence[Point]) -> alt.Chart:
     """A run's gauges that begin with a prefix, one bar each."""
     rows = [
         {"x": name.removeprefix(plan.x), "y": value}
@@ -177,34 +172,29 @@ def _bars(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - a
         for name, value in point.run["gauges"].items()
         if name.startswith(plan.x)
     ]
-    return (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("x:O", title=plan.metric, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("y:Q", title=plan.axis),
-            color=alt.value(next(iter(styles(["run"]).values())).colour),
-        )
+    return _chart(rows, "bar").encode(
+        x=alt.X("x:O", title=plan.metric, axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("y:Q", title=plan.axis),
+        color=alt.value(next(iter(styles(["run"]).values())).colour),
     )
 
 
-def _heat(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+def _heat(plan: FigurePlan, points: Sequence[Point]) -> Drawn:
     best = min(point.value(plan.metric) for point in points)
     rows: list[Json] = [
         {"x": point.keys[plan.x], "y": point.keys[plan.y], "loss": point.value(plan.metric) / best - 1}
         for point in points
     ]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
+    base = _chart(rows, "rect").encode(
         x=alt.X("x:O", title=plan.x, axis=alt.Axis(labelAngle=0)), y=alt.Y("y:O", title=plan.y)
     )
     colour = alt.Color("loss:Q", title=plan.axis, scale=alt.Scale(scheme="blues"), legend=None)
-    return alt.layer(
-        base.mark_rect(opacity=0.75).encode(color=colour),
-        base.mark_text(fill="currentColor").encode(text=alt.Text("loss:Q", format="+.0%")),
-    )
+    tiles = base.mark_rect(opacity=0.75).encode(color=colour)
+    texts = base.mark_text(fill="currentColor").encode(text=alt.Text("loss:Q", format="+.0%"))
+    return alt.LayerChart(layer=[tiles, texts])
 
 
-def _shares(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+def _shares(plan: FigurePlan, points: Sequence[Point]) -> alt.Chart:
     """Gauges that begin with a prefix, as shares of their sum over the run."""
     series = points[0].run["series"]
     names = sorted((name for name in series["gauges"] if name.startswith(plan.x)), key=_number)
@@ -213,20 +203,16 @@ def _shares(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
         for order, name in enumerate(names)
         for i, request in enumerate(series["request"])
     ]
-    return (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_area()
-        .encode(
-            x=alt.X("request:Q", title="requests served", axis=alt.Axis(labelExpr=units.axis(""), tickCount=4)),
-            y=alt.Y("value:Q", stack="normalize", title=plan.axis, axis=alt.Axis(format="~%", tickCount=4)),
-            color=alt.Color("group:O", title=plan.metric, scale=alt.Scale(scheme="viridis"),
-                            sort=[name.removeprefix(plan.x) for name in names], legend=alt.Legend(orient="right")),
-            order="order:O",
-        )
+    return _chart(rows, "area").encode(
+        x=_requests("request"),
+        y=alt.Y("value:Q", stack="normalize", title=plan.axis, axis=alt.Axis(format="~%", tickCount=4)),
+        color=alt.Color("group:O", title=plan.metric, scale=alt.Scale(scheme="viridis"),
+                        sort=[name.removeprefix(plan.x) for name in names], legend=alt.Legend(orient="right")),
+        order="order:O",
     )  # fmt: skip
 
 
-def _series(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 - as above
+def _series(plan: FigurePlan, points: Sequence[Point]) -> alt.Chart:
     """A column of the time series, or a gauge over the run, of each variant."""
     if len({point.variant for point in points}) < len(points):
         raise UserError(f"figure {plan.id}: several runs of a variant on a workload; choose one by its keys with only.")
@@ -239,14 +225,10 @@ def _series(plan: FigurePlan, points: Sequence[Point]) -> Any:  # noqa: ANN401 -
         for point, values in columns
         for request, value in zip(over_time(point)["request"], values, strict=True)
     ]
-    return (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X("x:Q", title="requests served", axis=alt.Axis(labelExpr=units.axis(""), tickCount=4)),
-            y=alt.Y("y:Q", title=plan.axis, scale=_axis_scale(plan)),
-            color=_colour([point.variant for point in points]),
-        )
+    return _chart(rows, "line", strokeWidth=2).encode(
+        x=_requests("x"),
+        y=alt.Y("y:Q", title=plan.axis, scale=_axis_scale(plan)),
+        color=_colour(point.variant for point in points),
     )
 
 
@@ -256,7 +238,7 @@ def _number(name: str) -> tuple[int, str]:
     return int(digits) if digits.isdigit() else 0, name
 
 
-_KINDS: dict[str, Callable[[FigurePlan, Sequence[Point]], Any]] = {
+_KINDS: dict[str, Callable[[FigurePlan, Sequence[Point]], Drawn]] = {
     "lines": _lines,
     "ratios": _ratios,
     "bars": _bars,
