@@ -17,6 +17,15 @@ ROOT = Path(__file__).parent.parent
 
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))
 
+
+def reproduced(plan: reproduce.Plan, folder: Path) -> reproduce.Reproduction:
+    """A study that was run: its page was drawn, and all its claims judged."""
+    done = reproduce.reproduce(plan)
+    done.page(folder / "page.html")
+    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
+    return done
+
+
 takes_long = pytest.mark.skipif(not LONG, reason="a study of many runs, as are others; set FTLKIT_LONG=1")
 
 
@@ -48,9 +57,7 @@ def test_the_study_of_owl_gives_all_its_figures_and_judges_all_its_claims_on_a_s
         workload.get("generator", workload)["requests"] = 8000
     for table in (table for sweep in plan.sweeps for table in sweep.vary if "workload.repeat" in table):
         table["workload.repeat"] = 1
-    done = reproduce.reproduce(plan)
-    done.page(tmp_path / "page.html")
-    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
+    done = reproduced(plan, tmp_path)
     # Recorded traces, where they are at hand, do not fit on the small device.
     assert {point.sweep for point in done.points if point.error} <= {"traces", "rounds"}
     served = [point for point in done.points if not point.error]
@@ -74,9 +81,7 @@ def test_the_study_of_waftl_gives_all_its_figures_and_judges_all_its_claims_on_a
         for variant in sweep.variants:
             blocks = int(variant.ftl.get("zone_blocks", 0))
             variant.ftl.update({"zone_blocks": str(min(max(blocks // 32, 1), 4))} if blocks else {})
-    done = reproduce.reproduce(plan)
-    done.page(tmp_path / "page.html")
-    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
+    done = reproduced(plan, tmp_path)
     written = {
         (point.workload, point.variant): point.value("mapping_writes")
         for point in done.points
@@ -157,13 +162,13 @@ def test_the_study_of_adapt_gives_all_its_figures_and_judges_all_its_claims_on_a
         for table in sweep.vary:
             table.update({"device.capacity": "32MiB"} if "device.capacity" in table else {})
             spares = {0.033: 0.3, 0.05: 0.35, 0.1: 0.4, 0.8: 0.8}
-            table.update({key: [spares[name] for name in table[key]] for key in table if key == "device.spare"})
+            given = table.get("device.spare", [])
+            chosen = [spares[spare] for spare in (given if isinstance(given, list) else [given])]
+            table.update({"device.spare": chosen} if chosen else {})
         for variant in sweep.variants:
             if variant.ftl and variant.ftl["name"].startswith("adapt") and "log_" not in variant.ftl["name"]:
                 variant.ftl["log_blocks"] = "20"  # for as many sequential ones as the study varies
-    done = reproduce.reproduce(plan)
-    done.page(tmp_path / "page.html")
-    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
+    done = reproduced(plan, tmp_path)
     moves = {
         name: sum(p.value("gauges.aggregated_moves") for p in done.points if (p.sweep, p.variant) == ("settings", name))
         for name in ("τ = 32", "ADAPT", "never aggregate")
@@ -190,9 +195,7 @@ def test_the_study_of_saw_gives_all_its_figures_and_judges_all_its_claims_on_a_s
     study = tmp_path / "saw.toml"
     study.write_text(text, encoding="utf-8")
     plan = reproduce.load(study)
-    done = reproduce.reproduce(plan)
-    done.page(tmp_path / "page.html")
-    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
+    done = reproduced(plan, tmp_path)
     hashes = {
         point.variant: point.run["event_hash"]
         for point in done.points
@@ -245,9 +248,7 @@ def test_the_study_of_treeftl_gives_all_its_figures_and_judges_all_its_claims_on
         tables = [] if sweep.id == "hot set" else [*sweep.vary, *(variant.ftl for variant in sweep.variants)]
         for table in tables:
             smaller(table)
-    done = reproduce.reproduce(plan)
-    done.page(tmp_path / "page.html")
-    assert [judgement.claim.id for judgement in done.judgements] == [claim.id for claim in plan.claims]
+    done = reproduced(plan, tmp_path)
     # Two microseconds a page in RAM, and ten nanoseconds for each data page that a search
     # looks at: never less than without.
     selection = {(p.workload, p.variant, p.keys["data_selection"]): p for p in done.points if p.sweep == "selection"}
