@@ -11,7 +11,7 @@ from ftlkit._native import UserError
 from ftlkit.sweeps.plan import combinations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from ftlkit.results.document import Json
 
@@ -26,8 +26,9 @@ def written_out(table: Json) -> Json:
     for label, stack in _filled(table.get("variants", {}), let).items():
         own = stack if isinstance(stack, dict) else {"ftl": stack}
         stacks[label] = _variant(own, stacks) | {"label": label}
+    sweeps = full.get("sweeps", {})
     for part in ("sweeps", "figures", "claims"):
-        full[part] = _named(part, full.get(part, []))
+        full[part] = _named(part, full.get(part, []), sweeps if part == "figures" else ())
     for sweep in full["sweeps"]:
         if "workloads" in sweep:
             sweep["workloads"] = [load for given in _list(sweep["workloads"]) for load in combinations([given])]
@@ -68,14 +69,18 @@ def _items(entry: Any, let: Json) -> list[Any]:  # noqa: ANN401 - of any TOML ty
     return full if isinstance(entry, str) and isinstance(full, list) else [full]
 
 
-def _named(part: str, tables: Json | Sequence[Json]) -> list[Json]:
-    """The tables of `[part.NAME]` with what `[part]` itself says for all; a list as it stands."""
+def _named(part: str, tables: Json | Sequence[Json], sweeps: Collection[str]) -> list[Json]:
+    """The tables of `[part.NAME]` with what `[part]` itself says for all; a list as it stands.
+
+    One that is called like one of `sweeps` is over that sweep.
+    """
     if not isinstance(tables, dict):
         return list(tables)
     shared = {key: value for key, value in tables.items() if not isinstance(value, dict)}
     full: Json = {}
     for name, own in ((name, own) for name, own in tables.items() if isinstance(own, dict)):
-        full[name] = _based(own, full, f"{part[:-1]} above {name}", shared) | {"id": name}
+        otherwise = shared | ({"sweep": name} if name in sweeps else {})
+        full[name] = _based(own, full, f"{part[:-1]} above {name}", otherwise) | {"id": name}
     return list(full.values())
 
 
