@@ -19,7 +19,6 @@ from ftlkit.advice.search_result import Rung
 from ftlkit.report.cautions import FEW_FOR_P99, all_cautions
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.outcome import Outcome
-from ftlkit.sweeps.comparison import BETTER, change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
