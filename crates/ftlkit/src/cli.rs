@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use check::case::variants::Subject;
+use check::drivers::variants::Subject;
 use check::torture::campaign::{Campaign, Sweep};
 use check::torture::{Finding, Options, SchemeReport, Torture};
 use check::{Case, Failure, explain, run_case, smallest};

@@ -8,7 +8,7 @@ use flash::{Lpn, PageData, Role};
 use ftl::{AnyDevice, Buffered, FlashPort, FtlError, Request};
 
 use super::{Bug, Canary, label};
-use crate::Stamp;
+use crate::stamp::Stamp;
 
 impl Canary {
     /// What waits of a logical page.

@@ -38,7 +38,7 @@ use ftl::{
     FtlError, Label, Layout, Mapping, Nanos, RecoverError, RelocateOutcome, Request, Settings, Stack, WearQuery,
 };
 
-use crate::Stamp;
+use crate::stamp::Stamp;
 
 mod buffer;
 mod bug;

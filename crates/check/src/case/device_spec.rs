@@ -12,7 +12,7 @@ use flash::{
 };
 use ftl::{BitErrors, Nanos, Reliability};
 
-use crate::Stamp;
+use crate::stamp::Stamp;
 
 /// A device to be built.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -84,12 +84,12 @@ impl Extent {
     }
 
     /// Its logical pages.
-    pub(crate) fn lpns(self) -> impl Iterator<Item = Lpn> {
+    pub fn lpns(self) -> impl Iterator<Item = Lpn> {
         (self.first..self.first + self.pages).map(Lpn::new)
     }
 
     /// Whether it has a logical page.
-    pub(crate) fn contains(self, lpn: Lpn) -> bool {
+    pub fn contains(self, lpn: Lpn) -> bool {
         (self.first..self.first + self.pages).contains(&lpn.get())
     }
 

@@ -21,8 +21,8 @@ use ftl::{ConfigError, Stack};
 
 use crate::case::device_spec::DeviceSpec;
 use crate::case::operation::{Extent, Operation, Space};
+use crate::case::schedule::FaultSchedule;
 use crate::case::workload::Workload;
-use crate::inject::schedule::FaultSchedule;
 
 /// What the device holds when the requests begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

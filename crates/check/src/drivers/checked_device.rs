@@ -4,10 +4,10 @@
 use flash::{Cell, Chip, Flash, FlashError, Full, Page, PageData, Pbn, Ppn, Scan, Tag};
 use ftl::{AnyDevice, FlashOp, Moment, Nanos, Task, Timing};
 
-use crate::Stamp;
 use crate::inject::tracing_chip::FaultTracingChip;
 use crate::report::black_box::{self, Log, Target};
 use crate::report::recorder::Recorder;
+use crate::stamp::Stamp;
 
 /// Flash of stamps that can be looked into.
 pub(crate) trait Cells: Flash<Data = Stamp> {

@@ -16,10 +16,11 @@ use random::{derive, mix};
 
 use crate::case::operation::{Extent, Operation};
 use crate::case::test_case::Case;
-use crate::oracle::exact::{Oracle, Stamp};
+use crate::oracle::exact::Oracle;
 use crate::report::black_box::{self, Mark};
 use crate::report::failure::Fault;
 use crate::report::recorder::Outcome;
+use crate::stamp::Stamp;
 
 /// What a read's buffer holds before the scheme fills it: no stamp, so that a page left out is
 /// seen.

@@ -25,19 +25,19 @@ use flash::{Faulty, Tear};
 use ftl::Layout;
 use random::derive;
 
+use crate::case::cut::{self, Cut};
 use crate::case::operation::{Extent, Operation};
+use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::Case;
 use crate::case::workload::{Pattern, Workload};
 use crate::drivers::session::Session;
-use crate::inject::cut::{self, Cut};
 use crate::inject::cut_sampler::CutSampler;
-use crate::inject::schedule::FaultSchedule;
 use crate::oracle::crash_oracle::CrashOracle;
-use crate::oracle::exact::Stamp;
 use crate::report::black_box;
 use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::failure::{Failure, FailurePoint, Fault, READING_BACK};
 use crate::report::recorder::{Outcome, Recorder, Step, Tape};
+use crate::stamp::Stamp;
 
 /// How many cuts are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

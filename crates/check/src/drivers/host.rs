@@ -17,7 +17,6 @@ use flash::{Chip, Full};
 use ftl::{AnyDevice, Buffered, Cause, ConfigError, Drive, FlashOp, Footprint, Layout, Tally};
 use random::{SeededRng, derive};
 
-use crate::Stamp;
 use crate::case::operation::{Effect, Extent, Operation};
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
@@ -25,6 +24,7 @@ use crate::drivers::driver::Driver;
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::Fault;
 use crate::report::recorder::Outcome;
+use crate::stamp::Stamp;
 
 /// Random pages read back besides those that a request touched: enough to meet each page of a small
 /// device many times in a run, few enough that a demand-paged scheme's cache is not all theirs.

@@ -13,11 +13,11 @@ use ftl::{FlashOp, Layout, Nanos};
 use random::{SeededRng, derive};
 
 use crate::case::operation::Extent;
+use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::drivers::session::create;
-use crate::inject::schedule::FaultSchedule;
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::recorder::Outcome;

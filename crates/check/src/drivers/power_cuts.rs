@@ -18,13 +18,13 @@ use ftl::{Layout, Stack};
 use random::derive;
 
 use crate::case::device_spec::DeviceSpec;
-use crate::case::geometries;
+use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::{Case, Prefill};
-use crate::case::variants::{Subject, seed_name};
 use crate::case::workload::{Pattern, Workload};
 use crate::drivers::explorer::{Effort, Explored};
+use crate::drivers::geometries;
 use crate::drivers::session::create;
-use crate::inject::schedule::FaultSchedule;
+use crate::drivers::variants::{Subject, seed_name};
 
 /// Requests of a case.
 const REQUESTS: u32 = 200;

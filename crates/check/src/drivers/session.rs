@@ -13,9 +13,9 @@ use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::oracle::crash_oracle::CrashOracle;
-use crate::oracle::exact::Stamp;
 use crate::report::failure::Fault;
 use crate::report::recorder::{Outcome, Recorder, Tape};
+use crate::stamp::Stamp;
 
 /// Builds a stack for an erased device: `canary`, or one of the registry's, perhaps behind
 /// `canary-buffer`.
@@ -109,7 +109,7 @@ impl Session {
         for (lpn, got) in all.lpns().zip(content) {
             self.0.oracle.observe(lpn, got).map_err(Fault::WrongContent)?;
         }
-        self.0.oracle.end_observation()
+        Ok(self.0.oracle.end_observation()?)
     }
 
     /// Reads every page, which must hold the last write, and asks for the scheme's invariants.

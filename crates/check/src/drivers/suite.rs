@@ -16,11 +16,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ftl::{AnyDevice, ConfigError, Drive, Layout};
 
 use crate::case::operation::{Extent, Operation};
+use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::Case;
 use crate::drivers::host::Host;
 use crate::drivers::session::create;
 use crate::drivers::{explorer, faults, idle};
-use crate::inject::schedule::FaultSchedule;
 use crate::report::black_box;
 use crate::report::explanation::Explanation;
 use crate::report::failure::{Failure, FailurePoint, Fault};

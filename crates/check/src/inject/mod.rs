@@ -1,8 +1,4 @@
-//! Faults: when they come, what they are, and the chips that suffer them.
+//! Chips that suffer faults, and which power cuts are tried.
 
-pub(crate) mod cut;
 pub(crate) mod cut_sampler;
-pub mod failing_flash;
-pub(crate) mod fault;
-pub(crate) mod schedule;
 pub(crate) mod tracing_chip;

@@ -9,9 +9,9 @@ use flash::{
 };
 use ftl::FlashOp;
 
-use crate::Stamp;
-use crate::inject::fault::InjectedFault;
+use crate::case::fault::InjectedFault;
 use crate::shared::Shared;
+use crate::stamp::Stamp;
 
 /// A fault that took effect.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,6 @@
-//! What each logical page may hold after a power cut.
+//! What each logical page may hold after a power cut: of the flash, of its server, or of the host of
+//! an image. They differ in what an acknowledged write may still lose until a flush: nothing, what
+//! a buffer has room for, or all of it.
 //!
 //! Between cuts a page has one right content, as with the [`ExactOracle`](crate::ExactOracle). A
 //! cut widens that to a set:
@@ -19,8 +21,8 @@
 use flash::Lpn;
 
 use crate::case::operation::{Effect, Extent, Operation};
-use crate::oracle::exact::{Mismatch, Nature, Oracle, Stamp, page_of, stamp, version_of};
-use crate::report::failure::Fault;
+use crate::oracle::exact::{Mismatch, Nature, Oracle};
+use crate::stamp::{Stamp, page_of, stamp, version_of};
 
 /// What is known of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +41,13 @@ struct Account {
     floor: u32,
 }
 
+/// More acknowledged pages hold an older version after a cut than can have waited in RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WentBack {
+    pub(crate) pages: u32,
+    pub(crate) room: u32,
+}
+
 /// What the request in flight would make of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Intent {
@@ -48,7 +57,7 @@ enum Intent {
 
 /// The accounts of all pages, and the request in flight.
 #[derive(Clone, Debug)]
-pub(crate) struct CrashOracle {
+pub struct CrashOracle {
     pages: Vec<Account>,
     in_flight: Option<Operation>,
     /// Acknowledged pages that the scheme may keep in RAM until a flush.
@@ -60,13 +69,13 @@ pub(crate) struct CrashOracle {
 impl CrashOracle {
     /// Nothing has ever been written. Acknowledged writes may leave so many pages in RAM until a
     /// flush; with 0 they last at once.
-    pub(crate) fn new(logical_pages: u32, buffer_pages: u32) -> Self {
+    pub fn new(logical_pages: u32, buffer_pages: u32) -> Self {
         let nothing = Account { low: 1, may_be_empty: true, floor: 1, ..Account::default() };
         Self { pages: vec![nothing; logical_pages as usize], in_flight: None, buffer_pages, gone_back: 0 }
     }
 
     /// Logical pages of the device.
-    pub(crate) fn logical_pages(&self) -> u32 {
+    pub fn logical_pages(&self) -> u32 {
         self.pages.len() as u32
     }
 
@@ -91,13 +100,23 @@ impl CrashOracle {
         Mismatch { lpn, expected: self.right(lpn), got, nature }
     }
 
-    /// After a cut: what was found must be allowed, and is the truth from now on.
-    pub(crate) fn observe(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+    /// The same pages where another number of acknowledged ones may wait in RAM.
+    #[must_use]
+    pub fn with_buffer(self, buffer_pages: u32) -> Self {
+        Self { buffer_pages, ..self }
+    }
+
+    /// Whether a page may hold something after a cut.
+    pub fn may_hold(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
         let is_own = got == 0 || page_of(got) == lpn.get();
+        let is_allowed = is_own && self.pages[lpn.index()].allows(version_of(got), self.intent(lpn));
+        if is_allowed { Ok(()) } else { Err(self.mismatch(lpn, got)) }
+    }
+
+    /// After a cut: what was found must be allowed, and is the truth from now on.
+    pub fn observe(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+        self.may_hold(lpn, got)?;
         let version = version_of(got);
-        if !is_own || !self.pages[lpn.index()].allows(version, self.intent(lpn)) {
-            return Err(self.mismatch(lpn, got));
-        }
         let is_in_flight = self.intent(lpn).is_some();
         let page = &mut self.pages[lpn.index()];
         self.gone_back += u32::from(page.current != 0 && page.current != version && !is_in_flight);
@@ -108,10 +127,10 @@ impl CrashOracle {
 
     /// All pages have been observed: those that have gone back must be so few that they can have
     /// waited in the scheme's buffer.
-    pub(crate) fn end_observation(&mut self) -> Result<(), Fault> {
+    pub(crate) fn end_observation(&mut self) -> Result<(), WentBack> {
         self.in_flight = None;
         let (gone_back, room) = (std::mem::take(&mut self.gone_back), self.buffer_pages);
-        if gone_back <= room { Ok(()) } else { Err(Fault::WentBack { pages: gone_back, room }) }
+        if gone_back <= room { Ok(()) } else { Err(WentBack { pages: gone_back, room }) }
     }
 
     /// While the power is on: a page of a write that was refused holds something else than before,
@@ -126,8 +145,36 @@ impl CrashOracle {
         Ok(())
     }
 
+    /// The host was shown something, and it lasts from the next flush on, as a write does.
+    pub fn show(&mut self, lpn: Lpn, got: Stamp) {
+        let (page, version) = (&mut self.pages[lpn.index()], version_of(got));
+        page.current = version;
+        if version == 0 {
+            page.may_be_empty = true;
+        } else {
+            (page.low, page.high) = (page.low.min(version), page.high.max(version));
+        }
+    }
+
+    /// Nobody was told what became of the request in flight. As long as nothing is shown, its pages
+    /// hold the new content, the old one, or what a trim leaves.
+    pub fn interrupt(&mut self) {
+        match self.in_flight.take().map(|operation| operation.effect()) {
+            Some(Effect::Writes(extent)) => self.each(extent, |page| page.write(false)),
+            Some(Effect::Trims(extent)) => self.each(extent, Account::trim),
+            _ => {}
+        }
+    }
+
+    /// A flush of a device that is read-only was acknowledged: what was written lasts, and trims
+    /// may be forgotten all the same.
+    pub fn flush_writes(&mut self) {
+        self.in_flight = None;
+        self.pages.iter_mut().filter(|page| page.current != 0).for_each(Account::settle);
+    }
+
     /// The request in flight was refused, and what became of its pages is known.
-    pub(crate) fn forget_request(&mut self) {
+    pub fn forget_request(&mut self) {
         self.in_flight = None;
     }
 
@@ -295,7 +342,7 @@ mod tests {
             allowed.end_observation()
         };
         assert_eq!(found([1, 2, 1]), Ok(()));
-        assert_eq!(found([1, 1, 1]), Err(Fault::WentBack { pages: 3, room: 2 }));
+        assert_eq!(found([1, 1, 1]), Err(WentBack { pages: 3, room: 2 }));
     }
 
     #[test]

@@ -1,10 +1,5 @@
 //! The oracle: what each logical page holds, by the host's own account.
 //!
-//! Pages do not hold random bytes here but *stamps*: a stamp names the logical page and the version
-//! that it was written as, is used once and never again. One number thus tells not only that a read
-//! went wrong but how: an older version came back, another page's content did, nothing did, or
-//! something that nobody ever wrote.
-//!
 //! The oracle knows the order of the host's writes and trims and nothing of flash. It keeps two
 //! numbers a page: the newest version ever written, which survives trims so that stamps stay
 //! unique, and the one that a read must return now.
@@ -20,10 +15,7 @@ use std::fmt;
 use flash::Lpn;
 
 use crate::case::operation::{Effect, Operation};
-
-/// What a page holds when checking: the logical page in the upper 32 bits, its version (from 1) in
-/// the lower; 0 for a page that was never written or is trimmed.
-pub type Stamp = u64;
+use crate::stamp::{Stamp, page_of, stamp, version_of};
 
 /// The last write of every logical page.
 #[derive(Clone, Debug)]
@@ -140,21 +132,6 @@ impl ExactOracle {
     }
 }
 
-/// The stamp of a version of a page.
-pub(crate) fn stamp(lpn: Lpn, version: u32) -> Stamp {
-    u64::from(lpn.get()) << 32 | u64::from(version)
-}
-
-/// The page that a stamp names.
-pub(crate) fn page_of(stamp: Stamp) -> u32 {
-    (stamp >> 32) as u32
-}
-
-/// The version that a stamp names.
-pub(crate) fn version_of(stamp: Stamp) -> u32 {
-    stamp as u32
-}
-
 impl Mismatch {
     /// What should be there, and what is.
     fn found(&self) -> String {
@@ -199,7 +176,7 @@ impl fmt::Display for Mismatch {
 impl std::error::Error for Mismatch {}
 
 /// What a host knows of its pages.
-pub(crate) trait Oracle {
+pub trait Oracle {
     /// A request begins; returns the stamps of a write.
     fn begin(&mut self, operation: Operation) -> Vec<Stamp>;
 

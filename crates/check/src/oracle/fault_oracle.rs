@@ -7,7 +7,8 @@ use flash::{Lpn, Pbn};
 use crate::case::operation::{Effect, Operation};
 use crate::inject::tracing_chip::Hit;
 use crate::oracle::crash_oracle::CrashOracle;
-use crate::oracle::exact::{Mismatch, Oracle, Stamp, page_of};
+use crate::oracle::exact::{Mismatch, Oracle};
+use crate::stamp::{Stamp, page_of};
 
 /// What the host knows.
 pub(crate) struct FaultOracle {

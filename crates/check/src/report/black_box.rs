@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 use flash::{Cell, Flash, FlashError, Geometry, MediaEvent, Pbn, Ppn, Tag, Tear};
 use ftl::{Cause, FlashOp, FtlError};
 
-use crate::Stamp;
 use crate::case::operation::Operation;
 use crate::shared::Shared;
+use crate::stamp::Stamp;
 
 thread_local! {
     static BOX: RefCell<Option<BlackBox>> = const { RefCell::new(None) };

@@ -12,7 +12,7 @@ use std::ops::BitOrAssign;
 use flash::{Faulty, Flash, Pbn};
 use ftl::{Cause, FlashOp, Note, Tally};
 
-use crate::oracle::exact::Stamp;
+use crate::stamp::Stamp;
 
 /// Stretches of a scheme's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

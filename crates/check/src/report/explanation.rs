@@ -7,14 +7,13 @@ use std::fmt;
 use flash::{Cell, FlashError, Lpn, Ppn, Role, Tag};
 use ftl::{BrokenInvariant, FlashOp, FtlError};
 
-use crate::Stamp;
-use crate::oracle::exact::{page_of, version_of};
 use crate::report::address::Address;
 use crate::report::black_box::{BlackBox, Event, Journal, Target};
 use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::history::{History, Subject, held};
 use crate::report::leak::Leak;
 use crate::report::wording::{cut, names, operation, speaks_of, target};
+use crate::stamp::{Stamp, page_of, version_of};
 
 /// Operations that a full explanation shows.
 const OPERATIONS: usize = 20;

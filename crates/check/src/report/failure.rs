@@ -8,6 +8,7 @@ use ftl::{BrokenInvariant, ConfigError, FtlError, Nanos, RecoverError};
 
 use crate::case::operation::Operation;
 use crate::case::test_case::Case;
+use crate::oracle::crash_oracle::WentBack;
 use crate::oracle::exact::Mismatch;
 
 /// What every scheme promises; the numbers are those of `docs/conformance.md`.
@@ -222,6 +223,12 @@ impl fmt::Display for Promise {
             Self::NeverPanics => "the promise never to panic",
             Self::OwnCodeAnswers => "raises an exception or gives no valid answer",
         })
+    }
+}
+
+impl From<WentBack> for Fault {
+    fn from(WentBack { pages, room }: WentBack) -> Self {
+        Self::WentBack { pages, room }
     }
 }
 

@@ -11,11 +11,10 @@ use std::collections::BTreeMap;
 use flash::{FlashError, Geometry, Lpn, Pbn, Ppn, Role, Tag};
 use ftl::{Cause, FlashOp};
 
-use crate::Stamp;
 use crate::case::operation::{Effect, Extent, Operation};
-use crate::oracle::exact::{page_of, version_of};
 use crate::report::black_box::{BlackBox, Content, Event, Journal, Mark, StagedCut};
 use crate::report::wording;
+use crate::stamp::{Stamp, page_of, version_of};
 
 /// What a history is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -322,7 +322,7 @@ impl Blocks {
     }
 }
 
-fn cells(journal: &Journal, pbn: Pbn) -> &[Cell<crate::Stamp>] {
+fn cells(journal: &Journal, pbn: Pbn) -> &[Cell<Stamp>] {
     &journal.cells[journal.geometry.page_indices(pbn)]
 }
 

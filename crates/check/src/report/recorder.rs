@@ -9,10 +9,10 @@
 use flash::{Chip, FaultPlan, Faulty, Flash, FlashError, Full, Page, Pbn, Ppn, Scan, Tag, Tear};
 use ftl::{FlashOp, Tally};
 
-use crate::Stamp;
 use crate::inject::cut_sampler::CutSampler;
 use crate::report::black_box::Target;
 use crate::shared::Shared;
+use crate::stamp::Stamp;
 
 /// A program or an erase.
 #[derive(Clone, Debug)]

@@ -17,13 +17,13 @@ use random::derive;
 
 use crate::canary;
 use crate::case::device_spec::DeviceSpec;
-use crate::case::geometries;
+use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::{Case, Prefill};
-use crate::case::variants::{Subject, seed_name};
 use crate::case::workload::{Pattern, Workload};
+use crate::drivers::geometries;
 use crate::drivers::session::create;
 use crate::drivers::suite::run_case;
-use crate::inject::schedule::FaultSchedule;
+use crate::drivers::variants::{Subject, seed_name};
 use crate::report::failure::Failure;
 
 /// A stack that is to be tried.

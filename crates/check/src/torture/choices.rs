@@ -13,15 +13,15 @@ use serde::Serialize;
 
 use super::coverage::{Answers, Question};
 use crate::case::device_spec::DeviceSpec;
-use crate::case::geometries;
+use crate::case::schedule::FaultSchedule;
 use crate::case::swarm::Swarm;
 use crate::case::test_case::{Case, Prefill};
-use crate::case::variants::{Subject, further_parts, set, values};
 use crate::case::workload::{Pattern, Workload};
 use crate::drivers::explorer::Effort;
+use crate::drivers::failing_flash::Rates;
+use crate::drivers::geometries;
 use crate::drivers::session::create;
-use crate::inject::failing_flash::Rates;
-use crate::inject::schedule::FaultSchedule;
+use crate::drivers::variants::{Subject, further_parts, set, values};
 
 const CHANNELS: [u32; 3] = [1, 2, 3];
 const DIES: [u32; 2] = [1, 2];

@@ -14,10 +14,10 @@ use super::choices::{self, Kind, Plan, TrialSpace};
 use super::coverage::{Answers, Coverage, Question};
 use super::stats::TrialStats;
 use crate::case::test_case::Case;
-use crate::case::variants::seed_name;
 use crate::drivers::explorer::explore_within;
 use crate::drivers::faults::{FaultRun, run_with_faults};
 use crate::drivers::suite::run_case;
+use crate::drivers::variants::seed_name;
 use crate::report::failure::Failure;
 
 /// Runs of a case on failing flash: enough to make the drawing cheap beside them, few enough for

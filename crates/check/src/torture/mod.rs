@@ -24,10 +24,10 @@ use ftl::{Stack, registry};
 use serde::Serialize;
 
 use crate::case::device_spec::DeviceSpec;
-use crate::case::geometries;
-use crate::case::variants::Subject;
+use crate::drivers::geometries;
 use crate::drivers::session::create;
 use crate::drivers::suite::explain;
+use crate::drivers::variants::Subject;
 use crate::report::failure::Failure;
 
 pub mod campaign;

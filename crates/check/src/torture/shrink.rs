@@ -9,11 +9,11 @@
 //! log n in the best and n² in the worst case, for n operations.
 
 use crate::case::operation::{Extent, Operation};
+use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::{Case, Prefill};
 use crate::case::workload::Workload;
 use crate::drivers::explorer::{Effort, explore};
 use crate::drivers::suite::run_case;
-use crate::inject::schedule::FaultSchedule;
 use crate::report::failure::Failure;
 
 /// The smallest case that it finds for a failure of any kind.

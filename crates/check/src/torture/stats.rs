@@ -5,10 +5,10 @@ use std::ops::AddAssign;
 use flash::{Fault, Tear};
 use serde::Serialize;
 
+use crate::case::fault::InjectedFault;
 use crate::case::test_case::Case;
 use crate::drivers::explorer::Explored;
 use crate::drivers::faults::FaultRunReport;
-use crate::inject::fault::InjectedFault;
 use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::recorder::Outcome;
 

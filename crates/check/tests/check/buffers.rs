@@ -3,14 +3,11 @@
 //! pages until there is no room; each bug that is planted in that is caught.
 
 use check::canary::{BUFFER, BufferBug};
-use check::case::variants::Subject;
-use check::inject::failing_flash::{self, Rates};
-use check::torture::campaign::Campaign;
-use check::{
-    Case, Effort, Failure, FaultRun, Pattern, Promise, create, explore, power_cuts, run_case, run_with_faults,
-};
-use ftl::{Entry, Stack};
-use ftl::{PartKind, registry};
+use check::drivers::failing_flash;
+use check::{Case, Effort, Failure, Pattern, Promise, create, explore, power_cuts, run_case};
+use ftl::{Entry, PartKind, Stack, registry};
+
+use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, survive_cuts, survive_faults};
 
 const SEED: u64 = 20_263;
 
@@ -41,19 +38,10 @@ fn stacks() -> impl Iterator<Item = Stack> {
     canaries.chain(registry::entries(PartKind::Buffer).into_iter().flat_map(over))
 }
 
-fn cases(stack: &Stack, one_in: usize) -> Vec<Case> {
-    let subject = Subject::keeping(stack.clone()).expect("parts that go together");
-    Campaign::of(subject, SEED).defaults().cases.into_iter().step_by(one_in).collect()
-}
-
 #[test]
 fn a_buffer_keeps_every_promise_in_front_of_every_family() {
     for stack in stacks().chain([buffered("fast", "bug=wild-policy:pages=2")]) {
-        let cases = cases(&stack, if crate::common::is_long() { 23 } else { 83 });
-        assert!(cases.len() > 3, "{stack}: {} cases", cases.len());
-        for case in &cases {
-            run_case(case).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        cases(&stack, SEED, by_form(23, 83)).iter().map(passes).for_each(drop);
     }
 }
 
@@ -61,28 +49,22 @@ fn a_buffer_keeps_every_promise_in_front_of_every_family() {
 fn a_power_cut_forgets_what_was_not_flushed_and_nothing_else() {
     let seldom = Effort { first: 3, during_recovery: 200, after_recovery: 400 };
     for stack in stacks() {
-        for (case, _) in power_cuts::cases(&stack, SEED).into_iter().step_by(7) {
-            let case = Case { requests: 60, ..case };
-            explore(&case, seldom).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        let cases = power_cuts::cases(&stack, SEED).into_iter().step_by(7);
+        survive_cuts(cases.map(|(case, _)| Case { requests: 60, ..case }), seldom);
     }
 }
 
 #[test]
 fn a_buffer_survives_failing_flash() {
     for stack in stacks() {
-        let rates = Rates { program: 100, erase: 40, cut: 300, ..Rates::default() };
-        for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed], 200, SEED)) {
-            let fault_run = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
-            run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        survive_faults(failing_flash::cases(&stack, &[Pattern::Mixed], 200, SEED), FAILS_AND_CUTS);
     }
 }
 
 /// The first failure of a stack, of cases that are run once, or whose power is cut.
 fn failure(stack: &Stack, with_cuts: bool) -> Option<Failure> {
     if !with_cuts {
-        return cases(stack, 11).iter().find_map(|case| run_case(case).err());
+        return cases(stack, SEED, 11).iter().find_map(|case| run_case(case).err());
     }
     let seldom = Effort { first: 2, during_recovery: 200, after_recovery: 400 };
     power_cuts::cases(stack, SEED).iter().find_map(|(case, _)| explore(case, seldom).err())

@@ -2,8 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use check::case::variants::Subject;
+use check::drivers::failing_flash::Rates;
+use check::drivers::variants::Subject;
+use check::torture::campaign::Campaign;
+use check::{Case, Effort, Explored, FaultRun, Outcome, explore, run_case, run_with_faults};
 use ftl::Stack;
+
+/// Programs and erases that fail at random, and cuts.
+pub(crate) const FAILS_AND_CUTS: Rates = Rates { program: 100, erase: 40, read: 0, corrected: 0, cut: 300 };
+
+/// The cases of a stack with what is said of its parts, one of so many.
+pub(crate) fn cases(stack: &Stack, seed: u64, one_in: usize) -> Vec<Case> {
+    let subject = Subject::keeping(stack.clone()).expect("parts that go together");
+    let cases: Vec<_> = Campaign::of(subject, seed).defaults().cases.into_iter().step_by(one_in).collect();
+    assert!(cases.len() > 3, "{stack}: {} cases", cases.len());
+    cases
+}
+
+/// Runs a case, which must keep every promise.
+pub(crate) fn passes(case: &Case) -> Outcome {
+    run_case(case).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Cuts the power of cases, after which every promise must hold.
+pub(crate) fn survive_cuts(cases: impl IntoIterator<Item = Case>, effort: Effort) -> Explored {
+    let mut explored = Explored::default();
+    for case in cases {
+        explored += explore(&case, effort).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+    explored
+}
+
+/// Runs cases on flash that fails at these rates.
+pub(crate) fn survive_faults(cases: impl IntoIterator<Item = Case>, rates: Rates) {
+    for (i, case) in (0..).zip(cases) {
+        let fault_run = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
+        run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
 
 /// Every mapping alone, and every other part over one mapping, of all those over which it is tried
 /// at length elsewhere (`wear.rs`); with `FTLKIT_LONG` over each of them. Or those that

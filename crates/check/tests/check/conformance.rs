@@ -10,7 +10,7 @@
 use std::cell::Cell;
 
 use crate::common::{is_long, is_one_scheme, subjects};
-use check::case::variants::Subject;
+use check::drivers::variants::Subject;
 use check::torture::campaign::{Campaign, Sweep};
 use check::{Case, DeviceSpec, create, geometries, run_case};
 use ftl::Layout;

@@ -2,7 +2,7 @@
 //! was done with that. To be recorded changes nothing.
 
 use check::canary::Bug;
-use check::case::variants::Subject;
+use check::drivers::variants::Subject;
 use check::torture::campaign::Campaign;
 use check::torture::{Options, Torture};
 use check::{

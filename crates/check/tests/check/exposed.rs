@@ -1,16 +1,12 @@
 //! Devices without a capacitor: a power cut takes pages whose programs have ended, and what was
 //! flushed is there all the same.
 
-use check::inject::failing_flash::{self, Rates};
-use check::torture::campaign::Campaign;
-use check::{
-    Case, DeviceSpec, Effort, Explored, FaultRun, Pattern, case::variants::Subject, create, explore, power_cuts,
-    run_case, run_with_faults,
-};
+use check::drivers::failing_flash;
+use check::{Case, DeviceSpec, Effort, Explored, Pattern, create, power_cuts};
 use flash::CellType;
 use ftl::{Cause, FlashOp, Layout, Stack};
 
-use crate::common::by_form;
+use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, survive_cuts, survive_faults};
 
 const SEED: u64 = 20_261;
 
@@ -56,11 +52,8 @@ fn power_cuts_take_nothing_that_was_flushed() {
     for stack in stacks() {
         let cases = power_cuts::cases(&stack, SEED).into_iter().map(|(case, _)| case);
         let cases: Vec<_> = cases.step_by(by_form(1, 9)).collect();
-        let mut all = Explored::default();
-        for case in exposed(&cases) {
-            all += explore(&case, seldom).unwrap_or_else(|failure| panic!("{failure}"));
-        }
-        let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, .. } = all;
+        let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, .. } =
+            survive_cuts(exposed(&cases), seldom);
         println!(
             "{stack}: {requests} requests, {cut_points} cut points, {single_cuts} single cuts, {second_cuts} second \
              cuts, {recoveries} recoveries"
@@ -85,25 +78,17 @@ fn what_cannot_fill_blocks_up_is_refused_with_the_reason() {
 #[test]
 fn every_promise_holds_where_blocks_are_filled_up() {
     for stack in stacks() {
-        let cases = Campaign::of(Subject::keeping(stack.clone()).expect("parts"), SEED).defaults().cases;
-        let cases: Vec<_> = cases.into_iter().step_by(by_form(7, 90)).collect();
-        let mut padding = 0;
-        for case in exposed(&cases) {
-            let outcome = run_case(&case).unwrap_or_else(|failure| panic!("{failure}"));
-            padding += outcome.tally.count(Cause::UnitPadding, FlashOp::Program);
-        }
+        let cases = exposed(&cases(&stack, SEED, by_form(7, 90)));
+        let padding: u64 =
+            cases.iter().map(|case| passes(case).tally.count(Cause::UnitPadding, FlashOp::Program)).sum();
         assert!(padding > 10, "{stack}: {padding} pages of padding");
     }
 }
 
 #[test]
 fn failing_flash_without_a_capacitor_keeps_what_it_can() {
-    let rates = Rates { program: 100, erase: 40, cut: 300, ..Rates::default() };
     for stack in stacks() {
         let cases = exposed(&failing_flash::cases(&stack, &[Pattern::Mixed], 150, SEED));
-        for (i, case) in cases.into_iter().step_by(by_form(1, 2)).enumerate() {
-            let fault_run = FaultRun { plan: rates.plan(i as u64), ..FaultRun::default() };
-            run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        survive_faults(cases.into_iter().step_by(by_form(1, 2)), FAILS_AND_CUTS);
     }
 }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::common::by_form;
-use check::case::variants::Subject;
-use check::inject::failing_flash::{Rates, cases};
+use check::drivers::failing_flash::{Rates, cases};
+use check::drivers::variants::Subject;
 use check::{Case, Failure, FaultRun, FaultRunReport, Pattern, run_with_faults};
 use flash::{Fault, FaultPlan};
 use ftl::{FlashOp, Stack};

@@ -2,11 +2,11 @@
 //! with power cuts at every operation, with failing flash, and under wear policies that empty its
 //! blocks.
 
-use check::inject::failing_flash::{self, Rates};
-use check::{Case, Effort, FaultRun, Outcome, Pattern, explore, power_cuts, run_case, run_with_faults};
+use check::drivers::failing_flash;
+use check::{Case, Effort, Outcome, Pattern, power_cuts};
 use ftl::{Cause, FlashOp, Note, Stack};
 
-use crate::common::by_form;
+use crate::common::{FAILS_AND_CUTS, by_form, passes, survive_cuts, survive_faults};
 
 const SEED: u64 = 20_268;
 
@@ -24,8 +24,8 @@ fn stacks() -> impl Iterator<Item = Stack> {
     STACKS.iter().map(|text| text.parse().unwrap_or_else(|error| panic!("{text}: {error}")))
 }
 
-fn cases(stack: &Stack) -> Vec<(Case, Effort)> {
-    let cases = power_cuts::cases(stack, SEED);
+fn cases(stack: &Stack) -> Vec<Case> {
+    let cases: Vec<_> = power_cuts::cases(stack, SEED).into_iter().map(|(case, _)| case).collect();
     assert!(!cases.is_empty(), "no device takes {stack}");
     cases
 }
@@ -33,8 +33,7 @@ fn cases(stack: &Stack) -> Vec<(Case, Effort)> {
 #[test]
 fn pages_go_through_the_cache_and_nothing_moves_into_it() {
     for stack in stacks() {
-        let outcomes = cases(&stack).into_iter().map(|(case, _)| run_case(&case));
-        let outcomes: Vec<Outcome> = outcomes.collect::<Result<_, _>>().unwrap_or_else(|failure| panic!("{failure}"));
+        let outcomes: Vec<Outcome> = cases(&stack).iter().map(passes).collect();
         let sum = |of: &dyn Fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
         let cached = sum(&|outcome| outcome.tally.note(Note::CachedPage));
         let folded = sum(&|outcome| outcome.tally.count(Cause::Fold, FlashOp::Program));
@@ -47,20 +46,14 @@ fn pages_go_through_the_cache_and_nothing_moves_into_it() {
 fn a_cache_survives_a_power_cut_at_every_operation() {
     for stack in stacks() {
         let effort = Effort { first: by_form(1, 2), during_recovery: by_form(40, 200), after_recovery: 400 };
-        for (case, _) in cases(&stack).into_iter().step_by(by_form(1, 11)) {
-            let case = Case { requests: by_form(case.requests, 60), ..case };
-            explore(&case, effort).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        let shorter = |case: Case| Case { requests: by_form(case.requests, 60), ..case };
+        survive_cuts(cases(&stack).into_iter().step_by(by_form(1, 11)).map(shorter), effort);
     }
 }
 
 #[test]
 fn a_cache_survives_failing_flash_and_cuts() {
-    let rates = Rates { program: 100, erase: 40, cut: 300, ..Rates::default() };
     for stack in stacks() {
-        for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed], by_form(600, 200), SEED)) {
-            let fault_run = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
-            run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        survive_faults(failing_flash::cases(&stack, &[Pattern::Mixed], by_form(600, 200), SEED), FAILS_AND_CUTS);
     }
 }

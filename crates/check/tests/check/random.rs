@@ -8,7 +8,7 @@
 use std::cell::Cell;
 
 use crate::common::subjects;
-use check::case::variants::Subject;
+use check::drivers::variants::Subject;
 use check::{Case, Extent, FaultSchedule, Operation, Prefill, Workload, create, geometries, run_case};
 use ftl::FileEvent;
 use proptest::prelude::{Just, Strategy, any, prop};

@@ -2,12 +2,11 @@
 //! every request: alone, under wear policies that move blocks, and with every setting that decides
 //! what leaves.
 
-use crate::common::by_form;
-use check::case::variants::Subject;
-use check::inject::failing_flash::{self, Rates};
-use check::torture::campaign::Campaign;
-use check::{Effort, FaultRun, Pattern, explore, power_cuts, run_case, run_with_faults};
+use check::drivers::failing_flash::{self, Rates};
+use check::{Effort, Pattern, power_cuts};
 use ftl::Stack;
+
+use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, survive_cuts, survive_faults};
 
 const SEED: u64 = 20_264;
 
@@ -35,12 +34,9 @@ fn stacks() -> impl Iterator<Item = Stack> {
 #[test]
 fn little_ram_breaks_no_promise() {
     for stack in stacks() {
-        let subject = Subject::keeping(stack.clone()).expect("parts that go together");
-        let cases: Vec<_> = Campaign::of(subject, SEED).defaults().cases.into_iter().step_by(by_form(7, 29)).collect();
+        let cases = cases(&stack, SEED, by_form(7, 29));
         assert!(cases.len() > 10, "{stack}: {} cases", cases.len());
-        for case in &cases {
-            run_case(case).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        cases.iter().map(passes).for_each(drop);
     }
 }
 
@@ -48,24 +44,16 @@ fn little_ram_breaks_no_promise() {
 fn a_power_cut_takes_what_was_not_flushed_and_nothing_else() {
     let seldom = Effort { first: 3, during_recovery: 200, after_recovery: 400 };
     for stack in stacks() {
-        for (case, _) in power_cuts::cases(&stack, SEED).into_iter().step_by(by_form(5, 11)) {
-            explore(&case, seldom).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        let cases = power_cuts::cases(&stack, SEED).into_iter().step_by(by_form(5, 11));
+        survive_cuts(cases.map(|(case, _)| case), seldom);
     }
 }
 
 #[test]
 fn little_ram_survives_failing_flash() {
-    let rates = [
-        Rates { program: 100, erase: 40, cut: 300, ..Rates::default() },
-        Rates { program: 60, erase: 30, read: 300, ..Rates::default() },
-    ];
     for stack in stacks() {
-        for rates in rates {
-            for (i, case) in (0..).zip(failing_flash::cases(&stack, &[Pattern::Mixed, Pattern::Uniform], 200, SEED)) {
-                let fault_run = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
-                run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
-            }
+        for rates in [FAILS_AND_CUTS, Rates { program: 60, erase: 30, read: 300, ..Rates::default() }] {
+            survive_faults(failing_flash::cases(&stack, &[Pattern::Mixed, Pattern::Uniform], 200, SEED), rates);
         }
     }
 }

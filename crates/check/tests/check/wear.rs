@@ -3,14 +3,12 @@
 
 use std::cell::Cell;
 
-use crate::common::by_form;
-use check::case::geometries::largest_capacity;
-use check::case::variants::{Subject, values};
-use check::inject::failing_flash::{self, Rates};
+use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, survive_cuts, survive_faults};
+use check::drivers::failing_flash;
+use check::drivers::geometries::largest_capacity;
+use check::drivers::variants::{Subject, values};
 use check::torture::campaign::Campaign;
-use check::{
-    Case, Effort, Explored, FaultRun, Pattern, create, explore, power_cuts, run_case, run_with, run_with_faults,
-};
+use check::{Case, Effort, Pattern, create, power_cuts, run_with};
 use flash::Pbn;
 use ftl::api::layout::WearScheme;
 use ftl::api::wear::{BlockFacts, Use, WearPolicy};
@@ -68,13 +66,9 @@ fn with_settings(stack: &Stack, cases: impl Iterator<Item = Case>) -> Vec<Case> 
 #[test]
 fn every_policy_keeps_every_promise_over_a_mapping_of_each_family() {
     for (i, stack) in stacks().into_iter().enumerate() {
-        let cases =
-            Campaign::of(Subject::keeping(stack.clone()).expect("parts that go together"), SEED).defaults().cases;
         let step = by_form(3, 17);
-        let cases = with_settings(&stack, cases.into_iter().skip(i % step).step_by(step));
-        for case in &cases {
-            run_case(case).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        let cases = with_settings(&stack, cases(&stack, SEED, 1).into_iter().skip(i % step).step_by(step));
+        cases.iter().map(passes).for_each(drop);
         println!("{stack}: {} cases", cases.len());
         assert!(cases.len() > 5, "{stack}");
     }
@@ -86,21 +80,16 @@ fn every_policy_survives_power_cuts() {
     for (i, stack) in stacks().into_iter().enumerate() {
         let cases = power_cuts::cases(&stack, SEED).into_iter().map(|(case, _)| case);
         let step = by_form(2, 5);
-        for case in with_settings(&stack, cases.skip(i % step).step_by(step)) {
-            explore(&Case { requests: 60, ..case }, seldom).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        let cases = with_settings(&stack, cases.skip(i % step).step_by(step));
+        survive_cuts(cases.into_iter().map(|case| Case { requests: 60, ..case }), seldom);
     }
 }
 
 #[test]
 fn every_policy_survives_failing_flash_and_power_cuts() {
-    let rates = Rates { program: 100, erase: 40, cut: 300, ..Rates::default() };
     for stack in stacks() {
         let cases = failing_flash::cases(&stack, &[Pattern::Mixed], 200, SEED);
-        for (i, case) in (0..).zip(with_settings(&stack, cases.into_iter())) {
-            let fault_run = FaultRun { plan: rates.plan(i), ..FaultRun::default() };
-            run_with_faults(&case, &fault_run).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        survive_faults(with_settings(&stack, cases.into_iter()), FAILS_AND_CUTS);
     }
 }
 
@@ -112,11 +101,8 @@ fn saw_survives_every_power_cut_where_hints_are_drawn_at_random() {
     let (step, requests) = by_form((1, 200), (3, 60));
     for mapping in ["page", "dftl", "fast"] {
         let stack = Stack::of(mapping).and(Part::of("saw"));
-        let mut explored = Explored::default();
-        for (case, _) in power_cuts::cases(&stack, SEED).into_iter().step_by(step) {
-            let case = Case { requests, hints: true, ..case };
-            explored += explore(&case, effort).unwrap_or_else(|failure| panic!("{failure}"));
-        }
+        let cases = power_cuts::cases(&stack, SEED).into_iter().step_by(step);
+        let explored = survive_cuts(cases.map(|(case, _)| Case { requests, hints: true, ..case }), effort);
         println!("{stack}: {} cut points, tears {:?}", explored.cut_points, explored.tears);
         let every = explored.tears.iter().all(|&tears| tears >= explored.cut_points / 2);
         assert!(every && explored.cut_points > 100, "{stack}: {explored:?}");

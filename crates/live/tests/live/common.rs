@@ -11,6 +11,7 @@ use ftl::{Layout, Stack, registry};
 use live::{Address, ControlRequest, DEFAULT_CLIENTS, FaultRequest, Image, Limits, ServeOptions, Server, call};
 use random::SeededRng;
 use sim::study::{Capacity, DeviceText};
+use tempfile::TempDir;
 use testkit::TestFlash;
 
 /// A device of a few megabytes on four dies, with room enough for every scheme.
@@ -28,6 +29,20 @@ pub(crate) fn small_device() -> DeviceText {
 /// Makes an image of the small device.
 pub(crate) fn create(folder: &Path, ftl: &str) -> PathBuf {
     create_on(folder, ftl, &small_device())
+}
+
+/// An image of the small device, in a folder of its own.
+pub(crate) fn new_image(ftl: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = create(folder.path(), ftl);
+    (folder, image)
+}
+
+/// The same, and its server.
+pub(crate) fn served(ftl: &str) -> (TempDir, PathBuf, Server) {
+    let (folder, image) = new_image(ftl);
+    let server = serve(&image);
+    (folder, image, server)
 }
 
 /// Makes an image of a device.

@@ -2,7 +2,7 @@
 //! Counted, not timed.
 
 use crate::common::{
-    BLOCK_STATUS, Client, FUA, NO_HOLE, READ, TRIM, WRITE, WRITE_ZEROES, create, create_on, serve, small_device, stat,
+    BLOCK_STATUS, Client, FUA, NO_HOLE, READ, TRIM, WRITE, WRITE_ZEROES, create_on, serve, served, small_device, stat,
 };
 use sim::study::{Capacity, DeviceText};
 
@@ -11,9 +11,7 @@ const GREEDY: u32 = 500;
 
 #[test]
 fn a_client_waits_for_one_turn_of_each_other_client() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let server = serve(&image);
+    let (_folder, image, server) = served("page");
     let mut clients: Vec<_> = (0..3).map(|_| Client::connect(&image).expect("a connection")).collect();
     let mut modest = Client::connect(&image).expect("a connection");
     let bytes = clients[0].bytes as u32;

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use crate::common::{BLOCK_STATUS, Client, DISC, FLUSH, READ, TRIM, WRITE, create, eventually, serve, socket};
+use crate::common::{BLOCK_STATUS, Client, DISC, FLUSH, READ, TRIM, WRITE, eventually, served, socket};
 
 const EINVAL: u32 = 22;
 const ENOSPC: u32 = 28;
@@ -31,9 +31,7 @@ fn is_closed(mut stream: UnixStream) -> bool {
 
 #[test]
 fn requests_that_make_no_sense_get_their_error_and_the_line_goes_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let _server = serve(&image);
+    let (_folder, image, _server) = served("page");
     let mut client = Client::connect(&image).expect("a connection");
     let bytes = client.bytes;
     for (flags, kind, offset, length, expected) in [
@@ -59,9 +57,7 @@ fn requests_that_make_no_sense_get_their_error_and_the_line_goes_on() {
 
 #[test]
 fn nonsense_closes_the_line() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "fast");
-    let _server = serve(&image);
+    let (_folder, image, _server) = served("fast");
     for words in [
         &b"GET / HTTP/1.1\r\n\r\n"[..],
         &[0xFF; 200],
@@ -81,9 +77,7 @@ fn nonsense_closes_the_line() {
 
 #[test]
 fn half_a_request_then_silence_holds_nobody_up() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "dftl");
-    let server = serve(&image);
+    let (_folder, image, server) = served("dftl");
     let mut half_header = Client::connect(&image).expect("a connection");
     half_header.stream.write_all(&0x2560_9513_u32.to_be_bytes()).expect("sent");
     let mut half_data = Client::connect(&image).expect("a connection");
@@ -98,9 +92,7 @@ fn half_a_request_then_silence_holds_nobody_up() {
 
 #[test]
 fn a_thousand_connects_and_drops_leave_nothing_behind() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let _server = serve(&image);
+    let (_folder, image, _server) = served("page");
     for i in 0..1000 {
         let Ok(mut stream) = UnixStream::connect(socket(&image)) else {
             std::thread::sleep(Duration::from_millis(1));
@@ -121,9 +113,7 @@ fn a_thousand_connects_and_drops_leave_nothing_behind() {
 
 #[test]
 fn a_client_that_never_reads_holds_its_own_share_and_no_more() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let server = serve(&image);
+    let (_folder, image, server) = served("page");
     let mut writer = Client::connect(&image).expect("a connection");
     assert_eq!(writer.write(0, &vec![3; 4 << 20]), 0);
     let before = resident_bytes();
@@ -153,9 +143,7 @@ fn a_client_that_never_reads_holds_its_own_share_and_no_more() {
 
 #[test]
 fn one_client_too_many_is_told_so_and_a_place_is_free_again() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let _server = serve(&image);
+    let (_folder, image, _server) = served("page");
     let mut clients: Vec<_> = (0..live::DEFAULT_CLIENTS).map(|_| Client::connect(&image).expect("a place")).collect();
     assert!(clients.iter_mut().all(|client| client.read(0, 1).is_ok()));
     let refused = Client::connect(&image).err().expect("refused").to_string();

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{Client, READ, WRITE, create, eventually, serve, serve_within, socket, stat};
+use crate::common::{Client, READ, WRITE, eventually, new_image, serve, serve_within, served, socket, stat};
 use live::{DEFAULT_CLIENTS, Limits};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
@@ -39,9 +39,7 @@ fn half_writes(image: &Path, length: u32) -> Vec<Client> {
 
 #[test]
 fn clients_that_die_in_the_middle_of_a_write_give_their_places_back() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let _server = serve(&image);
+    let (_folder, image, _server) = served("page");
     drop(half_writes(&image, 1 << 20));
     another_is_served(&image);
     eventually("they are gone", || stat(&image, "clients") == 0);
@@ -49,8 +47,7 @@ fn clients_that_die_in_the_middle_of_a_write_give_their_places_back() {
 
 #[test]
 fn clients_that_fall_silent_in_the_middle_of_a_request_lose_their_places() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
+    let (_folder, image) = new_image("page");
     let _server = serve_within(&image, Limits { transfer: SHORT, ..Limits::default() });
     let mut silent = half_writes(&image, 64 << 10);
     // One drips: what counts is when the request began.
@@ -67,8 +64,7 @@ fn clients_that_fall_silent_in_the_middle_of_a_request_lose_their_places() {
 
 #[test]
 fn a_client_that_asks_for_nothing_keeps_its_place() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
+    let (_folder, image) = new_image("page");
     let _server = serve_within(&image, short());
     let mut idle = Client::connect(&image).expect("a place");
     std::thread::sleep(3 * SHORT);
@@ -77,8 +73,7 @@ fn a_client_that_asks_for_nothing_keeps_its_place() {
 
 #[test]
 fn a_client_that_takes_no_reply_loses_its_place() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
+    let (_folder, image) = new_image("page");
     let _server = serve_within(&image, short());
     let mut client = Client::connect(&image).expect("a place");
     assert_eq!(client.write(0, &vec![1; 1 << 20]), 0);
@@ -92,8 +87,7 @@ fn a_client_that_takes_no_reply_loses_its_place() {
 
 #[test]
 fn connections_that_never_finish_shaking_hands_keep_nobody_out() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
+    let (_folder, image) = new_image("page");
     let limits = Limits { handshakes: 8, ..Limits::default() };
     let server = serve_within(&image, limits);
     let connect = |greeting: &[u8]| {
@@ -118,8 +112,7 @@ fn connections_that_never_finish_shaking_hands_keep_nobody_out() {
 
 #[test]
 fn a_handshake_has_one_deadline_however_slowly_it_goes_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
+    let (_folder, image) = new_image("page");
     let _server = serve_within(&image, short());
     let stream = UnixStream::connect(socket(&image)).expect("a connection");
     let begun = Instant::now();
@@ -135,8 +128,7 @@ fn a_handshake_has_one_deadline_however_slowly_it_goes_on() {
 
 #[test]
 fn an_engine_that_ends_by_itself_sends_its_clients_away() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
+    let (_folder, image) = new_image("page");
     let disk = in_memory(&image);
     let server = serve(&image);
     let idle = Client::connect(&image).expect("a place");

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{
-    BLOCK_STATUS, Client, FUA, READ, TRIM, WRITE, WRITE_ZEROES, create, cut, lasting, options, schemes, serve,
+    BLOCK_STATUS, Client, FUA, READ, TRIM, WRITE, WRITE_ZEROES, create, cut, lasting, new_image, options, schemes,
+    serve,
 };
 use flash::{Fault, FaultPlan, Tear};
 use live::{DriveOptions, Image, LiveDrive, Piece, ServeOptions, Server};
@@ -116,8 +117,7 @@ fn after_a_power_cut_no_page_with_data_is_told_as_a_hole() {
 /// power cut; nothing is written from then on.
 #[test]
 fn what_is_shown_is_read_in_its_place() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
+    let (_folder, image) = new_image("page");
     let server = Server::start_prepared(&options(&image), |drive| {
         drive.write(3 * 4096, &vec![9; 4096].into()).expect("room");
         drive.show(3 * 4096 + 100, &[5; 8000]).expect("power");

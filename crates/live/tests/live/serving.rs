@@ -2,8 +2,8 @@
 //! power cuts.
 
 use crate::common::{
-    BLOCK_STATUS, BUFFERED, Client, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, options, random_bytes,
-    schemes, serve, stat,
+    BLOCK_STATUS, BUFFERED, Client, FUA, NO_HOLE, TRIM, WRITE, WRITE_ZEROES, create, lasting, new_image, options,
+    random_bytes, schemes, serve, served, stat,
 };
 use flash::{Fault, FaultPlan};
 use live::{ControlRequest, FailureName, FaultRequest, ServeOptions, Server, TearName, call};
@@ -53,8 +53,7 @@ fn compare(client: &mut Client, copy: &[u8]) {
 #[test]
 fn every_scheme_reads_what_was_written_across_restarts_and_power_cuts() {
     for scheme in schemes() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let image = create(folder.path(), scheme);
+        let (_folder, image) = new_image(scheme);
         let mut copy = vec![0; 4 << 20];
         let mut rng = SeededRng::new(7);
         for round in 0..4 {
@@ -84,9 +83,7 @@ fn every_scheme_reads_what_was_written_across_restarts_and_power_cuts() {
 #[test]
 fn writes_that_were_acknowledged_survive_every_kind_of_cut() {
     for scheme in schemes() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let image = create(folder.path(), scheme);
-        let server = serve(&image);
+        let (_folder, image, server) = served(scheme);
         let mut rng = SeededRng::new(11);
         let mut copy = vec![0; 4 << 20];
         for round in 0..12_u64 {
@@ -133,9 +130,7 @@ fn a_write_buffer_is_written_down_by_fua_and_flush_and_by_nothing_else() {
 }
 
 fn write_down_by_fua_and_flush(stack: &str) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), stack);
-    let server = serve(&image);
+    let (_folder, image, server) = served(stack);
     let cut = || {
         let cut = FaultRequest::Cut { tear: None, after: 0, stay_off: false };
         call(&image, &ControlRequest::Fault(cut)).expect("a power cut");
@@ -187,9 +182,7 @@ fn pages_left_in_the_buffer_of_a_read_only_device_are_told() {
 #[test]
 fn flash_that_fails_is_lived_with() {
     for scheme in schemes() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let image = create(folder.path(), scheme);
-        let server = serve(&image);
+        let (_folder, image, server) = served(scheme);
         let mut client = Client::connect(&image).expect("a connection");
         let mut copy = vec![0; 4 << 20];
         let mut rng = SeededRng::new(5);
@@ -210,9 +203,7 @@ fn flash_that_fails_is_lived_with() {
 
 #[test]
 fn holes_are_told_and_forgotten_pages_become_holes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let _server = serve(&image);
+    let (_folder, image, _server) = served("page");
     let mut client = Client::connect(&image).expect("a connection");
     assert_eq!(client.status(0, 4 << 20), [(4 << 20, 3)]);
     assert_eq!(client.write(8192, &[1; 4096]), 0);
@@ -226,9 +217,7 @@ fn holes_are_told_and_forgotten_pages_become_holes() {
 fn a_device_without_power_lets_nobody_in_until_it_is_restored() {
     let off = FaultRequest::Cut { tear: None, after: 0, stay_off: true };
     for fault in [off.clone(), FaultRequest::Cut { tear: Some(TearName::Before), after: 0, stay_off: true }] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let image = create(folder.path(), "dftl");
-        let server = serve(&image);
+        let (_folder, image, server) = served("dftl");
         let mut client = Client::connect(&image).expect("a connection");
         assert_eq!(client.ask(FUA, WRITE, 0, 4096, &[7; 4096]), 0);
         call(&image, &ControlRequest::Fault(fault.clone())).expect("a cut");
@@ -259,9 +248,7 @@ fn a_server_that_stops_while_its_device_has_no_power_leaves_the_flash_on_the_dis
         FaultRequest::Cut { tear: None, after: 0, stay_off: true },
         FaultRequest::Cut { tear: Some(TearName::Torn), after: 0, stay_off: true },
     ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let image = create(folder.path(), "page");
-        let server = serve(&image);
+        let (_folder, image, server) = served("page");
         let mut client = Client::connect(&image).expect("a connection");
         for page in 0..5 {
             assert_eq!(client.write(page * 4096, &[7; 4096]), 0);
@@ -289,9 +276,7 @@ fn a_server_that_stops_while_its_device_has_no_power_leaves_the_flash_on_the_dis
 /// A start reads what the image holds, and no script can know how many operations that takes.
 #[test]
 fn planned_faults_wait_for_the_host_and_those_that_never_come_are_told() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let server = serve(&image);
+    let (_folder, image, server) = served("page");
     let mut client = Client::connect(&image).expect("a connection");
     for page in 0..200 {
         assert_eq!(client.write(page * 4096, &[7; 4096]), 0);
@@ -312,9 +297,7 @@ fn planned_faults_wait_for_the_host_and_those_that_never_come_are_told() {
 
 #[test]
 fn two_servers_do_not_share_an_image() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let server = serve(&image);
+    let (_folder, image, server) = served("page");
     let second = Server::start(&options(&image)).err().expect("refused").to_string();
     assert!(second.contains("being served") && second.contains("stop"), "{second}");
     assert!(live::check(&image).expect_err("refused").to_string().contains("being served"));

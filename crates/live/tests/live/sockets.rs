@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{Client, create, options, serve, socket, stat};
+use crate::common::{Client, create, new_image, options, serve, served, socket, stat};
 use live::{Address, ControlRequest, ServeOptions, Server, call, control_path};
 
 /// Stops a server, which takes no longer than its clients may take to take their last replies.
@@ -35,9 +35,7 @@ fn a_second_server_takes_no_socket_from_one_that_lives() {
 
 #[test]
 fn a_server_stops_and_leaves_alone_what_has_taken_the_place_of_its_sockets() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let server = serve(&image);
+    let (_folder, image, server) = served("page");
     let mut client = Client::connect(&image).expect("a connection");
     for path in [socket(&image), control_path(&image)] {
         fs::remove_file(&path).expect("removed");
@@ -67,9 +65,7 @@ fn an_image_whose_folder_takes_no_socket_is_served_through_a_link() {
 
 #[test]
 fn callers_who_drip_into_the_control_socket_block_nobody() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let server = serve(&image);
+    let (_folder, image, server) = served("page");
     let call_slowly = || {
         let mut caller = UnixStream::connect(control_path(&image)).expect("a connection");
         caller.write_all(b"\"st").expect("sent");
@@ -93,9 +89,7 @@ fn callers_who_drip_into_the_control_socket_block_nobody() {
 
 #[test]
 fn a_request_that_is_no_text_or_too_long_is_answered_with_an_error() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let server = serve(&image);
+    let (_folder, image, server) = served("page");
     let long = vec![b' '; 5000];
     for (request, why) in
         [(&b"\"\xFF\xFE\"\n"[..], "not UTF-8"), (&long, "more than 4096 bytes"), (b"\n", "does not understand")]
@@ -112,9 +106,7 @@ fn a_request_that_is_no_text_or_too_long_is_answered_with_an_error() {
 
 #[test]
 fn a_caller_who_waits_while_the_server_stops_is_told() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let server = serve(&image);
+    let (_folder, image, server) = served("page");
     let asking = {
         let image = image.clone();
         std::thread::spawn(move || while call(&image, &ControlRequest::Stat).is_ok() {})
@@ -125,17 +117,14 @@ fn a_caller_who_waits_while_the_server_stops_is_told() {
 
 #[test]
 fn sockets_and_images_are_their_owners_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
-    let _server = serve(&image);
+    let (_folder, image, _server) = served("page");
     let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o777;
     assert_eq!([mode(&image), mode(&socket(&image)), mode(&control_path(&image))], [0o600; 3].map(|mode| mode as u32));
 }
 
 #[test]
 fn what_has_the_name_of_a_socket_and_a_socket_in_place_of_an_image_are_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let image = create(folder.path(), "page");
+    let (_folder, image) = new_image("page");
     fs::write(socket(&image), "mine").expect("written");
     let refused = Server::start(&options(&image)).err().expect("refused").to_string();
     assert!(refused.contains("something else has this name") && refused.contains("--socket"), "{refused}");

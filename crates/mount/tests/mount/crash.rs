@@ -191,8 +191,7 @@ fn what_hosts_that_are_killed_leave_is_repaired_without_losing_what_was_safe() {
     // A process that is killed leaves what it wrote in order: everything up to some operation, and
     // nothing behind.
     for at in (0..120).step_by(5) {
-        let device = Memory::formatted(24);
-        let mut tree = device.mounted();
+        let (device, mut tree) = Memory::mounted_anew(24);
         let first = device.state().operations;
         device.state().cut_at = Some(first + at);
         let mut safe = Files::new();

@@ -118,6 +118,13 @@ impl Memory {
         mount::format(Self::new(megabytes)).expect("fits")
     }
 
+    /// A device that was just formatted, and what is mounted on it.
+    pub(crate) fn mounted_anew(megabytes: u64) -> (Self, Tree<Self>) {
+        let device = Self::formatted(megabytes);
+        let tree = device.mounted();
+        (device, tree)
+    }
+
     pub(crate) fn mounted(&self) -> Tree<Self> {
         self.mounted_in(CodePage::default())
     }

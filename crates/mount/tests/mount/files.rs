@@ -18,8 +18,7 @@ pub(crate) fn create_file(tree: &mut Tree<Memory>, name: &str, bytes: &[u8]) -> 
 
 #[test]
 fn what_is_written_is_read_also_with_holes_and_after_truncation() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let file = create_file(&mut tree, "Read Me.txt", b"hello");
     tree.write(file, 10_000, b"far").expect("room");
     let mut expected = vec![0; 10_003];
@@ -47,8 +46,7 @@ fn what_is_written_is_read_also_with_holes_and_after_truncation() {
 
 #[test]
 fn what_was_unmounted_others_read() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let folder = tree.create_folder(ROOT, ".git").expect("room").number;
     let file = tree.create(folder, "HEAD.lock", true).expect("room").number;
     tree.write(file, 0, b"ref: refs/heads/main").expect("room");
@@ -67,8 +65,7 @@ fn what_was_unmounted_others_read() {
 
 #[test]
 fn a_file_that_is_removed_while_it_is_open_stays_until_it_is_closed() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let free = tree.space().free;
     let file = create_file(&mut tree, "tmp", &[1; 10_000]);
     tree.remove(ROOT, "tmp").expect("a file");
@@ -100,8 +97,7 @@ fn a_file_that_is_removed_while_it_is_open_stays_until_it_is_closed() {
 
 #[test]
 fn what_is_not_possible_is_refused_and_changes_nothing() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (_device, mut tree) = Memory::mounted_anew(24);
     let outer = tree.create_folder(ROOT, "outer").expect("room").number;
     let inner = tree.create_folder(outer, "inner").expect("room").number;
     let file = create_file(&mut tree, "file", b"x");
@@ -125,8 +121,7 @@ fn what_is_not_possible_is_refused_and_changes_nothing() {
 
 #[test]
 fn a_full_volume_refuses_what_has_no_room_and_keeps_the_rest() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let file = tree.create(ROOT, "big", false).expect("room").number;
     let (mut written, part) = (0, vec![5; 100_000]);
     let refused = loop {
@@ -153,8 +148,7 @@ fn a_full_volume_refuses_what_has_no_room_and_keeps_the_rest() {
 
 #[test]
 fn a_device_for_reading_alone_is_read_also_after_a_cut() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     create_file(&mut tree, "file", &[3; 5_000]);
     // The cut falls between the journal and the places of its pages.
     let now = device.state().operations;
@@ -172,8 +166,7 @@ fn a_device_for_reading_alone_is_read_also_after_a_cut() {
 
 #[test]
 fn data_of_files_carry_the_degree_of_their_type_and_tables_nothing() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let (hot, cold) = (create_file(&mut tree, "a.log", &[1; 4_096]), create_file(&mut tree, "b.jpg", &[2; 4_096]));
     for number in [hot, cold] {
         tree.close(number).expect("open");
@@ -241,8 +234,7 @@ fn a_volume_of_another_maker_is_served_without_a_journal() {
 
 #[test]
 fn a_file_grows_over_what_was_freed_by_more_than_the_journal_has_room_for() {
-    let device = Memory::formatted(64);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(64);
     // Of 60 MiB, so that most of what comes next must lie where this was.
     let file = create_file(&mut tree, "big", b"big");
     tree.open(file).expect("a file");
@@ -269,8 +261,7 @@ fn a_file_grows_over_what_was_freed_by_more_than_the_journal_has_room_for() {
 
 #[test]
 fn what_another_system_called_like_hidden_files_is_seen_and_kept_and_no_open_file_is_found_by_its_short_name() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     tree.create_folder(ROOT, "inner").expect("room");
     tree.unmount().expect("power");
     let mut disk = Cursor::new(device.content());
@@ -309,8 +300,7 @@ fn what_another_system_called_like_hidden_files_is_seen_and_kept_and_no_open_fil
 
 #[test]
 fn hidden_names_are_hidden_in_capitals_too() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (_device, mut tree) = Memory::mounted_anew(24);
     for name in [".ftlkit-removed-1", ".FTLKIT-Removed-1"] {
         assert!(matches!(tree.create(ROOT, name, false), Err(FileError::Fat(FatError::BadName))), "{name}");
     }

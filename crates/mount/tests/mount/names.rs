@@ -13,8 +13,7 @@ fn time(tree: &Tree<Memory>, number: u64) -> (i64, u32) {
 
 #[test]
 fn a_folder_whose_names_change_has_a_later_time() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let folder = tree.create_folder(ROOT, "folder").expect("room").number;
     let other = tree.create_folder(ROOT, "other").expect("room").number;
     let mut last = [ROOT, folder, other].map(|number| time(&tree, number));
@@ -61,8 +60,7 @@ fn a_folder_whose_names_change_has_a_later_time() {
 
 #[test]
 fn a_folder_lists_the_numbers_that_its_files_have() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     for name in ["one", "two", "three"] {
         let file = create_file(&mut tree, name, b"");
         tree.close(file).expect("open");
@@ -82,8 +80,7 @@ fn a_folder_lists_the_numbers_that_its_files_have() {
 
 #[test]
 fn the_short_name_of_a_removed_open_file_is_free() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let free = tree.space().free;
     let open: Vec<u64> = (0..3).map(|i| create_file(&mut tree, &format!("open {i}"), &[i; 3_000])).collect();
     for i in 0..3 {
@@ -135,8 +132,7 @@ fn names_of_another_code_page_are_kept_apart() {
 
 #[test]
 fn a_file_that_grows_by_much_is_not_filled_with_writes() {
-    let device = Memory::formatted(64);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(64);
     let old = create_file(&mut tree, "old", &vec![7; 1 << 20]);
     for at in 1..40 {
         tree.write(old, at << 20, &vec![7; 1 << 20]).expect("room");
@@ -181,8 +177,7 @@ fn a_file_that_grows_by_much_is_not_filled_with_writes() {
 fn a_file_that_grows_while_the_power_is_cut_shows_nothing_of_others() {
     let mut at = 0;
     loop {
-        let device = Memory::formatted(24);
-        let mut tree = device.mounted();
+        let (device, mut tree) = Memory::mounted_anew(24);
         let old = create_file(&mut tree, "old", &vec![7; 12 << 20]);
         tree.close(old).expect("open");
         tree.sync().expect("power");

@@ -38,8 +38,7 @@ fn changes_are_refused(tree: &mut Tree<Memory>) {
 
 #[test]
 fn a_worn_out_device_is_mounted_read_only() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     create_file(&mut tree, "file", &[3; 5_000]);
     tree.unmount().expect("power");
     drop(tree);
@@ -183,8 +182,7 @@ fn closing_tells_what_is_not_kept_where_the_flash_is_nearly_worn_out() {
     }
     assert!(at > 20 && refused > 40, "{at} {refused}");
     // With spares enough, closing writes nothing.
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let file = create_file(&mut tree, "file", &[7; 9_000]);
     let before = device.state().operations;
     tree.flush(file).expect("accepted");
@@ -193,8 +191,7 @@ fn closing_tells_what_is_not_kept_where_the_flash_is_nearly_worn_out() {
 
 #[test]
 fn a_sync_tells_of_each_file_whether_it_is_kept() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let safe = create_file(&mut tree, "safe", &[1; 5_000]);
     let folder = tree.create_folder(ROOT, "folder").expect("room").number;
     tree.sync().expect("power");
@@ -223,8 +220,7 @@ fn a_sync_tells_of_each_file_whether_it_is_kept() {
 
 #[test]
 fn a_sync_of_what_was_renamed_tells_that_its_name_is_not_kept() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let [safe, renamed] = ["safe", "before"].map(|name| create_file(&mut tree, name, &[1; 5_000]));
     let [folder, other] = ["folder", "other"].map(|name| tree.create_folder(ROOT, name).expect("room").number);
     tree.sync().expect("power");
@@ -244,8 +240,7 @@ fn a_sync_of_what_was_renamed_tells_that_its_name_is_not_kept() {
 
 #[test]
 fn a_renamed_file_is_kept_once_it_was_synced() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     let file = create_file(&mut tree, "before", &[1; 5_000]);
     tree.sync().expect("power");
     tree.rename((ROOT, "before"), (ROOT, "after"), true).expect("free");
@@ -259,8 +254,7 @@ fn a_renamed_file_is_kept_once_it_was_synced() {
 
 #[test]
 fn names_that_cannot_be_kept_are_told_and_stay_as_they_were() {
-    let device = Memory::formatted(24);
-    let mut tree = device.mounted();
+    let (device, mut tree) = Memory::mounted_anew(24);
     for name in ["removed", "renamed"] {
         let file = create_file(&mut tree, name, &[1; 5_000]);
         tree.close(file).expect("open");

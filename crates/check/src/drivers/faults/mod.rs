@@ -27,20 +27,21 @@ use flash::{Fault as FlashFault, FaultPlan, Flash, Lpn, Operations, Pbn};
 use ftl::{AnyDevice, Drive, FlashOp, FlashPort, FtlError, Layout, RecoverError};
 use random::derive;
 
+use crate::case::fault::{self, InjectedFault};
 use crate::case::operation::{Effect, Extent, Operation};
+use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::drivers::session::{create, recover};
-use crate::inject::fault::{self, InjectedFault};
-use crate::inject::schedule::FaultSchedule;
 use crate::inject::tracing_chip::{FaultTracingChip, Hit, Hits};
-use crate::oracle::exact::{Oracle, Stamp};
+use crate::oracle::exact::Oracle;
 use crate::oracle::fault_oracle::FaultOracle;
 use crate::report::black_box;
 use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::failure::{Failure, FailurePoint, Fault, READING_BACK};
 use crate::report::recorder::Outcome;
+use crate::stamp::Stamp;
 
 /// Runs a case on flash that fails; `Err` has the faults that took effect in its replay line.
 pub fn run_with_faults(case: &Case, fault_run: &FaultRun) -> Result<FaultRunReport, Failure> {

@@ -13,8 +13,8 @@
 
 use std::fmt;
 
-use crate::inject::cut::{self, Cut};
-use crate::inject::fault::{self, InjectedFault};
+use crate::case::cut::{self, Cut};
+use crate::case::fault::{self, InjectedFault};
 
 /// Which faults come, and how they are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

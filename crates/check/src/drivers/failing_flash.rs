@@ -15,11 +15,11 @@ use ftl::{Layout, Stack};
 use random::{SeededRng, derive};
 
 use crate::case::device_spec::DeviceSpec;
-use crate::case::geometries;
+use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::{Case, Prefill};
 use crate::case::workload::{Pattern, Workload};
+use crate::drivers::geometries;
 use crate::drivers::session::create;
-use crate::inject::schedule::FaultSchedule;
 
 /// Operations for which plans at random are drawn: more than any run has.
 const HORIZON: u64 = 30_000;
