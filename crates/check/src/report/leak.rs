@@ -26,6 +26,7 @@ use crate::case::operation::{Effect, Operation};
 use crate::report::black_box::{Event, Journal, Mark};
 use crate::report::failure::{Failure, Fault};
 use crate::report::wording;
+use crate::stamp::Stamp;
 
 /// Erases of a block, with nothing programmed in between, that no scheme needs.
 const USELESS_ERASES: u32 = 3;
