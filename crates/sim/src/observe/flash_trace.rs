@@ -26,8 +26,8 @@ const MOST_STEPS: usize = 100_000;
 /// The most pages of a device that is traced: what a screen shows.
 const MOST_PAGES: u32 = 1 << 18;
 
-/// Refuses a device that is too large to be traced, or of which the trace would show other pages than
-/// are programmed: it maps something else than pages, or pads.
+/// Refuses a device that is too large to be traced, or of which the trace would show other pages
+/// than are programmed: it maps something else than pages, or pads.
 pub(crate) fn check(pages: u32, maps_pages: bool, exposure: Option<&Exposure>) -> Result<(), SimError> {
     let sentence = if pages > MOST_PAGES {
         &format!(

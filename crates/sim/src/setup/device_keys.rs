@@ -61,8 +61,8 @@ impl DeviceKeys {
         }
     }
 
-    /// What operations take. Times that do not fit the cell are refused; they are the preset's where
-    /// the study says none.
+    /// What operations take. Times that do not fit the cell are refused; they are the preset's
+    /// where the study says none.
     pub(super) fn latencies(&self, asked: &DeviceText) -> Result<Latencies, SimError> {
         let read_ns = page_times("read_latency", self.cell, &self.read_latency, asked.read_latency.is_some())?;
         let is_asked = asked.program_latency.is_some();
@@ -76,7 +76,8 @@ impl DeviceKeys {
         Ok(Latencies { cell: self.cell, read_ns, program_ns, erase_ns, transfer_ns, pslc })
     }
 
-    /// What reading and programming a page take in pSLC mode: what is said, else what lower pages take.
+    /// What reading and programming a page take in pSLC mode: what is said, else what lower pages
+    /// take.
     fn pslc_times(&self) -> [Nanoseconds; 2] {
         let of_lower = |times: &PageDurations| times.0.first().copied().unwrap_or_default();
         let share = Nanoseconds(of_lower(&self.program_latency).0 / self.pages_at_once());

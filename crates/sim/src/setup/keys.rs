@@ -1,11 +1,11 @@
 //! The table of keys: everything that a study may say of its device, its workload, its host and its
 //! run, a row for each key.
 //!
-//! A row has the key's type, the default that it has where neither a study nor a preset gives it, the
-//! group that it belongs to, and the limits of its value with what is said beyond them. Above it
-//! stands its row of `docs/study.md`, which is compared with it: meaning | range | default | at the
-//! extremes. From these rows come the tables of a study as it was given, every key of it optional,
-//! and the same with defaults.
+//! A row has the key's type, the default that it has where neither a study nor a preset gives it,
+//! the group that it belongs to, and the limits of its value with what is said beyond them. Above
+//! it stands its row of `docs/study.md`, which is compared with it: meaning | range | default | at
+//! the extremes. From these rows come the tables of a study as it was given, every key of it
+//! optional, and the same with defaults.
 
 use flash::{CellType, ProgramOrder};
 use ftl::MOST_RETRIES;
@@ -358,8 +358,8 @@ table! {
     /// days that data have lain when measuring begins | 0 to 36 500; with `bit_errors` | 0
     retention_days: f64 = 0.0, for BitErrors,
         in (0.0..=36_500.0, "must be from 0 to 36500; 365 is a year on the shelf");
-    /// how many times faster data age than simulated time passes | 0 to 10⁹; with `bit_errors` | 1 |
-    /// 86 400: a day a second; 0: data never age
+    /// how many times faster data age than simulated time passes | 0 to 10⁹; with `bit_errors` | 1
+    /// | 86 400: a day a second; 0: data never age
     retention_speedup: f64 = 1.0, for BitErrors,
         in (0.0..=1e9, "must be from 0 to 1000000000; 86400 lets a day pass in a second");
 }
@@ -419,9 +419,9 @@ table! {
     /// factor by which arrivals come faster; open loop only | above 0 | 1 | 0.5 is half as fast
     speedup: f64 = 1.0,
         in (f64::MIN_POSITIVE..=f64::MAX, "must be above 0; 2 makes requests arrive twice as fast, 0.5 half as fast");
-    /// bytes added to every address | 0 or more | 0 | an old partition offset puts a whole trace off
-    /// the page grid; 512 puts 63 sectors back on it; results say so where an offset would align many
-    /// more requests
+    /// bytes added to every address | 0 or more | 0 | an old partition offset puts a whole trace
+    /// off the page grid; 512 puts 63 sectors back on it; results say so where an offset would
+    /// align many more requests
     align_offset: Bytes = Bytes(0);
 }
 
@@ -477,7 +477,7 @@ table! {
     /// | the first 20 000 operations or so: a window that holds more ends earlier, and says so
     timeline: Window;
     /// a stretch of virtual time whose requests are traced down to each page of flash; [the
-    /// player](player.md) shows it | two times, as for `timeline` | none | at most 100 000 operations
-    /// and 262 144 pages of flash: it ends earlier, or is refused
+    /// player](player.md) shows it | two times, as for `timeline` | none | at most 100 000
+    /// operations and 262 144 pages of flash: it ends earlier, or is refused
     flash_trace: Window;
 }
