@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -70,46 +71,6 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
     assert "<script" not in text
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ('kind = "spread"', 'kind = "sprad"', "change_at_best"),
-        ('of = "BAST"', 'of = "bast"', "BAST, SAST"),
-        ('metric = "flash_time_s", of', 'metric = "flash_time", of', "gauges.log_utilisation"),
-        ('kind = "lines"', 'kind = "line"', "lines, ratios, bars, heat, shares, series, cdf"),
-        ('title = "Time"', 'titel = "Time"', "titel"),
-        ('axis = "s"\n', "", "axis is missing in the figure time"),
-        ('sweep = "n"\nx = "group', 'sweep = "m"\nx = "group', "the sweeps are n"),
-        ("[sweeps.n]", "[sweeps.n", "Expected"),
-        ("[claims.C1]", '[claims.C1]\nkind = "mesured"', "there are measured, calibrated, identity"),
-        ('paper = "0 %"\n', "", "paper is missing in the claim C1"),
-        ("[claims.C1]", '[claims.C1]\nkind = "identity"', "a claim of the kind identity needs the bounds holds"),
-        ("partly = [0, 1]", "partly = [0, 1]\nholds = [0, 0]", "the kind measured has no bounds holds"),
-        ("partly = [0, 1]", "partly = [0.5, 1]", "partly = [0.5, 1]: must enclose reproduced = [0, 0]"),
-        ("partly = [0, 1]", "partly = [1, 0]", "partly = [1, 0]: must be the lowest and the highest value"),
-        ("partly = [0, 1]", "partly = [0, 1]\nseeds = 0", "seeds = 0: must be 1 or more"),
-        ('of = "BAST" }', 'of = "BAST", key = "n" }', "key is no key of the measure spread"),
-        (', against = "BAST"', "", "the measure change_at_best lacks the key against"),
-        ('of = "BAST" }', 'of = "BAST", each = ["size"] }', "no run has the key size of each"),
-        ('effect = "lower"', 'effect = "less"', "takes one of lower, higher, similar"),
-        ('effect = "lower"\nreproduced = [-1, -0.999]\npartly = [-1, -0.998]', "reproduced = [-1, 0]", "leave out 0"),
-        ('command = "sleep"\n', "", "its why needs a command"),
-        ('paper = "0 %"', 'paper = "0 %"\neffect = "similar"', "the measure spread takes none"),
-        (
-            'requests = 4000, addresses = "wrap" }]',
-            'requests = 4000, addresses = "wrap" }, { preset = "fin2", requests = 500, addresses = "wrap" }]',
-            "over the workloads fin1, fin2 hides",
-        ),
-    ],
-)
-def test_a_wrong_study_is_refused_in_words(study: Path, tmp_path: Path, before: str, after: str, message: str) -> None:
-    assert before in STUDY
-    study.write_text(STUDY.replace(before, after, 1), encoding="utf-8")
-    with pytest.raises(fk.UserError, match=r"claim|figure|metric|run|key|missing|sweep|Expected|kind") as caught:
-        reproduce.reproduce(reproduce.load(study)).page(tmp_path / "page.html")
-    assert message in str(caught.value)
-
-
 MODELS = """
 name = "models"
 title = "Models"
@@ -172,6 +133,73 @@ partly = [1.0, 1.0]
 """
 
 
+WRONG_STUDIES = [
+    ('kind = "spread"', 'kind = "sprad"', "change_at_best"),
+    ('of = "BAST"', 'of = "bast"', "BAST, SAST"),
+    ('metric = "flash_time_s", of', 'metric = "flash_time", of', "gauges.log_utilisation"),
+    ('kind = "lines"', 'kind = "line"', "lines, ratios, bars, heat, shares, series, cdf"),
+    ('title = "Time"', 'titel = "Time"', "titel"),
+    ('axis = "s"\n', "", "axis is missing in the figure time"),
+    ('sweep = "n"\nx = "group', 'sweep = "m"\nx = "group', "the sweeps are n"),
+    ("[sweeps.n]", "[sweeps.n", "Expected"),
+    ("[claims.C1]", '[claims.C1]\nkind = "mesured"', "there are measured, calibrated, identity"),
+    ('paper = "0 %"\n', "", "paper is missing in the claim C1"),
+    ("[claims.C1]", '[claims.C1]\nkind = "identity"', "a claim of the kind identity needs the bounds holds"),
+    ("partly = [0, 1]", "partly = [0, 1]\nholds = [0, 0]", "the kind measured has no bounds holds"),
+    ("partly = [0, 1]", "partly = [0.5, 1]", "partly = [0.5, 1]: must enclose reproduced = [0, 0]"),
+    ("partly = [0, 1]", "partly = [1, 0]", "partly = [1, 0]: must be the lowest and the highest value"),
+    ("partly = [0, 1]", "partly = [0, 1]\nseeds = 0", "seeds = 0: must be 1 or more"),
+    ('of = "BAST" }', 'of = "BAST", key = "n" }', "key is no key of the measure spread"),
+    (', against = "BAST"', "", "the measure change_at_best lacks the key against"),
+    ('of = "BAST" }', 'of = "BAST", each = ["size"] }', "no run has the key size of each"),
+    ('effect = "lower"', 'effect = "less"', "takes one of lower, higher, similar"),
+    ('effect = "lower"\nreproduced = [-1, -0.999]\npartly = [-1, -0.998]', "reproduced = [-1, 0]", "leave out 0"),
+    ('command = "sleep"\n', "", "its why needs a command"),
+    ('paper = "0 %"', 'paper = "0 %"\neffect = "similar"', "the measure spread takes none"),
+    (
+        'requests = 4000, addresses = "wrap" }]',
+        'requests = 4000, addresses = "wrap" }, { preset = "fin2", requests = 500, addresses = "wrap" }]',
+        "over the workloads fin1, fin2 hides",
+    ),
+    # Ratios want one run each, and something to divide by.
+    ("only = { group_blocks = 4 }\nagainst", "against", "with only"),
+    ('against = "BAST"\nmetric = "flash', 'against = "BAST"\nmetric = "gauges.groups', "BAST"),
+    ('against = "BAST"\nmetric', 'against = "bast"\nmetric', "bast has no flash_time_s above 0"),
+    # A series wants one run a variant, and a column that is there.
+    ("gauges.groups", "gauges.grups", "figure groups: SAST has no series gauges.grups; there are time_ns"),
+    ("gauges.groups", "gauges", "figure groups: SAST has no series gauges;"),
+    (
+        'axis = "groups so far"',
+        'axis = "groups so far"\nscale = "logarithmic"',
+        "figure groups: scale = logarithmic: there are linear, log",
+    ),
+    (', group_blocks = 4 }\nmetric = "g', ' }\nmetric = "g', "figure groups: several runs of a variant on a workload"),
+]
+WRONG_MODELS = [
+    ("rftl.baseline", "rftl.base", "rftl.baseline, rftl.rftl"),
+    ("P_GC = 0.5", "P_GC = 2.0", "P_GC = 2.0: must be from 0 to 1"),
+    ("P_GC = 0.5", "P = 0.5", "unexpected keyword"),
+    ("model = {", "ftl = { name = 'dftl' }, model = {", "one of ftl, model, statistics = true and file_type"),
+    ('metric = "lookup_us", of', 'metric = "iops", of', "there are lookup_us"),
+    ('variant = ["dftl", "rftl"]', 'variant = "model"', "has no runs"),
+    ("classes = true", "classes = false", "run.classes"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after", "message"),
+    [*((STUDY, *row) for row in WRONG_STUDIES), *((MODELS, *row) for row in WRONG_MODELS)],
+    ids=lambda value: value if len(value) < 99 else value[9:13],
+)
+def test_a_wrong_study_is_refused_in_words(
+    study: Path, tmp_path: Path, text: str, before: str, after: str, message: str
+) -> None:
+    assert before in text
+    study.write_text(text.replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(fk.UserError, match=re.escape(message)):
+        reproduce.reproduce(reproduce.load(study)).page(tmp_path / "page.html")
+
+
 def test_a_model_stands_beside_a_simulation(study: Path, tmp_path: Path) -> None:
     study.write_text(MODELS, encoding="utf-8")
     done = reproduce.reproduce(reproduce.load(study))
@@ -220,67 +248,10 @@ def test_what_a_write_buffer_finds_and_what_collections_move(study: Path) -> Non
     assert bdb.run["controller_ns"] > dftl.run["controller_ns"] == 0
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ("rftl.baseline", "rftl.base", "rftl.baseline, rftl.rftl"),
-        ("P_GC = 0.5", "P_GC = 2.0", "P_GC = 2.0: must be from 0 to 1"),
-        ("P_GC = 0.5", "P = 0.5", "unexpected keyword"),
-        ("model = {", "ftl = { name = 'dftl' }, model = {", "one of ftl, model, statistics = true and file_type"),
-        ('metric = "lookup_us", of', 'metric = "iops", of', "there are lookup_us"),
-        ('variant = ["dftl", "rftl"]', 'variant = "model"', "has no runs"),
-        ("classes = true", "classes = false", "run.classes"),
-    ],
-)
-def test_a_wrong_model_is_refused_in_words(study: Path, tmp_path: Path, before: str, after: str, message: str) -> None:
-    assert before in MODELS
-    study.write_text(MODELS.replace(before, after, 1), encoding="utf-8")
-    with pytest.raises(fk.UserError, match=r"\w") as caught:
-        reproduce.reproduce(reproduce.load(study)).page(tmp_path / "page.html")
-    assert message in str(caught.value)
-
-
 def test_names_are_found_and_unknown_ones_answered_with_the_list() -> None:
     assert reproduce.find("a-sast").name == "a-sast.toml"
     with pytest.raises(fk.UserError, match="a-sast"):
         reproduce.find("b-sast")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ("only = { group_blocks = 4 }\nagainst", "against", "with only"),
-        ('against = "BAST"\nmetric = "flash', 'against = "BAST"\nmetric = "gauges.groups', "BAST"),
-        ('against = "BAST"\nmetric', 'against = "bast"\nmetric', "bast has no flash_time_s above 0"),
-    ],
-)
-def test_ratios_want_one_run_each_and_something_to_divide_by(
-    study: Path, tmp_path: Path, before: str, after: str, message: str
-) -> None:
-    assert before in STUDY
-    study.write_text(STUDY.replace(before, after, 1), encoding="utf-8")
-    with pytest.raises(fk.UserError, match=r"\w") as caught:
-        reproduce.reproduce(reproduce.load(study)).page(tmp_path / "page.html")
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ("gauges.groups", "gauges.grups", "has no series gauges.grups; there are time_ns"),
-        ("gauges.groups", "gauges", "has no series gauges;"),
-        ('axis = "groups so far"', 'axis = "groups so far"\nscale = "logarithmic"', "there are linear, log"),
-        (', group_blocks = 4 }\nmetric = "g', ' }\nmetric = "g', "several runs of a variant on a workload"),
-    ],
-)
-def test_a_series_wants_one_run_a_variant_and_a_column_that_is_there(
-    study: Path, tmp_path: Path, before: str, after: str, message: str
-) -> None:
-    assert before in STUDY
-    study.write_text(STUDY.replace(before, after, 1), encoding="utf-8")
-    with pytest.raises(fk.UserError, match="figure groups") as caught:
-        reproduce.reproduce(reproduce.load(study)).page(tmp_path / "page.html")
-    assert message in str(caught.value)
 
 
 def test_an_overloaded_run_decides_no_claim_by_any_metric(study: Path, tmp_path: Path) -> None:
