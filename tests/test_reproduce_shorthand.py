@@ -125,6 +125,7 @@ def test_figures_and_claims_have_what_stands_for_all_of_them_and_what_their_base
         ('["SAST", {', '["LAST", {', r"LAST is no variant in \[variants\]; there are BAST, SAST, page"),
         ('base = "C1"', 'base = "C2"', "C2 is no claim above C2; there are C1"),
         ('base = "time"', 'base = "tim"', "tim is no figure above other; there are time"),
+        ("[let]", "[[let]]", r"let is no table: write \[let\] above its keys"),
         ('figures = ["time", "other"]', 'figures = ["times"]', "times is no figure; there are time, other"),
     ],
 )

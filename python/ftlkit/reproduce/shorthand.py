@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 def written_out(table: Json) -> Json:
     """The tables of a study file as if nothing had been left out."""
+    for name in ("let", "variants"):
+        if not isinstance(table.get(name, {}), dict):
+            raise UserError(f"{name} is no table: write [{name}] above its keys.")
     let: Json = {}
     for name, value in table.get("let", {}).items():
         let[name] = _filled(value, let)
