@@ -488,7 +488,7 @@ def test_a_search_for_life_without_time_for_wear_policies_says_so(monkeypatch: p
     assert told is not None
     assert f"Wear policies that were not searched: {', '.join(found.wear_policies)}." in told.cautions
     assert "too few trials; best so far" in told.sentences[0]
-    found.is_surveyed, found.candidates, found.is_out_of_trials = True, frozenset(found.mappings), False
+    found.is_surveyed, found.candidates, found.is_out_of_trials = True, found.candidates - {*found.untried}, False
     cut = answer(replace(asked, budget_s=30.0), found)
     assert cut is not None
     assert "not enough time; best so far" in cut.sentences[0]

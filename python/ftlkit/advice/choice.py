@@ -60,19 +60,18 @@ def finalists(query: Query, points: Sequence[Point]) -> list[str]:
     return list(dict.fromkeys([*near, *rest]))[:FINALISTS]
 
 
-def ranked(points: Sequence[Point], query: Query, slack: float | None = None) -> list[Point]:
+def ranked(points: Sequence[Point], query: Query) -> list[Point]:
     """The stacks with a figure for the goal, best first; of those as good that with less RAM first.
 
     Of those that take as much RAM, too, the quickest comes first, and of these the simplest.
 
     Those that do not keep up with the arrivals come last, whatever their figures. As good as the
-    best are those that cost at most `slack` times as much, by default `NOTHING`, and for the goal
-    `ram` those within its slack. Of lives that are as long the one with the best response comes
+    best are those that cost at most `NOTHING` times as much, and for the goal `ram` those within
+    its slack. Of lives that are as long the one with the best response comes
     first.
     """
     rankable = [point for point in points if query.metric in point.costs]
-    if query.goal == "ram" or slack is None:
-        slack = 1 + RAM_SLACK if query.goal == "ram" else NOTHING
+    slack = 1 + RAM_SLACK if query.goal == "ram" else NOTHING
     order: list[Point] = []
     for behind in (False, True):
         some = [point for point in rankable if point.is_behind is behind]

@@ -144,12 +144,6 @@ class SearchResult:
         return self.rung or Rung(self.searched)
 
     @property
-    def mappings(self) -> list[str]:
-        """The mappings that may be advised and have figures."""
-        stacks = [stack for part in (self.last.tried, self.finalists) for stack, run in part.items() if run.rows]
-        return [name for name in sorted(self.candidates) if any(is_of(stack, name) for stack in stacks)]
-
-    @property
     def tried(self) -> set[str]:
         """All stacks that were run, on the searched part or on the held-out one."""
         return {*self.last.tried, *self.finalists}

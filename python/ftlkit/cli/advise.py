@@ -14,9 +14,9 @@ from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable
 from ftlkit._util.progress import watcher
+from ftlkit.advice.asking import Advice
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s, slowness
 from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
-from ftlkit.api.advise import Advice
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
