@@ -34,7 +34,8 @@ def test_every_study_file_is_whole_and_says_what_holds_and_what_decides(path: Pa
     plan = reproduce.load(path)
     assert plan.name == path.stem
     assert plan.claims
-    assert plan.figures
+    shown = {figure.sweep for figure in plan.figures} | {claim.measure["sweep"] for claim in plan.claims}
+    assert {sweep.id for sweep in plan.sweeps} == shown
     for sentence in (plan.holds, plan.differs, plan.decides):
         assert sentence.endswith(".")
 
