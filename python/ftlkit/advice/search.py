@@ -113,11 +113,14 @@ class Search:
         self._note(rung, self._prefixes.runs_on(rung))
         if REFERENCE not in rung.tried:
             self._measure(rung, [REFERENCE], 0.0)
-        runs = {rung.requests: rung.tried.get(REFERENCE), result.searched: prefix.whole or rung.tried.get(REFERENCE)}
+        runs = {rung.requests: rung.tried.get(REFERENCE)} | ({result.searched: prefix.whole} if prefix.whole else {})
         known = {requests: run for requests, run in runs.items() if run is not None and run.rows}
         if known and all(run.point([query.metric], is_exact=True).costs == {} for run in known.values()):
             requests, run = max(known.items(), key=lambda item: item[0])
-            raise self._prefixes.lacking(run, requests)
+            if requests == result.searched:
+                raise self._prefixes.lacking(run, requests)
+            what = f"nothing was known of the goal {query.goal} from {rung.span}"
+            raise self._clock.too_short(what, fewer=query.goal != "life")
         return rung
 
     def _measure(self, rung: Rung, stacks: Sequence[str], kept_s: float) -> None:
@@ -180,10 +183,9 @@ class Search:
     def _starts(self, _: Rung) -> list[str]:
         """The reference, and every mapping as it is by default or, if it takes too much, with less."""
         stacks = self._space.stacks(with_tails=self._query.ftl is not None)
-        return [
-            *([REFERENCE] if REFERENCE in self.result.candidates else []),
-            *(stack if stack in self.result.defaults else self._space.within(stack) for stack in stacks),
-        ]
+        starts = [stack if stack in self.result.defaults else self._space.within(stack) for stack in stacks]
+        # Nothing is told without the reference, whether it may be advised or not.
+        return [REFERENCE, *starts]
 
     def _levelled(self, rung: Rung) -> list[str]:
         """For the goal life each wear policy behind the best mappings that it may go behind."""
@@ -205,7 +207,7 @@ class Search:
         return _in_turn(self._filled(rung), near)
 
     def _near_leaders(self, rung: Rung) -> list[str]:
-        """The same of all mappings near to the best."""
+        """What differs in one thing from the best of each mapping that is near to the best of all."""
         leaders = choice.leaders(self._query, self._points(rung))[:_FAMILIES]
         return _in_turn(*(self._around(rung, stack) for stack in leaders))
 
@@ -261,7 +263,9 @@ class Search:
         starts = self._starts(part)
         filled = [] if self._query.ram_bytes is None else self._filled(part)
         result.is_surveyed = all(stack in tried for stack in (*starts, *filled))
-        result.named_untried = [stack for stack in starts if stack not in tried] if self._query.ftl is not None else []
+        result.named_untried = (
+            [stack for stack in starts[1:] if stack not in tried] if self._query.ftl is not None else []
+        )
         result.is_least_tried = all(stack in tried for stack in self._least(part))
         result.survey_trials = len(starts) + _LEVELLED * len(result.wear_policies)
         result.survey_trials += len(self._least(part)) if self._query.goal == "ram" else 0
