@@ -239,6 +239,7 @@ MISSPELLED = [
     (lambda: fk.run(workload="fin1", request=3), "request", "requests"),  # type: ignore[call-arg]
     (lambda: fk.trace_info("fin1", fromat="msr"), "fromat", "format"),  # type: ignore[call-arg]
     (lambda: fk.trace_convert("a.csv", "b.csv", skipbad=True), "skipbad", "skip_bad"),  # type: ignore[call-arg]
+    (lambda: fk.serve("d.img", sokcet="s"), "sokcet", "socket"),  # type: ignore[call-arg]
 ]
 
 
