@@ -11,7 +11,8 @@ import sample
 from ftlkit._util import units
 from ftlkit.report import life
 from ftlkit.report.cautions import all_cautions
-from ftlkit.report.verdict import MOST, verdict
+from ftlkit.report.rules import MOST
+from ftlkit.report.verdict import verdict
 from ftlkit.results.columns import METRICS
 from ftlkit.results.outcome import device_of
 

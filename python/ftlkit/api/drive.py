@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ftlkit._util.sizes import drive_bytes
@@ -41,7 +42,7 @@ def document(life: Life) -> Json:
     """All figures, as JSON has them."""
 
     def table(found: Range | None) -> Json | None:
-        return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
+        return None if found is None else asdict(found)
 
     after = life.after
     return {

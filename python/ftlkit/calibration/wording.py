@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
@@ -153,18 +154,7 @@ def document(made: Calibration) -> Json:
         "files": list(made.files),
         "preset": made.preset,
         "device": device(made),
-        "parameters": [
-            {
-                "key": parameter.key,
-                "value": parameter.value,
-                "state": parameter.state,
-                "low": parameter.low,
-                "high": parameter.high,
-                "jobs": list(parameter.jobs),
-                "note": parameter.note,
-            }
-            for parameter in made.parameters
-        ],
+        "parameters": [asdict(parameter) | {"jobs": list(parameter.jobs)} for parameter in made.parameters],
         "points": [
             {
                 "job": point.job,

@@ -17,8 +17,10 @@ from ftlkit._util.progress import watcher
 from ftlkit.cli import options
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, save, say, screen, table
+from ftlkit.cli.show import show_left
 from ftlkit.curves import hits, latency
 from ftlkit.curves import spare as spares
+from ftlkit.report.rules import brief
 from ftlkit.results.store import DEFAULT, Store
 from ftlkit.results.store import files as stored
 from ftlkit.sweeps import plan as plans
@@ -177,10 +179,12 @@ def _run(over: Callable[..., LatencyCurve], plan: Plan, store: Path, threads: in
 def _show(drawing: Drawing, report: Path | None, console: Console = OUT) -> None:
     console.print(drawing.title)
     console.print(table(drawing.headings, drawing.cells))
-    for sentence in drawing.verdict:
+    (first, cautions, others), left = brief([drawing.verdict[:1], drawing.cautions, drawing.verdict[1:]])
+    for sentence in (*first, *others):
         console.print(units.typed(sentence))
-    for sentence in drawing.cautions:
+    for sentence in cautions:
         console.print(f"• {units.typed(sentence)}")
+    show_left(left, console)
     for note in drawing.notes:
         say(units.typed(note))
     if report is not None:

@@ -15,6 +15,8 @@ from ftlkit.report.facts import intro
 from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, columns, responses, wear
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from ftlkit.report.results import Results
@@ -49,12 +51,17 @@ def show(results: Results, console: Console) -> None:
     for heading, sentences in parts:
         console.print(Text(heading, style="bold"))
         console.print(_bullets(sentences))
-    if left:
-        console.print(f"The report has {several(left, 'sentence')} more (--report FILE).")
+    show_left(left, console)
     if latencies := classes(results):
         names = {name: name for name in CLASS_COLUMNS}
         sheet = _chosen(latencies, "name", [*CLASS_COLUMNS], _CLASS_COLUMNS, names)
         _section(console, "Waiting and service of flash operations", sheet)
+
+
+def show_left(left: int, console: Console) -> None:
+    """How many sentences the report has beside those that were printed."""
+    if left:
+        console.print(f"The report has {several(left, 'sentence')} more (--report FILE).")
 
 
 def _section(console: Console, heading: str, sheet: AdaptiveTable) -> None:
@@ -77,7 +84,7 @@ def _chosen(
     return AdaptiveTable(("FTL", " "), [headings[name] for name in wanted], made)
 
 
-def _bullets(sentences: list[str]) -> Table:
+def _bullets(sentences: Sequence[str]) -> Table:
     table = Table.grid(padding=(0, 1))
     for sentence in sentences:
         table.add_row("•", Text(units.typed(sentence)))

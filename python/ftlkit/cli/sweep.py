@@ -18,6 +18,8 @@ from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, save, say, say_kept
+from ftlkit.cli.show import show_left
+from ftlkit.report.rules import brief
 from ftlkit.results.store import DEFAULT, files, named
 from ftlkit.sweeps.executors import LOCAL
 from ftlkit.sweeps.intro import facts
@@ -79,8 +81,9 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
     if groups_of_rows:
         for line in facts(plan, groups_of_rows):
             console.print(units.typed(line))
-        statement_lines = statements(done.rows)
-        for sentence in statement_lines.headline:
+        said = statements(done.rows)
+        (first, cautions, others), left = brief([said.headline[:1], said.cautions, said.headline[1:]])
+        for sentence in (*first, *others):
             console.print(sentence)
         metrics = shown(done.rows)
         rows = [
@@ -94,8 +97,9 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
         console.print(
             AdaptiveTable(("on", "FTL"), [metric.short or metric.heading for metric in metrics], rows).fitted(console)
         )
-        for sentence in statement_lines.cautions:
+        for sentence in cautions:
             console.print(f"• {sentence}")
+        show_left(left, console)
     for row in done.failed:
         console.print(f"failed ({row['state']}): {named(row)}: {row['error']}")
     if done.damaged:

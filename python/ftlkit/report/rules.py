@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ftlkit._util import units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 T = TypeVar("T")
 
@@ -59,6 +59,18 @@ def told(rules: Iterable[Rule[T]], about: T, known: Mapping[str, Any]) -> list[T
             template = f"{rule.template} {rule.next}" if rule.next else rule.template
             found[rule.id] = Told(rule.id, facts, say(template, {**known, **facts}))
     return list(found.values())
+
+
+MOST = 8
+"""Sentences of an answer on a terminal: its tables and the report say the rest."""
+
+
+def brief(parts: Sequence[Sequence[str]]) -> tuple[list[Sequence[str]], int]:
+    """`MOST` sentences of parts, the weightiest part first; and how many are left."""
+    kept: list[Sequence[str]] = []
+    for part in parts:
+        kept.append(part[: MOST - sum(map(len, kept))])
+    return kept, sum(map(len, parts)) - sum(map(len, kept))
 
 
 def listed(words: list[str]) -> str:

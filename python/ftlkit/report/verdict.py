@@ -15,22 +15,21 @@ from ftlkit.report.cautions import cautions, cheap, names, ranks_by_p99
 from ftlkit.report.evenness import evenness
 from ftlkit.report.life import lives
 from ftlkit.report.load import bottleneck, is_overloaded, offered
-from ftlkit.report.rules import listed
+from ftlkit.report.rules import brief, listed
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
 from ftlkit.results.columns import METRICS
 from ftlkit.results.derived import buffer_ram
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ftlkit.results.document import Run
     from ftlkit.results.outcome import Outcome
 
 CLOSE = 1.05
 """Runs within five per cent count as level: a trace's accidents move a mean by as much."""
 
-
-MOST = 8
-"""Sentences on a terminal: its tables and the report say the rest."""
 
 WEIGHTS = ("Read with care", "Why", "Cost", "Life", "Wear", "Flash work")
 """Headings, those first whose sentences a terminal says first. The table tells the flash work."""
@@ -64,15 +63,12 @@ class Verdict:
         return [(heading, sentences) for heading, sentences in parts if sentences]
 
     @property
-    def brief(self) -> tuple[list[tuple[str, list[str]]], int]:
-        """The parts with the weightiest sentences, `MOST` with the headline; how many are left."""
-        kept: dict[str, list[str]] = {}
-        room = MOST - 1
-        for heading, sentences in sorted(self.parts, key=lambda part: WEIGHTS.index(part[0])):
-            kept[heading] = sentences[:room]
-            room -= len(kept[heading])
-        left = sum(len(sentences) - len(kept[heading]) for heading, sentences in self.parts)
-        return [(heading, kept[heading]) for heading, _ in self.parts if kept[heading]], left
+    def brief(self) -> tuple[list[tuple[str, Sequence[str]]], int]:
+        """The parts with their weightiest sentences, for a terminal; and how many are left."""
+        ordered = sorted(self.parts, key=lambda part: WEIGHTS.index(part[0]))
+        (_, *kept), left = brief([[self.headline], *(sentences for _, sentences in ordered)])
+        told = {heading: sentences for (heading, _), sentences in zip(ordered, kept, strict=True) if sentences}
+        return [(heading, told[heading]) for heading, _ in self.parts if heading in told], left
 
     def __str__(self) -> str:
         bullets = [
