@@ -6,11 +6,12 @@ use std::fmt;
 
 use flash::BitErrorModel;
 use serde::{Deserialize, Serialize, Serializer};
-use trace::units::{Bytes, BytesPerSecond, Nanoseconds, UnitError, parse_bytes, parse_duration};
+use serde_json::Value;
+use trace::units::{Bytes, BytesPerSecond, Nanoseconds, parse_bytes, parse_duration};
 
 /// Logical bytes, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "BytesOrText")]
+#[serde(try_from = "Value")]
 pub enum Capacity {
     /// So many bytes.
     Bytes(u64),
@@ -18,23 +19,17 @@ pub enum Capacity {
     Auto,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "must be a size such as \"8GiB\", or \"auto\"")]
-enum BytesOrText {
-    Bytes(u64),
-    Text(String),
-}
-
-impl TryFrom<BytesOrText> for Capacity {
+impl TryFrom<Value> for Capacity {
     type Error = String;
 
-    fn try_from(given: BytesOrText) -> Result<Self, String> {
-        match given {
-            BytesOrText::Bytes(bytes) => Ok(Self::Bytes(bytes)),
-            BytesOrText::Text(text) if text == "auto" => Ok(Self::Auto),
-            BytesOrText::Text(text) => parse_bytes("", &text)
-                .map(|bytes| Self::Bytes(bytes.0))
-                .map_err(|error| format!("{error}; or \"auto\"")),
+    fn try_from(given: Value) -> Result<Self, String> {
+        match (given.as_u64(), given.as_str()) {
+            (Some(bytes), _) => Ok(Self::Bytes(bytes)),
+            (_, Some("auto")) => Ok(Self::Auto),
+            (_, Some(text)) => {
+                parse_bytes("", text).map(|bytes| Self::Bytes(bytes.0)).map_err(|error| format!("{error}; or \"auto\""))
+            }
+            _ => Err(wanted("a size such as \"8GiB\", or \"auto\"", &given)),
         }
     }
 }
@@ -51,28 +46,28 @@ impl Serialize for Capacity {
 /// One duration, or one for each type of page of a cell, from the lower page to the upper: a list,
 /// or as text with `/` between them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "TextOrList")]
+#[serde(try_from = "Value")]
 pub struct PageDurations(pub Vec<Nanoseconds>);
 
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "must be a duration with its unit, as text such as \"25us\", or a list of one for each type of page of the cell"
-)]
-enum TextOrList {
-    Text(String),
-    List(Vec<Nanoseconds>),
-}
+impl TryFrom<Value> for PageDurations {
+    type Error = String;
 
-impl TryFrom<TextOrList> for PageDurations {
-    type Error = UnitError;
-
-    fn try_from(given: TextOrList) -> Result<Self, UnitError> {
-        match given {
-            TextOrList::Text(text) => {
-                text.split('/').map(|text| parse_duration("", text.trim())).collect::<Result<_, _>>().map(Self)
-            }
-            TextOrList::List(durations) => Ok(Self(durations)),
+    fn try_from(given: Value) -> Result<Self, String> {
+        let duration = |text: &str| parse_duration("", text.trim()).map_err(|error| error.to_string());
+        let of_list = |value: &Value| match value.as_str() {
+            Some(text) => duration(text),
+            None => Err(wanted(
+                "a duration with its unit, as text such as \"25us\", for each type of page of the cell",
+                value,
+            )),
+        };
+        match &given {
+            Value::String(text) => text.split('/').map(duration).collect::<Result<_, _>>().map(Self),
+            Value::Array(list) => list.iter().map(of_list).collect::<Result<_, _>>().map(Self),
+            _ => Err(wanted(
+                "a duration with its unit, as text such as \"25us\", or a list of one for each type of page of the cell",
+                &given,
+            )),
         }
     }
 }
@@ -95,42 +90,58 @@ impl Serialize for PageDurations {
 
 /// The text of one scheme parameter; numbers and switches may be written bare.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Bare")]
+#[serde(try_from = "Value")]
 pub struct Setting(pub String);
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "must be a parameter's value: text, a number, true or false")]
-enum Bare {
-    Text(String),
-    Switch(bool),
-    Natural(u64),
-    Whole(i64),
-    Number(f64),
-}
+impl TryFrom<Value> for Setting {
+    type Error = String;
 
-impl From<Bare> for Setting {
-    fn from(given: Bare) -> Self {
-        Self(match given {
-            Bare::Text(text) => text,
-            Bare::Switch(switch) => switch.to_string(),
-            Bare::Natural(number) => number.to_string(),
-            Bare::Whole(number) => number.to_string(),
-            Bare::Number(number) => number.to_string(),
-        })
+    fn try_from(given: Value) -> Result<Self, String> {
+        match given {
+            Value::String(text) => Ok(Self(text)),
+            Value::Number(number) if number.is_f64() => Ok(Self(number.as_f64().unwrap_or_default().to_string())),
+            Value::Bool(_) | Value::Number(_) => Ok(Self(given.to_string())),
+            _ => Err(wanted("a parameter's value: text, a number, true or false", &given)),
+        }
     }
 }
 
 /// What stands behind a key of an `[[ftl]]` table: a parameter's value, or the table of a part.
 #[derive(Debug, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "must be a parameter's value (text, a number, true or false), or a table with the parameters of a part of that name"
-)]
+#[serde(try_from = "Value")]
 pub(super) enum SettingOrTable {
     /// Of the mapping.
     Setting(Setting),
     /// Of the part that the key names.
     Table(BTreeMap<String, Setting>),
+}
+
+impl TryFrom<Value> for SettingOrTable {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        let of_part = |(key, value): (String, Value)| match Setting::try_from(value) {
+            Ok(setting) => Ok((key, setting)),
+            Err(error) => Err(format!("{key}: {error}")),
+        };
+        match given {
+            Value::Object(table) => table.into_iter().map(of_part).collect::<Result<_, _>>().map(Self::Table),
+            Value::Array(_) | Value::Null => Err(wanted(
+                "a parameter's value (text, a number, true or false), or a table with the parameters of a part of that name",
+                &given,
+            )),
+            value => Setting::try_from(value).map(Self::Setting),
+        }
+    }
+}
+
+/// That a value is of the wrong kind.
+fn wanted(what: &str, found: &Value) -> String {
+    match found {
+        Value::Array(_) => format!("must be {what}, not a list"),
+        Value::Object(_) => format!("must be {what}, not a table"),
+        other => format!("must be {what}, not {other}"),
+    }
 }
 
 /// A value that has limits.
