@@ -107,7 +107,7 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 ///         data: &[D::Data],
 ///     ) -> Result<(), FtlError> {
 ///         for (i, lpn) in request.lpns() {
-///             if self.next == flash.chip().geometry().pages() {
+///             if self.next == flash.geometry().pages() {
 ///                 return Err(FtlError::OutOfSpace { wanted: "another page" });
 ///             }
 ///             let ppn = Ppn::new(self.next);

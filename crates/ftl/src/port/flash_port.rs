@@ -56,6 +56,8 @@ pub struct Foreground {
 /// A device, and the cursor of the request that is being served.
 pub struct FlashPort<D: Device> {
     device: D,
+    /// That of the chip: it is asked for at every operation.
+    geometry: Geometry,
     ram: RamPages<D::Data>,
     /// What the next operation follows.
     cursor: Moment,
@@ -105,6 +107,7 @@ impl<D: Device> FlashPort<D> {
             asked_of_time: Cell::new(false),
             seq: 0,
             hash: 0,
+            geometry: *device.chip().geometry(),
             device,
         }
     }
@@ -128,9 +131,10 @@ impl<D: Device> FlashPort<D> {
         self.device.chip()
     }
 
+    /// The shape of the chip.
     #[inline]
-    fn geometry(&self) -> &Geometry {
-        self.device.chip().geometry()
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
     }
 
     /// Takes the device out, for recovery to start afresh on it.

@@ -104,7 +104,7 @@ fn small_requests_in_a_row_are_sequential_and_the_rest_of_the_stream_is_not() {
         bench.write(lpn);
     }
     // Sequential: 10 11 | 50 7 |; random: 12 51 |; 8 and 9 wait.
-    let geometry = *bench.flash.chip().geometry();
+    let geometry = *bench.flash.geometry();
     let block_of = |lpn: u32| -> Option<Pbn> {
         bench.places().iter().find(|(logical, _)| *logical == lpn).map(|&(_, ppn)| geometry.block_of(ppn))
     };

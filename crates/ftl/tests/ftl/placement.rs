@@ -18,7 +18,7 @@ fn bench(settings: &[(&str, &str)]) -> (FlashPort<AnyDevice>, Drive<AnyDevice>) 
 
 /// Pages programmed in each block that was touched, in order of address.
 fn filled(flash: &FlashPort<AnyDevice>) -> Vec<(u32, u32)> {
-    let geometry = *flash.chip().geometry();
+    let geometry = *flash.geometry();
     let blocks = (0..geometry.blocks()).map(Pbn::new).map(|pbn| (geometry.die_of(pbn), flash.chip().next_page(pbn)));
     blocks.filter(|&(_, pages)| pages > 0).collect()
 }

@@ -27,7 +27,7 @@
 //! Overwriting at random is the usual worst case, not the state that the workload itself would lead
 //! to; for that, take *workload*, or run the workload longer.
 
-use flash::{Flash, Lpn};
+use flash::Lpn;
 use ftl::{Cause, Device, FlashOp};
 use random::SeededRng;
 use trace::HostOp;
@@ -140,7 +140,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
 
     /// Writes every live page once, in order; returns the write amplification of that.
     fn fill(&mut self) -> Result<f64, End> {
-        let at_once = self.host.flash().chip().geometry().pages_per_block();
+        let at_once = self.host.flash().geometry().pages_per_block();
         for run in self.live.runs(at_once) {
             self.write(run)?;
             self.reporter.report(self.written)?;
@@ -152,7 +152,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
     /// whether it settled.
     fn overwrite(&mut self, master_seed: u64) -> Result<(f64, bool), End> {
         let mut random = SeededRng::named(master_seed, "precondition");
-        let physical = f64::from(self.host.flash().chip().geometry().pages());
+        let physical = f64::from(self.host.flash().geometry().pages());
         let (begun, filled) = (self.programs(), self.written);
         let mut window = Window { programs: begun, written: filled };
         let mut before: Option<f64> = None;

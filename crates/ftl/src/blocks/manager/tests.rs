@@ -125,7 +125,7 @@ impl Model {
             }
             Step::GiveBack(at) => {
                 let Some(pbn) = self.pick(at) else { return };
-                let at = Ppn::at(self.flash.chip().geometry().page_indices(pbn).start);
+                let at = Ppn::at(self.flash.geometry().page_indices(pbn).start);
                 if self.flash.chip().next_page(pbn) == 0 {
                     self.flash.program(at, Label::new(0, Role::Data), ()).expect("an erased page");
                 }

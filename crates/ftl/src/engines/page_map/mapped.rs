@@ -363,7 +363,7 @@ pub trait PageMapped {
         for &from in pages {
             self.prefetch_move(|| flash.chip().peek(from).map(Lpn::new), PrefetchStage::Far);
         }
-        let geometry = *flash.chip().geometry();
+        let geometry = *flash.geometry();
         let (to, first) = geometry.split(target);
         let copies = (first..).zip(pages).map(|(offset, &from)| PageCopy { from, offset });
         let mut lpns = [Lpn::new(0); RUN];

@@ -1,7 +1,7 @@
 //! Blocks of the zone that hold last copies of trimmed pages: what has to be placed when they are
 //! emptied goes to two streams.
 
-use flash::{Flash, Lpn, Ppn};
+use flash::{Lpn, Ppn};
 
 use super::*;
 use crate::api::parameter::Settings;
@@ -55,7 +55,7 @@ impl Model {
     }
 
     fn block_of(&self, ppn: Ppn) -> Pbn {
-        self.flash.chip().geometry().block_of(ppn)
+        self.flash.geometry().block_of(ppn)
     }
 
     /// Writes page 0 until the zone has opened a block and only so many are free, and then page 1,

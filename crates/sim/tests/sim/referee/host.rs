@@ -328,7 +328,7 @@ impl Host {
     fn issue(&mut self, asked: Asked) {
         let now = self.flash.now();
         let request = Request { arrival: now, ..Request::new(Lpn::new(asked.lpn), asked.pages) };
-        let bytes = asked.bytes(self.flash.chip().geometry().page_size_bytes());
+        let bytes = asked.bytes(self.flash.geometry().page_size_bytes());
         let (brought, returned) = if asked.writes { (bytes, 0) } else { (0, bytes) };
         self.flash.begin(now);
         self.flash.take_command(brought);
