@@ -2,6 +2,7 @@
 //! what was written since. Disks and page caches write them back in any order, and keep only a
 //! sector whole.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -98,13 +99,18 @@ impl Arrived {
     }
 }
 
-/// The parts of what was handed over that lie in one sector each.
+/// What was handed over, and where to.
+fn written_by(op: &DiskOp) -> (u64, Cow<'_, [u8]>) {
+    match op {
+        DiskOp::Write(offset, bytes) => (*offset, Cow::Borrowed(&bytes[..])),
+        DiskOp::Hole(offset, length) => (*offset, Cow::Owned(vec![0; *length as usize])),
+        DiskOp::Sync => (0, Cow::Borrowed(&[])),
+    }
+}
+
+/// The parts of that that lie in one sector each.
 fn parts(op: &DiskOp) -> Vec<(u64, Vec<u8>)> {
-    let (offset, bytes) = match op {
-        DiskOp::Write(offset, bytes) => (*offset, bytes.to_vec()),
-        DiskOp::Hole(offset, length) => (*offset, vec![0; *length as usize]),
-        DiskOp::Sync => return Vec::new(),
-    };
+    let (offset, bytes) = written_by(op);
     let first = (SECTOR - (offset % SECTOR as u64) as usize).min(bytes.len());
     let (begin, rest) = bytes.split_at(first);
     let mut at = offset;
@@ -115,8 +121,8 @@ fn parts(op: &DiskOp) -> Vec<(u64, Vec<u8>)> {
     parts.collect()
 }
 
-fn put(image: &mut [u8], (offset, bytes): &(u64, Vec<u8>)) {
-    image[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
+fn put(image: &mut [u8], offset: u64, bytes: &[u8]) {
+    image[offset as usize..][..bytes.len()].copy_from_slice(bytes);
 }
 
 /// The image when its host stops at a position of what it wrote. The same stop leaves the same.
@@ -124,13 +130,15 @@ pub(crate) fn stopped(before: &[u8], written: &[DiskOp], places: &Places, cut: C
     let at = cut.operation as usize;
     let synced = written[..at].iter().rposition(|op| matches!(op, DiskOp::Sync)).unwrap_or(0);
     let mut image = before.to_vec();
-    written[..synced].iter().flat_map(parts).for_each(|part| put(&mut image, &part));
+    for (offset, bytes) in written[..synced].iter().map(written_by) {
+        put(&mut image, offset, &bytes);
+    }
     let since: Vec<_> = written[synced..at].iter().flat_map(parts).collect();
     let mut rng = SeededRng::new(mix(seed ^ (u64::from(cut.operation) << 2 | cut.tear as u64)));
     let arrived = Arrived::draw(cut.tear, since.len() as u64, &mut rng);
-    for (sector, part) in (0..).zip(&since) {
-        if arrived.has(sector, places.kind(part.0), &mut rng) {
-            put(&mut image, part);
+    for (sector, (offset, part)) in (0..).zip(&since) {
+        if arrived.has(sector, places.kind(*offset), &mut rng) {
+            put(&mut image, *offset, part);
         }
     }
     image

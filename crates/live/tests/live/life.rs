@@ -198,7 +198,10 @@ impl Left {
     pub(crate) fn recover(&self, path: &Path, fate: Fate) -> Judged<Life> {
         std::fs::write(path, &self.image).expect("a copy");
         let report = live::check(path).map_err(|error| error.to_string())?;
-        let is_damage = |problem: &&String| !fate.reads_fail || !problem.ends_with("logical pages cannot be read");
+        // A page that has decayed is no damage, and may be mapped without a tag.
+        let is_of_decay =
+            |problem: &str| problem.ends_with("logical pages cannot be read") || problem.starts_with("after recovery");
+        let is_damage = |problem: &&String| !fate.reads_fail || !is_of_decay(problem);
         if let Some(problem) = report.problems.iter().find(is_damage) {
             return Err(format!("taken for damage: {problem}"));
         }
@@ -354,6 +357,9 @@ impl Life {
             self.cuts += 1;
             self.now.lose_ram();
             self.drive.restore_power(self.drive.now()).map_err(|error| format!("not restored: {error}"))?;
+        }
+        if !self.drive.settle() {
+            return Err("the store failed".to_owned());
         }
         self.now.ram.forget_request();
         self.now.is_whole = true;
