@@ -477,7 +477,9 @@ impl Life {
                 self.drive.write_zeroes(at, bytes, false)
             }
             Operation::Write(_) => {
-                stamps.iter().for_each(|stamp| drop(self.now.others.remove(stamp)));
+                for stamp in stamps {
+                    self.now.others.remove(stamp);
+                }
                 self.drive.write(at, &stamps.iter().flat_map(|&stamp| content(stamp, page_bytes)).collect::<Bytes>())
             }
             Operation::Trim(_) if way < HOLES => self.drive.write_zeroes(at, bytes, true),
@@ -536,9 +538,9 @@ impl Life {
         let decayed = self.decays.iter().filter(|&&(position, _)| position >= noted_at);
         promises.decayed.extend(decayed.map(|&(_, lpn)| (lpn, false)));
         if cut.tear == Tear::After {
-            promises.lose_ram()
+            promises.lose_ram();
         } else {
-            promises.lose_host()
+            promises.lose_host();
         }
         Left { image: stopped(&self.before, self.disk_ops(), &self.places, cut, self.fate.seed), promises }
     }

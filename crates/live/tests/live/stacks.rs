@@ -40,7 +40,7 @@ pub(crate) fn with_parts() -> Vec<Stack> {
 pub(crate) fn drawn(stacks: usize, seed: u64) -> Vec<Stack> {
     let mut rng = SeededRng::named(seed, "stacks");
     let mut one = |of: Vec<&'static str>| of[rng.below(of.len() as u64) as usize];
-    let mut draw = |form: usize| {
+    let draw = |form: usize| {
         let mapping = one(registry::mappings().into_iter().map(|entry| entry.name).collect());
         let (policy, buffer) = (one(names(PartKind::WearPolicy)), one(names(PartKind::Buffer)));
         let text = match form % 3 {
@@ -50,7 +50,7 @@ pub(crate) fn drawn(stacks: usize, seed: u64) -> Vec<Stack> {
         };
         text.parse().ok().filter(|stack| registry::resolve(stack).is_ok())
     };
-    (0..).filter_map(|form| draw(form)).take(stacks).collect()
+    (0..).filter_map(draw).take(stacks).collect()
 }
 
 fn names(kind: PartKind) -> Vec<&'static str> {
