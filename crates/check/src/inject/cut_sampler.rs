@@ -11,7 +11,7 @@ use crate::case::cut::{self, Cut};
 
 /// The choice among the cuts on top of certain others.
 #[derive(Clone, Debug)]
-pub struct CutSampler {
+pub(crate) struct CutSampler {
     rule: Rule,
 }
 
@@ -25,17 +25,17 @@ enum Rule {
 
 impl CutSampler {
     /// Only the next of the cuts that a case names, if those before it are the ones made so far.
-    pub fn named(cuts: &[Cut], so_far: &[Cut]) -> Self {
+    pub(crate) fn named(cuts: &[Cut], so_far: &[Cut]) -> Self {
         Self { rule: Rule::This(cuts.strip_prefix(so_far).and_then(|rest| rest.first().copied())) }
     }
 
     /// A sample that depends on the seed and on the cuts made so far.
-    pub fn drawn(seed: u64, so_far: &[Cut]) -> Self {
+    pub(crate) fn drawn(seed: u64, so_far: &[Cut]) -> Self {
         Self { rule: Rule::Drawn(derive(seed, &cut::list(so_far))) }
     }
 
     /// Whether a cut is tried where one of so many is: 1 for all, 0 for none.
-    pub fn takes(&self, cut: Cut, one_in: u32) -> bool {
+    pub(crate) fn takes(&self, cut: Cut, one_in: u32) -> bool {
         match self.rule {
             Rule::This(this) => this == Some(cut),
             Rule::Drawn(seed) => {
@@ -46,7 +46,7 @@ impl CutSampler {
     }
 
     /// The cuts at an operation that are tried.
-    pub fn at(&self, operation: u32, one_in: u32) -> impl Iterator<Item = Cut> + use<'_> {
+    pub(crate) fn at(&self, operation: u32, one_in: u32) -> impl Iterator<Item = Cut> + use<'_> {
         let cuts = Tear::ALL.into_iter().map(move |tear| Cut { operation, tear });
         cuts.filter(move |&cut| self.takes(cut, one_in))
     }

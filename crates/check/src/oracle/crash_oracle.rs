@@ -1,6 +1,4 @@
-//! What each logical page may hold after a power cut: of the flash, of its server, or of the host of
-//! an image. They differ in what an acknowledged write may still lose until a flush: nothing, what
-//! a buffer has room for, or all of it.
+//! What each logical page may hold after a power cut.
 //!
 //! Between cuts a page has one right content, as with the [`ExactOracle`](crate::ExactOracle). A
 //! cut widens that to a set:
@@ -57,7 +55,7 @@ enum Intent {
 
 /// The accounts of all pages, and the request in flight.
 #[derive(Clone, Debug)]
-pub struct CrashOracle {
+pub(crate) struct CrashOracle {
     pages: Vec<Account>,
     in_flight: Option<Operation>,
     /// Acknowledged pages that the scheme may keep in RAM until a flush.
@@ -69,13 +67,13 @@ pub struct CrashOracle {
 impl CrashOracle {
     /// Nothing has ever been written. Acknowledged writes may leave so many pages in RAM until a
     /// flush; with 0 they last at once.
-    pub fn new(logical_pages: u32, buffer_pages: u32) -> Self {
+    pub(crate) fn new(logical_pages: u32, buffer_pages: u32) -> Self {
         let nothing = Account { low: 1, may_be_empty: true, floor: 1, ..Account::default() };
         Self { pages: vec![nothing; logical_pages as usize], in_flight: None, buffer_pages, gone_back: 0 }
     }
 
     /// Logical pages of the device.
-    pub fn logical_pages(&self) -> u32 {
+    pub(crate) fn logical_pages(&self) -> u32 {
         self.pages.len() as u32
     }
 
@@ -100,23 +98,13 @@ impl CrashOracle {
         Mismatch { lpn, expected: self.right(lpn), got, nature }
     }
 
-    /// The same pages where another number of acknowledged ones may wait in RAM.
-    #[must_use]
-    pub fn with_buffer(self, buffer_pages: u32) -> Self {
-        Self { buffer_pages, ..self }
-    }
-
-    /// Whether a page may hold something after a cut.
-    pub fn may_hold(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
-        let is_own = got == 0 || page_of(got) == lpn.get();
-        let is_allowed = is_own && self.pages[lpn.index()].allows(version_of(got), self.intent(lpn));
-        if is_allowed { Ok(()) } else { Err(self.mismatch(lpn, got)) }
-    }
-
     /// After a cut: what was found must be allowed, and is the truth from now on.
-    pub fn observe(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
-        self.may_hold(lpn, got)?;
+    pub(crate) fn observe(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+        let is_own = got == 0 || page_of(got) == lpn.get();
         let version = version_of(got);
+        if !is_own || !self.pages[lpn.index()].allows(version, self.intent(lpn)) {
+            return Err(self.mismatch(lpn, got));
+        }
         let is_in_flight = self.intent(lpn).is_some();
         let page = &mut self.pages[lpn.index()];
         self.gone_back += u32::from(page.current != 0 && page.current != version && !is_in_flight);
@@ -145,36 +133,8 @@ impl CrashOracle {
         Ok(())
     }
 
-    /// The host was shown something, and it lasts from the next flush on, as a write does.
-    pub fn show(&mut self, lpn: Lpn, got: Stamp) {
-        let (page, version) = (&mut self.pages[lpn.index()], version_of(got));
-        page.current = version;
-        if version == 0 {
-            page.may_be_empty = true;
-        } else {
-            (page.low, page.high) = (page.low.min(version), page.high.max(version));
-        }
-    }
-
-    /// Nobody was told what became of the request in flight. As long as nothing is shown, its pages
-    /// hold the new content, the old one, or what a trim leaves.
-    pub fn interrupt(&mut self) {
-        match self.in_flight.take().map(|operation| operation.effect()) {
-            Some(Effect::Writes(extent)) => self.each(extent, |page| page.write(false)),
-            Some(Effect::Trims(extent)) => self.each(extent, Account::trim),
-            _ => {}
-        }
-    }
-
-    /// A flush of a device that is read-only was acknowledged: what was written lasts, and trims
-    /// may be forgotten all the same.
-    pub fn flush_writes(&mut self) {
-        self.in_flight = None;
-        self.pages.iter_mut().filter(|page| page.current != 0).for_each(Account::settle);
-    }
-
     /// The request in flight was refused, and what became of its pages is known.
-    pub fn forget_request(&mut self) {
+    pub(crate) fn forget_request(&mut self) {
         self.in_flight = None;
     }
 

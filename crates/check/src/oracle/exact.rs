@@ -176,7 +176,7 @@ impl fmt::Display for Mismatch {
 impl std::error::Error for Mismatch {}
 
 /// What a host knows of its pages.
-pub trait Oracle {
+pub(crate) trait Oracle {
     /// A request begins; returns the stamps of a write.
     fn begin(&mut self, operation: Operation) -> Vec<Stamp>;
 

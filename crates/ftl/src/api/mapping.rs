@@ -31,7 +31,7 @@ pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts)
 ///
 /// ```
 /// # use ftlkit_ftl as ftl;
-/// use flash::{Chip, Full, Lpn, Pbn, Ppn, Role, Scan};
+/// use flash::{Chip, Flash, Full, Lpn, Pbn, Ppn, Role, Scan};
 /// use ftl::api::entry::{Capabilities, Memory};
 /// use ftl::blocks::manager::BlockManager;
 /// use ftl::{
