@@ -37,7 +37,7 @@ def test_compare_shows_and_writes_everything(call: Call, tmp_path: Path) -> None
         *["--report", "r.html", "--json", "r.json", "--csv", "r.csv", "--parquet", "r.parquet", "--title", "Mine"],
     )
     assert result.exit_code == 0, result.output
-    for words in ("page", "block", "fast", "dftl", "answers fastest", "Flash work"):
+    for words in ("page", "block", "fast", "dftl", "answers fastest", "sentences more (--report FILE)"):
         assert words in result.stdout
     assert result.stderr.splitlines()[-4:] == [f"wrote r.{kind}" for kind in ("json", "csv", "parquet", "html")]
     assert "<h1>Mine</h1>" in (tmp_path / "r.html").read_text()

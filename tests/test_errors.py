@@ -130,7 +130,7 @@ BAD = [
     Bad(
         "image with a setting out of range",
         "image create r.img --set device.channels=-1",
-        ("--set device.channels=-1: must be a whole number, 0 or more",),
+        ("--set device.channels=-1: must be a whole number from 0 to 4294967295, not -1",),
     ),
     Bad("image with an odd spare", "image create r.img --set device.spare=nan", ("--set device.spare=nan: must be a",)),
     Bad("clients below their limit", "serve d.img --clients -1", ("--clients -1: must be from 1 to 1024",)),

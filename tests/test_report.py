@@ -132,7 +132,7 @@ def test_priced_options_are_told_where_there_are_any(text: str) -> None:
         "suspend": "both",
         "gc_channels": 2,
     }
-    assert "options: cache_read, gc_yields, suspend both, gc_channels 2" in page(fk.Results(document))
+    assert "options: cache_read, suspend both, gc_channels 2, gc_yields" in page(fk.Results(document))
 
 
 def test_times_by_type_of_page_are_told_with_the_cells() -> None:

@@ -83,8 +83,8 @@ pub fn drive_on<D: Device + 'static>(stack: &str, layout: &Layout) -> Drive<D> {
     registry::create_on(&stack.parse().expect("a stack"), layout).expect("a stack that this device takes")
 }
 
-/// A new drive of one scheme, with settings of its own. Where [`drive_on`] compiles all schemes for a
-/// type of device, this one alone is compiled.
+/// A new drive of one scheme, with settings of its own. Where [`drive_on`] compiles all schemes for
+/// a type of device, this one alone is compiled.
 pub fn drive_of<S, D>(settings: &[(&str, &str)], layout: &Layout) -> Result<Drive<D>, ConfigError>
 where
     S: Scheme + Mapping<D> + 'static,

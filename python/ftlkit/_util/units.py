@@ -58,7 +58,7 @@ def duration(nanoseconds: float | None) -> str:
 
 
 def moment(nanoseconds: int) -> str:
-    """A moment of simulated time, to the microsecond, so that it can begin a window: 1,234.567 ms."""
+    """A moment of simulated time, to the microsecond, as windows begin: 1,234.567 ms."""
     return f"{nanoseconds / 1e6:,.3f} ms"
 
 

@@ -158,7 +158,7 @@ class Search:
     # What is tried, in this order.
 
     def _next(self, rung: Rung) -> list[str]:
-        """The next few stacks to try; none if nothing is new, or only what there are no trials for."""
+        """The next few stacks to try; none if nothing is new that there are trials for."""
         few = _FEW * self._executor.checks if self._clock.is_running else BATCH
         left = (self._query.trials or TRIALS) - self._spent
         for step, is_trial in self._steps():
@@ -181,7 +181,7 @@ class Search:
         return [*first, *least, *near] if self._query.goal == "ram" else [*first, *near, *least]
 
     def _starts(self, _: Rung) -> list[str]:
-        """The reference, and every mapping as it is by default or, if it takes too much, with less."""
+        """The reference, and every mapping by default or, if it takes too much, with less."""
         stacks = self._space.stacks(with_tails=self._query.ftl is not None)
         starts = [stack if stack in self.result.defaults else self._space.within(stack) for stack in stacks]
         # Nothing is told without the reference, whether it may be advised or not.
@@ -207,7 +207,7 @@ class Search:
         return _in_turn(self._filled(rung), near)
 
     def _near_leaders(self, rung: Rung) -> list[str]:
-        """What differs in one thing from the best of each mapping that is near to the best of all."""
+        """What differs in one thing from the best of each mapping near the best of all."""
         leaders = choice.leaders(self._query, self._points(rung))[:_FAMILIES]
         return _in_turn(*(self._around(rung, stack) for stack in leaders))
 
@@ -225,7 +225,7 @@ class Search:
         return [*sized, *space.rebuffered(stack), *space.turned(stack), *space.smaller(stack), *space.simpler(stack)]
 
     def _rivals(self, rung: Rung) -> list[str]:
-        """The reference behind each write buffer with all the RAM: what keeps data may lead by that."""
+        """The reference behind each write buffer with all the RAM: keeping data may lead."""
         alone = rung.tried[REFERENCE].mean("ram_bytes") if REFERENCE in rung.tried else None
         if alone is None or REFERENCE not in self._space.heads:
             return []
@@ -248,7 +248,7 @@ class Search:
         return list(self._space.least().values())
 
     def _halvings(self, rung: Rung) -> list[str]:
-        """The mappings on fronts and near to the best with a half of the RAM, a quarter and so on."""
+        """The mappings on fronts and near the best with half of the RAM, a quarter and so on."""
         going = choice.finalists(self._query, self._points(rung))
         heads = [head for head in self._space.heads.values() if any(is_of(stack, head.text) for stack in going)]
         return _in_turn(*(self._space.halvings(self._space.within(head.text + head.tails[0])) for head in heads))

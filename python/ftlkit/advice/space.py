@@ -208,7 +208,7 @@ class Space:
         return [*words, *numbers]
 
     def rebuffered(self, stack: str) -> list[str]:
-        """The stack with each other write buffer of the same size; none if its own was asked for."""
+        """The stack with each other buffer of the same size; none if its own was asked for."""
         before, _, last = stack.rpartition("+")
         name, *settings = last.split(":")
         if not before or self._kinds[name] != "buffer" or any((name, each) in self._asked_for for each in settings):
@@ -292,7 +292,7 @@ class Space:
         return shared
 
     def halvings(self, stack: str) -> list[str]:
-        """The stack with a half of the ceiling for its sizes, a quarter and so on down to the least."""
+        """The stack with half of the ceiling for its sizes, a quarter and so on to the least."""
         halves = [self.ceiling >> power for power in range(1, self.ceiling.bit_length())]
         return list(dict.fromkeys(self.sized(stack, half) for half in halves))
 

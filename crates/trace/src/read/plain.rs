@@ -26,7 +26,7 @@ const MSR: &[Titled] = &[
     ("the response time", Column::Whole),
 ];
 
-/// SPC. The LBA counts sectors within an application storage unit (ASU), the device. Lines may carry
+/// SPC. The LBA counts sectors within an application storage unit (ASU), the device. Lines may have
 /// further fields, not all of them the same number. Equal times are common.
 const SPC: &[Titled] = &[
     ("the ASU", Column::DeviceNumber),
@@ -66,7 +66,7 @@ const TENCENT: &[Titled] = &[
     ("the volume", Column::Device),
 ];
 
-/// `DiskSim` ASCII. Of the flags bit 0 set is a **read**; the others (synchronous, time-critical, …)
+/// `DiskSim` ASCII. Of the flags bit 0 set is a **read**; the others (synchronous, urgent, …)
 /// do not matter here.
 const DISKSIM: &[Titled] = &[
     ("the time", Column::Time(TimeUnit::Ms)),

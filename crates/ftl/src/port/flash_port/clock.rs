@@ -1,5 +1,5 @@
-//! The clock as the shell drives it, from request to request, and as what is above the port asks for
-//! the time.
+//! The clock as the shell drives it, from request to request, and as what is above the port asks
+//! for the time.
 
 use super::FlashPort;
 use crate::port::device::Device;

@@ -1,5 +1,5 @@
-//! Look-alikes of the workloads of three publications, a row each: figures as printed, and the recipe
-//! that meets them.
+//! Look-alikes of the workloads of three publications, a row each: figures as printed, and the
+//! recipe that meets them.
 
 use super::personal::{Personal, PersonalAddresses};
 use super::recipe::{Enterprise, Popularity, Preset, Published, Recipe, Server, SmallRuns};
