@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use flash::{Chip, ChipOptions, Geometry, Lbn, Lean, Lpn, Pbn, Shape};
 use ftl::api::layout::WearScheme;
-use ftl::api::wear::{AllocRequest, BlockFacts, Purpose, Use, WearPolicy};
+use ftl::api::wear::{AllocRequest, BlockFacts, BlockUse, Purpose, WearPolicy};
 use ftl::wear::owl::Owl;
 use ftl::{Layout, RelocateOutcome, Request, Settings, Values};
 use random::SeededRng;
@@ -29,8 +29,8 @@ impl BlockFacts for Facts {
         BLOCKS
     }
 
-    fn use_of(&self, _pbn: Pbn) -> Use {
-        Use::InUse(Purpose::Merge)
+    fn use_of(&self, _pbn: Pbn) -> BlockUse {
+        BlockUse::InUse(Purpose::Merge)
     }
 
     fn erases(&self, _pbn: Pbn) -> u32 {

@@ -22,7 +22,7 @@ use crate::port::timing::Nanos;
 use crate::prefetch::PrefetchStage;
 use crate::refresh::refresh;
 use crate::wear::levelling::{Backend, WearLevelling};
-use crate::write_buffer::policy::{BufferPolicy, Room};
+use crate::write_buffer::policy::{BufferPolicy, BufferRoom};
 use crate::write_buffer::write_back::WriteBuffer;
 
 /// A flash translation layer with all that belongs to it. `out` and `data` hold one element a page
@@ -42,7 +42,7 @@ impl<D: Device> Drive<D> {
 
     /// The same drive behind an empty write buffer.
     #[must_use]
-    pub fn with_write_buffer(mut self, policy: Box<dyn BufferPolicy>, room: Room, layout: &Layout) -> Self {
+    pub fn with_write_buffer(mut self, policy: Box<dyn BufferPolicy>, room: BufferRoom, layout: &Layout) -> Self {
         let uses_hints = self.uses_hints();
         Self { write_buffer: Some(WriteBuffer::new(policy, room, layout, uses_hints)), ..self }
     }

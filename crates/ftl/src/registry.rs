@@ -41,7 +41,7 @@ use crate::schemes::page::{self, Page};
 use crate::schemes::rftl::Rftl;
 use crate::schemes::sast::Sast;
 use crate::schemes::superblock::Superblock;
-use crate::schemes::treeftl::Tree;
+use crate::schemes::treeftl::TreeCache;
 use crate::schemes::waftl::Waftl;
 use crate::stack::{Part, Stack};
 use crate::write_buffer::policy::{BufferKind, BufferScheme};
@@ -174,7 +174,7 @@ pub fn mappings() -> Vec<&'static Entry> {
 
 /// A part of a stack with a checked value for every parameter.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct ResolvedPart {
     /// Its role in the stack.
     pub kind: PartKind,
     /// What the registry knows of it.
@@ -189,22 +189,22 @@ pub struct Chosen {
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// The mapping, then the others in the order of [`PartKind`].
-    parts: Vec<Chosen>,
+    parts: Vec<ResolvedPart>,
 }
 
 impl Resolved {
     /// The chosen mapping; every stack has one.
-    pub fn mapping(&self) -> &Chosen {
+    pub fn mapping(&self) -> &ResolvedPart {
         &self.parts[0]
     }
 
     /// The part of a kind, if the stack has one.
-    pub fn part(&self, kind: PartKind) -> Option<&Chosen> {
+    pub fn part(&self, kind: PartKind) -> Option<&ResolvedPart> {
         self.parts.iter().find(|part| part.kind == kind)
     }
 
     /// Its parts, the mapping first.
-    pub fn parts(&self) -> &[Chosen] {
+    pub fn parts(&self) -> &[ResolvedPart] {
         &self.parts
     }
 
@@ -259,7 +259,7 @@ pub fn create(stack: &Stack, layout: &Layout) -> Result<Drive<AnyDevice>, Config
 pub fn create_on<D: Device + 'static>(stack: &Stack, layout: &Layout) -> Result<Drive<D>, ConfigError> {
     let resolved = resolve(stack)?;
     let layout = &resolved.with_wear(layout);
-    let Chosen { entry, values, .. } = resolved.mapping();
+    let ResolvedPart { entry, values, .. } = resolved.mapping();
     if layout.exposure.is_some() && !entry.capabilities.fills_blocks_up {
         return Err(unguarded(entry));
     }
@@ -298,7 +298,7 @@ pub fn recover_on<D: Device + 'static>(
 ) -> Result<Drive<D>, RecoverError> {
     let resolved = resolve(stack)?;
     let layout = &resolved.with_wear(layout);
-    let Chosen { entry, values, .. } = resolved.mapping();
+    let ResolvedPart { entry, values, .. } = resolved.mapping();
     let builder = builder::<D>(entry)?;
     flash.with_cause(Cause::Recovery, |flash| {
         let mapping = builder.recover(layout, values, flash)?;
@@ -312,7 +312,7 @@ impl Resolved {
     /// A layout with the wear policy that the stack names, if it names one.
     fn with_wear(&self, layout: &Layout) -> Layout {
         let mut layout = layout.clone();
-        if let Some(Chosen { entry, values, .. }) = self.part(PartKind::WearPolicy) {
+        if let Some(ResolvedPart { entry, values, .. }) = self.part(PartKind::WearPolicy) {
             let kind = wear_kinds().into_iter().find(|kind| kind.entry.name == entry.name);
             layout.wear = kind.filter(|kind| !kind.is_none).map(|kind| kind.with(values.clone()));
         }
@@ -376,7 +376,7 @@ schemes![
     DemandPaged<Rftl>,
     Bdb,
     Waftl,
-    SharedRam<Tree>,
+    SharedRam<TreeCache>,
     SharedRam<Aps>,
     SharedRam<Jtl>,
 ];
@@ -442,11 +442,11 @@ pub fn resolve(stack: &Stack) -> Result<Resolved, ConfigError> {
     Ok(Resolved { parts })
 }
 
-fn chosen(kind: PartKind, entry: &'static Entry, part: &Part) -> Result<Chosen, ConfigError> {
+fn chosen(kind: PartKind, entry: &'static Entry, part: &Part) -> Result<ResolvedPart, ConfigError> {
     let values = Values::check(entry.name, entry.parameters, &part.settings)?;
     let setting = |p: &Parameter| p.spelled(part.settings.get(p.name).map_or(p.default, String::as_str));
     let settings = entry.parameters.iter().map(|p| (p.name.to_owned(), setting(p))).collect();
-    Ok(Chosen { kind, entry, values, settings })
+    Ok(ResolvedPart { kind, entry, values, settings })
 }
 
 /// What a part behind the mapping is.

@@ -18,7 +18,7 @@ mod workload;
 
 use std::collections::BTreeMap;
 
-use ftl::{Footprint, Structure};
+use ftl::{Footprint, RamStructure};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -236,8 +236,8 @@ pub struct StructureFacts {
     pub flash_bytes: u64,
 }
 
-impl From<Structure> for StructureFacts {
-    fn from(structure: Structure) -> Self {
+impl From<RamStructure> for StructureFacts {
+    fn from(structure: RamStructure) -> Self {
         Self { name: structure.name, ram_bytes: structure.ram_bytes, flash_bytes: structure.flash_bytes }
     }
 }

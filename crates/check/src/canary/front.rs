@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use flash::{Lbn, Lpn, Pbn};
-use ftl::write_buffer::policy::{BufferPolicy, BufferedPage, Room, Victim, no_buffer_of_its_own};
+use ftl::write_buffer::policy::{BufferPolicy, BufferRoom, BufferedPage, Victim, no_buffer_of_its_own};
 use ftl::{
     BrokenInvariant, Buffered, ConfigError, Device, Drive, FlashPort, Footprint, FtlError, Layout, Mapping, Nanos,
     Part, RelocateOutcome, Request, Settings, Spares, Stack, WearQuery, registry,
@@ -82,7 +82,7 @@ impl Front {
     /// Puts it in front of what was built or recovered.
     pub(crate) fn before<D: Device + 'static>(self, drive: Drive<D>, layout: &Layout) -> Drive<D> {
         let fifo = Fifo { waiting: VecDeque::new(), is_wild: self.bug == BufferBug::WildPolicy };
-        let healthy = drive.with_write_buffer(Box::new(fifo), Room::of(self.pages), layout);
+        let healthy = drive.with_write_buffer(Box::new(fifo), BufferRoom::of(self.pages), layout);
         match self.bug {
             BufferBug::None | BufferBug::WildPolicy => healthy,
             bug => Drive::new(Box::new(Broken { drive: healthy, bug }), &Layout { wear: None, ..layout.clone() }),

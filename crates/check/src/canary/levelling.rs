@@ -4,7 +4,7 @@
 //! one after the other. It tells how worn its blocks are by what it has counted itself.
 
 use flash::Pbn;
-use ftl::api::wear::{BlockFacts, Purpose, Use};
+use ftl::api::wear::{BlockFacts, BlockUse, Purpose};
 use ftl::wear::none::NoLevelling;
 use ftl::{AnyDevice, Cause, FlashPort, FtlError, WearQuery};
 
@@ -58,8 +58,8 @@ impl BlockFacts for Canary {
         self.geometry.blocks()
     }
 
-    fn use_of(&self, pbn: Pbn) -> Use {
-        if self.free.contains(&pbn) { Use::Free } else { Use::InUse(Purpose::Data) }
+    fn use_of(&self, pbn: Pbn) -> BlockUse {
+        if self.free.contains(&pbn) { BlockUse::Free } else { BlockUse::InUse(Purpose::Data) }
     }
 
     fn erases(&self, pbn: Pbn) -> u32 {

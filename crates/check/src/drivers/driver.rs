@@ -7,7 +7,7 @@
 //! [`Driver::begin`] the scheme serves it, in [`Driver::acknowledge`] the host learns of it.
 
 use flash::{Lpn, Operations, PageData, Pbn};
-use ftl::api::wear::Use;
+use ftl::api::wear::BlockUse;
 use ftl::{
     AnyDevice, Deferred, Device, Drive, FlashOp, FlashPort, FtlError, Hint, Nanos, RecoverError, RelocateOutcome,
     Request,
@@ -260,9 +260,11 @@ impl<B: Oracle> Driver<B> {
         let mut wrong = None;
         self.scheme.with_wear_policy(&mut |_, facts| {
             let is_so = |pbn: Pbn| match facts.use_of(pbn) {
-                Use::Bad => chip.is_bad(pbn),
+                BlockUse::Bad => chip.is_bad(pbn),
                 _ if chip.is_bad(pbn) => true,
-                used => facts.erases(pbn) == chip.erase_count(pbn) && (used != Use::Free || chip.next_page(pbn) == 0),
+                used => {
+                    facts.erases(pbn) == chip.erase_count(pbn) && (used != BlockUse::Free || chip.next_page(pbn) == 0)
+                }
             };
             let found = (0..facts.blocks()).map(Pbn::new).find(|&pbn| !is_so(pbn));
             wrong = found.map(|pbn| (pbn, facts.use_of(pbn), facts.erases(pbn)));

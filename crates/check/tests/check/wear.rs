@@ -11,7 +11,7 @@ use check::torture::campaign::Campaign;
 use check::{Case, Effort, Pattern, create, power_cuts, run_with};
 use flash::Pbn;
 use ftl::api::layout::WearScheme;
-use ftl::api::wear::{BlockFacts, Use, WearPolicy};
+use ftl::api::wear::{BlockFacts, BlockUse, WearPolicy};
 use ftl::{
     AnyDevice, Capabilities, ConfigError, Deferred, Drive, Entry, Layout, Memory, Note, Part, PartKind,
     RelocateOutcome, Stack, Values, Wear, registry,
@@ -132,7 +132,7 @@ impl WearPolicy for Rounds {
     fn next_move(&mut self, blocks: &dyn BlockFacts) -> Option<Pbn> {
         self.next = (self.next + 1) % blocks.blocks();
         let pbn = Pbn::new(self.next);
-        (self.writes.is_multiple_of(2) && blocks.use_of(pbn) != Use::Bad).then_some(pbn)
+        (self.writes.is_multiple_of(2) && blocks.use_of(pbn) != BlockUse::Bad).then_some(pbn)
     }
 
     fn on_moved(&mut self, pbn: Pbn, how: RelocateOutcome) {

@@ -9,12 +9,12 @@ use crate::port::error::FtlError;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Footprint {
     /// Each table or buffer, with its size.
-    pub structures: Vec<Structure>,
+    pub structures: Vec<RamStructure>,
 }
 
 /// One structure of a footprint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Structure {
+pub struct RamStructure {
     /// For example `page map`, `GTD`.
     pub name: &'static str,
     /// Size in the controller's RAM, in bytes.
@@ -27,7 +27,7 @@ impl Footprint {
     /// Adds a structure.
     #[must_use]
     pub fn with(mut self, name: &'static str, ram_bytes: u64, flash_bytes: u64) -> Self {
-        self.structures.push(Structure { name, ram_bytes, flash_bytes });
+        self.structures.push(RamStructure { name, ram_bytes, flash_bytes });
         self
     }
 

@@ -89,7 +89,7 @@ impl AllocRequest {
 
 /// What a block is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum BlockUse {
     /// It is erased, and nobody's.
     Free,
     /// It is bad, from the factory or retired.
@@ -104,7 +104,7 @@ pub trait BlockFacts {
     fn blocks(&self) -> u32;
 
     /// What a block is used for.
-    fn use_of(&self, pbn: Pbn) -> Use;
+    fn use_of(&self, pbn: Pbn) -> BlockUse;
 
     /// How often a block has been erased.
     fn erases(&self, pbn: Pbn) -> u32;
@@ -134,7 +134,7 @@ pub trait BlockFacts {
 }
 
 /// Where logical blocks lie, under a mapping that keeps each in a block of its own.
-pub trait Homes {
+pub trait DataBlockLocations {
     /// Logical blocks of the device.
     fn logical_blocks(&self) -> u32;
 

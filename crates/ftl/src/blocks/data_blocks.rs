@@ -10,13 +10,13 @@ use host::Hint;
 
 use crate::api::layout::Layout;
 use crate::api::report::Spares;
-use crate::api::wear::{AllocRequest, Homes, Purpose, Use};
+use crate::api::wear::{AllocRequest, BlockUse, DataBlockLocations, Purpose};
 use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
-use crate::port::flash_port::copying::{Interrupted, PageCopy};
+use crate::port::flash_port::copying::{CopyEnd, PageCopy};
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 
@@ -208,7 +208,7 @@ impl DataBlocks {
         needed: Needed<'_>,
     ) -> Result<Pbn, FtlError> {
         debug_assert!(offset < self.geometry.pages_per_block(), "{pbn} has no page {offset}");
-        debug_assert!(matches!(blocks.use_of(pbn), Use::InUse(_)), "{pbn} is programmed and not in use");
+        debug_assert!(matches!(blocks.use_of(pbn), BlockUse::InUse(_)), "{pbn} is programmed and not in use");
         self.unreplaced.clear();
         self.program_or_replace(flash, blocks, (pbn, offset, false), label, content, needed)
     }
@@ -247,9 +247,9 @@ impl DataBlocks {
                 Ok(()) if rebuilding.to.is_some() => return Ok(()),
                 // The first page says which block is taken.
                 Ok(()) => (flash.read_for_copy(from, Role::Data)?, false),
-                Err(Interrupted::Unreadable) => (flash.lost_page(), false),
-                Err(Interrupted::NotProgrammed(page)) => ((Role::Data, Content::Copy(page)), true),
-                Err(Interrupted::Error(error)) => return Err(error),
+                Err(CopyEnd::Unreadable) => (flash.lost_page(), false),
+                Err(CopyEnd::NotProgrammed(page)) => ((Role::Data, Content::Copy(page)), true),
+                Err(CopyEnd::Error(error)) => return Err(error),
             };
             let page = (pages[done].offset, page);
             let put = |flash: &mut FlashPort<D>| self.put_copy(flash, blocks, rebuilding, page, has_failed, needed);
@@ -275,7 +275,7 @@ impl DataBlocks {
     ) -> Result<(), FtlError> {
         let &mut Rebuilding { lbn, to, wanted, .. } = rebuilding;
         let to = blocks.merge_into(to, lbn, &content, wanted)?;
-        debug_assert!(matches!(blocks.use_of(to), Use::InUse(_)), "{lbn} is copied to {to}, which is not in use");
+        debug_assert!(matches!(blocks.use_of(to), BlockUse::InUse(_)), "{lbn} is copied to {to}, which is not in use");
         let label = Label::of(self.geometry.logical_page(lbn, offset).get(), role, lbn);
         self.unreplaced.clear();
         let at = (to, offset, has_failed);
@@ -397,7 +397,7 @@ impl DataBlocks {
     }
 }
 
-impl Homes for DataBlocks {
+impl DataBlockLocations for DataBlocks {
     fn logical_blocks(&self) -> u32 {
         self.map.len() as u32
     }

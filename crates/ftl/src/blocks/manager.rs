@@ -19,7 +19,9 @@ use host::Hint;
 use crate::api::layout::Layout;
 use crate::api::mapping::WearQuery;
 use crate::api::report::Spares;
-use crate::api::wear::{AllocRequest, BlockFacts, Deferred, Homes, Purpose, RelocateOutcome, Use, WearPolicy};
+use crate::api::wear::{
+    AllocRequest, BlockFacts, BlockUse, DataBlockLocations, Deferred, Purpose, RelocateOutcome, WearPolicy,
+};
 use crate::blocks::pool::FreePool;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, FtlError};
@@ -31,7 +33,7 @@ use crate::port::label::Content;
 pub struct BlockManager {
     geometry: Geometry,
     pool: FreePool,
-    uses: Vec<Use>,
+    uses: Vec<BlockUse>,
     erases: Vec<u32>,
     /// The highest erase count of a block seen on each channel.
     most_erases: Vec<u32>,
@@ -57,9 +59,9 @@ impl BlockManager {
         let blocks = geometry.blocks() as usize;
         debug_assert!(good_blocks.len() <= blocks, "{} of {blocks} blocks are good", good_blocks.len());
         let policy = layout.wear_policy();
-        let mut uses = vec![Use::Bad; geometry.blocks() as usize];
+        let mut uses = vec![BlockUse::Bad; geometry.blocks() as usize];
         for pbn in good_blocks {
-            uses[pbn.index()] = Use::Free;
+            uses[pbn.index()] = BlockUse::Free;
         }
         Self {
             geometry: *geometry,
@@ -108,7 +110,7 @@ impl BlockManager {
         self.pool = FreePool::empty(self.geometry, &layout.good_blocks, self.policy.order());
         self.was_recovered = true;
         for &pbn in &layout.good_blocks {
-            self.uses[pbn.index()] = Use::InUse(Purpose::Data);
+            self.uses[pbn.index()] = BlockUse::InUse(Purpose::Data);
             self.erases[pbn.index()] = flash.chip().erase_count(pbn);
         }
     }
@@ -121,16 +123,21 @@ impl BlockManager {
 
     /// For recovery: a block holds something that is needed, as if it had been asked for so.
     pub fn adopt(&mut self, pbn: Pbn, alloc: AllocRequest) {
-        debug_assert_ne!(self.use_of(pbn), Use::Free, "{pbn} is free, and recovery finds {:?} in it", alloc.purpose);
+        debug_assert_ne!(
+            self.use_of(pbn),
+            BlockUse::Free,
+            "{pbn} is free, and recovery finds {:?} in it",
+            alloc.purpose
+        );
         self.is_for(pbn, alloc);
         self.saw(pbn);
     }
 
     /// A block is used for something else than it was taken for.
     pub fn is_for(&mut self, pbn: Pbn, alloc: AllocRequest) {
-        debug_assert_ne!(self.use_of(pbn), Use::Bad, "{pbn} is bad, and used for {:?}", alloc.purpose);
+        debug_assert_ne!(self.use_of(pbn), BlockUse::Bad, "{pbn} is bad, and used for {:?}", alloc.purpose);
         debug_assert!(!self.is_failed(pbn), "{pbn} has failed, and is used for {:?}", alloc.purpose);
-        self.uses[pbn.index()] = Use::InUse(alloc.purpose);
+        self.uses[pbn.index()] = BlockUse::InUse(alloc.purpose);
         self.policy.on_used(pbn, alloc);
     }
 
@@ -139,7 +146,7 @@ impl BlockManager {
     pub fn take(&mut self, alloc: AllocRequest) -> Option<Pbn> {
         let wanted = self.policy.wants(alloc).and_then(|pbn| self.pool.take_this(pbn));
         let pbn = wanted.or_else(|| self.pool.take(|free| self.policy.place(alloc, free)))?;
-        debug_assert_eq!(self.use_of(pbn), Use::Free, "{pbn} can be taken but is in use");
+        debug_assert_eq!(self.use_of(pbn), BlockUse::Free, "{pbn} can be taken but is in use");
         self.is_for(pbn, alloc);
         Some(pbn)
     }
@@ -150,7 +157,7 @@ impl BlockManager {
         let here = self.policy.wants(alloc).filter(|&pbn| self.geometry.die_of(pbn) == die);
         let wanted = here.and_then(|pbn| self.pool.take_this(pbn));
         let pbn = wanted.or_else(|| self.pool.take_on(die, |free| self.policy.place(alloc, free)))?;
-        debug_assert_eq!(self.use_of(pbn), Use::Free, "{pbn} can be taken but is in use");
+        debug_assert_eq!(self.use_of(pbn), BlockUse::Free, "{pbn} can be taken but is in use");
         debug_assert_eq!(self.geometry.die_of(pbn), die, "{pbn} lies on another die");
         self.is_for(pbn, alloc);
         Some(pbn)
@@ -180,7 +187,7 @@ impl BlockManager {
         wanted: &'static str,
     ) -> Result<Pbn, FtlError> {
         debug_assert!(
-            begun.is_none_or(|pbn| matches!(self.use_of(pbn), Use::InUse(_))),
+            begun.is_none_or(|pbn| matches!(self.use_of(pbn), BlockUse::InUse(_))),
             "{lbn} is merged into {begun:?}, which is not in use"
         );
         let alloc = AllocRequest::of(Purpose::Merge, lbn).hinted(self.hint_of(first.stored_hint()));
@@ -201,7 +208,7 @@ impl BlockManager {
     /// Nobody needs what a block holds: erases it and returns it to the free ones; marks it bad if
     /// that fails, or if a page of it failed. A block that is bad already stays as it is.
     pub fn give_back<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
-        debug_assert_ne!(self.use_of(pbn), Use::Free, "{pbn} is free, and given back");
+        debug_assert_ne!(self.use_of(pbn), BlockUse::Free, "{pbn} is free, and given back");
         if flash.chip().is_bad(pbn) {
             // It was replaced in the middle of something that then could not be finished.
             return Ok(());
@@ -235,19 +242,19 @@ impl BlockManager {
     /// A block that was taken and never programmed is free again.
     pub fn put(&mut self, pbn: Pbn) {
         debug_assert!(
-            matches!(self.use_of(pbn), Use::InUse(_)),
+            matches!(self.use_of(pbn), BlockUse::InUse(_)),
             "{pbn} is {:?}, and put to the free",
             self.use_of(pbn)
         );
         debug_assert!(!self.is_failed(pbn), "{pbn} has failed, and is put to the free");
-        self.uses[pbn.index()] = Use::Free;
+        self.uses[pbn.index()] = BlockUse::Free;
         self.pool.put(pbn, self.erases[pbn.index()]);
     }
 
     /// A page of a block could not be programmed, or the block not be erased. That costs a spare,
     /// but each block only once.
     pub fn has_failed(&mut self, pbn: Pbn) {
-        debug_assert_ne!(self.use_of(pbn), Use::Bad, "{pbn} is bad, and fails again");
+        debug_assert_ne!(self.use_of(pbn), BlockUse::Bad, "{pbn} is bad, and fails again");
         if self.failed.insert(pbn) {
             self.spares.use_one();
         }
@@ -262,16 +269,20 @@ impl BlockManager {
     /// Marks a block bad, which holds nothing that is not elsewhere too.
     pub fn mark_bad<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) {
         debug_assert!(self.is_failed(pbn), "{pbn} is marked bad but has not failed");
-        debug_assert!(matches!(self.use_of(pbn), Use::InUse(_)), "{pbn} is {:?}, and marked bad", self.use_of(pbn));
+        debug_assert!(
+            matches!(self.use_of(pbn), BlockUse::InUse(_)),
+            "{pbn} is {:?}, and marked bad",
+            self.use_of(pbn)
+        );
         debug_assert!(!flash.chip().is_bad(pbn), "{pbn} is marked bad twice");
         flash.retire(pbn);
         self.retired += 1;
-        self.uses[pbn.index()] = Use::Bad;
+        self.uses[pbn.index()] = BlockUse::Bad;
     }
 
     fn saw(&mut self, pbn: Pbn) {
         let erases = self.erases[pbn.index()];
-        debug_assert_ne!(self.use_of(pbn), Use::Bad, "{pbn} is bad, and its {erases} erases are noted");
+        debug_assert_ne!(self.use_of(pbn), BlockUse::Bad, "{pbn} is bad, and its {erases} erases are noted");
         let most = &mut self.most_erases[self.geometry.channel_of(self.geometry.die_of(pbn)) as usize];
         *most = erases.max(*most);
     }
@@ -315,7 +326,7 @@ impl BlockManager {
     }
 
     /// Whether a block is free, bad, or in use, and for what.
-    pub fn use_of(&self, pbn: Pbn) -> Use {
+    pub fn use_of(&self, pbn: Pbn) -> BlockUse {
         debug_assert!(pbn.index() < self.uses.len(), "there is no {pbn} of {} blocks", self.uses.len());
         self.uses[pbn.index()]
     }
@@ -324,18 +335,18 @@ impl BlockManager {
     /// it holds something, which can be moved.
     pub fn needs_no_emptying(&self, pbn: Pbn) -> Option<RelocateOutcome> {
         match self.use_of(pbn) {
-            Use::Free | Use::InUse(Purpose::Reserve) => Some(RelocateOutcome::Done),
-            Use::Bad => Some(RelocateOutcome::Deferred(Deferred::IsBad)),
-            Use::InUse(_) if self.spares.admit().is_err() => Some(RelocateOutcome::Deferred(Deferred::ReadOnly)),
-            Use::InUse(_) if self.pool.is_empty() => Some(RelocateOutcome::Deferred(Deferred::NoRoom)),
-            Use::InUse(_) => None,
+            BlockUse::Free | BlockUse::InUse(Purpose::Reserve) => Some(RelocateOutcome::Done),
+            BlockUse::Bad => Some(RelocateOutcome::Deferred(Deferred::IsBad)),
+            BlockUse::InUse(_) if self.spares.admit().is_err() => Some(RelocateOutcome::Deferred(Deferred::ReadOnly)),
+            BlockUse::InUse(_) if self.pool.is_empty() => Some(RelocateOutcome::Deferred(Deferred::NoRoom)),
+            BlockUse::InUse(_) => None,
         }
     }
 
     /// What became of a block that was emptied.
     pub fn fate_of(&self, pbn: Pbn) -> RelocateOutcome {
         debug_assert!(pbn.index() < self.uses.len(), "there is no {pbn} of {} blocks", self.uses.len());
-        if self.use_of(pbn) == Use::Bad { RelocateOutcome::Retired } else { RelocateOutcome::Done }
+        if self.use_of(pbn) == BlockUse::Bad { RelocateOutcome::Retired } else { RelocateOutcome::Done }
     }
 
     /// How many blocks can be taken before something has to be collected or merged.
@@ -358,7 +369,7 @@ impl BlockManager {
 
     /// Asks the wear policy something, with the facts about all blocks; under a mapping that keeps
     /// each logical block in a block of its own, `homes` says where.
-    pub fn with_wear_policy(&mut self, homes: Option<&dyn Homes>, query: WearQuery<'_>) {
+    pub fn with_wear_policy(&mut self, homes: Option<&dyn DataBlockLocations>, query: WearQuery<'_>) {
         let geometry = self.of_dies();
         query(&mut *self.policy, &Facts { uses: &self.uses, erases: &self.erases, geometry, homes });
     }
@@ -372,11 +383,11 @@ impl BlockManager {
     pub fn check<D: Device>(&self, flash: &FlashPort<D>, name: &'static str) -> Result<(), BrokenInvariant> {
         let mut seen = BTreeSet::new();
         for pbn in self.pool.iter() {
-            let is_free = self.uses[pbn.index()] == Use::Free && seen.insert(pbn);
+            let is_free = self.uses[pbn.index()] == BlockUse::Free && seen.insert(pbn);
             let is_clean = flash.chip().next_page(pbn) == 0 && !flash.chip().is_bad(pbn);
             BrokenInvariant::unless(is_free && is_clean, name, || format!("{pbn} is free but not erased, or twice"))?;
         }
-        let free = self.uses.iter().filter(|&&used| used == Use::Free).count();
+        let free = self.uses.iter().filter(|&&used| used == BlockUse::Free).count();
         BrokenInvariant::unless(free == seen.len(), name, || {
             format!("{free} blocks are known to be free, but {} can be taken", seen.len())
         })
@@ -384,11 +395,11 @@ impl BlockManager {
 }
 
 struct Facts<'a> {
-    uses: &'a [Use],
+    uses: &'a [BlockUse],
     erases: &'a [u32],
     /// To tell dies apart; none where content may change dies.
     geometry: Option<Geometry>,
-    homes: Option<&'a dyn Homes>,
+    homes: Option<&'a dyn DataBlockLocations>,
 }
 
 impl BlockFacts for Facts<'_> {
@@ -396,7 +407,7 @@ impl BlockFacts for Facts<'_> {
         self.uses.len() as u32
     }
 
-    fn use_of(&self, pbn: Pbn) -> Use {
+    fn use_of(&self, pbn: Pbn) -> BlockUse {
         self.uses[pbn.index()]
     }
 
@@ -409,7 +420,7 @@ impl BlockFacts for Facts<'_> {
     }
 
     fn logical_blocks(&self) -> u32 {
-        self.homes.map_or(0, Homes::logical_blocks)
+        self.homes.map_or(0, DataBlockLocations::logical_blocks)
     }
 
     fn home_of(&self, lbn: Lbn) -> Option<Pbn> {

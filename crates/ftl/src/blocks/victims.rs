@@ -122,12 +122,12 @@ pub struct Victims {
     changed: Vec<u64>,
     clock: u64,
     rng: SeededRng,
-    outside: Option<Outside>,
+    outside: Option<ExternalVictims>,
 }
 
 /// A policy from outside, and what is kept for it alone.
 #[derive(Clone, Debug)]
-struct Outside {
+struct ExternalVictims {
     policy: Arc<dyn VictimPolicy>,
     /// When each block was closed, counted in changes.
     closed: Vec<u64>,
@@ -145,7 +145,7 @@ impl Victims {
         let lists_per_die = if policy == Policy::Greedy { geometry.pages_per_block() + 1 } else { 1 };
         let outside = match policy {
             Policy::Registered(name) => {
-                Some(Outside { policy: victim::build(name)?, closed: vec![0; blocks], fruitless: 0 })
+                Some(ExternalVictims { policy: victim::build(name)?, closed: vec![0; blocks], fruitless: 0 })
             }
             _ => None,
         };
@@ -315,7 +315,7 @@ impl Victims {
         ledger: &Ledger,
         erases: impl Fn(Pbn) -> u32,
     ) -> Result<Option<Pbn>, FtlError> {
-        let Some(Outside { policy, closed, .. }) = &self.outside else { return Ok(None) };
+        let Some(ExternalVictims { policy, closed, .. }) = &self.outside else { return Ok(None) };
         let candidate = |pbn: Pbn| Candidate {
             pbn,
             valid_pages: ledger.valid_pages(pbn),
@@ -448,7 +448,8 @@ mod tests {
         // Of the policies that keep times, one that need not be in the list of the whole process.
         let (mut victims, ledger) = closed(Policy::CostBenefit, [4, 4, 3, 4, 4, 4, 4, 4]);
         victims.policy = Policy::Registered("full-first");
-        victims.outside = Some(Outside { policy: Arc::new(FullFirst), closed: vec![0; BLOCKS as usize], fruitless: 0 });
+        victims.outside =
+            Some(ExternalVictims { policy: Arc::new(FullFirst), closed: vec![0; BLOCKS as usize], fruitless: 0 });
         for _ in 1..BLOCKS {
             let taken = victims.take(0, &ledger, Pbn::get).expect("a choice").expect("a block");
             assert_eq!(ledger.valid_pages(taken), PAGES, "{taken}");

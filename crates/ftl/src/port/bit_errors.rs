@@ -100,7 +100,7 @@ struct Level {
 
 /// Up to where a level holds.
 #[derive(Clone, Copy, Debug)]
-struct Reach {
+struct LevelLimit {
     level: Level,
     reads: u64,
     time: Nanos,
@@ -116,7 +116,7 @@ struct BlockErrors {
     since: Nanos,
     /// Whether it waits to be refreshed.
     is_queued: bool,
-    known: Option<Reach>,
+    known: Option<LevelLimit>,
 }
 
 /// The bit errors of a device's blocks.
@@ -257,7 +257,7 @@ impl BitErrors {
         let time = Nanos(now.0.saturating_add(more_ns as u64));
         let later = self.level(erases, age(&block, time, self.speedup), reads);
         let (reads, time) = if later == level { (reads, time) } else { (block.reads, now) };
-        self.blocks[pbn.index()].known = Some(Reach { level, reads, time });
+        self.blocks[pbn.index()].known = Some(LevelLimit { level, reads, time });
         level
     }
 

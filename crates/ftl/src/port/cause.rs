@@ -51,7 +51,7 @@ pub(crate) use listed;
 /// What kind of work a cause stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Work {
+pub enum WorkKind {
     /// Reading and programming the host's pages.
     Host,
     /// Reading and programming the map on the host's behalf.
@@ -65,7 +65,7 @@ pub enum Work {
     Preparation,
 }
 
-impl Work {
+impl WorkKind {
     /// The name used in results.
     pub const fn name(self) -> &'static str {
         match self {
@@ -86,19 +86,19 @@ pub struct CauseFacts {
     /// What a report calls it.
     pub words: &'static str,
     /// The kind of work.
-    pub work: Work,
+    pub work: WorkKind,
     /// Whether only the shell around a scheme may charge it, and never a scheme.
     pub is_shells: bool,
 }
 
 impl CauseFacts {
     /// A cause that schemes charge.
-    const fn of(name: &'static str, words: &'static str, work: Work) -> Self {
+    const fn of(name: &'static str, words: &'static str, work: WorkKind) -> Self {
         Self { name, words, work, is_shells: false }
     }
 
     /// A cause that shells charge.
-    const fn of_shell(name: &'static str, words: &'static str, work: Work) -> Self {
+    const fn of_shell(name: &'static str, words: &'static str, work: WorkKind) -> Self {
         Self { name, words, work, is_shells: true }
     }
 }
@@ -109,42 +109,42 @@ listed! {
     /// What is true of it.
     fn facts -> CauseFacts {
         /// The host's own page.
-        Host => CauseFacts::of("host", "host pages", Work::Host),
+        Host => CauseFacts::of("host", "host pages", WorkKind::Host),
         /// Reading the rest of a page that the host writes in part.
-        ReadModifyWrite => CauseFacts::of_shell("read_modify_write", "pages written in part", Work::Host),
+        ReadModifyWrite => CauseFacts::of_shell("read_modify_write", "pages written in part", WorkKind::Host),
         /// Fetching and writing back mapping information on the host's behalf.
-        Mapping => CauseFacts::of("mapping", "mapping pages", Work::Mapping),
+        Mapping => CauseFacts::of("mapping", "mapping pages", WorkKind::Mapping),
         /// Moving valid data out of blocks to be erased.
-        Collection => CauseFacts::of("collection", "garbage collection", Work::Moving),
+        Collection => CauseFacts::of("collection", "garbage collection", WorkKind::Moving),
         /// Moving mapping pages, or updating them, because data moved.
-        MappingCollection => CauseFacts::of("mapping_collection", "map updates after a collection", Work::Moving),
+        MappingCollection => CauseFacts::of("mapping_collection", "map updates after a collection", WorkKind::Moving),
         /// Merging log blocks with data blocks, or rewriting a block to change one of its pages.
-        Merge => CauseFacts::of("merge", "merges", Work::Moving),
+        Merge => CauseFacts::of("merge", "merges", WorkKind::Moving),
         /// Preparing the device before measurement.
-        Precondition => CauseFacts::of_shell("precondition", "preparing the device", Work::Preparation),
+        Precondition => CauseFacts::of_shell("precondition", "preparing the device", WorkKind::Preparation),
         /// Finding out after a power cut what the flash holds, and putting it in order.
-        Recovery => CauseFacts::of("recovery", "recovery after power cuts", Work::Recovery),
+        Recovery => CauseFacts::of("recovery", "recovery after power cuts", WorkKind::Recovery),
         /// Moving pages out of a block that fails.
-        Relocation => CauseFacts::of("relocation", "emptying blocks that fail", Work::Moving),
+        Relocation => CauseFacts::of("relocation", "emptying blocks that fail", WorkKind::Moving),
         /// Writing down what recovery would otherwise have to gather page by page.
-        Checkpoint => CauseFacts::of("checkpoint", "summaries for recovery", Work::Recovery),
+        Checkpoint => CauseFacts::of("checkpoint", "summaries for recovery", WorkKind::Recovery),
         /// Emptying a block because somebody asked for it, as wear levelling does.
-        WearLevelling => CauseFacts::of("wear_levelling", "wear levelling", Work::Moving),
+        WearLevelling => CauseFacts::of("wear_levelling", "wear levelling", WorkKind::Moving),
         /// Writing pages that the host has read to where they are found sooner, or gather with
         /// others.
-        Caching => CauseFacts::of("caching", "pages cached on flash", Work::Moving),
+        Caching => CauseFacts::of("caching", "pages cached on flash", WorkKind::Moving),
         /// Reading and writing again pages of a logical block that nobody wrote, so that a write
         /// buffer writes the block whole.
-        Padding => CauseFacts::of("padding", "padding of blocks", Work::Moving),
+        Padding => CauseFacts::of("padding", "padding of blocks", WorkKind::Moving),
         /// Reading a page into RAM that the host is about to write there.
-        Loading => CauseFacts::of("loading", "pages loaded to be written", Work::Host),
+        Loading => CauseFacts::of("loading", "pages loaded to be written", WorkKind::Host),
         /// Emptying a block because what it holds decays, by reads or by time.
-        Refresh => CauseFacts::of("refresh", "blocks refreshed", Work::Moving),
+        Refresh => CauseFacts::of("refresh", "blocks refreshed", WorkKind::Moving),
         /// Moving valid data out of blocks in pSLC mode to native ones.
-        Fold => CauseFacts::of("fold", "folding the pSLC cache", Work::Moving),
+        Fold => CauseFacts::of("fold", "folding the pSLC cache", WorkKind::Moving),
         /// Filling up what is programmed at once, or a word line, so that a power cut takes nothing
         /// of it.
-        UnitPadding => CauseFacts::of("unit_padding", "padding of program units", Work::Moving),
+        UnitPadding => CauseFacts::of("unit_padding", "padding of program units", WorkKind::Moving),
     }
 }
 
@@ -155,7 +155,7 @@ impl Cause {
     }
 
     /// The kind of work.
-    pub const fn work(self) -> Work {
+    pub const fn work(self) -> WorkKind {
         self.facts().work
     }
 }

@@ -42,8 +42,8 @@ pub type FillUp = (Pbn, u32);
 pub(super) struct ExposedPages {
     exposure: Exposure,
     /// Where each logical page was programmed last; what is not listed is `unlisted`.
-    newest: Vec<Newest>,
-    unlisted: Newest,
+    newest: Vec<NewestPpn>,
+    unlisted: NewestPpn,
     blocks: BTreeMap<Pbn, Vec<ExposedPage>>,
     /// By block, the end of the last program since a flush that made pages safe, which may be under
     /// way.
@@ -52,9 +52,9 @@ pub(super) struct ExposedPages {
 
 /// A physical page, or [`NOTHING`](Newest::NOTHING), or [`UNKNOWN`](Newest::UNKNOWN).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Newest(u32);
+struct NewestPpn(u32);
 
-impl Newest {
+impl NewestPpn {
     const NOTHING: Self = Self(u32::MAX);
     const UNKNOWN: Self = Self(u32::MAX - 1);
 }
@@ -65,7 +65,7 @@ impl ExposedPages {
         Self {
             exposure,
             newest: Vec::new(),
-            unlisted: Newest::NOTHING,
+            unlisted: NewestPpn::NOTHING,
             blocks: BTreeMap::new(),
             completed: BTreeMap::new(),
         }
@@ -73,9 +73,9 @@ impl ExposedPages {
 
     /// The device holds something from an earlier life.
     pub(super) fn on_used_device(&mut self) {
-        if self.unlisted != Newest::UNKNOWN {
-            self.unlisted = Newest::UNKNOWN;
-            self.newest.fill(Newest::UNKNOWN);
+        if self.unlisted != NewestPpn::UNKNOWN {
+            self.unlisted = NewestPpn::UNKNOWN;
+            self.newest.fill(NewestPpn::UNKNOWN);
         }
     }
 
@@ -120,13 +120,13 @@ impl ExposedPages {
         }
         if label.role == Role::Trimmed {
             // A copy may speak of logical pages that have been written since.
-            self.newest[first..end].fill(if copies { Newest::UNKNOWN } else { Newest(ppn.get()) });
+            self.newest[first..end].fill(if copies { NewestPpn::UNKNOWN } else { NewestPpn(ppn.get()) });
             return Replaced::Anything;
         }
-        match std::mem::replace(&mut self.newest[first], Newest(ppn.get())) {
-            Newest::NOTHING => Replaced::Nothing,
-            Newest::UNKNOWN => Replaced::Anything,
-            Newest(old) => Replaced::In(block_of(Ppn::new(old))),
+        match std::mem::replace(&mut self.newest[first], NewestPpn(ppn.get())) {
+            NewestPpn::NOTHING => Replaced::Nothing,
+            NewestPpn::UNKNOWN => Replaced::Anything,
+            NewestPpn(old) => Replaced::In(block_of(Ppn::new(old))),
         }
     }
 

@@ -34,13 +34,13 @@ mod host_pages;
 
 /// The end of what a request has asked for, which a later request may have to wait for.
 #[derive(Clone, Copy, Debug)]
-pub struct Awaited {
+pub struct PendingEnd {
     end: Moment,
     /// Which clock it is a moment of: moments of before a restart are over.
     clock: u32,
 }
 
-impl Awaited {
+impl PendingEnd {
     /// An end that nobody has to wait for.
     pub const NOTHING: Self = Self { end: Moment::ZERO, clock: 0 };
 }
@@ -387,13 +387,13 @@ impl<D: Device> FlashPort<D> {
     }
 
     /// The end of all that the request in hand has asked for, for a later request to wait for.
-    pub fn awaited(&self) -> Awaited {
-        Awaited { end: self.cursor, clock: self.clock }
+    pub fn awaited(&self) -> PendingEnd {
+        PendingEnd { end: self.cursor, clock: self.clock }
     }
 
     /// What the request does next waits for the end of what an earlier one asked for, too: for room
     /// that it makes.
-    pub fn wait_for(&mut self, earlier: Awaited) {
+    pub fn wait_for(&mut self, earlier: PendingEnd) {
         if earlier.clock == self.clock && !self.device.timing().is_over(earlier.end) {
             self.cursor = self.device.timing_mut().wait_beside(self.cursor, earlier.end);
         }
@@ -401,7 +401,7 @@ impl<D: Device> FlashPort<D> {
 
     /// Goes on from an earlier end of the request in hand, which does not wait for what it has
     /// asked for since.
-    pub fn go_on_from(&mut self, earlier: Awaited) {
+    pub fn go_on_from(&mut self, earlier: PendingEnd) {
         self.cursor = earlier.end;
     }
 

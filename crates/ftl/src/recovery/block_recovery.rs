@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use flash::{Lbn, Lpn, Pbn, Ppn, Tag};
 
 use crate::api::layout::Layout;
-use crate::recovery::scan::{Newest, Scanned};
+use crate::recovery::scan::{DeviceScan, NewestCopy};
 
 /// A block that claims a logical block.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct BlockClaim {
     /// The physical block that claims it.
     pub block: Pbn,
     /// Sequence number of the first program in it.
@@ -24,7 +24,7 @@ pub struct Claim {
     pub pages: BTreeMap<u32, (Ppn, u64)>,
 }
 
-impl Claim {
+impl BlockClaim {
     /// Whether a claim holds a logical page in this version or a newer one.
     fn has(&self, logical: u32, version: u64) -> bool {
         self.pages.get(&logical).is_some_and(|&(_, own)| own >= version)
@@ -38,19 +38,19 @@ impl Claim {
 
 /// The claims on each logical block, oldest first, and the shared log blocks in the order in which
 /// they were filled.
-pub struct Claims {
+pub struct BlockClaims {
     /// By logical block.
-    pub by_block: BTreeMap<Lbn, Vec<Claim>>,
+    pub by_block: BTreeMap<Lbn, Vec<BlockClaim>>,
     /// Shared log blocks.
     pub log: Vec<Pbn>,
 }
 
-impl Claims {
+impl BlockClaims {
     /// Sorts the blocks of a device. Where damage has mixed the pages of two logical blocks in one
     /// block, those that are not at their own offsets are no part of its claim: nobody would find
     /// them there.
-    pub fn of(scanned: &Scanned, layout: &Layout) -> Self {
-        let mut by_block: BTreeMap<Lbn, Vec<Claim>> = BTreeMap::new();
+    pub fn of(scanned: &DeviceScan, layout: &Layout) -> Self {
+        let mut by_block: BTreeMap<Lbn, Vec<BlockClaim>> = BTreeMap::new();
         let mut log = Vec::new();
         for (block, pages) in scanned.blocks(layout) {
             let first_seq = pages.iter().map(|(_, tag)| tag.seq).min().unwrap_or(0);
@@ -61,7 +61,7 @@ impl Claims {
                         of == lbn && layout.geometry.page(block, offset) == *ppn
                     });
                     let pages = in_place.map(|(ppn, tag)| (tag.logical, (*ppn, tag.version))).collect();
-                    by_block.entry(lbn).or_default().push(Claim { block, first_seq, pages });
+                    by_block.entry(lbn).or_default().push(BlockClaim { block, first_seq, pages });
                 }
                 None => log.push((first_seq, block)),
             }
@@ -82,8 +82,8 @@ fn owner(pages: &[(Ppn, Tag)]) -> Option<Lbn> {
 
 /// The claims of one logical block that must be kept together hold all that is needed; the others
 /// can be given up. The first list has one claim whenever one suffices, and then the latest such.
-pub fn separate(claims: Vec<Claim>, needed: &dyn Fn(u32, u64) -> bool) -> (Vec<Claim>, Vec<Claim>) {
-    let suffices = |claim: &Claim| claims.iter().all(|other| claim.covers(other, needed));
+pub fn separate(claims: Vec<BlockClaim>, needed: &dyn Fn(u32, u64) -> bool) -> (Vec<BlockClaim>, Vec<BlockClaim>) {
+    let suffices = |claim: &BlockClaim| claims.iter().all(|other| claim.covers(other, needed));
     if let Some(best) = claims.iter().rposition(suffices) {
         let mut rest = claims;
         let kept = vec![rest.remove(best)];
@@ -105,7 +105,7 @@ pub fn separate(claims: Vec<Claim>, needed: &dyn Fn(u32, u64) -> bool) -> (Vec<C
 }
 
 /// A page of a home that cannot be read, and where a given-up claim holds the same.
-pub struct Twin {
+pub struct ReadableCopy {
     /// The logical page that cannot be read.
     pub lpn: Lpn,
     /// The other place.
@@ -115,14 +115,18 @@ pub struct Twin {
 /// Under a pure block map, the claim that is the truth: a rewrite that did not finish was never
 /// acknowledged, so it is the block before it until the new one has everything. With it, what it
 /// holds of tags alone and another claim holds whole.
-pub fn finished(claims: &[Claim], scanned: &Scanned, layout: &Layout) -> Option<(Claim, Vec<Twin>)> {
-    let later = |home: Claim, later: Claim| if later.covers(&home, &|_, _| true) { later } else { home };
+pub fn finished(
+    claims: &[BlockClaim],
+    scanned: &DeviceScan,
+    layout: &Layout,
+) -> Option<(BlockClaim, Vec<ReadableCopy>)> {
+    let later = |home: BlockClaim, later: BlockClaim| if later.covers(&home, &|_, _| true) { later } else { home };
     let home = claims.iter().cloned().reduce(later)?;
     let left_out = scanned.left_out.iter().filter(|(ppn, _)| layout.geometry.block_of(*ppn) == home.block);
     let twins = left_out.filter_map(|(_, tag)| {
         let mut places = claims.iter().filter_map(|claim| claim.pages.get(&tag.logical));
         let at = places.find(|(_, version)| *version == tag.version)?.0;
-        Some(Twin { lpn: Lpn::new(tag.logical), at })
+        Some(ReadableCopy { lpn: Lpn::new(tag.logical), at })
     });
     let twins = twins.collect();
     Some((home, twins))
@@ -130,7 +134,7 @@ pub fn finished(claims: &[Claim], scanned: &Scanned, layout: &Layout) -> Option<
 
 /// What is needed of the claims' pages: the newest version of each logical page, unless a shared
 /// log page holds it as well.
-pub fn needed<'a>(newest: &'a [Option<Newest>], in_log: &'a [bool]) -> impl Fn(u32, u64) -> bool + 'a {
+pub fn needed<'a>(newest: &'a [Option<NewestCopy>], in_log: &'a [bool]) -> impl Fn(u32, u64) -> bool + 'a {
     move |logical, version| {
         let newest = newest.get(logical as usize).copied().flatten();
         newest.is_some_and(|newest| newest.version == version && newest.page.is_some()) && !in_log[logical as usize]

@@ -17,7 +17,7 @@ use crate::port::flash_port::FlashPort;
 use crate::recovery::summary::Summaries;
 
 /// The tags of a device.
-pub struct Scanned {
+pub struct DeviceScan {
     /// Programmed pages, in address order, but for those left out.
     pub pages: Vec<(Ppn, Tag)>,
     /// Pages that cannot be read and whose content lies elsewhere, too.
@@ -26,7 +26,7 @@ pub struct Scanned {
 
 /// Where the newest content of a logical number lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Newest {
+pub struct NewestCopy {
     /// Version of its content: higher is newer.
     pub version: u64,
     /// A page that holds it; none if it was trimmed.
@@ -34,14 +34,14 @@ pub struct Newest {
 }
 
 /// What recovery builds a page map from.
-pub struct Kept {
+pub struct NewestPages {
     /// One page for each newest content, in address order.
     pub pages: Vec<(Ppn, Tag)>,
     /// Logical pages of which older copies lie about.
     pub outdated: Vec<Lpn>,
 }
 
-impl Scanned {
+impl DeviceScan {
     /// Reads the tag of every page of every good block, on all dies at once. Later programs will
     /// come after all of them.
     pub fn of<D: Device>(flash: &mut FlashPort<D>, layout: &Layout) -> Result<Self, FtlError> {
@@ -102,15 +102,16 @@ impl Scanned {
     /// replace a last copy and both are there (`trims.rs`), either would be right, but the one that
     /// is shown must last, even if nothing can be written any more. So it is the copy: it is moved
     /// as long as it counts, and when it is gone, what was shown is gone for good.
-    pub fn newest(&self, logical_pages: u32) -> Vec<Option<Newest>> {
-        let mut newest: Vec<Option<Newest>> = vec![None; logical_pages as usize];
+    pub fn newest(&self, logical_pages: u32) -> Vec<Option<NewestCopy>> {
+        let mut newest: Vec<Option<NewestCopy>> = vec![None; logical_pages as usize];
         for &(ppn, tag) in self.pages.iter().filter(|(_, tag)| !tag.role.is_translation()) {
             let page = (tag.role != Role::Trimmed).then_some(ppn);
             let end = tag.logical.saturating_add(tag.extent).min(logical_pages);
             for slot in newest.get_mut(tag.logical as usize..end as usize).into_iter().flatten() {
-                let is_newer = |found: Newest| (found.version, found.page.is_some()) < (tag.version, page.is_some());
+                let is_newer =
+                    |found: NewestCopy| (found.version, found.page.is_some()) < (tag.version, page.is_some());
                 if slot.is_none_or(is_newer) {
-                    *slot = Some(Newest { version: tag.version, page });
+                    *slot = Some(NewestCopy { version: tag.version, page });
                 }
             }
         }
@@ -118,7 +119,7 @@ impl Scanned {
     }
 
     /// For each page, whether it holds the newest content of a logical page that it speaks of.
-    pub fn holds_newest(tag: &Tag, newest: &[Option<Newest>]) -> bool {
+    pub fn holds_newest(tag: &Tag, newest: &[Option<NewestCopy>]) -> bool {
         let end = tag.logical.saturating_add(tag.extent).min(newest.len() as u32);
         let covered = newest.get(tag.logical as usize..end as usize).unwrap_or_default();
         let is_data = tag.role != Role::Trimmed;
@@ -128,7 +129,7 @@ impl Scanned {
     /// One page for each newest content of host data and trims. Where a cut left a page in two
     /// places, a block is given up whose needed pages all lie elsewhere too: so a collection that
     /// was cut does not cost its die the free block that the next collection needs.
-    pub fn keep_one_copy(&self, layout: &Layout, newest: &[Option<Newest>]) -> Kept {
+    pub fn keep_one_copy(&self, layout: &Layout, newest: &[Option<NewestCopy>]) -> NewestPages {
         let needed = |tag: &Tag| !tag.role.is_translation() && Self::holds_newest(tag, newest);
         let mut copies: BTreeMap<u64, u32> = BTreeMap::new();
         for (_, tag) in self.pages.iter().filter(|(_, tag)| needed(tag)) {
@@ -157,13 +158,13 @@ impl Scanned {
         kept.sort_unstable_by_key(|&(ppn, _)| ppn);
         let mut seen = BTreeSet::new();
         kept.retain(|(_, tag)| seen.insert(tag.version));
-        Kept { pages: kept, outdated: self.outdated(newest) }
+        NewestPages { pages: kept, outdated: self.outdated(newest) }
     }
 
     /// These blocks without those whose needed pages all lie in others of them too. One without
     /// anything needed goes only if all that it holds lies in others: then it was begun to replace
     /// one of them, and would be a block of the log too many.
-    pub fn without_copies(&self, layout: &Layout, newest: &[Option<Newest>], mut blocks: Vec<Pbn>) -> Vec<Pbn> {
+    pub fn without_copies(&self, layout: &Layout, newest: &[Option<NewestCopy>], mut blocks: Vec<Pbn>) -> Vec<Pbn> {
         let pages: BTreeMap<Pbn, &[(Ppn, Tag)]> = self.blocks(layout).filter(|(pbn, _)| blocks.contains(pbn)).collect();
         let needed = |tag: &Tag| Self::holds_newest(tag, newest);
         for candidate in blocks.clone() {
@@ -182,7 +183,7 @@ impl Scanned {
 
     /// Logical pages of which data lie about that are older than the newest content, or cannot be
     /// read.
-    fn outdated(&self, newest: &[Option<Newest>]) -> Vec<Lpn> {
+    fn outdated(&self, newest: &[Option<NewestCopy>]) -> Vec<Lpn> {
         let data = self.pages.iter().filter(|(_, tag)| !tag.role.is_translation() && tag.role != Role::Trimmed);
         let old = data.filter(|(_, tag)| {
             newest.get(tag.logical as usize).copied().flatten().is_some_and(|found| found.version > tag.version)
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
 
     /// Blocks of four pages, with what is programmed in each: logical page, role, version.
-    fn scanned(blocks: &[&[(u32, Role, u64)]]) -> (Layout, Scanned) {
+    fn scanned(blocks: &[&[(u32, Role, u64)]]) -> (Layout, DeviceScan) {
         let geometry = TestFlash::new(blocks.len() as u32, 4).geometry();
         let good_blocks = (0..geometry.blocks()).map(Pbn::new).collect();
         let layout = Layout {
@@ -227,7 +228,7 @@ mod tests {
                 pages.push((geometry.page(pbn, offset), tag));
             }
         }
-        (layout, Scanned { pages, left_out: Vec::new() })
+        (layout, DeviceScan { pages, left_out: Vec::new() })
     }
 
     fn kept(blocks: &[&[(u32, Role, u64)]]) -> Vec<(u32, Role)> {

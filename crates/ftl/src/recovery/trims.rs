@@ -25,10 +25,10 @@ use std::ops::Range;
 use flash::{Lpn, Ppn, Role, Tag};
 
 use crate::port::label::Label;
-use crate::recovery::scan::Newest;
+use crate::recovery::scan::NewestCopy;
 
 #[derive(Clone, Copy, Debug)]
-struct Written {
+struct TrimRecord {
     first: u32,
     extent: u32,
     page: Ppn,
@@ -44,7 +44,7 @@ pub struct Trims {
     pending: BTreeMap<u32, Option<Ppn>>,
     /// The logical page of each such copy.
     last_copies: BTreeMap<Ppn, u32>,
-    written: BTreeMap<u32, Written>,
+    written: BTreeMap<u32, TrimRecord>,
     by_page: BTreeMap<Ppn, u32>,
     /// The written trim that is the last word on a logical page.
     of: BTreeMap<u32, u32>,
@@ -148,7 +148,7 @@ impl Trims {
     }
 
     /// Recovery found a trim page that is the last word on some logical page.
-    pub fn on_found(&mut self, tag: &Tag, page: Ppn, newest: &[Option<Newest>]) {
+    pub fn on_found(&mut self, tag: &Tag, page: Ppn, newest: &[Option<NewestCopy>]) {
         let last_word =
             |lpn: u32| newest.get(lpn as usize).copied().flatten().is_some_and(|found| found.version == tag.version);
         self.register((tag.logical, tag.extent), page, tag.version, last_word);
@@ -173,7 +173,7 @@ impl Trims {
         if needed_by == 0 {
             superseded.push(page);
         } else {
-            self.written.insert(id, Written { first, extent, page, version, needed_by });
+            self.written.insert(id, TrimRecord { first, extent, page, version, needed_by });
             self.by_page.insert(page, id);
         }
         superseded
@@ -273,9 +273,9 @@ mod tests {
     fn recovery_finds_for_which_pages_a_trim_page_is_the_last_word() {
         let tag = Tag { logical: 2, extent: 3, role: Role::Trimmed, owner: None, seq: 9, version: 9, hint: 0 };
         let mut newest = vec![None; 6];
-        newest[2] = Some(Newest { version: 9, page: None });
-        newest[3] = Some(Newest { version: 12, page: Some(Ppn::new(1)) });
-        newest[4] = Some(Newest { version: 9, page: None });
+        newest[2] = Some(NewestCopy { version: 9, page: None });
+        newest[3] = Some(NewestCopy { version: 12, page: Some(Ppn::new(1)) });
+        newest[4] = Some(NewestCopy { version: 9, page: None });
         let mut trims = Trims::default();
         trims.on_found(&tag, Ppn::new(50), &newest);
         assert_eq!(trims.on_overwritten(Lpn::new(3)), None);

@@ -45,14 +45,14 @@
 //!
 //! ## Write
 //! 1. In place if possible;
-//! 2. else to the youngest log block of the group; if that is full, `Rules::split_if_random` looks
-//!    at it, and a new one is opened.
+//! 2. else to the youngest log block of the group; if that is full,
+//!    `RegroupingRules::split_if_random` looks at it, and a new one is opened.
 //!
 //! ## Reclaim
 //! 1. `cheapest_of_region`: when the log space is used up, the block with the lowest A(L), hence
 //!    the cheapest by A-SAST eq. 1, of the M least recently written ones; ties go to the older.
-//! 2. `Rules::join_if_idle`: its group and a neighbour become one if both use less than `alpha` of
-//!    their pages and no log block of them has A(L) ≥ `beta`.
+//! 2. `RegroupingRules::join_if_idle`: its group and a neighbour become one if both use less than
+//!    `alpha` of their pages and no log block of them has A(L) ≥ `beta`.
 //!
 //! ## Recover
 //! 1. As sast; the groups have their first size again. A log block with pages of several groups
@@ -81,9 +81,9 @@ use crate::engines::log_buffer::groups::LogGroups;
 use crate::engines::log_buffer::policy::{
     GROUP_BLOCKS, LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget, log_blocks,
 };
-use crate::engines::log_buffer::regrouping::Rules;
+use crate::engines::log_buffer::regrouping::RegroupingRules;
 use crate::engines::log_buffer::sets::LogSets;
-use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
+use crate::engines::log_buffer::space::{LogCounting, LogSpace, Slot};
 use crate::linked_lists::LinkedLists;
 use crate::port::error::ConfigError;
 
@@ -165,7 +165,7 @@ impl LogScheme for AdaptiveSast {
             passed_over: vec![0; layout.geometry.blocks() as usize],
             by_block: values.word("victim") == "block",
             region: if number("region") == 0 { (log_blocks / 4).max(1) } else { number("region") },
-            rules: values.switch("regroup").then(|| Rules {
+            rules: values.switch("regroup").then(|| RegroupingRules {
                 alpha: values.ratio("alpha"),
                 by_data_pages: values.word("utilisation") == "data",
                 beta: number("beta"),
@@ -188,7 +188,7 @@ pub struct AdaptiveSets {
     by_block: bool,
     region: u32,
     /// When groups are joined and split, if they are.
-    rules: Option<Rules>,
+    rules: Option<RegroupingRules>,
     /// Whether a group has asked for a log block that has not been opened yet.
     asking: bool,
     joins: u64,
@@ -196,7 +196,7 @@ pub struct AdaptiveSets {
 }
 
 impl LogPolicy for AdaptiveSets {
-    const TRACKS: Tracked = Tracked::Associativity;
+    const TRACKS: LogCounting = LogCounting::Associativity;
 
     fn place(&mut self, log: &mut LogSpace, page: LogPage) -> LogTarget {
         let place = self.sets.place(log, page);

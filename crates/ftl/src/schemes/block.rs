@@ -68,8 +68,8 @@ use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::flash_port::copying::PageCopy;
 use crate::port::tally::Note;
-use crate::recovery::block_recovery::{Claims, Twin, finished};
-use crate::recovery::scan::Scanned;
+use crate::recovery::block_recovery::{BlockClaims, ReadableCopy, finished};
+use crate::recovery::scan::DeviceScan;
 use crate::recovery::trims::Trims;
 
 /// Neighbouring pages of a logical block: the first one's offset, and what they are to hold.
@@ -108,11 +108,11 @@ impl Scheme for Block {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut block = Self::format(&layout.in_use(), values)?;
-        let scanned = Scanned::of(flash, layout)?;
+        let scanned = DeviceScan::of(flash, layout)?;
         block.blocks.nothing_free(flash, layout);
         let mut free: BTreeSet<Pbn> = layout.good_blocks.iter().copied().collect();
         let mut saved = Vec::new();
-        for (lbn, claims) in Claims::of(&scanned, layout).by_block {
+        for (lbn, claims) in BlockClaims::of(&scanned, layout).by_block {
             let Some((home, twins)) = finished(&claims, &scanned, layout) else { continue };
             free.remove(&home.block);
             let current = home.pages.keys().map(|&lpn| Lpn::new(lpn)).chain(twins.iter().map(|twin| twin.lpn));
@@ -225,7 +225,7 @@ impl Block {
 
     /// For recovery: pages can only be read in a block that is given up. Where it is the only one
     /// to copy into, they wait in RAM.
-    fn save<D: Device>(&mut self, flash: &mut FlashPort<D>, lbn: Lbn, twins: &[Twin]) -> Result<(), FtlError> {
+    fn save<D: Device>(&mut self, flash: &mut FlashPort<D>, lbn: Lbn, twins: &[ReadableCopy]) -> Result<(), FtlError> {
         let pages = twins.iter().map(|twin| flash.read_to_move(twin.at)).collect::<Result<Vec<_>, _>>()?;
         let mut others: BTreeSet<Pbn> = twins.iter().map(|twin| self.data.geometry().block_of(twin.at)).collect();
         if self.blocks.free() == 0 {

@@ -71,7 +71,7 @@
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
-use crate::engines::log_buffer::areas::{InOrder, LogAreas, SEQUENTIAL};
+use crate::engines::log_buffer::areas::{FifoSharing, LogAreas, SEQUENTIAL};
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme};
 use crate::port::error::ConfigError;
 
@@ -89,13 +89,13 @@ impl LogScheme for Fast {
         header: include_str!("fast.rs"),
     };
 
-    type Policy = LogAreas<InOrder>;
+    type Policy = LogAreas<FifoSharing>;
 
     fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
         Self::Policy::needs("fast", layout, values)
     }
 
     fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
-        LogAreas::with_one_stream(layout, values, log_blocks, InOrder)
+        LogAreas::with_one_stream(layout, values, log_blocks, FifoSharing)
     }
 }

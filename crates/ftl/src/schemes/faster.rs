@@ -69,7 +69,7 @@ use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::log_buffer::areas::SecondChanceBits;
-use crate::engines::log_buffer::areas::{Area, LogAreas, SEQUENTIAL, Sharing};
+use crate::engines::log_buffer::areas::{Area, LogAreas, LogSharing, SEQUENTIAL};
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
 use crate::engines::log_buffer::space::{LogSpace, Slot};
 use crate::port::error::ConfigError;
@@ -123,7 +123,7 @@ pub struct SecondChance {
     enabled: bool,
 }
 
-impl Sharing for SecondChance {
+impl LogSharing for SecondChance {
     fn moves(&mut self, _area: Area, lpn: Lpn) -> bool {
         self.enabled && !self.chances.had(lpn)
     }

@@ -66,7 +66,7 @@ use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
-use crate::engines::log_buffer::areas::{LogAreas, SEQUENTIAL, Sharing};
+use crate::engines::log_buffer::areas::{LogAreas, LogSharing, SEQUENTIAL};
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogScheme};
 use crate::engines::log_buffer::sequential::SequentialArea;
 use crate::engines::log_buffer::space::{LogSpace, Slot};
@@ -94,7 +94,7 @@ impl LogScheme for Kast {
         header: include_str!("kast.rs"),
     };
 
-    type Policy = LogAreas<Ties>;
+    type Policy = LogAreas<LogAssociation>;
 
     fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
         let needs = Self::Policy::needs("kast", layout, values)?;
@@ -103,12 +103,12 @@ impl LogScheme for Kast {
     }
 
     fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy {
-        LogAreas::with_one_stream(layout, values, log_blocks, Ties::new(layout, values.integer("k") as u32))
+        LogAreas::with_one_stream(layout, values, log_blocks, LogAssociation::new(layout, values.integer("k") as u32))
     }
 }
 
 /// Which log block serves which data blocks.
-pub struct Ties {
+pub struct LogAssociation {
     k: u32,
     /// For each logical block, the log block that took a page of it last.
     serving: Vec<Option<Slot>>,
@@ -119,7 +119,7 @@ pub struct Ties {
     opened: u64,
 }
 
-impl Ties {
+impl LogAssociation {
     fn new(layout: &Layout, k: u32) -> Self {
         let serving = vec![None; layout.logical_blocks() as usize];
         Self { k, serving, slots: Vec::new(), open: BTreeSet::new(), opened: 0 }
@@ -130,7 +130,7 @@ impl Ties {
     }
 }
 
-impl Sharing for Ties {
+impl LogSharing for LogAssociation {
     fn place(&mut self, log: &LogSpace, _youngest: Option<Slot>, page: LogPage) -> Option<Slot> {
         let serving = self.serving[page.lbn.index()].filter(|&slot| log.has_room(slot));
         serving.or_else(|| self.open.iter().map(|&(_, _, slot)| slot).find(|&slot| log.has_room(slot)))

@@ -75,8 +75,8 @@ use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::engines::log_buffer::policy::log_blocks;
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget};
-use crate::engines::log_buffer::sequential::{Admits, SequentialArea};
-use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
+use crate::engines::log_buffer::sequential::{AdmissionRule, SequentialArea};
+use crate::engines::log_buffer::space::{LogCounting, LogSpace, Slot};
 use crate::port::error::ConfigError;
 
 /// Locality-aware sector translation.
@@ -130,7 +130,7 @@ impl LogScheme for Last {
         let sequential = sequential_blocks(values, log_blocks);
         let threshold_pages = values.integer("threshold") / u64::from(layout.geometry.page_size_bytes());
         ThreeAreas {
-            sequential: SequentialArea::new(layout, Admits::AnyPage, sequential, threshold_pages as u32),
+            sequential: SequentialArea::new(layout, AdmissionRule::AnyPage, sequential, threshold_pages as u32),
             random: Vec::new(),
             limit: (log_blocks - sequential) as usize,
             open: [None; 2],
@@ -175,7 +175,7 @@ pub struct ThreeAreas {
 }
 
 impl LogPolicy for ThreeAreas {
-    const TRACKS: Tracked = Tracked::Associativity;
+    const TRACKS: LogCounting = LogCounting::Associativity;
 
     fn request(&mut self, request: &Request) {
         self.sequential.request(request.pages);

@@ -51,7 +51,7 @@ use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
-use crate::api::wear::{AllocRequest, BlockFacts, Order, RelocateOutcome, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, BlockUse, Order, RelocateOutcome, WearPolicy};
 use crate::wear::temperatures::{DEGREES, FREE_BLOCKS, FreeBlocks};
 
 const K: Parameter = Parameter {
@@ -181,7 +181,7 @@ impl WearPolicy for Bet {
 
     fn next_move(&mut self, blocks: &dyn BlockFacts) -> Option<Pbn> {
         loop {
-            let is_used = |pbn: &Pbn| !matches!(blocks.use_of(*pbn), Use::Free | Use::Bad);
+            let is_used = |pbn: &Pbn| !matches!(blocks.use_of(*pbn), BlockUse::Free | BlockUse::Bad);
             if let Some(pbn) = self.left.by_ref().map(Pbn::new).find(is_used) {
                 return Some(pbn);
             }
@@ -235,8 +235,8 @@ mod tests {
             self.0
         }
 
-        fn use_of(&self, pbn: Pbn) -> Use {
-            if self.1.contains(&pbn.get()) { Use::Free } else { Use::InUse(Purpose::Data) }
+        fn use_of(&self, pbn: Pbn) -> BlockUse {
+            if self.1.contains(&pbn.get()) { BlockUse::Free } else { BlockUse::InUse(Purpose::Data) }
         }
 
         fn erases(&self, _pbn: Pbn) -> u32 {

@@ -38,7 +38,7 @@ use flash::Pbn;
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, RelocateOutcome, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, BlockUse, Order, Purpose, RelocateOutcome, WearPolicy};
 use crate::wear::pace::Pace;
 
 const THRESHOLD: Parameter = Parameter {
@@ -93,7 +93,7 @@ type Ranked = (u32, Pbn);
 
 /// What is compared in a domain.
 #[derive(Clone, Copy, Debug, Default)]
-struct Extremes {
+struct WearExtremes {
     hot_most_worn: Option<Ranked>,
     hot_most_worn_free: Option<Ranked>,
     hot_least_worn: Option<Ranked>,
@@ -114,14 +114,14 @@ fn keep_least(best: &mut Option<Ranked>, value: u32, pbn: Pbn) {
     }
 }
 
-impl Extremes {
-    fn see(&mut self, block: Block, pbn: Pbn, used: Use, erases: u32) {
+impl WearExtremes {
+    fn see(&mut self, block: Block, pbn: Pbn, used: BlockUse, erases: u32) {
         // A log block rests nowhere, and a free block holds nothing that could rest.
-        let can_rest = !matches!(used, Use::Free | Use::InUse(Purpose::Log));
+        let can_rest = !matches!(used, BlockUse::Free | BlockUse::InUse(Purpose::Log));
         if block.is_hot {
             keep_most(&mut self.hot_most_worn, erases, pbn);
             keep_least(&mut self.hot_least_effective, block.effective, pbn);
-            if used == Use::Free {
+            if used == BlockUse::Free {
                 keep_most(&mut self.hot_most_worn_free, erases, pbn);
             }
             if can_rest {
@@ -142,12 +142,12 @@ impl Extremes {
 }
 
 impl DualPool {
-    fn look(&self, blocks: &dyn BlockFacts) -> Vec<Extremes> {
-        let mut domains: Vec<Extremes> = Vec::new();
+    fn look(&self, blocks: &dyn BlockFacts) -> Vec<WearExtremes> {
+        let mut domains: Vec<WearExtremes> = Vec::new();
         for (pbn, &block) in (0..).map(Pbn::new).zip(&self.blocks) {
             let (used, domain) = (blocks.use_of(pbn), blocks.domain_of(pbn));
-            if used != Use::Bad {
-                domains.resize(domains.len().max(domain + 1), Extremes::default());
+            if used != BlockUse::Bad {
+                domains.resize(domains.len().max(domain + 1), WearExtremes::default());
                 domains[domain].see(block, pbn, used, blocks.erases(pbn));
             }
         }
@@ -155,16 +155,16 @@ impl DualPool {
     }
 
     /// Moves blocks that are in the wrong pool to the other; tells whether there were any.
-    fn resize(&mut self, domains: &[Extremes]) -> bool {
+    fn resize(&mut self, domains: &[WearExtremes]) -> bool {
         let mut found = false;
         for extremes in domains {
-            if Extremes::exceeds(extremes.cold_most_effective, extremes.hot_least_effective, self.threshold)
+            if WearExtremes::exceeds(extremes.cold_most_effective, extremes.hot_least_effective, self.threshold)
                 && let Some((_, pbn)) = extremes.cold_most_effective
             {
                 self.blocks[pbn.index()].is_hot = true;
                 found = true;
             }
-            if Extremes::exceeds(extremes.hot_most_worn, extremes.hot_least_worn, self.threshold.saturating_mul(2))
+            if WearExtremes::exceeds(extremes.hot_most_worn, extremes.hot_least_worn, self.threshold.saturating_mul(2))
                 && let Some((_, pbn)) = extremes.hot_least_worn
             {
                 self.blocks[pbn.index()].is_hot = false;
@@ -213,7 +213,7 @@ impl WearPolicy for DualPool {
         let resized = self.resize(&domains);
         let named = domains.iter().find_map(|extremes| {
             let pair = extremes.hot_most_worn_free.zip(extremes.cold_least_worn);
-            pair.filter(|&(hot, cold)| Extremes::exceeds(Some(hot), Some(cold), self.threshold))
+            pair.filter(|&(hot, cold)| WearExtremes::exceeds(Some(hot), Some(cold), self.threshold))
         });
         self.pace.on_looked(resized || named.is_some());
         let ((_, hot), (_, cold)) = named?;
@@ -239,14 +239,14 @@ mod tests {
     use super::*;
     use crate::testing::layout;
 
-    struct Device([(Use, u32); 6]);
+    struct Device([(BlockUse, u32); 6]);
 
     impl BlockFacts for Device {
         fn blocks(&self) -> u32 {
             6
         }
 
-        fn use_of(&self, pbn: Pbn) -> Use {
+        fn use_of(&self, pbn: Pbn) -> BlockUse {
             self.0[pbn.index()].0
         }
 
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    const DATA: Use = Use::InUse(Purpose::Data);
+    const DATA: BlockUse = BlockUse::InUse(Purpose::Data);
 
     fn policy() -> DualPool {
         let settings = [("threshold".to_owned(), "4".to_owned())].into();
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn cold_data_migrates_onto_the_most_worn_free_hot_block_and_both_change_pools() {
         let mut policy = policy();
-        let mut device = Device([(Use::Free, 7), (DATA, 3), (DATA, 8), (DATA, 2), (DATA, 5), (Use::Free, 1)]);
+        let mut device = Device([(BlockUse::Free, 7), (DATA, 3), (DATA, 8), (DATA, 2), (DATA, 5), (BlockUse::Free, 1)]);
         let cold = policy.next_move(&device).expect("7 exceeds 2 by more than 4");
         let alloc = AllocRequest::new(Purpose::Levelled);
         assert_eq!((cold, policy.wants(alloc)), (Pbn::new(3), Some(Pbn::new(0))));

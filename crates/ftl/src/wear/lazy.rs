@@ -85,8 +85,8 @@ use crate::api::layout::{WearScheme, keeps_logical_blocks};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
 use crate::api::wear::RelocateOutcome;
-use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
-use crate::wear::rests::{BackOff, Rests};
+use crate::api::wear::{AllocRequest, BlockFacts, BlockUse, Order, Purpose, WearPolicy};
+use crate::wear::rests::{BackOff, RestTimes};
 use crate::wear::temperatures::{DEGREES, FREE_BLOCKS, FreeBlocks};
 use host::FileEvent;
 
@@ -262,7 +262,7 @@ impl WearPolicy for Lazy {
             self.total = Some(erases.sum());
         }
         while let Some(worn) = self.waiting.pop_front() {
-            if blocks.use_of(worn) == Use::Free && self.is_worn(blocks.erases(worn)) {
+            if blocks.use_of(worn) == BlockUse::Free && self.is_worn(blocks.erases(worn)) {
                 let (lbn, home) = self.next_cold(blocks)?;
                 self.moving = Some((lbn, worn));
                 return Some(home);
@@ -289,13 +289,13 @@ impl WearPolicy for Lazy {
 /// Which blocks rest under cold data, and which back off because a rest was short.
 #[derive(Clone, Debug)]
 struct Resting {
-    rests: Rests,
+    rests: RestTimes,
     back_off: Vec<BackOff>,
 }
 
 impl Resting {
     fn none(blocks: u32) -> Self {
-        Self { rests: Rests::none(blocks), back_off: vec![BackOff::default(); blocks as usize] }
+        Self { rests: RestTimes::none(blocks), back_off: vec![BackOff::default(); blocks as usize] }
     }
 
     /// Judges the rest of a block that is erased, if it rested. One that lasts ends backing off.

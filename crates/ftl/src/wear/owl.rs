@@ -88,7 +88,7 @@ use crate::api::request::Request;
 use crate::api::wear::RelocateOutcome;
 use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, WearPolicy};
 use crate::wear::owl::access_table::AccessTable;
-use crate::wear::owl::scan::{Begin, Scan};
+use crate::wear::owl::scan::{Scan, ScanStart};
 use crate::wear::temperatures::{DEGREES, FreeBlocks};
 use host::FileEvent;
 
@@ -143,7 +143,7 @@ const ALLOCATION: Parameter = Parameter {
 
 /// What knows how old a block suits which data.
 #[derive(Clone, Debug)]
-enum Ages {
+enum AgeSource {
     Table(AccessTable),
     Temperatures(FreeBlocks),
 }
@@ -152,7 +152,7 @@ enum Ages {
 #[derive(Clone, Debug)]
 pub struct Owl {
     geometry: Geometry,
-    ages: Ages,
+    ages: AgeSource,
     pool: Option<Scan>,
     pool_bytes: u64,
     /// λ, and the write requests since the last round.
@@ -179,13 +179,13 @@ impl WearScheme for Owl {
 
     fn new(layout: &Layout, values: &Values) -> Self {
         let ages = match values.word(ALLOCATION.name) {
-            "temperature" => Ages::Temperatures(FreeBlocks::by_temperature(values)),
-            _ => Ages::Table(AccessTable::new(values.integer("bat") as u32)),
+            "temperature" => AgeSource::Temperatures(FreeBlocks::by_temperature(values)),
+            _ => AgeSource::Table(AccessTable::new(values.integer("bat") as u32)),
         };
         let begin = match values.word("scan") {
             "off" => None,
-            "head" => Some(Begin::Head),
-            _ => Some(Begin::Onward),
+            "head" => Some(ScanStart::Head),
+            _ => Some(ScanStart::Onward),
         };
         let scan = |begin| Scan::new(layout.logical_blocks(), begin, values.ratio("delta"), values.integer("gamma"));
         Self {
@@ -200,7 +200,7 @@ impl WearScheme for Owl {
     }
 }
 
-impl Ages {
+impl AgeSource {
     fn place(&self, alloc: AllocRequest, free: usize) -> usize {
         match (self, alloc) {
             (Self::Table(table), AllocRequest { purpose: Purpose::Merge, lbn: Some(lbn), .. }) => {
@@ -245,7 +245,7 @@ impl WearPolicy for Owl {
     }
 
     fn keeps_file_types(&self) -> bool {
-        matches!(self.ages, Ages::Temperatures(_))
+        matches!(self.ages, AgeSource::Temperatures(_))
     }
 
     fn on_used(&mut self, _pbn: Pbn, alloc: AllocRequest) {

@@ -68,9 +68,9 @@ use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
-use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, RelocateOutcome, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, BlockUse, Order, Purpose, RelocateOutcome, WearPolicy};
 use crate::wear::pace::Pace;
-use crate::wear::rests::{BackOff, Rests};
+use crate::wear::rests::{BackOff, RestTimes};
 
 const PARAMETERS: [Parameter; 5] = [
     Parameter {
@@ -150,7 +150,7 @@ pub struct Rejuvenator {
     for_cold: usize,
     /// Which blocks rest under cold data, and how often such data go to young blocks instead. None
     /// if it never backs off.
-    resting: Option<(Rests, BackOff)>,
+    resting: Option<(RestTimes, BackOff)>,
     /// Whether the block that is being taken is a worn one, for cold data.
     takes_worn: bool,
     is_moving: bool,
@@ -179,7 +179,7 @@ impl WearScheme for Rejuvenator {
             recent: Recent { last: VecDeque::new(), room: window as usize, times, distinct: 0 },
             pace: Pace::new(blocks),
             for_cold: 0,
-            resting: values.switch("back_off").then(|| (Rests::none(blocks), BackOff::default())),
+            resting: values.switch("back_off").then(|| (RestTimes::none(blocks), BackOff::default())),
             takes_worn: false,
             is_moving: false,
         }
@@ -203,7 +203,7 @@ impl Lists {
 
 impl Rejuvenator {
     fn lists(&self, blocks: &dyn BlockFacts) -> Vec<Lists> {
-        let good = || (0..blocks.blocks()).map(Pbn::new).filter(|&pbn| blocks.use_of(pbn) != Use::Bad);
+        let good = || (0..blocks.blocks()).map(Pbn::new).filter(|&pbn| blocks.use_of(pbn) != BlockUse::Bad);
         let mut domains = Vec::new();
         for pbn in good() {
             let (domain, erases) = (blocks.domain_of(pbn), blocks.erases(pbn));
@@ -213,12 +213,12 @@ impl Rejuvenator {
         for pbn in good() {
             let (used, erases) = (blocks.use_of(pbn), blocks.erases(pbn));
             let lists = &mut domains[blocks.domain_of(pbn)];
-            if used == Use::Free {
+            if used == BlockUse::Free {
                 let is_lower = erases - lists.min < self.tau / 2;
                 lists.lower_free += usize::from(is_lower);
                 lists.higher_free += usize::from(!is_lower);
                 lists.most_worn_free = lists.most_worn_free.max(Some(erases));
-            } else if erases == lists.min && used != Use::InUse(Purpose::Log) && lists.of_min.is_none() {
+            } else if erases == lists.min && used != BlockUse::InUse(Purpose::Log) && lists.of_min.is_none() {
                 lists.of_min = Some(pbn);
             }
         }

@@ -13,14 +13,14 @@ const MOST_FAILURES: u8 = 10;
 
 /// When worn blocks began to rest under data that were taken for cold.
 #[derive(Clone, Debug)]
-pub struct Rests {
+pub struct RestTimes {
     /// Erases of all blocks so far, from 1 on.
     clock: u64,
     /// When each block began to rest; 0 if it does not.
     since: Vec<u64>,
 }
 
-impl Rests {
+impl RestTimes {
     /// Of a device of so many blocks, none of which rests.
     pub fn none(blocks: u32) -> Self {
         Self { clock: 1, since: vec![0; blocks as usize] }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_rest_is_short_below_as_many_erases_as_there_are_blocks() {
-        let mut rests = Rests::none(4);
+        let mut rests = RestTimes::none(4);
         let mut after = |erases: u32| {
             rests.begin(Pbn::new(0));
             assert!((1..erases).all(|_| rests.on_erased(Pbn::new(1)).is_none()), "block 1 does not rest");

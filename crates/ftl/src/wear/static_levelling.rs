@@ -44,7 +44,7 @@ use flash::Pbn;
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, RelocateOutcome, Use, WearPolicy};
+use crate::api::wear::{AllocRequest, BlockFacts, BlockUse, Order, Purpose, RelocateOutcome, WearPolicy};
 
 const THRESHOLD: Parameter = Parameter {
     name: "threshold",
@@ -94,31 +94,31 @@ impl WearScheme for StaticLevelling {
 
 /// What is compared in a domain.
 #[derive(Clone, Copy, Debug, Default)]
-struct Extremes {
+struct WearExtremes {
     most_worn_free: Option<u32>,
     least_worn_resting: Option<(u32, Pbn)>,
 }
 
 impl StaticLevelling {
     /// Whether a block holds content that has not changed for long.
-    fn rests(&self, used: Use, pbn: Pbn) -> bool {
+    fn rests(&self, used: BlockUse, pbn: Pbn) -> bool {
         let last = self.last_erased[pbn.index()];
         can_be_emptied(used) && (last == 0 || self.erases - last >= self.last_erased.len() as u64)
     }
 
     /// Looks at all blocks: the one to be emptied, if any.
     fn compare(&mut self, blocks: &dyn BlockFacts) -> Option<Pbn> {
-        let mut domains: Vec<Extremes> = Vec::new();
+        let mut domains: Vec<WearExtremes> = Vec::new();
         self.floor = u32::MAX;
         for pbn in (0..blocks.blocks()).map(Pbn::new) {
             let (used, erases, domain) = (blocks.use_of(pbn), blocks.erases(pbn), blocks.domain_of(pbn));
-            if used == Use::Bad {
+            if used == BlockUse::Bad {
                 continue;
             }
             self.floor = self.floor.min(erases);
-            domains.resize(domains.len().max(domain + 1), Extremes::default());
+            domains.resize(domains.len().max(domain + 1), WearExtremes::default());
             let extremes = &mut domains[domain];
-            if used == Use::Free {
+            if used == BlockUse::Free {
                 extremes.most_worn_free = extremes.most_worn_free.max(Some(erases));
             } else if self.rests(used, pbn) && extremes.least_worn_resting.is_none_or(|(least, _)| erases < least) {
                 extremes.least_worn_resting = Some((erases, pbn));
@@ -133,8 +133,8 @@ impl StaticLevelling {
 }
 
 /// Whether a block is in use, and not in the log, which it leaves soon anyway.
-fn can_be_emptied(used: Use) -> bool {
-    !matches!(used, Use::Free | Use::Bad | Use::InUse(Purpose::Log))
+fn can_be_emptied(used: BlockUse) -> bool {
+    !matches!(used, BlockUse::Free | BlockUse::Bad | BlockUse::InUse(Purpose::Log))
 }
 
 /// Whether a block that is taken for this will hardly be erased soon.
@@ -185,14 +185,14 @@ mod tests {
     use super::*;
     use crate::testing::layout;
 
-    struct Blocks<'a>(&'a [(Use, u32)]);
+    struct Blocks<'a>(&'a [(BlockUse, u32)]);
 
     impl BlockFacts for Blocks<'_> {
         fn blocks(&self) -> u32 {
             self.0.len() as u32
         }
 
-        fn use_of(&self, pbn: Pbn) -> Use {
+        fn use_of(&self, pbn: Pbn) -> BlockUse {
             self.0[pbn.index()].0
         }
 
@@ -211,21 +211,30 @@ mod tests {
         StaticLevelling::new(&layout(blocks, 4, 1), &values)
     }
 
-    const DATA: Use = Use::InUse(Purpose::Data);
-    const LOG: Use = Use::InUse(Purpose::Log);
+    const DATA: BlockUse = BlockUse::InUse(Purpose::Data);
+    const LOG: BlockUse = BlockUse::InUse(Purpose::Log);
 
     #[test]
     fn only_a_gap_beyond_the_threshold_within_a_die_moves_the_least_worn_block_with_data() {
-        let named = |blocks: &[(Use, u32)]| policy("3", blocks.len() as u32).next_move(&Blocks(blocks)).map(Pbn::get);
-        assert_eq!(named(&[(DATA, 0), (Use::Free, 3), (DATA, 9), (Use::Free, 9)]), None, "3 is not beyond 3");
-        assert_eq!(named(&[(DATA, 0), (Use::Free, 4), (DATA, 9), (Use::Free, 9)]), Some(0));
-        assert_eq!(named(&[(DATA, 0), (Use::Free, 1), (DATA, 5), (Use::Free, 9)]), Some(2), "on the other die");
-        assert_eq!(named(&[(LOG, 0), (Use::Free, 9), (Use::Bad, 0), (Use::Free, 9)]), None, "nothing to be moved");
+        let named =
+            |blocks: &[(BlockUse, u32)]| policy("3", blocks.len() as u32).next_move(&Blocks(blocks)).map(Pbn::get);
+        assert_eq!(named(&[(DATA, 0), (BlockUse::Free, 3), (DATA, 9), (BlockUse::Free, 9)]), None, "3 is not beyond 3");
+        assert_eq!(named(&[(DATA, 0), (BlockUse::Free, 4), (DATA, 9), (BlockUse::Free, 9)]), Some(0));
+        assert_eq!(
+            named(&[(DATA, 0), (BlockUse::Free, 1), (DATA, 5), (BlockUse::Free, 9)]),
+            Some(2),
+            "on the other die"
+        );
+        assert_eq!(
+            named(&[(LOG, 0), (BlockUse::Free, 9), (BlockUse::Bad, 0), (BlockUse::Free, 9)]),
+            None,
+            "nothing to be moved"
+        );
     }
 
     #[test]
     fn a_block_rests_when_as_many_erases_have_passed_as_there_are_blocks() {
-        let blocks = [(DATA, 1), (Use::Free, 9), (Use::Free, 0), (DATA, 9)];
+        let blocks = [(DATA, 1), (BlockUse::Free, 9), (BlockUse::Free, 0), (DATA, 9)];
         let mut policy = policy("3", 4);
         policy.on_erased(Pbn::new(0), 1);
         let named: Vec<_> = (0..5)
@@ -242,7 +251,7 @@ mod tests {
         let mut policy = policy("3", 4);
         let log = AllocRequest::new(Purpose::Log);
         assert_eq!((policy.place(log, 5), policy.place(AllocRequest::new(Purpose::Levelled), 5)), (0, 4));
-        let pbn = policy.next_move(&Blocks(&[(DATA, 0), (Use::Free, 9), (DATA, 9), (DATA, 9)])).expect("a gap");
+        let pbn = policy.next_move(&Blocks(&[(DATA, 0), (BlockUse::Free, 9), (DATA, 9), (DATA, 9)])).expect("a gap");
         assert_eq!(policy.place(log, 5), 4, "while it is moved");
         policy.on_moved(pbn, RelocateOutcome::Done);
         assert_eq!(policy.place(log, 5), 0);

@@ -54,7 +54,7 @@ use crate::api::parameter::{Kind, Parameter, Values, joined};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::linked_lists::LinkedLists;
-use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, BufferedPage, Room, Victim};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferRoom, BufferScheme, BufferedPage, Victim};
 
 const PADDING: Parameter = Parameter {
     name: "padding",
@@ -109,7 +109,7 @@ impl BufferScheme for Bplru {
         header: include_str!("bplru.rs"),
     };
 
-    fn new(layout: &Layout, room: Room, values: &Values) -> Self {
+    fn new(layout: &Layout, room: BufferRoom, values: &Values) -> Self {
         let blocks = layout.logical_blocks() as usize;
         Self {
             geometry: layout.geometry,

@@ -40,7 +40,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, BufferedPage, Room, Victim};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferRoom, BufferScheme, BufferedPage, Victim};
 
 /// A logical block with pages that wait.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,7 +92,7 @@ impl BufferScheme for Fab {
         header: include_str!("fab.rs"),
     };
 
-    fn new(layout: &Layout, room: Room, _values: &Values) -> Self {
+    fn new(layout: &Layout, room: BufferRoom, _values: &Values) -> Self {
         Self {
             geometry: layout.geometry,
             groups: vec![Group::default(); layout.logical_blocks() as usize],

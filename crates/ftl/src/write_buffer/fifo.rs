@@ -23,7 +23,7 @@ use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
 use crate::api::request::Request;
-use crate::write_buffer::policy::{self, BufferPolicy, BufferScheme, BufferedPage, PageOrder, Room, Victim};
+use crate::write_buffer::policy::{self, BufferPolicy, BufferRoom, BufferScheme, BufferedPage, PageOrder, Victim};
 
 /// First in, first out.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl BufferScheme for Fifo {
         header: include_str!("fifo.rs"),
     };
 
-    fn new(_layout: &Layout, room: Room, _values: &Values) -> Self {
+    fn new(_layout: &Layout, room: BufferRoom, _values: &Values) -> Self {
         Self { order: PageOrder::new(room.pages) }
     }
 }

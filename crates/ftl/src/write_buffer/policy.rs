@@ -8,8 +8,8 @@
 //! A policy decides nothing that content depends on: of what it names, only pages that wait are
 //! written down, and if none does, the one with the lowest number is.
 //!
-//! Beside the traits stands what policies share: how much RAM a buffer has ([`Room`]) and a queue
-//! of single pages ([`PageOrder`]).
+//! Beside the traits stands what policies share: how much RAM a buffer has ([`BufferRoom`]) and a
+//! queue of single pages ([`PageOrder`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ pub trait BufferScheme: BufferPolicy + Sized + 'static {
     }
 
     /// Builds it for a device, with so much room.
-    fn new(layout: &Layout, room: Room, values: &Values) -> Self;
+    fn new(layout: &Layout, room: BufferRoom, values: &Values) -> Self;
 }
 
 /// Refuses a mapping that has a write buffer already: pages would wait twice.
@@ -167,7 +167,7 @@ pub fn no_buffer_of_its_own(mapping: &Entry) -> Result<(), String> {
 }
 
 /// A policy with its room.
-pub type Built = (Box<dyn BufferPolicy>, Room);
+pub type Built = (Box<dyn BufferPolicy>, BufferRoom);
 
 /// Builds a policy for a device, with its room.
 pub type BuildBuffer = Arc<dyn Fn(&Layout, &Values) -> Result<Built, ConfigError> + Send + Sync>;
@@ -187,7 +187,7 @@ impl BufferKind {
     /// How the registry builds buffers of type `B`.
     pub fn of<B: BufferScheme>() -> Self {
         let build = |layout: &Layout, values: &Values| -> Result<Built, ConfigError> {
-            let room = Room::from_values(B::ENTRY.name, layout, values)?;
+            let room = BufferRoom::from_values(B::ENTRY.name, layout, values)?;
             Ok((Box::new(B::new(layout, room, values)), room))
         };
         Self { entry: const { &B::ENTRY }, suits: B::suits, build: Arc::new(build) }
@@ -214,14 +214,14 @@ pub const PARAMETERS: [Parameter; 2] = [
 
 /// Room for pages that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct BufferRoom {
     /// For how many pages, at least 1.
     pub pages: u32,
     /// What an access to one of them takes.
     pub delay: Nanos,
 }
 
-impl Room {
+impl BufferRoom {
     /// Room for so many pages, at no cost of time.
     pub const fn of(pages: u32) -> Self {
         Self { pages, delay: Nanos::ZERO }

@@ -45,12 +45,12 @@ use crate::api::request::Request;
 use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, FtlError};
-use crate::port::flash_port::{Awaited, FlashPort};
+use crate::port::flash_port::{FlashPort, PendingEnd};
 use crate::port::ram_pages::RamPage;
 use crate::port::tally::Note;
 use crate::port::timing::{FlashOp, Nanos};
 use crate::wear::levelling::Backend;
-use crate::write_buffer::policy::{BufferPolicy, BufferedPage, Room, Victim};
+use crate::write_buffer::policy::{BufferPolicy, BufferRoom, BufferedPage, Victim};
 
 /// A page that waits.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ impl Waiting {
 }
 
 /// A page to be written down.
-struct Written<T> {
+struct PageToWrite<T> {
     lpn: Lpn,
     data: T,
     /// What the host said of it; none for a page that only completes a block.
@@ -77,11 +77,11 @@ struct Written<T> {
 /// The pages of a write buffer, with the policy that chooses what leaves.
 pub struct WriteBuffer {
     policy: Box<dyn BufferPolicy>,
-    room: Room,
+    room: BufferRoom,
     waiting: BTreeMap<Lpn, Waiting>,
     /// When the pages that left are written, the first to leave in front: one a page of room.
     /// Room that is in neither of the two is free.
-    leaving: VecDeque<Awaited>,
+    leaving: VecDeque<PendingEnd>,
     geometry: Geometry,
     logical_pages: u32,
     uses_hints: bool,
@@ -89,7 +89,7 @@ pub struct WriteBuffer {
 
 impl WriteBuffer {
     /// An empty buffer of a device. `uses_hints` says whether anything behind it does.
-    pub(crate) fn new(policy: Box<dyn BufferPolicy>, room: Room, layout: &Layout, uses_hints: bool) -> Self {
+    pub(crate) fn new(policy: Box<dyn BufferPolicy>, room: BufferRoom, layout: &Layout, uses_hints: bool) -> Self {
         Self {
             policy,
             room,
@@ -264,7 +264,7 @@ impl WriteBuffer {
         mapping: &mut dyn Mapping<D>,
         flash: &mut FlashPort<D>,
         evicted: &mut Vec<(Lpn, Waiting)>,
-    ) -> Result<Vec<Written<D::Data>>, FtlError> {
+    ) -> Result<Vec<PageToWrite<D::Data>>, FtlError> {
         let next_victim = self.policy.next_victim();
         let (first, pages) = match next_victim {
             Victim::Page(lpn) => (lpn.get(), 1),
@@ -303,7 +303,7 @@ impl WriteBuffer {
         flash: &mut FlashPort<D>,
         block: Range<Lpn>,
         evicted: &[(Lpn, Waiting)],
-    ) -> Result<Vec<Written<D::Data>>, FtlError> {
+    ) -> Result<Vec<PageToWrite<D::Data>>, FtlError> {
         let is_newer = |lpn: &Lpn| self.waiting.contains_key(lpn) || evicted.iter().any(|(taken, _)| taken == lpn);
         let missing = (block.start.get()..block.end.get()).map(Lpn::new).filter(|lpn| !is_newer(lpn));
         let missing: Vec<Lpn> = missing.collect();
@@ -318,7 +318,7 @@ impl WriteBuffer {
                 }
                 let [data] = data;
                 if reads(flash) > before {
-                    found.push(Written { lpn, data, hint: None });
+                    found.push(PageToWrite { lpn, data, hint: None });
                 }
                 Ok(())
             })
@@ -334,10 +334,10 @@ impl WriteBuffer {
         flash: &mut FlashPort<D>,
         at: Nanos,
         taken: Vec<(Lpn, Waiting)>,
-        padding: Vec<Written<D::Data>>,
+        padding: Vec<PageToWrite<D::Data>>,
     ) -> Result<(), FtlError> {
         let mut all = padding;
-        all.extend(taken.iter().map(|&(lpn, Waiting { page, hint })| Written {
+        all.extend(taken.iter().map(|&(lpn, Waiting { page, hint })| PageToWrite {
             lpn,
             data: flash.ram().get(page).clone(),
             hint: Some(hint),
@@ -409,8 +409,8 @@ impl WriteBuffer {
 
 /// Pages in the order of their numbers, as runs of neighbours that the host said the same of. Pages
 /// that would only complete a block, and are neighbours of none that the host wrote, are left out.
-fn runs<T>(pages: Vec<Written<T>>) -> Vec<Vec<Written<T>>> {
-    let mut runs: Vec<Vec<Written<T>>> = Vec::new();
+fn runs<T>(pages: Vec<PageToWrite<T>>) -> Vec<Vec<PageToWrite<T>>> {
+    let mut runs: Vec<Vec<PageToWrite<T>>> = Vec::new();
     let mut hint = None;
     for page in pages {
         let follows = runs.last().and_then(|run| run.last()).is_some_and(|last| last.lpn.get() + 1 == page.lpn.get());

@@ -9,7 +9,7 @@ use ftl::write_buffer::bplru::Bplru;
 use ftl::write_buffer::fab::Fab;
 use ftl::write_buffer::fifo::Fifo;
 use ftl::write_buffer::lru::Lru;
-use ftl::write_buffer::policy::{BufferPolicy, BufferScheme, BufferedPage, Room, Victim};
+use ftl::write_buffer::policy::{BufferPolicy, BufferRoom, BufferScheme, BufferedPage, Victim};
 use ftl::{
     AnyDevice, BrokenInvariant, Cause, Drive, Entry, FlashOp, FlashPort, Footprint, FtlError, Layout, Mapping, Note,
     RelocateOutcome, Request, Settings, Stack, Values, WearQuery, registry,
@@ -96,7 +96,7 @@ impl Bench {
         let mapping = registry::create(&Stack::of("page"), &layout).expect("a mapping");
         let settings: Settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let values = Values::check(B::ENTRY.name, B::ENTRY.parameters, &settings).expect("settings");
-        let (room, log) = (Room::of(pages), Log::default());
+        let (room, log) = (BufferRoom::of(pages), Log::default());
         let tapped = Box::new(Tapped { mapping, log: Arc::clone(&log) });
         Self {
             flash,
@@ -485,7 +485,7 @@ struct Misled {
 impl BufferScheme for Misled {
     const ENTRY: Entry = Entry { name: "misled", header: "//! # misled: a test's own", ..Lru::ENTRY };
 
-    fn new(_: &Layout, _: Room, _: &Values) -> Self {
+    fn new(_: &Layout, _: BufferRoom, _: &Values) -> Self {
         Self { pages: 0, asked: 0 }
     }
 }

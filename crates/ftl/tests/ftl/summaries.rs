@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use flash::{Chip, Fault, FaultPlan, Faulty, Flash, Lpn, Pbn, Ppn, Role, Scan, Tag, Tear};
 use ftl::engines::demand::machine::DemandPaged;
 use ftl::engines::page_map::machine::PageMap;
-use ftl::recovery::scan::Scanned;
+use ftl::recovery::scan::DeviceScan;
 use ftl::recovery::summary::{PARAMETER, Summaries};
 use ftl::schemes::{dftl::Dftl, page::Page};
 use ftl::{Drive, FlashOp, FlashPort, FtlError, Layout, Mapping, Request, Scheme, Timed, Untimed, Values};
@@ -65,7 +65,7 @@ fn used<S: Scheme + Mapping<Device> + 'static>(layout: &Layout, flash: Faulty<u6
 /// took.
 fn scan(
     flash: &Faulty<u64>,
-    with: impl Fn(&mut FlashPort<Device>) -> Result<Scanned, FtlError>,
+    with: impl Fn(&mut FlashPort<Device>) -> Result<DeviceScan, FtlError>,
 ) -> (Vec<(u32, Tag)>, u64, u64) {
     let mut flash = port(flash.clone());
     let scanned = with(&mut flash).expect("the power is on");
@@ -91,10 +91,10 @@ fn promised_reads(flash: &Faulty<u64>, summary_pages: u64) -> u64 {
 /// Pages whose newest content lies in several places: each is read whole.
 fn copies(tags: &[(u32, Tag)], logical_pages: u32) -> u64 {
     let pages = tags.iter().map(|&(page, tag)| (Ppn::new(page), tag)).collect();
-    let scanned = Scanned { pages, left_out: Vec::new() };
+    let scanned = DeviceScan { pages, left_out: Vec::new() };
     let newest = scanned.newest(logical_pages);
     let mut places: BTreeMap<u64, u64> = BTreeMap::new();
-    for (_, tag) in scanned.pages.iter().filter(|(_, tag)| Scanned::holds_newest(tag, &newest)) {
+    for (_, tag) in scanned.pages.iter().filter(|(_, tag)| DeviceScan::holds_newest(tag, &newest)) {
         if tag.role != Role::Trimmed && !tag.role.is_translation() {
             *places.entry(tag.version).or_default() += 1;
         }
@@ -118,8 +118,8 @@ fn summaries_tell_what_the_tags_tell_after_any_cut() {
             for tear in [Tear::Before, Tear::Unseen, Tear::Torn, Tear::After] {
                 let plan = FaultPlan::cut(cut, tear);
                 let flash = used(&layout, Faulty::new(fresh.clone(), plan), requests);
-                let (tags, next, reads) = scan(&flash, |flash| Scanned::with(flash, &layout, &summaries));
-                let (all_tags, all_next, _) = scan(&flash, |flash| Scanned::of(flash, &layout));
+                let (tags, next, reads) = scan(&flash, |flash| DeviceScan::with(flash, &layout, &summaries));
+                let (all_tags, all_next, _) = scan(&flash, |flash| DeviceScan::of(flash, &layout));
                 assert_eq!(tags, all_tags, "{scheme}, cut at {cut}, {tear:?}");
                 assert_eq!(next, all_next, "{scheme}, cut at {cut}, {tear:?}");
                 let promised = promised_reads(&flash, summary_pages) + copies(&tags, logical_pages);

@@ -23,7 +23,7 @@ use std::ops::Add;
 
 use bytes::Bytes;
 use flash::{FaultPlan, Flash, FlashError, Lpn, Pbn};
-use ftl::{AnyDevice, Awaited, Cause, Drive, FlashOp, FlashPort, FtlError, HostOp, Moment, Nanos, Note, Request};
+use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, FtlError, HostOp, Moment, Nanos, Note, PendingEnd, Request};
 use serde::Serialize;
 use sim::EventTiming;
 
@@ -145,14 +145,14 @@ impl LiveDrive {
 
     /// A command comes over the modelled device's link, with so many bytes, and to its controller.
     /// Each piece of its request waits for what is returned.
-    pub(crate) fn take_command(&mut self, bytes: u32) -> Awaited {
+    pub(crate) fn take_command(&mut self, bytes: u32) -> PendingEnd {
         let flash = self.parts().0;
         flash.take_command(bytes.into());
         flash.awaited()
     }
 
     /// A piece of a request begins whose command was taken before.
-    pub(crate) fn begin_piece(&mut self, at: Nanos, taken: Awaited) {
+    pub(crate) fn begin_piece(&mut self, at: Nanos, taken: PendingEnd) {
         let flash = self.parts().0;
         flash.begin(at);
         flash.wait_for(taken);

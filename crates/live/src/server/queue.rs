@@ -16,7 +16,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ftl::{Awaited, Hint, Moment, Nanos, Spares};
+use ftl::{Hint, Moment, Nanos, PendingEnd, Spares};
 
 use super::client::Connection;
 use super::commands::ControlRequest;
@@ -170,7 +170,7 @@ pub(crate) struct ClientRequest {
     /// What they held, of a read.
     pub(super) read: Vec<Piece>,
     /// When the modelled device has its command.
-    pub(super) taken: Awaited,
+    pub(super) taken: PendingEnd,
     /// When the modelled device is done with what is done.
     pub(super) end: Moment,
 }
@@ -197,7 +197,7 @@ impl ClientRequest {
             weight,
             done: 0,
             read: Vec::new(),
-            taken: Awaited::NOTHING,
+            taken: PendingEnd::NOTHING,
             end: Moment::ZERO,
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use flash::{Lbn, Lpn};
 use ftl::write_buffer::policy::{
-    BufferKind, BufferPolicy, BufferedPage, Built, PARAMETERS, Room, Victim, no_buffer_of_its_own,
+    BufferKind, BufferPolicy, BufferRoom, BufferedPage, Built, PARAMETERS, Victim, no_buffer_of_its_own,
 };
 use ftl::{ConfigError, Entry, Layout, Memory, Request, Values};
 use pyo3::prelude::*;
@@ -61,7 +61,7 @@ struct PythonEviction {
 }
 
 impl PythonEviction {
-    fn new(py: Python<'_>, class: &PolicyClass, layout: &Layout, room: Room) -> PyResult<Self> {
+    fn new(py: Python<'_>, class: &PolicyClass, layout: &Layout, room: BufferRoom) -> PyResult<Self> {
         let object = PolicyObject::new(py, class, (FlashDevice::from(layout), room.pages))?;
         let unit = object.choice(py, "evicts", &UNITS)?;
         let unit_pages = if matches!(unit, Unit::Page) { 1 } else { layout.geometry.pages_per_block() };
@@ -121,7 +121,7 @@ fn register_eviction(cls: Py<PyAny>, name: &str, story: &str, source: &str, orig
     let entry: &'static Entry = Box::leak(Box::new(entry(name, story, source, &PARAMETERS, Memory::PAGE_BUFFER)));
     let class = PolicyClass { class: cls, origins };
     let build = move |layout: &Layout, values: &Values| -> Result<Built, ConfigError> {
-        let room = Room::from_values(entry.name, layout, values)?;
+        let room = BufferRoom::from_values(entry.name, layout, values)?;
         Python::attach(|py| {
             let made = PythonEviction::new(py, &class, layout, room);
             made.map(|policy| (Box::new(policy) as Box<dyn BufferPolicy>, room))

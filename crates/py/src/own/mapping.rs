@@ -13,10 +13,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use flash::{Flash, Lpn, Pbn};
-use ftl::api::wear::{BlockFacts, Purpose, Use};
+use ftl::api::wear::{BlockFacts, BlockUse, Purpose};
 use ftl::{
-    BrokenInvariant, Deferred, Device, FlashPort, Footprint, FtlError, Gauge, Layout, Mapping, Nanos, RecoverError,
-    RelocateOutcome, Request, Spares, Structure, WearQuery,
+    BrokenInvariant, Deferred, Device, FlashPort, Footprint, FtlError, Gauge, Layout, Mapping, Nanos, RamStructure,
+    RecoverError, RelocateOutcome, Request, Spares, WearQuery,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -129,7 +129,7 @@ struct Batches {
 
 /// What is known of the blocks: a scheme in Python says nothing of them.
 struct Facts {
-    uses: Vec<Use>,
+    uses: Vec<BlockUse>,
     erases: Vec<u32>,
 }
 
@@ -138,7 +138,7 @@ impl BlockFacts for Facts {
         self.uses.len() as u32
     }
 
-    fn use_of(&self, pbn: Pbn) -> Use {
+    fn use_of(&self, pbn: Pbn) -> BlockUse {
         self.uses[pbn.index()]
     }
 
@@ -162,9 +162,9 @@ pub(super) struct PythonFtl {
 impl PythonFtl {
     /// A scheme that has just been made, for a device that is erased or about to be recovered.
     pub(super) fn new(py: Python<'_>, object: &Bound<'_, PyAny>, layout: &Layout) -> PyResult<Self> {
-        let mut uses = vec![Use::Bad; layout.geometry.blocks() as usize];
+        let mut uses = vec![BlockUse::Bad; layout.geometry.blocks() as usize];
         for pbn in &layout.good_blocks {
-            uses[pbn.index()] = Use::InUse(Purpose::Data);
+            uses[pbn.index()] = BlockUse::InUse(Purpose::Data);
         }
         let facts = Facts { erases: vec![0; uses.len()], uses };
         let spares = Spares { total: object.getattr("spare_blocks")?.extract()?, used: 0 };
@@ -232,8 +232,8 @@ impl PythonFtl {
     fn note_change<D: Device>(&mut self, flash: &FlashPort<D>, pbn: Pbn) {
         self.facts.erases[pbn.index()] = flash.chip().erase_count(pbn);
         let used = &mut self.facts.uses[pbn.index()];
-        if flash.chip().is_bad(pbn) && *used != Use::Bad {
-            *used = Use::Bad;
+        if flash.chip().is_bad(pbn) && *used != BlockUse::Bad {
+            *used = BlockUse::Bad;
             self.spares.use_one();
         }
     }
@@ -353,7 +353,7 @@ impl<D: Device> Mapping<D> for PythonFtl {
 
     fn footprint(&self) -> Footprint {
         let structures = self.numbers("footprint").into_iter();
-        let structures = structures.map(|(name, ram_bytes)| Structure { name, ram_bytes, flash_bytes: 0 });
+        let structures = structures.map(|(name, ram_bytes)| RamStructure { name, ram_bytes, flash_bytes: 0 });
         Footprint { structures: structures.collect() }
     }
 

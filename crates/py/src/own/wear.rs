@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use flash::Pbn;
 use ftl::api::layout::WearKind;
-use ftl::api::wear::{AllocRequest, BlockFacts, Order, Purpose, Use, WearPolicy};
+use ftl::api::wear::{AllocRequest, BlockFacts, BlockUse, Order, Purpose, WearPolicy};
 use ftl::{Deferred, Entry, Layout, Memory, RelocateOutcome, Values};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -79,9 +79,9 @@ impl PyBlocks {
     /// What a block is used for: `free`, `bad`, or what it was taken for.
     fn use_of(&self, block: u32) -> PyResult<&'static str> {
         self.look(block, |facts, pbn| match facts.use_of(pbn) {
-            Use::Free => "free",
-            Use::Bad => "bad",
-            Use::InUse(purpose) => purpose_name(purpose),
+            BlockUse::Free => "free",
+            BlockUse::Bad => "bad",
+            BlockUse::InUse(purpose) => purpose_name(purpose),
         })
     }
 

@@ -10,7 +10,7 @@
 //! longer than each of them. The service of a class that has one kind of operation is the same for
 //! all whose page is of one type; only a collection mixes kinds.
 
-use ftl::{Cause, FlashOp, Work};
+use ftl::{Cause, FlashOp, WorkKind};
 
 use crate::observe::metrics::Latency;
 use crate::result::ClassLatency;
@@ -44,12 +44,14 @@ impl Class {
     /// however the scheme calls it.
     fn of(cause: Cause, op: FlashOp) -> Self {
         match (cause.work(), op) {
-            (Work::Host, FlashOp::Read) => Self::HostRead,
-            (Work::Host, FlashOp::Program) => Self::HostWrite,
-            (Work::Mapping, FlashOp::Read) => Self::MappingRead,
-            (Work::Mapping, FlashOp::Program) => Self::MappingWrite,
-            (Work::Moving, _) => Self::Collection,
-            (Work::Recovery | Work::Preparation, _) | (Work::Host | Work::Mapping, FlashOp::Erase) => Self::Other,
+            (WorkKind::Host, FlashOp::Read) => Self::HostRead,
+            (WorkKind::Host, FlashOp::Program) => Self::HostWrite,
+            (WorkKind::Mapping, FlashOp::Read) => Self::MappingRead,
+            (WorkKind::Mapping, FlashOp::Program) => Self::MappingWrite,
+            (WorkKind::Moving, _) => Self::Collection,
+            (WorkKind::Recovery | WorkKind::Preparation, _) | (WorkKind::Host | WorkKind::Mapping, FlashOp::Erase) => {
+                Self::Other
+            }
         }
     }
 }

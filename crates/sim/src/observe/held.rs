@@ -10,7 +10,7 @@
 //! Each part of a stack states its bytes in its registry entry ([`ftl::Memory`]).
 
 use flash::Geometry;
-use ftl::registry::{Chosen, Resolved};
+use ftl::registry::{Resolved, ResolvedPart};
 
 /// Bytes that a verified run keeps of each physical page and of each block when it takes most:
 /// while it mounts the device again, with the whole tags of the flash, those that recovery found,
@@ -46,7 +46,7 @@ impl Size {
     }
 
     /// Bytes that a part of a stack keeps. No more of the device's RAM is filled than it has pages.
-    fn part_bytes(&self, part: &Chosen) -> f64 {
+    fn part_bytes(&self, part: &ResolvedPart) -> f64 {
         let memory = part.entry.memory;
         let ram: f64 = memory.ram.iter().map(|name| part.values.integer(name) as f64).sum();
         let logical = f64::from(self.logical_pages);

@@ -5,7 +5,7 @@
 //! flushes are counted but not timed, since mixing metadata operations in would shift every
 //! percentile.
 
-use ftl::{Cause, FlashOp, Nanos, Note, Tally, Work};
+use ftl::{Cause, FlashOp, Nanos, Note, Tally, WorkKind};
 use hdrhistogram::Histogram;
 use trace::HostOp;
 
@@ -210,7 +210,7 @@ pub fn buffer_hit_ratio(tally: &Tally) -> Option<f64> {
 /// Share of the pages programmed that moved data: collections, merges, wear levelling and the like.
 fn moved_share(tally: &Tally) -> Option<f64> {
     let programs = tally.total(FlashOp::Program);
-    let moving = Cause::ALL.iter().filter(|cause| cause.work() == Work::Moving);
+    let moving = Cause::ALL.iter().filter(|cause| cause.work() == WorkKind::Moving);
     let moved: u64 = moving.map(|&cause| tally.count(cause, FlashOp::Program)).sum();
     (programs > 0).then(|| moved as f64 / programs as f64)
 }

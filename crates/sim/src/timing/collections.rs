@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use ftl::{Task, Work};
+use ftl::{Task, WorkKind};
 use random::NumberMap;
 
 /// Background work that moves data to make room, and what is started within it.
@@ -58,7 +58,7 @@ impl Collections {
         let chain = task.chain;
         if self.open.iter().all(|&(open, _)| open != chain) {
             let outer = self.open.iter().rev().find(|&&(_, counts)| counts).map(|&(outer, _)| outer);
-            let moves_data = task.cause.work() == Work::Moving;
+            let moves_data = task.cause.work() == WorkKind::Moving;
             self.open.push((chain, outer.is_some() || moves_data));
             match outer {
                 Some(outer) => self.add_chain(outer, chain),

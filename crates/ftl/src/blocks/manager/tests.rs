@@ -165,11 +165,11 @@ impl Model {
         assert_eq!(good, (!is_over).then(|| BLOCKS as usize - self.bad.len()));
         for pbn in (0..BLOCKS).map(Pbn::new) {
             let used = if self.bad.contains(&pbn) {
-                Use::Bad
+                BlockUse::Bad
             } else if self.free.contains(&pbn) {
-                Use::Free
+                BlockUse::Free
             } else {
-                Use::InUse(Purpose::Log)
+                BlockUse::InUse(Purpose::Log)
             };
             assert_eq!((self.blocks.use_of(pbn), self.blocks.erases[pbn.index()]), (used, self.erases[&pbn]), "{pbn}");
         }
@@ -239,7 +239,7 @@ fn a_policy_gets_the_very_block_that_it_wants_while_it_is_free() {
     assert_eq!(blocks.free(), BLOCKS as usize - 3);
     blocks.put(Pbn::new(7));
     assert_eq!(blocks.take_on(0, AllocRequest::new(Purpose::Data)), Some(Pbn::new(2)));
-    assert_eq!(blocks.use_of(Pbn::new(7)), Use::Free);
+    assert_eq!(blocks.use_of(Pbn::new(7)), BlockUse::Free);
 }
 
 #[test]

@@ -19,7 +19,7 @@
 use flash::{Lpn, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
-use crate::api::wear::{AllocRequest, Purpose, Use};
+use crate::api::wear::{AllocRequest, BlockUse, Purpose};
 use crate::blocks::manager::BlockManager;
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
@@ -354,7 +354,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         debug_assert!(self.aside.len() <= self.table.copies() as usize, "too many blocks are set aside");
         let opened = self.aside.pop().map(|block| {
             let used = self.blocks.use_of(block);
-            debug_assert_eq!(used, Use::InUse(Purpose::Reserve), "{block} was set aside, and is {used:?}");
+            debug_assert_eq!(used, BlockUse::InUse(Purpose::Reserve), "{block} was set aside, and is {used:?}");
             self.blocks.is_for(block, AllocRequest::new(Purpose::Translation));
             self.space.open_block(block, TRANSLATION)
         });

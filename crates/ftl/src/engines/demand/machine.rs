@@ -37,7 +37,7 @@ use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::demand::translation::{CopyChoice, MAPPING_BYTES, TranslationTable};
 use crate::engines::page_map::mapped::{HOST, PageMapped, collect_in_idle};
 use crate::engines::page_map::placement::Placement;
-use crate::engines::page_map::space::{self, Needs, PageSpace, Stream};
+use crate::engines::page_map::space::{self, PageSpace, SpaceNeeds, Stream};
 use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
@@ -120,8 +120,14 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let valid =
             u64::from(layout.logical_pages) + foreign_pages + translation_pages + u64::from(copies) * pages_per_block;
         let summaries = S::summaries(layout, values)?;
-        let needs =
-            Needs { streams: S::STREAMS, policy: Policy::from_values(values), threshold, valid, summaries, pslc: None };
+        let needs = SpaceNeeds {
+            streams: S::STREAMS,
+            policy: Policy::from_values(values),
+            threshold,
+            valid,
+            summaries,
+            pslc: None,
+        };
         let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs).map_err(|refused| {
             let advice = S::ForeignPages::advice(layout, values);
             ConfigError([Some(refused.0), advice].into_iter().flatten().collect::<Vec<_>>().join(", "))

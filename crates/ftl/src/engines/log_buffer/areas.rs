@@ -3,7 +3,7 @@
 //! The sequential area (`sequential.rs`) is one block for many schemes: it takes writes at offset 0
 //! of a logical block, and those that continue it exactly; the next stream merges it. All else goes
 //! to shared blocks. Which of them takes a page, which of them leaves, which pages of a leaving one
-//! are merged, and how the log blocks are divided, is [`Sharing`].
+//! are merged, and how the log blocks are divided, is [`LogSharing`].
 //!
 //! A second chance is one bit for each logical page: whether the page was moved to the end of the
 //! log and not written since.
@@ -16,9 +16,9 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogTarget, Merged, log_blocks};
-use crate::engines::log_buffer::sequential::{Admits, SequentialArea};
-use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
+use crate::engines::log_buffer::policy::{LogBlockMerge, LogNeeds, LogPage, LogPolicy, LogTarget, log_blocks};
+use crate::engines::log_buffer::sequential::{AdmissionRule, SequentialArea};
+use crate::engines::log_buffer::space::{LogCounting, LogSpace, Slot};
 use crate::port::error::ConfigError;
 
 /// Whether there is a sequential block.
@@ -40,9 +40,9 @@ pub enum Area {
 }
 
 /// How shared log blocks are shared.
-pub trait Sharing {
+pub trait LogSharing {
     /// What it asks the log for.
-    const TRACKS: Tracked = Tracked::Nothing;
+    const TRACKS: LogCounting = LogCounting::Nothing;
 
     /// A write request begins. It may divide the log blocks anew.
     #[inline]
@@ -90,7 +90,7 @@ pub trait Sharing {
     fn on_appended(&mut self, _log: &LogSpace, _slot: Slot, _page: LogPage) {}
 
     /// A block of an area leaves in this way.
-    fn on_merged(&mut self, _area: Area, _how: Merged) {}
+    fn on_merged(&mut self, _area: Area, _how: LogBlockMerge) {}
 
     /// A shared block left.
     fn on_left(&mut self, _slot: Slot) {}
@@ -102,9 +102,9 @@ pub trait Sharing {
 }
 
 /// All data blocks share each block: the youngest takes every page.
-pub struct InOrder;
+pub struct FifoSharing;
 
-impl Sharing for InOrder {}
+impl LogSharing for FifoSharing {}
 
 /// The policy of a log with these two areas.
 pub struct LogAreas<S> {
@@ -120,7 +120,7 @@ pub struct LogAreas<S> {
     sharing: S,
 }
 
-impl<S: Sharing> LogAreas<S> {
+impl<S: LogSharing> LogAreas<S> {
     /// What areas with at most one sequential block need of the device.
     pub fn needs(scheme: &str, layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError> {
         let log_blocks = log_blocks(scheme, layout, values, 1 + u32::from(values.switch("sequential")))?;
@@ -130,7 +130,7 @@ impl<S: Sharing> LogAreas<S> {
     /// A log of so many blocks of which at most one is sequential, for requests of any length.
     pub fn with_one_stream(layout: &Layout, values: &Values, log_blocks: u32, sharing: S) -> Self {
         let streams = u32::from(values.switch("sequential"));
-        Self::new(layout, SequentialArea::new(layout, Admits::InPlace, streams, 0), log_blocks, sharing)
+        Self::new(layout, SequentialArea::new(layout, AdmissionRule::InPlace, streams, 0), log_blocks, sharing)
     }
 
     /// A log of so many blocks, of which the sequential area has its limit and the shared blocks
@@ -158,8 +158,8 @@ impl<S: Sharing> LogAreas<S> {
     }
 }
 
-impl<S: Sharing> LogPolicy for LogAreas<S> {
-    const TRACKS: Tracked = S::TRACKS;
+impl<S: LogSharing> LogPolicy for LogAreas<S> {
+    const TRACKS: LogCounting = S::TRACKS;
 
     #[inline]
     fn request(&mut self, request: &Request) {
@@ -223,7 +223,7 @@ impl<S: Sharing> LogPolicy for LogAreas<S> {
         self.sharing.on_appended(log, slot, page);
     }
 
-    fn on_merged(&mut self, log: &LogSpace, slot: Slot, how: Merged) {
+    fn on_merged(&mut self, log: &LogSpace, slot: Slot, how: LogBlockMerge) {
         self.sharing.on_merged(self.area_of(log, slot), how);
     }
 

@@ -36,12 +36,12 @@ use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;
 use crate::api::report::{Footprint, Gauge, Spares};
 use crate::api::request::Request;
-use crate::api::wear::{AllocRequest, Purpose, RelocateOutcome, Use};
+use crate::api::wear::{AllocRequest, BlockUse, Purpose, RelocateOutcome};
 use crate::blocks::data_blocks::{DataBlocks, data_label};
 use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::merge;
 use crate::engines::log_buffer::merge::MergeCounts;
-use crate::engines::log_buffer::policy::{LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget, Merged};
+use crate::engines::log_buffer::policy::{LogBlockMerge, LogNeeds, LogPage, LogPolicy, LogScheme, LogTarget};
 use crate::engines::log_buffer::space::{LogBlock, LogSpace, Slot};
 use crate::port::cause::Cause;
 use crate::port::device::Device;
@@ -152,7 +152,7 @@ impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
-        let homes = merge::Known { data: &self.data, log: &self.log };
+        let homes = merge::LogBlockLocations { data: &self.data, log: &self.log };
         self.blocks.with_wear_policy(Some(&homes), query);
     }
 
@@ -194,7 +194,7 @@ impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
 impl<S: LogScheme> LogBuffer<S> {
     pub(super) fn retire<D: Device>(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<(), FtlError> {
         let in_use = self.blocks.use_of(pbn);
-        debug_assert!(in_use != Use::Free, "{pbn} is free, and retires");
+        debug_assert!(in_use != BlockUse::Free, "{pbn} is free, and retires");
         self.data.retire(flash, &mut self.blocks, pbn)
     }
 
@@ -319,7 +319,7 @@ impl<S: LogScheme> LogBuffer<S> {
         if let Some(lbn) = in_place.filter(|&lbn| self.may_become_data(pbn, lbn, filled)) {
             merge::in_place(flash, &mut self.blocks, &mut self.data, &mut self.log, (pbn, filled), lbn)?;
             self.tell_of_merge(lbn);
-            self.policy.on_merged(&self.log, victim, Merged::InPlace);
+            self.policy.on_merged(&self.log, victim, LogBlockMerge::InPlace);
         } else {
             let pages = if self.policy.goes_page_by_page() {
                 self.move_or_merge(flash, victim)?
@@ -327,7 +327,7 @@ impl<S: LogScheme> LogBuffer<S> {
                 self.move_some(flash, victim)?;
                 self.merge_owners(flash, victim)?
             };
-            self.policy.on_merged(&self.log, victim, Merged::Fully(pages));
+            self.policy.on_merged(&self.log, victim, LogBlockMerge::Fully(pages));
             self.counts.on_left();
             debug_assert!(self.log.newest_in(flash, victim).is_empty(), "{pbn} is erased with newest pages in it");
             self.retire(flash, pbn)?;

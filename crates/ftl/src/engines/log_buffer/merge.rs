@@ -14,7 +14,7 @@
 use flash::{Flash, Lbn, Lpn, Pbn, Ppn};
 
 use crate::api::report::Gauge;
-use crate::api::wear::{AllocRequest, Homes, Purpose};
+use crate::api::wear::{AllocRequest, DataBlockLocations, Purpose};
 use crate::blocks::data_blocks::{DataBlocks, Rebuilding};
 use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::space::LogSpace;
@@ -30,14 +30,14 @@ pub fn newest(data: &DataBlocks, log: &LogSpace, lpn: Lpn) -> Option<Ppn> {
 }
 
 /// What a wear policy may know of data blocks and log.
-pub struct Known<'a> {
+pub struct LogBlockLocations<'a> {
     /// Where the data blocks of logical blocks are.
     pub data: &'a DataBlocks,
     /// Which pages have their newest copy in a log block.
     pub log: &'a LogSpace,
 }
 
-impl Homes for Known<'_> {
+impl DataBlockLocations for LogBlockLocations<'_> {
     fn logical_blocks(&self) -> u32 {
         self.data.logical_blocks()
     }

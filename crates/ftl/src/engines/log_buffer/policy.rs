@@ -25,7 +25,7 @@ use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::Gauge;
 use crate::api::request::Request;
-use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
+use crate::engines::log_buffer::space::{LogCounting, LogSpace, Slot};
 use crate::port::error::ConfigError;
 
 /// A log-buffer scheme: its registry entry, and the policy that its parameters ask for.
@@ -114,7 +114,7 @@ pub struct LogNeeds {
 
 /// How a log block left in its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merged {
+pub enum LogBlockMerge {
     /// It became a data block: a switch or a partial merge.
     InPlace,
     /// So many of its pages were newest and had to be merged.
@@ -125,7 +125,7 @@ pub enum Merged {
 /// [`LogSets`](crate::engines::log_buffer::sets::LogSets) is the shorter one: begin with a copy.
 pub trait LogPolicy {
     /// What it asks the log for.
-    const TRACKS: Tracked = Tracked::Nothing;
+    const TRACKS: LogCounting = LogCounting::Nothing;
 
     /// A write request begins.
     fn request(&mut self, _request: &Request) {}
@@ -151,7 +151,7 @@ pub trait LogPolicy {
 
     /// A victim is about to leave in this way. Of a block that leaves because trims are written
     /// down or a block is emptied, only [`on_left`](Self::on_left) tells.
-    fn on_merged(&mut self, _log: &LogSpace, _slot: Slot, _how: Merged) {}
+    fn on_merged(&mut self, _log: &LogSpace, _slot: Slot, _how: LogBlockMerge) {}
 
     /// A block is about to leave: all its pages have been merged or moved.
     fn on_left(&mut self, log: &LogSpace, slot: Slot);

@@ -16,16 +16,16 @@ use crate::engines::log_buffer::policy::{LogPolicy, LogScheme};
 use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::recovery::block_recovery::{Claim, Claims, needed, separate};
-use crate::recovery::scan::{Newest, Scanned};
+use crate::recovery::block_recovery::{BlockClaim, BlockClaims, needed, separate};
+use crate::recovery::scan::{DeviceScan, NewestCopy};
 
 impl<S: LogScheme> LogBuffer<S> {
     /// Takes over what the flash of a device holds. Only for one that is empty so far.
     pub(super) fn bring_back<D: Device>(&mut self, layout: &Layout, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         debug_assert!(self.log.is_empty(), "a device is brought back with {} log blocks in RAM", self.log.len());
-        let scanned = Scanned::of(flash, layout)?;
+        let scanned = DeviceScan::of(flash, layout)?;
         let newest = scanned.newest(layout.logical_pages);
-        let Claims { by_block, log } = Claims::of(&scanned, layout);
+        let BlockClaims { by_block, log } = BlockClaims::of(&scanned, layout);
         let log = scanned.without_copies(layout, &newest, log);
         self.blocks.nothing_free(flash, layout);
         let in_log = self.adopt_log(&scanned, layout, &newest, &log);
@@ -51,7 +51,13 @@ impl<S: LogScheme> LogBuffer<S> {
 
     /// The log blocks, first to last; tells for each logical page whether its newest copy is in one
     /// of them.
-    fn adopt_log(&mut self, scanned: &Scanned, layout: &Layout, newest: &[Option<Newest>], log: &[Pbn]) -> Vec<bool> {
+    fn adopt_log(
+        &mut self,
+        scanned: &DeviceScan,
+        layout: &Layout,
+        newest: &[Option<NewestCopy>],
+        log: &[Pbn],
+    ) -> Vec<bool> {
         let blocks: BTreeMap<Pbn, &[(Ppn, Tag)]> = scanned.blocks(layout).collect();
         let mut in_log = vec![false; layout.logical_pages as usize];
         for pbn in log {
@@ -60,7 +66,7 @@ impl<S: LogScheme> LogBuffer<S> {
             let owner = data().map(|(_, tag)| layout.geometry.split_logical(Lpn::new(tag.logical)).0).next();
             self.blocks.adopt(*pbn, AllocRequest::new(Purpose::Log));
             let slot = self.log.adopt(*pbn, self.policy.recovered_group(owner));
-            for (ppn, tag) in data().filter(|(_, tag)| Scanned::holds_newest(tag, newest)) {
+            for (ppn, tag) in data().filter(|(_, tag)| DeviceScan::holds_newest(tag, newest)) {
                 self.log.set_newest(Lpn::new(tag.logical), Some(*ppn));
                 in_log[tag.logical as usize] = true;
             }
@@ -79,8 +85,8 @@ impl<S: LogScheme> LogBuffer<S> {
         &mut self,
         flash: &mut FlashPort<D>,
         lbn: Lbn,
-        claims: &[Claim],
-        newest: &[Option<Newest>],
+        claims: &[BlockClaim],
+        newest: &[Option<NewestCopy>],
     ) -> Result<(), FtlError> {
         let newest_at = |lpn: u32, version: u64| newest[lpn as usize].is_some_and(|found| found.version == version);
         let Some((home, others)) = claims.split_first() else { return Ok(()) };

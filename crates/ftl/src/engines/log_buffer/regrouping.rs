@@ -8,7 +8,7 @@ use crate::engines::log_buffer::space::LogSpace;
 
 /// When a group is split, and when two are joined.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct RegroupingRules {
     /// Neighbours are joined if both use less than this share of their pages,
     pub alpha: f64,
     /// which are those of their data blocks instead of their log blocks,
@@ -19,7 +19,7 @@ pub struct Rules {
     pub gamma: u32,
 }
 
-impl Rules {
+impl RegroupingRules {
     /// Splits a group whose last written log block has many owners. Tells whether it did.
     pub fn split_if_random(&self, groups: &mut LogGroups, log: &mut LogSpace, group: u32) -> bool {
         debug_assert!(!groups.members(group).is_empty(), "there is no group {group} to be split");

@@ -1,10 +1,10 @@
 //! The sequential area of a log: log blocks that each hold pages of one logical block, in the hope
 //! that they become data blocks.
 //!
-//! Which requests it is for is told by their length. Which of their pages it takes is [`Admits`]:
-//! all, each logical block's in the order in which they come; or only those that can stand in their
-//! places, from the first page of a logical block on, so that every block stays in place. When the
-//! area is full, the block that has not been written for the longest time makes room. How large it
+//! Which requests it is for is told by their length. [`AdmissionRule`] says which of their pages
+//! it takes: all, each logical block's in the order in which they come; or only those that can stand
+//! in their places, from the first page of a logical block on, so that every block stays in place.
+//! When the area is full, the block that has not been written for the longest time makes room. How large it
 //! is may be changed at any time; whoever does so has the blocks leave that are too many.
 
 use flash::Lbn;
@@ -17,7 +17,7 @@ use crate::engines::log_buffer::space::{LogSpace, Slot};
 
 /// Which pages of the requests that it is for the area takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admits {
+pub enum AdmissionRule {
     /// Every page of such a request.
     AnyPage,
     /// The first page of a logical block, and those that continue its log block exactly.
@@ -27,7 +27,7 @@ pub enum Admits {
 /// Log blocks for sequential writes, at most one for each logical block.
 pub struct SequentialArea {
     sets: LogSets,
-    admits: Admits,
+    admits: AdmissionRule,
     /// Requests of more pages are sequential.
     threshold_pages: u32,
     /// Whether the request that is being served is.
@@ -36,7 +36,7 @@ pub struct SequentialArea {
 
 impl SequentialArea {
     /// An empty area of at most `limit` blocks for requests of more than `threshold_pages`.
-    pub fn new(layout: &Layout, admits: Admits, limit: u32, threshold_pages: u32) -> Self {
+    pub fn new(layout: &Layout, admits: AdmissionRule, limit: u32, threshold_pages: u32) -> Self {
         Self { sets: LogSets::new(LogGroups::new(layout, 1), 1, limit), admits, threshold_pages, is_sequential: false }
     }
 
@@ -86,9 +86,9 @@ impl SequentialArea {
         }
         debug_assert_eq!(log.geometry().split_logical(page.lpn), (page.lbn, page.offset), "{} is misplaced", page.lpn);
         match (self.admits, self.sets.place(log, page)) {
-            (Admits::AnyPage, place) => Some(place),
-            (Admits::InPlace, LogTarget::In(slot)) if continues(log, slot, page) => Some(LogTarget::In(slot)),
-            (Admits::InPlace, _) => (page.offset == 0).then(|| LogTarget::New(self.sets.groups.of(page.lbn))),
+            (AdmissionRule::AnyPage, place) => Some(place),
+            (AdmissionRule::InPlace, LogTarget::In(slot)) if continues(log, slot, page) => Some(LogTarget::In(slot)),
+            (AdmissionRule::InPlace, _) => (page.offset == 0).then(|| LogTarget::New(self.sets.groups.of(page.lbn))),
         }
     }
 

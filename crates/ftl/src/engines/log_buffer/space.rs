@@ -32,7 +32,7 @@ pub type Slot = u32;
 
 /// What the log counts for a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tracked {
+pub enum LogCounting {
     /// Only the totals that cost nothing to keep.
     Nothing,
     /// The newest pages of each log block.
@@ -77,7 +77,7 @@ pub struct LogSpace {
 
 impl LogSpace {
     /// An empty log that counts what somebody wants to know.
-    pub fn new(layout: &Layout, tracked: Tracked) -> Self {
+    pub fn new(layout: &Layout, tracked: LogCounting) -> Self {
         let blocks = layout.geometry.blocks() as usize;
         Self {
             geometry: layout.geometry,
@@ -88,8 +88,8 @@ impl LogSpace {
             vacant: Vec::new(),
             opened: 0,
             trims: BTreeMap::new(),
-            associativity: (tracked == Tracked::Associativity).then(|| Associativity::new(layout.geometry)),
-            newest_in_block: (tracked == Tracked::NewestPages).then(|| vec![0; blocks]),
+            associativity: (tracked == LogCounting::Associativity).then(|| Associativity::new(layout.geometry)),
+            newest_in_block: (tracked == LogCounting::NewestPages).then(|| vec![0; blocks]),
         }
     }
 

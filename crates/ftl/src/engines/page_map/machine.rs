@@ -24,7 +24,7 @@ use crate::engines::page_map::folding;
 use crate::engines::page_map::mapped::{HOST, PageMapped, collect_in_idle};
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::pslc::{self, PslcCache};
-use crate::engines::page_map::space::{Needs, PageSpace, Stream};
+use crate::engines::page_map::space::{PageSpace, SpaceNeeds, Stream};
 use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
@@ -57,7 +57,7 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let policy = S::policy(layout, values)?;
         pslc::require_guarded(layout, values, S::ENTRY.name)?;
-        let needs = Needs {
+        let needs = SpaceNeeds {
             streams: policy.streams(),
             policy: Policy::from_values(values),
             threshold: values.integer("gc_threshold") as usize,

@@ -20,7 +20,7 @@ use host::Hint;
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
-use crate::api::wear::{Deferred, RelocateOutcome, Use};
+use crate::api::wear::{BlockUse, Deferred, RelocateOutcome};
 use crate::blocks::manager::BlockManager;
 use crate::engines::page_map::pslc::PslcCache;
 use crate::engines::page_map::space::{PageSpace, Stream};
@@ -29,7 +29,7 @@ use crate::port::device::Device;
 use crate::port::error::{FtlError, RecoverError};
 use crate::port::exposed_pages::FillUp;
 use crate::port::flash_port::FlashPort;
-use crate::port::flash_port::copying::{Interrupted, PageCopy};
+use crate::port::flash_port::copying::{CopyEnd, PageCopy};
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::port::timing::{FlashOp, Nanos};
@@ -210,9 +210,9 @@ pub trait PageMapped {
             Ok::<_, FtlError>(())
         })?;
         match self.blocks().use_of(pbn) {
-            Use::InUse(_) => {}
-            Use::Free => return Ok(RelocateOutcome::Done),
-            Use::Bad => return Ok(RelocateOutcome::Retired),
+            BlockUse::InUse(_) => {}
+            BlockUse::Free => return Ok(RelocateOutcome::Done),
+            BlockUse::Bad => return Ok(RelocateOutcome::Retired),
         }
         if self.blocks().free_on(die) < self.blocks_to_empty(pbn) {
             return Ok(RelocateOutcome::Deferred(Deferred::NoRoom));
@@ -387,9 +387,9 @@ pub trait PageMapped {
         let (space, blocks, _) = self.parts();
         let result = match copied {
             Ok(()) => return (done, space.close_if_full(flash, blocks, (die, stream), to)),
-            Err(Interrupted::Error(error)) => Err(error),
-            Err(Interrupted::Unreadable) => self.put_moved(flash, die, pages[done], None),
-            Err(Interrupted::NotProgrammed(page)) => {
+            Err(CopyEnd::Error(error)) => Err(error),
+            Err(CopyEnd::Unreadable) => self.put_moved(flash, die, pages[done], None),
+            Err(CopyEnd::NotProgrammed(page)) => {
                 space.take_run(die, stream, 1);
                 space.on_program_failed(blocks, geometry.page(to, first + done as u32), stream);
                 self.put_moved(flash, die, pages[done], Some(page))

@@ -94,7 +94,7 @@ pub fn require_guarded(layout: &Layout, values: &Values, scheme: &str) -> Result
 
 /// The cached blocks of a die.
 #[derive(Clone, Debug, Default)]
-struct OnDie {
+struct DieCache {
     /// Static blocks that are erased, the one erased first in front.
     idle: VecDeque<Pbn>,
     /// Filled blocks, the one filled first in front; perhaps with some that a collection took.
@@ -105,7 +105,7 @@ struct OnDie {
 #[derive(Clone, Debug)]
 pub struct PslcCache {
     stream: Stream,
-    dies: Vec<OnDie>,
+    dies: Vec<DieCache>,
     has_statics: bool,
     is_dynamic: bool,
     /// Pages of a request from which on it goes around the cache.
@@ -127,7 +127,7 @@ impl PslcCache {
         let bytes = values.integer("pslc_direct");
         let mut cache = Self {
             stream: space.pslc_stream()?,
-            dies: vec![OnDie::default(); space.dies() as usize],
+            dies: vec![DieCache::default(); space.dies() as usize],
             has_statics: !space.static_blocks().is_empty(),
             is_dynamic: values.switch("pslc_dynamic"),
             direct_pages: if bytes == 0 { u64::MAX } else { bytes.div_ceil(layout.geometry.page_size_bytes().into()) },
@@ -160,7 +160,7 @@ impl PslcCache {
     /// For recovery: all pages were found. Static blocks that are free are kept, and filled ones
     /// are folded in the order in which they were filled.
     pub fn take_over(&mut self, space: &PageSpace, blocks: &mut BlockManager) {
-        self.dies.fill(OnDie::default());
+        self.dies.fill(DieCache::default());
         self.keep_statics(space, blocks);
         self.found.sort_unstable();
         for (_, pbn) in self.found.drain(..) {

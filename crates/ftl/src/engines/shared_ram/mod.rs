@@ -32,7 +32,7 @@ use crate::engines::shared_ram::policy::{CacheOf, Evict, EvictionReason, RamView
 use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::{Awaited, FlashPort};
+use crate::port::flash_port::{FlashPort, PendingEnd};
 use crate::port::tally::Note;
 use crate::port::timing::Nanos;
 use crate::prefetch::PrefetchStage;
@@ -53,7 +53,7 @@ pub struct SharedRam<P: SharedRamPolicy> {
     /// Time in RAM that the request in hand has taken and not yet been charged.
     owed: Nanos,
     /// When the page that left RAM last has gone.
-    left: Awaited,
+    left: PendingEnd,
 }
 
 impl<P: SharedRamPolicy> SharedRam<P> {
@@ -69,7 +69,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
             loads: values.switch("load_before_write"),
             page_bytes: layout.geometry.page_size_bytes().into(),
             owed: Nanos::ZERO,
-            left: Awaited::NOTHING,
+            left: PendingEnd::NOTHING,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::port::label::Label;
 use crate::port::timing::{FlashOp, Task};
 
 /// Why copies ended before the last one.
-pub enum Interrupted<D> {
+pub enum CopyEnd<D> {
     /// The next page was read, and cannot be corrected.
     Unreadable,
     /// The next page was read, and its program failed.
@@ -33,7 +33,7 @@ pub struct PageCopy {
 }
 
 /// A block as tasks tell of it.
-struct Spot {
+struct BlockTask {
     first: u32,
     task: Task,
 }
@@ -48,7 +48,7 @@ impl<D: Device> FlashPort<D> {
         pages: impl IntoIterator<Item = PageCopy>,
         (to, cause): (Pbn, Option<Cause>),
         mut label: impl FnMut(&PageCopy, &Page<D::Data>) -> Label,
-    ) -> (usize, Result<(), Interrupted<D::Data>>) {
+    ) -> (usize, Result<(), CopyEnd<D::Data>>) {
         debug_assert!(self.padding.is_empty() || self.cause != Cause::Host, "pages are copied as padding");
         let pages_per_block = self.geometry().pages_per_block();
         let mut target = self.spot(FlashOp::Program, to);
@@ -65,14 +65,14 @@ impl<D: Device> FlashPort<D> {
                 Err(error) => {
                     let error = self.failed(FlashOp::Read, source.task.pbn, from.get(), error);
                     let is_lost = error.is_uncorrectable();
-                    return (done, Err(if is_lost { Interrupted::Unreadable } else { Interrupted::Error(error) }));
+                    return (done, Err(if is_lost { CopyEnd::Unreadable } else { CopyEnd::Error(error) }));
                 }
             };
             self.account_task(Task { page: from.get() - source.first, ..source.task }, from.get());
             let label = label(&copy, &page);
             if let Err((page, error)) = self.program_copied(&target, copy.offset, label, page) {
                 let has_failed = error.is_program_failure();
-                let why = if has_failed { Interrupted::NotProgrammed(page) } else { Interrupted::Error(error) };
+                let why = if has_failed { CopyEnd::NotProgrammed(page) } else { CopyEnd::Error(error) };
                 return (done, Err(why));
             }
             done += 1;
@@ -84,7 +84,7 @@ impl<D: Device> FlashPort<D> {
     #[inline(always)]
     fn program_copied(
         &mut self,
-        target: &Spot,
+        target: &BlockTask,
         offset: u32,
         label: Label,
         page: Page<D::Data>,
@@ -108,9 +108,9 @@ impl<D: Device> FlashPort<D> {
     }
 
     #[inline]
-    fn spot(&self, op: FlashOp, pbn: Pbn) -> Spot {
+    fn spot(&self, op: FlashOp, pbn: Pbn) -> BlockTask {
         let task = self.task(op, (pbn, 0), op == FlashOp::Program);
-        Spot { first: self.geometry().page(pbn, 0).get(), task }
+        BlockTask { first: self.geometry().page(pbn, 0).get(), task }
     }
 }
 
@@ -174,9 +174,9 @@ mod tests {
             assert_eq!(done, if result.is_ok() { 5 } else { at as usize / 2 }, "{fault:?} at {at}");
             let is_alike = match (copied, result) {
                 (Ok(()), Ok(())) => true,
-                (Err(Interrupted::Unreadable), Err(error)) => error.is_uncorrectable(),
-                (Err(Interrupted::NotProgrammed(page)), Err(error)) => error.is_program_failure() && page.data == 50,
-                (Err(Interrupted::Error(error)), Err(other)) => error.is_power_cut() && other.is_power_cut(),
+                (Err(CopyEnd::Unreadable), Err(error)) => error.is_uncorrectable(),
+                (Err(CopyEnd::NotProgrammed(page)), Err(error)) => error.is_program_failure() && page.data == 50,
+                (Err(CopyEnd::Error(error)), Err(other)) => error.is_power_cut() && other.is_power_cut(),
                 _ => false,
             };
             assert!(is_alike, "{fault:?} at {at}");

@@ -9,7 +9,7 @@
 use flash::Lpn;
 
 use super::FlashPort;
-use crate::port::cause::{Cause, Work};
+use crate::port::cause::{Cause, WorkKind};
 use crate::port::device::Device;
 use crate::port::not_in_ram::take;
 use crate::port::tally::Note;
@@ -54,7 +54,7 @@ impl<D: Device> FlashPort<D> {
     /// Whether what is done now is done for a page that the host asked for.
     #[inline]
     fn is_hosts(&self, lpn: Lpn) -> bool {
-        matches!(self.cause.work(), Work::Host | Work::Preparation)
+        matches!(self.cause.work(), WorkKind::Host | WorkKind::Preparation)
             && (self.padding.is_empty() || !self.pads(lpn.get()))
     }
 

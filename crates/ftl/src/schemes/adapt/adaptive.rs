@@ -11,10 +11,10 @@ use super::partition::Partition;
 use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::engines::log_buffer::areas::SecondChanceBits;
-use crate::engines::log_buffer::areas::{Area, Sharing};
-use crate::engines::log_buffer::policy::{LogPage, Merged};
+use crate::engines::log_buffer::areas::{Area, LogSharing};
+use crate::engines::log_buffer::policy::{LogBlockMerge, LogPage};
 use crate::engines::log_buffer::sequential::SequentialArea;
-use crate::engines::log_buffer::space::{LogSpace, Slot, Tracked};
+use crate::engines::log_buffer::space::{LogCounting, LogSpace, Slot};
 
 /// Which newest pages of a leaving block move on.
 pub enum Transfer {
@@ -69,8 +69,8 @@ impl Adaptive {
     }
 }
 
-impl Sharing for Adaptive {
-    const TRACKS: Tracked = Tracked::NewestPages;
+impl LogSharing for Adaptive {
+    const TRACKS: LogCounting = LogCounting::NewestPages;
 
     #[inline]
     fn request(&mut self, request: &Request, sequential: &mut SequentialArea) {
@@ -152,7 +152,7 @@ impl Sharing for Adaptive {
         }
     }
 
-    fn on_merged(&mut self, area: Area, how: Merged) {
+    fn on_merged(&mut self, area: Area, how: LogBlockMerge) {
         if let Some(partition) = &mut self.partition {
             partition.on_merged(area, how);
         }

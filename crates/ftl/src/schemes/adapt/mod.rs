@@ -107,13 +107,13 @@ mod partition;
 
 use self::adaptive::{Adaptive, Transfer};
 use self::history::History;
-use self::partition::{Partition, Rules};
+use self::partition::{Partition, PartitionRules};
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::log_buffer::areas::LogAreas;
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, LogNeeds, LogScheme, log_blocks};
-use crate::engines::log_buffer::sequential::{Admits, SequentialArea};
+use crate::engines::log_buffer::sequential::{AdmissionRule, SequentialArea};
 use crate::port::error::ConfigError;
 
 /// A log buffer with aggregated data movement, predictive transfer and online partitioning.
@@ -258,10 +258,10 @@ const ROUNDING: f64 = 1e-6;
 /// One block of each area.
 const LEAST: u32 = 2;
 
-fn rules(layout: &Layout, values: &Values, log_blocks: u32) -> Rules {
+fn rules(layout: &Layout, values: &Values, log_blocks: u32) -> PartitionRules {
     let share = (f64::from(log_blocks) * values.ratio("sequential_share") + ROUNDING) as u32;
     let pages = |name| (values.integer(name) / u64::from(layout.geometry.page_size_bytes())) as u32;
-    Rules {
+    PartitionRules {
         interval: values.integer("interval"),
         kappa: values.ratio("kappa"),
         flip_below: values.ratio("flip_below"),
@@ -289,12 +289,12 @@ fn first_blocks(values: &Values, log_blocks: u32) -> u32 {
     (values.integer("sequential_blocks") as u32).min(log_blocks - 1)
 }
 
-fn sequential_area(layout: &Layout, values: &Values, log_blocks: u32, rules: Rules) -> SequentialArea {
-    let admits = if values.word("admits") == "in_place" { Admits::InPlace } else { Admits::AnyPage };
+fn sequential_area(layout: &Layout, values: &Values, log_blocks: u32, rules: PartitionRules) -> SequentialArea {
+    let admits = if values.word("admits") == "in_place" { AdmissionRule::InPlace } else { AdmissionRule::AnyPage };
     let blocks = first_blocks(values, log_blocks);
     let [low, _] = rules.thresholds_pages;
     match values.word("partition") {
-        "fast" => SequentialArea::new(layout, Admits::InPlace, 1, 0),
+        "fast" => SequentialArea::new(layout, AdmissionRule::InPlace, 1, 0),
         "fixed" => SequentialArea::new(layout, admits, blocks, low),
         _ => SequentialArea::new(layout, admits, blocks.max(1), low),
     }

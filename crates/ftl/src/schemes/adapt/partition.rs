@@ -5,12 +5,12 @@
 //! compared with its exponential moving average over the intervals before.
 
 use crate::engines::log_buffer::areas::Area;
-use crate::engines::log_buffer::policy::Merged;
+use crate::engines::log_buffer::policy::LogBlockMerge;
 use crate::engines::log_buffer::sequential::SequentialArea;
 
 /// What the partition goes by.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct PartitionRules {
     /// Write requests between two decisions; 0 for none ever.
     pub interval: u64,
     /// κ: the weight of the last interval in the thresholds.
@@ -45,7 +45,7 @@ impl Measured {
 /// The division of the log, with what it is decided by.
 #[derive(Clone, Debug)]
 pub struct Partition {
-    rules: Rules,
+    rules: PartitionRules,
     requests: u64,
     allocations: u32,
     in_place: u32,
@@ -59,7 +59,7 @@ pub struct Partition {
 
 impl Partition {
     /// Nothing has been measured; the averages are zero.
-    pub fn new(rules: Rules) -> Self {
+    pub fn new(rules: PartitionRules) -> Self {
         let (delta, phi) = (Measured::default(), Measured::default());
         Self { rules, requests: 0, allocations: 0, in_place: 0, full_merges: 0, merged_pages: 0, delta, phi }
     }
@@ -71,10 +71,10 @@ impl Partition {
 
     /// A block of an area leaves in this way. A shared block that happens to become a data block
     /// counts for neither figure, and neither does a full merge of a sequential one.
-    pub fn on_merged(&mut self, area: Area, how: Merged) {
+    pub fn on_merged(&mut self, area: Area, how: LogBlockMerge) {
         match (area, how) {
-            (Area::Sequential, Merged::InPlace) => self.in_place += 1,
-            (Area::Shared, Merged::Fully(pages)) => {
+            (Area::Sequential, LogBlockMerge::InPlace) => self.in_place += 1,
+            (Area::Shared, LogBlockMerge::Fully(pages)) => {
                 self.full_merges += 1;
                 self.merged_pages += u64::from(pages);
             }

@@ -95,7 +95,7 @@ use crate::engines::page_map::placement::Placement;
 use crate::engines::page_map::space::Stream;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
-use crate::port::flash_port::{Awaited, FlashPort};
+use crate::port::flash_port::{FlashPort, PendingEnd};
 use crate::port::tally::Note;
 use crate::prefetch::PrefetchStage;
 use crate::schemes::bdb::channel_status::list_valid;
@@ -152,7 +152,7 @@ pub struct Bdb {
     buffer_bytes: u64,
     wear_gap: u32,
     /// When each buffer was written down last, or will have been.
-    written: [Awaited; 2],
+    written: [PendingEnd; 2],
     /// The channel that took the last random page.
     channel: u32,
     valid_channels: Vec<u32>,
@@ -169,7 +169,7 @@ impl Bdb {
             buffer_bytes: (buffer.capacity_pages() as u64 + 1) * register_bytes,
             buffer,
             wear_gap: values.integer("wear_gap") as u32,
-            written: [Awaited::NOTHING; 2],
+            written: [PendingEnd::NOTHING; 2],
             channel: channels - 1,
             valid_channels: Vec::new(),
         }

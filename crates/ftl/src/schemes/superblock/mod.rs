@@ -79,7 +79,7 @@ use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::report::{Footprint, Gauge, Spares};
 use crate::api::request::Request;
-use crate::api::wear::{RelocateOutcome, Use};
+use crate::api::wear::{BlockUse, RelocateOutcome};
 use crate::blocks::manager::BlockManager;
 use crate::engines::log_buffer::policy::{LOG_BLOCKS, LOG_SPACE, log_blocks};
 use crate::port::cause::Cause;
@@ -88,7 +88,7 @@ use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::recovery::scan::Scanned;
+use crate::recovery::scan::DeviceScan;
 use crate::recovery::trims::Trims;
 use crate::schemes::superblock::groups::{Step, Stream, Superblocks};
 use crate::schemes::superblock::page_table::PageTable;
@@ -141,7 +141,7 @@ impl Scheme for Superblock {
 
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut superblock = Self::format(&layout.in_use(), values)?;
-        let scanned = Scanned::of(flash, layout)?;
+        let scanned = DeviceScan::of(flash, layout)?;
         let newest = scanned.newest(layout.logical_pages);
         let kept = scanned.keep_one_copy(layout, &newest);
         let owned = |&(ppn, tag): &(Ppn, Tag)| (ppn, superblock.superblocks.of_page(Lpn::new(tag.logical)).0);
@@ -193,7 +193,7 @@ impl<D: Device> Mapping<D> for Superblock {
             return Ok(known);
         }
         self.empty_failing(flash)?;
-        if self.blocks.use_of(pbn) != Use::Bad {
+        if self.blocks.use_of(pbn) != BlockUse::Bad {
             flash.note(Note::RelocatedBlock);
             flash.with_cause(Cause::WearLevelling, |flash| self.collect(flash, pbn))?;
         }

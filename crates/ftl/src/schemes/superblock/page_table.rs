@@ -13,7 +13,7 @@ use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
-use crate::recovery::scan::{Kept, Newest};
+use crate::recovery::scan::{NewestCopy, NewestPages};
 use crate::recovery::trims::Trims;
 
 /// Logical to physical pages.
@@ -31,7 +31,7 @@ impl PageTable {
     }
 
     /// For recovery: takes over what was kept.
-    pub(super) fn adopt(&mut self, kept: &Kept, newest: &[Option<Newest>]) {
+    pub(super) fn adopt(&mut self, kept: &NewestPages, newest: &[Option<NewestCopy>]) {
         for &(ppn, tag) in &kept.pages {
             match tag.role {
                 Role::Trimmed => self.trims.on_found(&tag, ppn, newest),

@@ -171,14 +171,14 @@ fn room_pages(layout: &Layout, ram: u64, groups: u32) -> u64 {
 }
 
 /// The policy of the scheme: how much room there is, and in which order pages leave.
-pub struct Tree {
+pub struct TreeCache {
     order: Box<dyn Order>,
     needs_future: bool,
     room_pages: usize,
     page_bytes: u64,
 }
 
-impl SharedRamPolicy for Tree {
+impl SharedRamPolicy for TreeCache {
     type Map = Map;
 
     const FINDS_DATA_BY_ENTRY: bool = true;

@@ -60,7 +60,7 @@ pub(super) trait Order: fmt::Debug + Send {
 /// many groups of so many logical pages each.
 pub(super) fn from_values(values: &Values, room_pages: usize, groups: u32, group_pages: u32) -> Box<dyn Order> {
     match values.word("victims") {
-        "latte" => Box::new(Latte::new(groups, group_pages)),
+        "latte" => Box::new(LastAccessTable::new(groups, group_pages)),
         "page" => Box::new(ByPage::new(room_pages, groups)),
         _ => Box::new(ByGroup::new(room_pages, groups)),
     }
@@ -181,14 +181,14 @@ impl Order for ByGroup {
 /// The table of last access times (Wang 2013 6.3.1): groups by use; of a group its pages by offset,
 /// the one used last after all others. Times are kept as an order, which is the same.
 #[derive(Clone, Debug)]
-struct Latte {
+struct LastAccessTable {
     groups: Groups,
     last_used: Vec<Option<Lpn>>,
     pages: BTreeSet<Lpn>,
     group_pages: u32,
 }
 
-impl Latte {
+impl LastAccessTable {
     fn new(groups: u32, group_pages: u32) -> Self {
         Self {
             groups: Groups::new(groups),
@@ -199,7 +199,7 @@ impl Latte {
     }
 }
 
-impl Order for Latte {
+impl Order for LastAccessTable {
     fn on_lookup(&mut self, group: u32, _lpn: Lpn) {
         self.groups.on_lookup(group);
     }

@@ -76,7 +76,7 @@ impl Mean {
 }
 
 #[derive(Clone, Debug)]
-struct Rule {
+struct ThresholdRule {
     /// D of the paper's rule.
     degradation: f64,
     /// Whether eq. 2 is asked of the next step alone.
@@ -98,12 +98,12 @@ struct Rule {
 pub(super) struct Threshold {
     full: u32,
     now: u32,
-    rule: Option<Rule>,
+    rule: Option<ThresholdRule>,
 }
 
 impl Threshold {
     pub(super) fn from_values(values: &Values, full: u32) -> Self {
-        let rule = Rule {
+        let rule = ThresholdRule {
             degradation: values.ratio("degradation"),
             asks_next_step: values.word("smaller_value") == "next",
             set: full,
@@ -162,7 +162,7 @@ impl Threshold {
     }
 }
 
-impl Rule {
+impl ThresholdRule {
     fn loss(&self) -> Option<f64> {
         let at_full = self.at_full.filter(|&at_full| at_full > 0.0)?;
         self.responses.value().map(|mean| (mean - at_full) / at_full)

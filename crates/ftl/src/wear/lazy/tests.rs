@@ -17,8 +17,8 @@ impl BlockFacts for Facts {
         self.erases.len() as u32
     }
 
-    fn use_of(&self, pbn: Pbn) -> Use {
-        if pbn.index() < self.in_log.len() { Use::InUse(Purpose::Merge) } else { Use::Free }
+    fn use_of(&self, pbn: Pbn) -> BlockUse {
+        if pbn.index() < self.in_log.len() { BlockUse::InUse(Purpose::Merge) } else { BlockUse::Free }
     }
 
     fn erases(&self, pbn: Pbn) -> u32 {

@@ -20,7 +20,7 @@ const REST: u32 = 1;
 
 /// Where a scan begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begin {
+pub enum ScanStart {
     /// Where the last one ended; behind the end of the pool, at its head.
     Onward,
     /// At the head of the pool.
@@ -31,7 +31,7 @@ pub enum Begin {
 #[derive(Clone, Debug)]
 pub struct Scan {
     pool: LinkedLists,
-    begin: Begin,
+    begin: ScanStart,
     /// What the next scan begins with; none for the head of the pool.
     hand: Option<u32>,
     /// Logical blocks in the pool.
@@ -47,7 +47,7 @@ pub struct Scan {
 
 impl Scan {
     /// An empty pool, for so many logical blocks.
-    pub fn new(logical_blocks: u32, begin: Begin, share: f64, most_rounds: u64) -> Self {
+    pub fn new(logical_blocks: u32, begin: ScanStart, share: f64, most_rounds: u64) -> Self {
         let pool = LinkedLists::new(logical_blocks as usize, 2);
         Self { pool, begin, hand: None, len: 0, share, most_rounds, pt: None, rounds: 0 }
     }
@@ -114,7 +114,7 @@ impl Scan {
 
     /// Looks at a share of the pool, as far as its end.
     fn scan(&mut self, facts: &dyn BlockFacts, total: u64) {
-        if self.begin == Begin::Head {
+        if self.begin == ScanStart::Head {
             self.hand = None;
         }
         let looks = (f64::from(self.len) * self.share).ceil() as usize;

@@ -7,7 +7,7 @@ use flash::Lbn;
 use proptest::prelude::*;
 
 use super::*;
-use crate::api::wear::Use;
+use crate::api::wear::BlockUse;
 use crate::testing::layout;
 
 fn table(size: u32, writes: &[u32]) -> AccessTable {
@@ -72,8 +72,8 @@ impl BlockFacts for Facts {
         self.erases.len() as u32
     }
 
-    fn use_of(&self, _pbn: Pbn) -> Use {
-        Use::InUse(Purpose::Merge)
+    fn use_of(&self, _pbn: Pbn) -> BlockUse {
+        BlockUse::InUse(Purpose::Merge)
     }
 
     fn erases(&self, pbn: Pbn) -> u32 {
@@ -99,7 +99,7 @@ impl BlockFacts for Facts {
 #[test]
 fn figure_4_2_moves_cold_blocks_one_a_round_and_then_the_very_hot_one() {
     let mut facts = Facts { erases: vec![0, 9, 0, 9, 0, 9, 9, 9], in_log: BTreeSet::from([1, 3]) };
-    let mut scan = Scan::new(8, Begin::Head, 0.5, 3);
+    let mut scan = Scan::new(8, ScanStart::Head, 0.5, 3);
     (0..8).for_each(|lbn| scan.arrived(Lbn::new(lbn)));
     let mut round = |facts: &Facts| {
         let moved = scan.round(facts);
@@ -123,7 +123,7 @@ fn figure_4_2_moves_cold_blocks_one_a_round_and_then_the_very_hot_one() {
 #[test]
 fn a_merge_of_what_pt_points_at_and_of_what_was_found_makes_the_scan_begin_anew() {
     let facts = Facts { erases: vec![9, 0, 0, 9], in_log: BTreeSet::from([0, 3]) };
-    let mut scan = Scan::new(4, Begin::Onward, 1.0, 1);
+    let mut scan = Scan::new(4, ScanStart::Onward, 1.0, 1);
     (0..4).for_each(|lbn| scan.arrived(Lbn::new(lbn)));
     assert_eq!(scan.round(&facts), Some(Lbn::new(1)));
     for merged in [0, 1, 2] {
@@ -140,7 +140,7 @@ fn a_merge_of_what_pt_points_at_and_of_what_was_found_makes_the_scan_begin_anew(
 #[test]
 fn only_a_scan_that_goes_on_comes_past_old_blocks_with_cold_data() {
     let facts = Facts { erases: vec![9, 9, 9, 9, 0, 9, 9, 9], in_log: BTreeSet::new() };
-    for (begin, moved) in [(Begin::Onward, Some(4)), (Begin::Head, None)] {
+    for (begin, moved) in [(ScanStart::Onward, Some(4)), (ScanStart::Head, None)] {
         let mut scan = Scan::new(8, begin, 0.25, 99);
         (0..8).for_each(|lbn| scan.arrived(Lbn::new(lbn)));
         let found = (0..20).find_map(|_| scan.round(&facts));
@@ -152,7 +152,7 @@ fn only_a_scan_that_goes_on_comes_past_old_blocks_with_cold_data() {
 #[test]
 fn the_hand_goes_on_with_what_followed_a_merged_block() {
     let facts = Facts { erases: vec![9, 9, 9, 0], in_log: BTreeSet::new() };
-    let mut scan = Scan::new(4, Begin::Onward, 0.25, 99);
+    let mut scan = Scan::new(4, ScanStart::Onward, 0.25, 99);
     (0..4).for_each(|lbn| scan.arrived(Lbn::new(lbn)));
     assert_eq!([scan.round(&facts), scan.round(&facts)], [None, None]);
     scan.arrived(Lbn::new(2));

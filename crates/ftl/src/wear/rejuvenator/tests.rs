@@ -5,14 +5,14 @@ use flash::Lpn;
 use super::*;
 use crate::testing::layout;
 
-struct Device<'a>(&'a [(Use, u32)]);
+struct Device<'a>(&'a [(BlockUse, u32)]);
 
 impl BlockFacts for Device<'_> {
     fn blocks(&self) -> u32 {
         self.0.len() as u32
     }
 
-    fn use_of(&self, pbn: Pbn) -> Use {
+    fn use_of(&self, pbn: Pbn) -> BlockUse {
         self.0[pbn.index()].0
     }
 
@@ -21,9 +21,9 @@ impl BlockFacts for Device<'_> {
     }
 }
 
-const DATA: Use = Use::InUse(Purpose::Data);
-const LOG: Use = Use::InUse(Purpose::Log);
-const FREE: Use = Use::Free;
+const DATA: BlockUse = BlockUse::InUse(Purpose::Data);
+const LOG: BlockUse = BlockUse::InUse(Purpose::Log);
+const FREE: BlockUse = BlockUse::Free;
 
 fn policy(settings: &[(&str, &str)]) -> Rejuvenator {
     let settings = settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
@@ -33,8 +33,9 @@ fn policy(settings: &[(&str, &str)]) -> Rejuvenator {
 
 #[test]
 fn the_lowest_list_is_emptied_when_young_free_blocks_run_out_or_the_window_is_full() {
-    let named =
-        |settings: &[(&str, &str)], blocks: &[(Use, u32)]| policy(settings).next_move(&Device(blocks)).map(Pbn::get);
+    let named = |settings: &[(&str, &str)], blocks: &[(BlockUse, u32)]| {
+        policy(settings).next_move(&Device(blocks)).map(Pbn::get)
+    };
     let usual: &[_] = &[("tau", "8")];
     assert_eq!(named(usual, &[(DATA, 1), (LOG, 0), (DATA, 0), (FREE, 3)]), None, "3 is a lower list");
     assert_eq!(named(usual, &[(DATA, 1), (LOG, 0), (DATA, 0), (FREE, 4)]), Some(2));
@@ -54,7 +55,7 @@ fn hot_data_goes_to_young_blocks_and_cold_data_to_worn_ones_that_are_not_kept_fo
     };
     write(&mut policy, &[1, 1, 1, 2]);
     let [hot, cold] = [1, 2].map(|lbn| AllocRequest::of(Purpose::Merge, Lbn::new(lbn)));
-    let places = |policy: &mut Rejuvenator, blocks: &[(Use, u32)]| {
+    let places = |policy: &mut Rejuvenator, blocks: &[(BlockUse, u32)]| {
         policy.pace = Pace::new(8);
         assert_eq!(policy.next_move(&Device(blocks)), None);
         [hot, cold, AllocRequest::new(Purpose::Collected), AllocRequest::new(Purpose::Data)]

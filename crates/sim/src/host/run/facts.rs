@@ -1,7 +1,7 @@
 //! What a run found, in the form of its results.
 
 use flash::{Flash, Pbn};
-use ftl::{Spares, Structure};
+use ftl::{RamStructure, Spares};
 
 use super::Run;
 use crate::host::run_device::RunDevice;
@@ -23,7 +23,7 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
         let mut footprint = self.host.ftl().footprint();
         if let Some(units) = self.host.flash().device().engine().most_buffered_units() {
             let ram_bytes = units * u64::from(self.chip().geometry().page_size_bytes());
-            footprint.structures.push(Structure { name: "program buffer", ram_bytes, flash_bytes: 0 });
+            footprint.structures.push(RamStructure { name: "program buffer", ram_bytes, flash_bytes: 0 });
         }
         footprint.into()
     }

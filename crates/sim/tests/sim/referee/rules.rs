@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use flash::{Geometry, Pbn, ProgramOrder};
-use ftl::{Cause, FlashOp, Task, Work};
+use ftl::{Cause, FlashOp, Task, WorkKind};
 
 /// Times in nanoseconds, and what a device can do beyond the plain model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -233,5 +233,5 @@ pub(crate) fn plane_of(geometry: &Geometry, pbn: Pbn) -> u32 {
 
 /// Whether work that begins like this moves data.
 pub(crate) fn moves_data(cause: Cause) -> bool {
-    cause.work() == Work::Moving
+    cause.work() == WorkKind::Moving
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::api::wear::{AllocRequest, Purpose};
 use crate::blocks::data_blocks::DataBlocks;
 use crate::blocks::manager::BlockManager;
-use crate::engines::log_buffer::space::Tracked;
+use crate::engines::log_buffer::space::LogCounting;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::Content;
 use crate::testing::{TestDevice, device, layout};
@@ -20,7 +20,7 @@ const THRESHOLD: u32 = 1;
 
 /// A block of the area as the model knows it.
 #[derive(Clone, Copy)]
-struct Known {
+struct LogBlockLocations {
     slot: Slot,
     lbn: Lbn,
     filled: u32,
@@ -33,9 +33,9 @@ struct Model {
     data: DataBlocks,
     blocks: BlockManager,
     area: SequentialArea,
-    admits: Admits,
+    admits: AdmissionRule,
     /// The least recently written first.
-    known: Vec<Known>,
+    known: Vec<LogBlockLocations>,
     limit: u32,
     /// Blocks that left because a new one was opened, and because the area became smaller; of the
     /// latter those in place.
@@ -43,12 +43,12 @@ struct Model {
 }
 
 impl Model {
-    fn new(admits: Admits) -> Self {
+    fn new(admits: AdmissionRule) -> Self {
         let layout = layout(BLOCKS, PAGES, LOGICAL_BLOCKS * PAGES);
         let spares = DataBlocks::require(&layout, "log", 5, "five log blocks").expect("room");
         Self {
             flash: device(BLOCKS, PAGES),
-            log: LogSpace::new(&layout, Tracked::Nothing),
+            log: LogSpace::new(&layout, LogCounting::Nothing),
             data: DataBlocks::new(&layout),
             blocks: BlockManager::new(&layout, spares),
             area: SequentialArea::new(&layout, admits, 2, THRESHOLD),
@@ -67,8 +67,8 @@ impl Model {
     fn expected(&self, page: LogPage) -> (bool, Option<Slot>) {
         let block = self.of(page.lbn).map(|at| self.known[at]).filter(|known| known.filled < PAGES);
         match self.admits {
-            Admits::AnyPage => (true, block.map(|known| known.slot)),
-            Admits::InPlace => {
+            AdmissionRule::AnyPage => (true, block.map(|known| known.slot)),
+            AdmissionRule::InPlace => {
                 let next = block.filter(|known| known.in_place && known.filled == page.offset);
                 (next.is_some() || page.offset == 0, next.map(|known| known.slot))
             }
@@ -118,7 +118,7 @@ impl Model {
         let pbn = self.blocks.take(AllocRequest::new(Purpose::Log)).expect("a free block");
         let slot = self.log.open(pbn, group);
         self.area.on_opened(&self.log, slot);
-        self.known.push(Known { slot, lbn, filled: 0, in_place: true });
+        self.known.push(LogBlockLocations { slot, lbn, filled: 0, in_place: true });
         slot
     }
 
@@ -138,7 +138,7 @@ impl Model {
         self.limit = limit;
         self.area.set_limit(limit);
         while self.area.len() > limit {
-            let cost = |known: &&Known| (!known.in_place, known.filled < PAGES);
+            let cost = |known: &&LogBlockLocations| (!known.in_place, known.filled < PAGES);
             let expected = *self.known.iter().min_by_key(cost).expect("a block");
             assert_eq!(self.area.cheapest(&self.log), Some(expected.slot));
             self.on_evict(expected.slot, if expected.in_place { 2 } else { 1 });
@@ -157,7 +157,7 @@ impl Model {
 
 #[test]
 fn it_keeps_one_block_for_each_logical_block_and_no_more_than_it_may() {
-    for admits in [Admits::AnyPage, Admits::InPlace] {
+    for admits in [AdmissionRule::AnyPage, AdmissionRule::InPlace] {
         let mut model = Model::new(admits);
         let mut rng = SeededRng::new(3);
         let mut below = |limit: u32| (rng.bits() % u64::from(limit)) as u32;
@@ -173,6 +173,6 @@ fn it_keeps_one_block_for_each_logical_block_and_no_more_than_it_may() {
         }
         let [replaced, out_of_place, in_place] = model.left;
         assert!(replaced > 500 && in_place > 50, "{admits:?}: {:?}", model.left);
-        assert_eq!(out_of_place > 20, admits == Admits::AnyPage, "{admits:?}: {:?}", model.left);
+        assert_eq!(out_of_place > 20, admits == AdmissionRule::AnyPage, "{admits:?}: {:?}", model.left);
     }
 }

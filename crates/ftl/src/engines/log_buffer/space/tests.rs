@@ -39,7 +39,7 @@ impl Model {
         let spares = DataBlocks::require(&layout, "log", 3, "three log blocks").expect("room");
         Self {
             flash: device(BLOCKS, PAGES),
-            log: LogSpace::new(&layout, Tracked::Associativity),
+            log: LogSpace::new(&layout, LogCounting::Associativity),
             data: DataBlocks::new(&layout),
             blocks: BlockManager::new(&layout, spares),
             written: BTreeMap::new(),

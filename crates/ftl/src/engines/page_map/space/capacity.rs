@@ -1,6 +1,6 @@
 //! Whether what has to be valid at once fits into a space.
 
-use super::{Needs, PageSpace};
+use super::{PageSpace, SpaceNeeds};
 use crate::api::layout::Layout;
 use crate::api::report::Spares;
 use crate::port::error::ConfigError;
@@ -8,7 +8,7 @@ use crate::port::error::ConfigError;
 impl PageSpace {
     /// Valid pages that a space is sure to hold: each die sets aside its free blocks and one open
     /// block a stream, and its static pSLC blocks.
-    fn capacity_pages(layout: &Layout, needs: &Needs, levels: bool) -> u64 {
+    fn capacity_pages(layout: &Layout, needs: &SpaceNeeds, levels: bool) -> u64 {
         let mut good = vec![0_u64; layout.geometry.dies() as usize];
         let statics = needs.static_blocks(layout);
         for pbn in layout.good_blocks.iter().filter(|pbn| !statics.contains(pbn)) {
@@ -20,8 +20,13 @@ impl PageSpace {
     }
 
     /// Refuses a layout whose valid pages might not fit; otherwise tells how many blocks may fail.
-    pub(super) fn require(layout: &Layout, needs: &Needs, levels: bool, scheme: &str) -> Result<Spares, ConfigError> {
-        let &Needs { threshold, valid, summaries, .. } = needs;
+    pub(super) fn require(
+        layout: &Layout,
+        needs: &SpaceNeeds,
+        levels: bool,
+        scheme: &str,
+    ) -> Result<Spares, ConfigError> {
+        let &SpaceNeeds { threshold, valid, summaries, .. } = needs;
         let capacity = Self::capacity_pages(layout, needs, levels);
         let content_pages = u64::from(summaries.content_pages());
         if valid <= capacity {
@@ -43,7 +48,7 @@ impl PageSpace {
         } else {
             String::new()
         };
-        let filling = match Needs::padding(layout) {
+        let filling = match SpaceNeeds::padding(layout) {
             0 => String::new(),
             pages => format!(
                 ", and collections fill each block up with {pages} pages or less, so that a power cut takes nothing"

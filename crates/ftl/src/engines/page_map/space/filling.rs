@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use flash::{Exposure, Flash, Pbn, Ppn};
 
-use super::{Needs, Open, PageSpace, Stream};
+use super::{Open, PageSpace, SpaceNeeds, Stream};
 use crate::api::layout::Layout;
 use crate::api::wear::Purpose;
 use crate::blocks::manager::BlockManager;
@@ -23,7 +23,7 @@ use crate::port::error::FtlError;
 use crate::port::exposed_pages::FillUp;
 use crate::port::flash_port::FlashPort;
 
-impl Needs {
+impl SpaceNeeds {
     /// Pages by which a collection at most fills up the block to which it moves pages.
     pub(super) fn padding(layout: &Layout) -> u32 {
         layout.exposure.as_ref().map_or(0, Exposure::most_padding)

@@ -35,7 +35,7 @@ use host::Hint;
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
-use crate::api::wear::{AllocRequest, Purpose, Use};
+use crate::api::wear::{AllocRequest, BlockUse, Purpose};
 use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::pool::channels_first;
@@ -44,7 +44,7 @@ use crate::port::device::Device;
 use crate::port::error::{ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
-use crate::recovery::scan::Scanned;
+use crate::recovery::scan::DeviceScan;
 use crate::recovery::summary::Summaries;
 
 /// Index of a stream of a space.
@@ -63,7 +63,7 @@ pub const GC_THRESHOLD: Parameter = Parameter {
 
 /// What a scheme asks of its space.
 #[derive(Clone, Copy, Debug)]
-pub struct Needs {
+pub struct SpaceNeeds {
     /// Streams, each with what its blocks are used for.
     pub streams: &'static [Purpose],
     /// Which block a collection chooses.
@@ -142,8 +142,8 @@ impl PageSpace {
     /// An erased space for up to `valid` valid pages, and the owner of its blocks. A die reclaims
     /// blocks until more than `threshold` (at least 1) are free before it opens one. A layout in
     /// which the pages might not fit is refused, saying how much to spare.
-    pub fn format(layout: &Layout, scheme: &str, needs: Needs) -> Result<(Self, BlockManager), ConfigError> {
-        let Needs { policy, threshold, summaries, .. } = needs;
+    pub fn format(layout: &Layout, scheme: &str, needs: SpaceNeeds) -> Result<(Self, BlockManager), ConfigError> {
+        let SpaceNeeds { policy, threshold, summaries, .. } = needs;
         debug_assert!(!needs.streams.is_empty(), "{scheme} has no stream, and so no block for any page");
         let levelled = layout.wear_policy().moves_blocks().then_some(Purpose::Levelled);
         let cached = needs.pslc.map(|_| Purpose::Data);
@@ -166,15 +166,15 @@ impl PageSpace {
             pinned: BTreeSet::new(),
             summaries,
             pslc: needs.pslc_stream(layout),
-            padding: Needs::padding(layout),
+            padding: SpaceNeeds::padding(layout),
             exposed_in_block: layout.exposure.as_ref().map_or(0, Exposure::most_pages),
         };
         Ok((space, BlockManager::new(layout, spares).staying_on_die()))
     }
 
     /// What the device holds: read from the summaries of filled blocks if they have any.
-    pub fn scan<D: Device>(&self, flash: &mut FlashPort<D>, layout: &Layout) -> Result<Scanned, FtlError> {
-        Scanned::with(flash, layout, &self.summaries)
+    pub fn scan<D: Device>(&self, flash: &mut FlashPort<D>, layout: &Layout) -> Result<DeviceScan, FtlError> {
+        DeviceScan::with(flash, layout, &self.summaries)
     }
 
     /// Makes a fresh space that of a device which was used before: these pages are valid, each with
@@ -450,7 +450,7 @@ impl PageSpace {
     /// Tells whether it holds any page; if not, it is free again. None if it waits to be emptied
     /// because it fails.
     pub fn withdraw<D: Device>(&mut self, flash: &FlashPort<D>, blocks: &mut BlockManager, pbn: Pbn) -> Option<bool> {
-        debug_assert!(matches!(blocks.use_of(pbn), Use::InUse(_)), "{pbn} is withdrawn and not in use");
+        debug_assert!(matches!(blocks.use_of(pbn), BlockUse::InUse(_)), "{pbn} is withdrawn and not in use");
         if self.victims.contains(pbn) {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
             return Some(true);

@@ -3,7 +3,7 @@
 //! *Pinned* are blocks of a stream that is given up as a whole, and those in which each page has
 //! its own offset. Their owner says when they may be collected. Until then all of such a block
 //! counts as needed, however many of its pages are valid, and its owner has to be counted so in
-//! [`Needs::valid`](super::Needs::valid).
+//! [`SpaceNeeds::valid`](super::SpaceNeeds::valid).
 
 use flash::{Lbn, Lpn, Pbn, Ppn, Role};
 
@@ -13,7 +13,7 @@ use crate::blocks::manager::BlockManager;
 use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::flash_port::copying::{Interrupted, PageCopy};
+use crate::port::flash_port::copying::{CopyEnd, PageCopy};
 use crate::port::label::Label;
 
 impl PageSpace {
@@ -91,9 +91,9 @@ impl PageSpace {
             let (done, copied) = flash.copy_pages(copies, (pbn, None), |copy, _| label(copy.offset, Role::Data));
             match copied {
                 Ok(()) => return Ok(true),
-                Err(Interrupted::Error(error)) => return Err(error),
-                Err(Interrupted::NotProgrammed(_)) => break,
-                Err(Interrupted::Unreadable) => {}
+                Err(CopyEnd::Error(error)) => return Err(error),
+                Err(CopyEnd::NotProgrammed(_)) => break,
+                Err(CopyEnd::Unreadable) => {}
             }
             let offset = pages[done].offset;
             let (role, content) = match twin(self, geometry.logical_page(lbn, offset)) {

@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 
 use flash::Pbn;
 
-use super::{Needs, PageSpace, PslcNeeds, PslcStream, Stream};
+use super::{PageSpace, PslcNeeds, PslcStream, SpaceNeeds, Stream};
 use crate::api::layout::Layout;
-use crate::api::wear::{AllocRequest, Purpose, Use};
+use crate::api::wear::{AllocRequest, BlockUse, Purpose};
 use crate::blocks::manager::BlockManager;
 use crate::port::error::ConfigError;
 
-impl Needs {
+impl SpaceNeeds {
     /// The stream of blocks in pSLC mode of a fresh space, if it is asked for: the one behind those
     /// of the host and of collections.
     pub(super) fn pslc_stream(&self, layout: &Layout) -> Option<PslcStream> {
@@ -130,7 +130,7 @@ impl PageSpace {
     /// failed.
     pub fn keep_static(&self, blocks: &mut BlockManager, pbn: Pbn) -> bool {
         debug_assert!(self.is_static(pbn), "{pbn} is kept, and is not static");
-        blocks.use_of(pbn) == Use::Free && blocks.take_this(pbn, AllocRequest::new(Purpose::Reserve))
+        blocks.use_of(pbn) == BlockUse::Free && blocks.take_this(pbn, AllocRequest::new(Purpose::Reserve))
     }
 
     /// For recovery: a block that holds anything but cached pages is not static, whatever it was to

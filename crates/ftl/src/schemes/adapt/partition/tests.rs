@@ -1,10 +1,11 @@
 //! The division of the log by hand: Wang 2013's equations and algorithm 2, interval by interval.
 
 use super::*;
-use crate::engines::log_buffer::sequential::Admits;
+use crate::engines::log_buffer::sequential::AdmissionRule;
 use crate::testing::layout;
 
-const RULES: Rules = Rules { interval: 10, kappa: 0.9, flip_below: 0.1, thresholds_pages: [2, 32], most: 3 };
+const RULES: PartitionRules =
+    PartitionRules { interval: 10, kappa: 0.9, flip_below: 0.1, thresholds_pages: [2, 32], most: 3 };
 
 struct Intervals {
     partition: Partition,
@@ -12,8 +13,8 @@ struct Intervals {
 }
 
 impl Intervals {
-    fn new(rules: Rules) -> Self {
-        let area = SequentialArea::new(&layout(16, 4, 32), Admits::AnyPage, 1, rules.thresholds_pages[0]);
+    fn new(rules: PartitionRules) -> Self {
+        let area = SequentialArea::new(&layout(16, 4, 32), AdmissionRule::AnyPage, 1, rules.thresholds_pages[0]);
         Self { partition: Partition::new(rules), area }
     }
 
@@ -23,13 +24,13 @@ impl Intervals {
     fn pass(&mut self, allocated: u32, in_place: u32, full: &[u32]) -> (u32, u32) {
         let before = (self.area.limit(), self.area.threshold_pages());
         (0..allocated).for_each(|_| self.partition.on_allocated());
-        (0..in_place).for_each(|_| self.partition.on_merged(Area::Sequential, Merged::InPlace));
+        (0..in_place).for_each(|_| self.partition.on_merged(Area::Sequential, LogBlockMerge::InPlace));
         for &pages in full {
-            self.partition.on_merged(Area::Shared, Merged::Fully(pages));
+            self.partition.on_merged(Area::Shared, LogBlockMerge::Fully(pages));
         }
         // Neither counts.
-        self.partition.on_merged(Area::Sequential, Merged::Fully(3));
-        self.partition.on_merged(Area::Shared, Merged::InPlace);
+        self.partition.on_merged(Area::Sequential, LogBlockMerge::Fully(3));
+        self.partition.on_merged(Area::Shared, LogBlockMerge::InPlace);
         for _ in 1..10 {
             self.partition.request(&mut self.area);
             assert_eq!((self.area.limit(), self.area.threshold_pages()), before, "an interval has ten requests");
@@ -81,9 +82,9 @@ fn a_sequential_area_without_effect_has_its_threshold_changed() {
     assert_eq!(log.pass(20, 1, &[4]).1, 32);
     assert_eq!(log.pass(4, 2, &[4]).1, 32);
     assert_eq!(log.pass(0, 0, &[4]).1, 2, "no block was asked for");
-    let mut fixed = Intervals::new(Rules { thresholds_pages: [2, 2], ..RULES });
+    let mut fixed = Intervals::new(PartitionRules { thresholds_pages: [2, 2], ..RULES });
     assert_eq!((fixed.pass(4, 0, &[]).1, fixed.pass(4, 0, &[]).1), (2, 2));
-    let mut never = Intervals::new(Rules { interval: 0, ..RULES });
+    let mut never = Intervals::new(PartitionRules { interval: 0, ..RULES });
     assert_eq!(never.pass(4, 4, &[]), (1, 2));
 }
 
