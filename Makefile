@@ -10,7 +10,15 @@ MINUTES ?= 10
 
 INSTRUCTIONS := cargo test --quiet --workspace --lib --no-run --message-format=json | $(PYTHON) benches/instructions.py $(ARGS)
 
-.PHONY: demo test test-rust test-python torture bench instructions lint docs api site wheel lock release clean
+# Programs of integration tests that every `make test` runs; the others are left to `make test-all`.
+SOON := check ftl
+LATER := $(filter-out $(SOON),$(basename $(notdir $(wildcard crates/*/tests/*))))
+# Unit tests that take a minute.
+LONG_UNITS := host_crash damage
+
+PARALLEL := $(MAKE) --jobs=2 --output-sync=target
+
+.PHONY: demo test test-all test-rust test-python rest-rust rest-python torture bench instructions lint docs api site wheel lock release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/native ## four translation layers on one workload, and a report
@@ -18,14 +26,26 @@ demo: $(VENV)/native ## four translation layers on one workload, and a report
 	$(BIN)/ftlkit run examples/demo.toml --report out/report.html --json out/report.json
 	@echo "Open out/report.html in a browser."
 
-test: test-rust test-python
+test: $(VENV)/checked ## every kind of check, at a small size
+	$(PARALLEL) test-rust test-python
+
+test-all: $(VENV)/checked ## all tests
+	$(PARALLEL) test-rust test-python rest-rust rest-python
 
 test-rust:
-	cargo test --workspace
+	cargo test --workspace --lib $(SOON:%=--test %) -- $(LONG_UNITS:%=--skip %)
+
+rest-rust:
+	cargo test --workspace --bins --examples $(LATER:%=--test %)
+	cargo test --workspace --lib -- $(LONG_UNITS)
+	cargo test --workspace --doc
 	$(INSTRUCTIONS)
 
 test-python: $(VENV)/checked
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not full"
+
+rest-python: $(VENV)/checked
+	$(BIN)/python -m pytest -m full
 
 torture: $(VENV)/native ## power cuts, failing flash and all else, on every scheme, for a while
 	mkdir -p out

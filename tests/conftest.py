@@ -35,6 +35,24 @@ LINES = 200
 """Requests of the small traces."""
 
 
+FULL = frozenset(
+    f"test_{name}"
+    for name in (
+        *("advise", "advise_holds", "advise_limits", "advise_told", "advise_units", "browser", "calibrate", "curves"),
+        *("interrupt", "live_clients", "live_files", "live_soak", "mount_worn", "player", "plugins"),
+        *("printed_studies", "reproduce_studies", "site", "tutorials"),
+    )
+)
+"""Modules that `make test` leaves to `make test-all`: three quarters of the time of all."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test` leaves out."""
+    for item in items:
+        if item.path.stem in FULL:
+            item.add_marker("full")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _heard() -> None:
     """Let this process and its children get Ctrl-C, even under a shell that ignores it."""

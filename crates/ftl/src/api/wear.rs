@@ -157,7 +157,7 @@ pub trait DataBlockLocations {
 /// use flash::Pbn;
 /// use ftl::api::entry::{Capabilities, Memory};
 /// use ftl::api::layout::WearScheme;
-/// use ftl::api::wear::{BlockFacts, Order, Purpose, Use, WearPolicy};
+/// use ftl::api::wear::{BlockFacts, BlockUse, Order, Purpose, WearPolicy};
 /// use ftl::{Entry, Layout, Values, registry};
 ///
 /// #[derive(Debug, Default)]
@@ -200,7 +200,7 @@ pub trait DataBlockLocations {
 ///         }
 ///         self.erases = 0;
 ///         let holds_data = |pbn: &Pbn| {
-///             !matches!(blocks.use_of(*pbn), Use::Free | Use::Bad | Use::InUse(Purpose::Log))
+///             !matches!(blocks.use_of(*pbn), BlockUse::Free | BlockUse::Bad | BlockUse::InUse(Purpose::Log))
 ///         };
 ///         let all = (0..blocks.blocks()).map(Pbn::new);
 ///         all.filter(holds_data).min_by_key(|&pbn| blocks.erases(pbn))

@@ -79,7 +79,7 @@ impl dyn AnyChip {
     /// The same, to change it.
     ///
     /// # Panics
-    /// As [`as_chip`](Self::as_chip).
+    /// As `as_chip`.
     pub fn as_chip_mut<C: AnyChip>(&mut self) -> &mut C {
         let chip: &mut dyn Any = self;
         chip.downcast_mut().unwrap_or_else(|| panic!("the chip is no {}", type_name::<C>()))

@@ -50,7 +50,7 @@ pub(super) struct ExposedPages {
     completed: BTreeMap<Pbn, Moment>,
 }
 
-/// A physical page, or [`NOTHING`](Newest::NOTHING), or [`UNKNOWN`](Newest::UNKNOWN).
+/// A physical page, or [`NOTHING`](NewestPpn::NOTHING), or [`UNKNOWN`](NewestPpn::UNKNOWN).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NewestPpn(u32);
 

@@ -56,7 +56,7 @@ pub enum Victim {
 /// # use ftlkit_ftl as ftl;
 /// use ftl::api::entry::{Capabilities, Memory};
 /// use ftl::write_buffer::policy::{
-///     self, BufferPolicy, BufferScheme, BufferedPage, PageOrder, Room, Victim,
+///     self, BufferPolicy, BufferScheme, BufferedPage, PageOrder, BufferRoom, Victim,
 /// };
 /// use ftl::{Entry, Layout, Request, Values, registry};
 ///
@@ -76,7 +76,7 @@ pub enum Victim {
 ///         header: "//! # least-written: the page that was written longest ago leaves",
 ///     };
 ///
-///     fn new(_: &Layout, room: Room, _: &Values) -> Self {
+///     fn new(_: &Layout, room: BufferRoom, _: &Values) -> Self {
 ///         Self { order: PageOrder::new(room.pages) }
 ///     }
 /// }
