@@ -2,8 +2,8 @@
 //! that they become data blocks.
 //!
 //! Which requests it is for is told by their length. [`AdmissionRule`] says which of their pages
-//! it takes: all, each logical block's in the order in which they come; or only those that can stand
-//! in their places, from the first page of a logical block on, so that every block stays in place.
+//! it takes: all, each logical block's in the order of arrival; or only those that can stand in
+//! their places, from the first page of a logical block on, so that every block stays in place.
 //! When the area is full, the block that has not been written for the longest time makes room. Its
 //! size may be changed at any time; the caller then has the surplus blocks leave.
 
