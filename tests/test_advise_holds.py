@@ -23,7 +23,7 @@ import sample
 from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.answer import answer
-from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_within_noise, ranking
+from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_decided_on_held_out_part, is_within_noise, ranking
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
 from ftlkit.advice.search_result import Rung, SearchResult
@@ -105,7 +105,7 @@ def cases() -> list[Case]:
         result = SearchResult(REQUESTS, frozenset({"page", "dftl"}), {}, 1 << 30, is_surveyed=True)
         result.whole = first["page"]
         # Now and then there was no time for the whole part that is searched.
-        result.rung = Rung(result.searched if chance.random() < 0.7 else 2_000, tried=first)
+        result.rungs = [Rung(result.searched if chance.random() < 0.7 else 2_000, tried=first)]
         order = sorted(first, key=lambda stack: (first[stack].is_behind, first[stack].rows[0][query.metric]))
         result.asked_for = order
         tried = order[: chance.randint(1, len(order))] if chance.random() < 0.5 else order
@@ -144,6 +144,20 @@ def test_the_first_sentence_has_the_figures_of_the_advised_row() -> None:
         assert units.size(ram(advised.measured)) in case.advice.sentences[0]
 
 
+def test_none_is_advised_that_another_beats_with_no_more_ram() -> None:
+    for case in cases():
+        mine, metric = case.advice.advised.measured, case.metric
+        for other in (stack.measured for stack in case.candidates):
+            here = cost(other, metric) / cost(mine, metric)
+            there = cost(case.first[other.stack], metric) / cost(case.first[mine.stack], metric)
+            if other is mine or other.is_behind > mine.is_behind or ram(other) > ram(mine):
+                continue
+            # What the RAM of the advised one bought on the part that was searched is more.
+            assert here * NOTHING >= 1 or there * here > 1, case.said
+            if ram(other) < ram(mine):
+                assert here >= 1 or there >= NOTHING, case.said
+
+
 def test_the_advised_row_is_the_best_of_its_table_and_a_lead_within_the_noise_is_a_tie() -> None:
     seen = dict.fromkeys(("refutes", "ties", "A tie", "0 to"), 0)
     for seed in range(60):
@@ -164,12 +178,9 @@ def test_the_advised_row_is_the_best_of_its_table_and_a_lead_within_the_noise_is
         assert told is not None
         mine = told.advised.measured
         for other in (each.measured for each in told.stacks if ram(each.measured) <= (query.ram_bytes or 1 << 40)):
-            assert cost(mine, case.metric) <= NOTHING * cost(other, case.metric), told.sentences
-            # RAM that buys nothing is not advised.
-            is_equal = cost(other, case.metric) <= cost(mine, case.metric)
-            assert not is_equal or ram(mine) <= NOTHING * ram(other), told.sentences
+            assert cost(mine, case.metric) <= NOTHING**2 * cost(other, case.metric), told.sentences
         text = units.typed(" ".join(told.sentences))
-        chosen = re.search(r"The search alone had chosen (\S+), which (the held-out part refutes|ties)", text)
+        chosen = re.search(r"The search had chosen (\S+), which (the held-out part refutes|ties)", text)
         if chosen:
             within = is_within_noise(case.metric, result.finalists[chosen[1]], mine)
             assert within == (chosen[2] == "ties"), text
@@ -178,6 +189,20 @@ def test_the_advised_row_is_the_best_of_its_table_and_a_lead_within_the_noise_is
         for word in seen:
             seen[word] += word in text
     assert all(seen.values()), seen
+
+
+def test_ram_that_bought_something_on_the_part_that_was_searched_alone_is_told() -> None:
+    seen = 0
+    for case in cases():
+        mine, metric = case.advice.advised.measured, case.metric
+        for found in re.finditer(r"With less RAM, (\S+) takes [^;]*(; on the part that was searched )?", case.said):
+            there = cost(case.first[found[1]], metric) / cost(case.first[mine.stack], metric)
+            less = next(stack.measured for stack in case.candidates if stack.stack == found[1])
+            assert ram(less) < ram(mine)
+            if cost(less, metric) < NOTHING * cost(mine, metric):
+                seen += 1
+                assert bool(found[2]) == (there >= NOTHING), case.said
+    assert seen
 
 
 def test_whoever_beats_a_figure_in_brackets_is_shown() -> None:
@@ -215,7 +240,7 @@ def test_what_was_left_out_and_may_be_as_good_is_said_first() -> None:
         query, result = case.advice.query, case.advice.result
         order = [stack for stack in ranking(query, result, result.last) if stack in result.finalists]
         chosen, there = (cost(result.finalists[stack], case.metric) for stack in (order[0], best))
-        is_alone = chosen > (1 + NEAR) * there
+        is_alone = chosen > (1 + NEAR) * there and not is_decided_on_held_out_part(query, result)
         assert first.startswith("Not enough time") == (bool(rivals) or is_alone) or " not enough time" in first
         assert (f"ake {best}: " in first) <= (not rivals)
         if rivals:
@@ -223,7 +248,7 @@ def test_what_was_left_out_and_may_be_as_good_is_said_first() -> None:
 
 
 def test_every_superlative_holds_in_the_rows_that_it_is_of() -> None:
-    seen = dict.fromkeys(("them is", "there is", "Not best"), 0)
+    seen = dict.fromkeys(("them is", "there is", "Not best", "was better"), 0)
     for case in cases():
         metric, first, mine = case.metric, case.first, case.advice.advised.measured
         figures = {stack.stack: stack.measured for stack in case.candidates}
@@ -253,6 +278,9 @@ def test_every_superlative_holds_in_the_rows_that_it_is_of() -> None:
             assert cost(figures[beside[1]], other) == least
             assert beside[2] == units.typed(phrasing.text(other, figures[beside[1]]))
             assert beside[1] in [stack.stack for stack in case.advice.table], "the table has its name"
+        for found in re.finditer(r"on the held-out part (\S+) was better", case.said):
+            seen["was better"] += 1
+            assert cost(figures[found[1]], metric) < cost(mine, metric)
     assert all(seen.values()), seen
 
 
@@ -283,8 +311,9 @@ def test_what_differs_by_less_than_a_thousandth_is_as_fast() -> None:
             "2 of 3 mappings were tried)",
         ),
         ({"wear_policies": ("static", "bet")}, "no wear policy was tried"),
-        ({"is_near_tried": False}, "not all that differs from the best in one thing was tried"),
-        ({"is_held_out_first": True}, "there was time for the held-out part alone"),
+        ({"is_turned": False}, "not every other setting of the best was tried"),
+        ({"is_rivalled": False}, "page with a write buffer of as much RAM was not tried"),
+        ({"is_shared": False}, "not every way to share the RAM between caches and buffers was tried"),
         ({"finalists": {}}, "nothing was measured on the part that was held out"),
     ],
 )
@@ -304,14 +333,14 @@ def test_a_search_that_was_cut_says_so_first(change: dict[str, Any], reason: str
 
 def test_a_prefix_that_was_not_seen_to_be_like_the_whole_is_told_first() -> None:
     case = complete()
-    result, whole = case.advice.result, case.advice.result.last
+    result, (whole,) = case.advice.result, case.advice.result.rungs
 
     def first() -> str:
         advice = answer(case.advice.query, result)
         assert advice is not None
         return advice.sentences[0]
 
-    result.rung = Rung(2_000, tried=whole.tried)
+    result.rungs = [Rung(2_000, tried=whole.tried), whole]
     result.whole = None
     assert "(stacks were sifted by the first 2,000 requests, and it was not seen whether these are like" in first()
     result.whole = whole.tried["page"]

@@ -98,7 +98,7 @@ def test_the_endurance_is_told_with_where_it_comes_from() -> None:
 
 def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace: str) -> None:
     stacks = [run(f"treeftl:ram={size}MiB", ram_bytes=size << 20, write_amplification=0.38) for size in (13, 26)]
-    result = wide(rung=Rung(133_333, tried={stack.stack: stack for stack in stacks}))
+    result = wide(rungs=[Rung(133_333, tried={stack.stack: stack for stack in stacks})])
     told = [text.replace("\N{NO-BREAK SPACE}", " ") for text in conditions.in_ram(Query(trace), result, stacks[1])]
     assert told == [
         "This is all the RAM that was searched (26 MiB); more may be faster.",
@@ -108,7 +108,7 @@ def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace:
     assert conditions.in_ram(Query(trace), result, stacks[0]) == told[1:], "more was tried"
     assert conditions.in_ram(Query(trace, ram_bytes=26 << 20), result, stacks[1]) == told[1:], "it was asked for"
     page = run("page", ram_bytes=1 << 20, write_amplification=1.0)
-    result.last.tried["page"] = page
+    result.rungs[0].tried["page"] = page
     assert conditions.in_ram(Query(trace), result, page) == [], "it has no size"
 
 
@@ -129,11 +129,18 @@ def test_of_stacks_that_are_equal_to_the_digit_the_one_with_the_fewest_settings_
     costs = {"response_mean_ns": 42_036.0, "write_amplification": 0.2159}
     points = [Point(stack, ram, costs) for stack, ram in rams.items()]
     assert choice.ranked(points, query)[0].stack == plain
+    halved = choice.halve(points, query.metrics)
+    assert [point.stack for point in halved.kept] == [plain]
+    assert halved.beaten == dict.fromkeys(rams.keys() - {plain}, 1.0)
+    runs = {stack: run(stack, ram_bytes=ram, **costs) for stack, ram in rams.items()}
+    best = runs[f"{plain}:victims=latte"]
+    assert choice.thrifty(query.metric, best, list(runs.values()), runs).stack == plain
     # What buys something stays: here a twentieth of the response, or of the RAM.
     quick = Point(f"{plain}:victims=latte", 27_325_270, costs | {"response_mean_ns": 40_000.0})
     small = Point(f"{plain}:victims=latte", 26_000_000, costs)
     for better in (quick, small):
         assert choice.ranked([*points[1:], better], query)[0] == better
+        assert better in choice.halve([*points[1:], better], query.metrics).kept
 
 
 def test_an_option_that_was_given_several_times_is_typed_so() -> None:

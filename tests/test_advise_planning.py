@@ -25,7 +25,7 @@ from ftlkit.advice.query import Query
 from ftlkit.advice.run import floors, heads
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SearchResult
-from ftlkit.advice.space import Space, is_ram, wear_policies
+from ftlkit.advice.space import Space, wear_policies
 from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps import values
 
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 REQUESTS, BEGAN_S, CORES = 1_000_000, 1_000.0, 2
 KIB = 1024
-RAM = {
-    part["name"]: {each["name"]: each["default"] for each in part["parameters"] if is_ram(each)} for part in fk.parts()
-}
-"""By part its sizes as they are by default."""
 DOCUMENT = json.dumps(sample.document(runs=[sample.document()["runs"][0] | {"precondition": None}]))
 
 
@@ -70,10 +66,8 @@ class Machine:
         return is_done
 
     def _run(self, stack: str, requests: float, measured: float, seeds: int = 1) -> Measured:
-        ram = 0
-        for name, *settings in (part.split(":") for part in stack.split("+")):
-            sizes = RAM[name] | dict(setting.split("=") for setting in settings)
-            ram += sum(values.size(sizes[key]) or 0 for key in RAM[name])
+        settings = (setting.partition("=")[2] for part in stack.split("+") for setting in part.split(":")[1:])
+        ram = sum(values.size(setting) or 0 for setting in settings if setting.endswith("B"))
         took_s = 1e-6 * self._us(stack) * requests
         row = dict.fromkeys(COLUMNS, 1) | {
             "label": stack,
@@ -231,7 +225,7 @@ def test_with_too_little_time_families_were_tried_in_turn(monkeypatch: pytest.Mo
     machine = Machine(lambda stack: 400.0 if stack == "page" else 300.0, lambda _: 1e5)
     query, result = searched(monkeypatch, machine, 20.0)
     families = {scheme["name"]: scheme["family"] for scheme in fk.schemes()}
-    tried = {families[stack.partition(":")[0]] for stack in result.tried}
+    tried = {families[stack.partition(":")[0]] for stack in result.rungs[0].tried}
     assert {"demand-paged", "log-buffer"} <= tried
     assert result.untried
     advice = answer(query, result)
@@ -261,7 +255,8 @@ def test_where_little_time_is_left_several_stacks_are_told_with_one_seed_and_not
         lambda stack: (1e5 if stack.startswith(quick) else 1e6) + len(stack),
     )
     _, result = searched(monkeypatch, machine, 21.0)
-    assert result.last.requests == result.searched
+    assert [rung.requests for rung in result.rungs] == [result.searched]
+    assert result.missed
     assert result.seeds == 1
     assert len(result.finalists) > 1
 
@@ -277,6 +272,7 @@ def test_too_few_trials_are_told_first_with_how_many_would_do(monkeypatch: pytes
     assert "too few trials; best so far: " in few
     said = re.search(r"mappings were tried; --trials (\d+) tries all of them", few)
     assert said, few
+    assert "(not every mapping was tried with all of the RAM)" in first(int(said[1]) // 2 + 3)
     assert "256\N{NO-BREAK SPACE}KiB take " in first(int(said[1]))
 
 
@@ -296,10 +292,18 @@ def test_a_budget_is_used_before_anything_is_said_to_have_had_no_time(
 class Buffered(Machine):
     """One on which a buffer before `dftl` and its cache gain, the latter up to 64 KiB."""
 
-    def __init__(self, overhead: float, us: float = 1.0) -> None:
-        """`overhead`: what a run takes of RAM over its sizes; `us`: what it takes for a request."""
-        super().__init__(lambda _: us, self._gained_ns)
-        self._overhead = overhead
+    def __init__(self, overhead: float, late: tuple[str, ...] = ()) -> None:
+        """`overhead`: what a run takes of RAM over its sizes; `late` leads on shorter prefixes."""
+        super().__init__(lambda _: 1.0, self._gained_ns)
+        self._overhead, self._late = overhead, late
+
+    def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
+        """Runs on a prefix."""
+        measured = super().prefix(stacks, requests, precondition)
+        for run in measured.values():
+            if run.stack.startswith(self._late) and requests < REQUESTS / 2:
+                run.rows[0]["response_mean_ns"] = 1.3e6 + len(run.stack)
+        return measured
 
     def _run(self, stack: str, requests: float, measured: float, seeds: int = 1) -> Measured:
         made = super()._run(stack, requests, measured, seeds)
@@ -328,13 +332,23 @@ def test_the_best_is_tried_with_its_ram_shared_between_cache_and_buffer(
     query, result = searched(monkeypatch, Buffered(overhead), None, trials=60)
     advice = answer(query, result)
     assert advice is not None
-    assert result.is_near_tried
+    assert result.is_shared
     best = advice.advised.measured
     assert re.fullmatch(r"dftl:cmt=\w+\+fab:ram=\w+", best.stack)
     # Hardly any of the RAM that there is is left.
     assert 0.95 * 256 * KIB <= (best.mean("ram_bytes") or 0) <= 256 * KIB
     # As good as with all of it in the buffer, which gains most.
     assert (best.mean("response_mean_ns") or 0) <= 1.1 * (1.5e6 - 4e3 * (256 / overhead - 4))
+
+
+def test_what_leads_only_on_the_whole_is_tried_there_with_its_ram_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    # On shorter prefixes so many mappings lead that none but these is tried so.
+    others = ("cdftl", "rftl", "fast", "bast", "aps", "kast")
+    _, found = searched(monkeypatch, Buffered(1.0, others), None, trials=60)
+    first, last = found.rungs[0], found.last
+    assert len(found.rungs) > 1
+    assert not any("+" in stack for stack in first.tried if stack.startswith("dftl"))
+    assert any("+fab" in stack for stack in last.tried if stack.startswith("dftl"))
 
 
 def test_the_reference_is_tried_behind_a_buffer_with_the_ram_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,6 +362,7 @@ def test_the_reference_is_tried_behind_a_buffer_with_the_ram_of_the_best(monkeyp
     advice = answer(query, result)
     assert advice is not None
     assert advice.advised.stack.startswith("page+fab:ram=")
+    assert result.is_rivalled
 
 
 @pytest.mark.parametrize("budget_s", [None, 60.0])
@@ -361,19 +376,19 @@ def test_the_best_is_tried_with_each_other_setting(monkeypatch: pytest.MonkeyPat
     _, result = searched(monkeypatch, Machine(lambda _: 1.0, response_ns), budget_s, trials=40)
     best = min(result.finalists.values(), key=lambda run: run.mean("response_mean_ns") or 0)
     assert best.mean("response_mean_ns") == 6e5
-    assert result.is_near_tried
+    assert result.is_turned
 
 
-@pytest.mark.parametrize("budget_s", [10.0, 1200.0])
+@pytest.mark.parametrize("budget_s", [6.0, 40.0])
 def test_without_time_to_share_the_ram_otherwise_it_is_said_first(
     monkeypatch: pytest.MonkeyPatch, budget_s: float
 ) -> None:
-    query, result = searched(monkeypatch, Buffered(1.0, us=30.0), budget_s, trials=60)
+    query, result = searched(monkeypatch, Buffered(1.0), budget_s, trials=60)
     advice = answer(query, result)
     assert advice is not None
-    assert result.is_near_tried == (budget_s > 100)
-    assert result.is_near_tried or "not enough time; best so far: " in advice.sentences[0]
-    assert ("+fab" in advice.advised.stack) >= result.is_near_tried
+    assert result.is_shared == (budget_s > 20)
+    assert result.is_shared or "not enough time; best so far: " in advice.sentences[0]
+    assert ("+fab" in advice.advised.stack) >= result.is_shared
 
 
 DEFAULTS = ("page", "block", "bast", "fast", "faster", "dftl", "cdftl", "superblock", "adapt")
@@ -410,7 +425,7 @@ def test_many_forms_of_the_leader_do_not_crowd_out_another_mapping(monkeypatch: 
         slower = {"dftl": 1.0, "rftl": 1.15}.get(stack.partition(":")[0].partition("+")[0], 2.0)
         return slower * 1e6 / (1 + size / 64)
 
-    monkeypatch.setattr("ftlkit.advice.choice.FINALISTS", 4)
+    monkeypatch.setattr("ftlkit.advice.search.FINALISTS", 4)
     _, result = searched(monkeypatch, Unlike(lambda _: 1.0, response_ns), None, trials=60)
     mappings = {stack.partition(":")[0].partition("+")[0] for stack in result.finalists}
     assert {"dftl", "rftl"} <= mappings
@@ -453,8 +468,9 @@ def test_prefixes_that_erase_too_little_for_a_forecast_take_no_time(monkeypatch:
     machine = Forecasting(40.0, 600_000)
     # With its write amplification of 2 a third of the part is not enough, and all of it is.
     query, result = searched(monkeypatch, machine, 120.0, goal="life", host_erases=2.5)
-    assert result.last.requests == result.searched
-    assert {*machine.of_the_reference} == {result.searched}
+    assert [rung.requests for rung in result.rungs] == [result.searched]
+    # The shortest tells what runs take.
+    assert sorted({*machine.of_the_reference})[1:] == [result.searched]
     assert answer(query, result) is not None
 
 
@@ -469,7 +485,7 @@ def test_without_a_forecast_nothing_but_the_reference_is_run(monkeypatch: pytest
 def test_wear_policies_come_before_more_ram_where_life_is_the_goal(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Lasting(lambda _: 30.0, lambda stack: 1e5 + len(stack))
     query, result = searched(monkeypatch, machine, 200.0, goal="life")
-    begun = list(result.last.begun)
+    begun = list(result.rungs[0].begun)
     with_policies = [place for place, stack in enumerate(begun) if "+" in stack]
     filled = [place for place, stack in enumerate(begun) if "=248KiB" in stack or "=240KiB" in stack]
     assert with_policies
@@ -488,7 +504,7 @@ def test_a_search_for_life_without_time_for_wear_policies_says_so(monkeypatch: p
     assert told is not None
     assert f"Wear policies that were not searched: {', '.join(found.wear_policies)}." in told.cautions
     assert "too few trials; best so far" in told.sentences[0]
-    found.is_surveyed, found.candidates, found.is_out_of_trials = True, found.candidates - {*found.untried}, False
+    found.is_surveyed, found.candidates, found.is_out_of_trials = True, frozenset(found.mappings), False
     cut = answer(replace(asked, budget_s=30.0), found)
     assert cut is not None
     assert "not enough time; best so far" in cut.sentences[0]

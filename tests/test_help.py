@@ -74,7 +74,7 @@ def test_help_shows_a_commands_own_first_line(name: str) -> None:
     assert later.help == later.loaded().help.splitlines()[0]
 
 
-SLOW = ("polars", "altair", "jinja2")
+SLOW = ("polars", "altair", "optuna", "jinja2")
 """What takes longer to import than help and the version take to print."""
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         __version__,
     )
     from ftlkit._util.native_call import Interrupted
-    from ftlkit.advice.asking import Advice, advise
+    from ftlkit.api.advise import Advice, advise
     from ftlkit.api.calibrate import CalibratedDevice, calibrate
     from ftlkit.api.catalogue import devices, parts, schemes, workloads
     from ftlkit.api.compare import check_study, compare, run, run_study
@@ -128,7 +128,7 @@ _HOMES = (
     "api.torture",
     "api.live",
     "api.mount",
-    "advice.asking",
+    "api.advise",
     "api.calibrate",
     "api.drive",
     "curves.hits",

@@ -15,11 +15,27 @@ from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit._util.stacks import mapping
 from ftlkit.advice import conditions, life, phrasing, unit_answer
-from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, finalists, frugal, is_within_noise, leading, ranked, ranking
+from ftlkit.advice.choice import (
+    MARGIN,
+    NEAR,
+    NOTHING,
+    frugal,
+    halve,
+    is_decided_on_held_out_part,
+    is_lucky,
+    is_within_noise,
+    leading,
+    quickest,
+    ranked,
+    ranking,
+    refuting,
+    searched_ratio,
+    thrifty,
+)
 from ftlkit.advice.commands import command
-from ftlkit.advice.confidence import cause, cautions, doubts, shortage
+from ftlkit.advice.confidence import better_there, cause, cautions, doubts, shortage
 from ftlkit.advice.measure import front, ratio
-from ftlkit.advice.query import FRONTS, GOALS, REFERENCE, Query
+from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.facts import intro
@@ -151,19 +167,29 @@ class Answer:
 
 def answer(query: Query, result: SearchResult) -> Answer | None:
     """The answer to what was found; None if nothing was measured that could be advised."""
-    if result.rung is None:
+    if not result.rungs:
         return None
     figures, is_held_out = _figures(query, result)
     candidates = {stack: measured for stack, measured in figures.items() if _may_be(query, result, measured)}
     if not candidates:
         return None
-    best = candidates[next(iter(candidates))]
-    order = [stack for stack in ranking(query, result, result.last) if stack in candidates]
-    chosen = candidates[order[0]] if order else best
-    if is_held_out and query.goal == "life" and chosen.mean(query.metric) is None:
-        # A bound of a life is neither a loss nor a win.
-        best = chosen
-    reference, searched = figures.get(REFERENCE), result.last.tried if is_held_out else {}
+    chosen = candidates[next(iter(candidates))]
+    better = better_there(query, result, chosen, figures) if is_held_out else []
+    rivals = [measured for measured in candidates.values() if not is_lucky(query.metric, chosen, measured, result)]
+    searched = result.last.tried
+    refuter = refuting(query.metric, chosen, [measured for measured in better if measured in rivals], searched)
+    best = refuter or chosen
+    if is_held_out and query.goal == "life":
+        best = quickest(query, best, rivals)
+    elif is_held_out and query.goal != "ram":
+        best = thrifty(query.metric, best, rivals, searched)
+    if is_decided_on_held_out_part(query, result):
+        # The held-out figures chose: there was no other choice that they could correct.
+        chosen = best
+    if best is not chosen:
+        better = []
+    is_tied = refuter is not None and is_within_noise(query.metric, chosen, best)
+    is_refuted = refuter is not None and not is_tied
     fronts = {
         metric: {point.stack for point in front(points, metric, NOTHING)}
         for metric, points in (
@@ -172,7 +198,8 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
             for metric in FRONTS
         )
     }
-    beside = _Beside(query, best, candidates)
+    short = shortage(query, result, chosen, best, is_held_out=is_held_out)
+    beside = _Beside(query, best, candidates, better)
     stack_results = [
         StackResult(
             measured,
@@ -181,20 +208,20 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         )
         for measured in sorted(figures.values(), key=lambda measured: measured.mean("ram_bytes") or 0)
     ]
-    short = shortage(query, result, chosen, best, is_held_out=is_held_out)
     sentences = [
-        *_advice(query, result, best, reference, candidates, short),
+        *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
         *conditions.in_ram(query, result, best),
-        *life.bound_beside(query, best, reference, searched),
-        *conditions.of_a_new_device(query, result, best, reference),
-        *_chosen(query, chosen, best),
+        *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
+        *conditions.of_a_new_device(query, result, best, figures.get(REFERENCE)),
+        *_refuted(query, chosen, best, is_refuted=is_refuted, is_tied=is_tied),
         *(_tied(query.metric, best, chosen, candidates) if is_held_out and result.seeds > 1 else []),
-        *_besides(query, best, reference, beside),
-        *life.sentences(query, best, reference),
+        *_better(query.metric, best, better, searched if is_held_out else {}),
+        *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
+        *life.sentences(query, best, figures.get(REFERENCE)),
         *_settings(best.stack),
         *unit_answer.sentences(query, result, best),
     ]
-    sure = doubts(query, result, best, figures, is_held_out=is_held_out)
+    sure = doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=is_refuted, is_tied=is_tied)
     careful = cautions(query, result, best, is_held_out=is_held_out)
     names = phrasing.short_names((*sentences, *sure, *careful), result.tried, figures)
     told, sure, careful = (phrasing.shortened(texts, names) for texts in (sentences, sure, careful))
@@ -207,23 +234,31 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         sure,
         careful,
         command(query, result, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
-        frozenset(measured.stack for measured in beside.all),
+        frozenset(measured.stack for measured in (*better[:1], *beside.all)),
     )
 
 
 def _figures(query: Query, result: SearchResult) -> tuple[dict[str, Measured], bool]:
     """The figures to tell, the best stack for the goal first, and whether they are held-out ones.
 
-    Otherwise they are of the part on which stacks were tried.
+    Otherwise they are of the longest prefix. The best is the one of the search, unless
+    `is_decided_on_held_out_part`: what the goal `ram` promises is a comparison of figures that are
+    told, so the held-out ones decide there.
     """
-    held_out = {stack: measured for stack, measured in result.finalists.items() if measured.rows}
-    is_held_out = any(_may_be(query, result, measured) for measured in held_out.values())
-    runs = held_out if is_held_out else result.last.tried
-    candidates = [measured.point(query.metrics) for measured in runs.values() if _may_be(query, result, measured)]
-    best = [point.stack for point in ranked(candidates, query)]
-    others = result.asked_for if is_held_out else finalists(query, candidates)
-    order = [*(best if is_held_out else best[:1]), REFERENCE, *others]
-    return {stack: runs[stack] for stack in order if stack in runs and runs[stack].rows}, is_held_out
+    rung = result.last
+    points = result.points(rung, query.metrics)
+    best = ranking(query, result, rung)
+    finished = {stack: measured for stack, measured in result.finalists.items() if measured.rows}
+    candidates = [measured.point(query.metrics) for measured in finished.values() if _may_be(query, result, measured)]
+    if candidates:
+        # RAM that buys nothing there may buy something on the part that was searched.
+        chosen = best
+        if is_decided_on_held_out_part(query, result):
+            chosen = [point.stack for point in ranked(candidates, query, slack=1.0)]
+        order = [stack for stack in (*chosen, *result.asked_for) if stack in finished]
+        return {stack: finished[stack] for stack in dict.fromkeys(order)}, True
+    order = [*best[:1], REFERENCE, *(point.stack for point in halve(points, query.metrics, FINALISTS).kept)]
+    return {stack: rung.tried[stack] for stack in order if stack in rung.tried and rung.tried[stack].rows}, False
 
 
 def _may_be(query: Query, result: SearchResult, measured: Measured) -> bool:
@@ -308,33 +343,54 @@ def _tied(metric: str, best: Measured, chosen: Measured, others: Mapping[str, Me
     return [f"A tie within the noise of the seeds: {', '.join(ties[:_NAMED])}{more}."] if ties else []
 
 
-def _chosen(query: Query, chosen: Measured, best: Measured) -> list[str]:
-    """What the search would have chosen alone: the held-out part refutes it, or it ties there."""
+def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool, is_tied: bool) -> list[str]:
+    """That the held-out part refutes the search's choice or ties, or that its RAM buys nothing."""
+    metric = query.metric
     if chosen is best:
         return []
-    metric = query.metric
-    is_tied = is_within_noise(metric, chosen, best)
-    verdict = (
-        "which ties with it on the held-out part: its" if is_tied else "which the held-out part refutes: there its"
-    )
-    figures = [metric] if query.goal != "life" else [metric, query.response]
-    told = [
-        f"{phrasing.named(each)} is {phrasing.text(each, chosen)}{against and f', {against}'}"
-        for each, against in ((each, phrasing.against(each, chosen, best, best.stack)) for each in figures)
-    ]
+    if is_tied:
+        told = phrasing.against(metric, chosen, best, best.stack)
+        return [
+            (
+                f"The search had chosen {chosen.stack}, which ties with it on the held-out part: "
+                f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with "
+                f"{units.size(chosen.mean('ram_bytes'))} of RAM{told and f', {told}'}."
+            )
+        ]
+    if not is_refuted and query.goal == "life":
+        lives = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)}"
+        slower = phrasing.against(query.response, chosen, best, best.stack)
+        response = f"{phrasing.named(query.response)} {phrasing.text(query.response, chosen)}"
+        return [
+            (
+                f"The search had chosen {chosen.stack}, which lives about as long on the held-out part: {lives} with "
+                f"{units.size(chosen.mean('ram_bytes'))}, {response}{slower and f', {slower}'}."
+            )
+        ]
+    if not is_refuted:
+        buys = "RAM buys" if (best.mean("ram_bytes") or 0.0) < (chosen.mean("ram_bytes") or 0.0) else "settings buy"
+        more = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with {units.size(chosen.mean('ram_bytes'))}"
+        compared = phrasing.against(metric, chosen, best, best.stack)
+        start = f"The search had chosen {chosen.stack}, whose {buys} nothing on either part: {more}"
+        return [f"{start}{compared and f', {compared}'}."]
+    against = phrasing.against(metric, chosen, best, best.stack)
     ram = units.size(chosen.mean("ram_bytes"))
-    return [f"The search alone had chosen {chosen.stack}, {verdict} {'; its '.join(told)}, with {ram} of RAM."]
+    its = f"{phrasing.named(metric)} is {phrasing.text(metric, chosen)} with {ram} of RAM{against and f', {against}'}"
+    return [f"The search had chosen {chosen.stack}, which the held-out part refutes: there its {its}."]
 
 
 class _Beside:
     """The stacks that the sentences set beside the advised one."""
 
-    def __init__(self, query: Query, best: Measured, others: Mapping[str, Measured]) -> None:
+    def __init__(
+        self, query: Query, best: Measured, others: Mapping[str, Measured], better: Sequence[Measured]
+    ) -> None:
         metric = query.metric
         points = [measured.point([metric]) for measured in others.values()]
         # A life of which only a bound is known is nothing to be near to.
         point = None if best.mean(metric) is None else frugal(points, best.point([metric]), metric)
-        self.frugal = others[point.stack] if point is not None else None
+        is_new = point is not None and point.stack not in {measured.stack for measured in better[:1]}
+        self.frugal = others[point.stack] if point is not None and is_new else None
         """One that does nearly as well with less RAM."""
         self.leaders = _leaders_beside(query, best, others)
         """By metric the best one, where it is better than the advised one."""
@@ -345,14 +401,16 @@ class _Beside:
         return [*([self.frugal] if self.frugal is not None else []), *self.leaders.values()]
 
 
-def _besides(query: Query, best: Measured, reference: Measured | None, beside: _Beside) -> list[str]:
+def _besides(
+    query: Query, best: Measured, reference: Measured | None, beside: _Beside, searched: Mapping[str, Measured]
+) -> list[str]:
     """Who does nearly as well with less RAM, and the advised stack's other metrics."""
     metric, sentences = query.metric, []
     if (near := beside.frugal) is not None:
         compared = phrasing.against(metric, near, best, best.stack)
         sentences.append(
             f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {phrasing.named(metric)} "
-            f"{phrasing.text(metric, near)}{compared and f', {compared}'}."
+            f"{phrasing.text(metric, near)}{compared and f', {compared}'}{_bought_there(metric, near, best, searched)}."
         )
     sentences += _not_best(best, beside.leaders)
     for name in dict.fromkeys((query.response, "response_mean_ns", "write_amplification")):
@@ -366,6 +424,16 @@ def _buffer(best: Measured) -> list[str]:
     (run,) = json.loads(best.rows[0]["document"])["runs"]
     taken = buffer_ram(run)
     return [f"The write buffer takes {units.size(taken)} of the advised stack's RAM."] if taken else []
+
+
+def _bought_there(metric: str, less: Measured, best: Measured, searched: Mapping[str, Measured]) -> str:
+    """What the RAM of the best bought on the part that was searched, where it bought more there."""
+    there = searched_ratio(metric, less, best, searched, unknown=1.0)
+    here = ratio(less.point([metric]).costs[metric], best.point([metric]).costs[metric])
+    if there < NOTHING or (there <= 1 + NEAR and here >= NOTHING):
+        return ""
+    compared = phrasing.against(metric, searched[less.stack], searched[best.stack], best.stack)
+    return f"; on the part that was searched {compared}" if compared else ""
 
 
 def _leaders_beside(query: Query, best: Measured, others: Mapping[str, Measured]) -> dict[str, Measured]:
@@ -395,6 +463,22 @@ def _not_best(best: Measured, leaders: Mapping[str, Measured]) -> list[str]:
             f"is {mine}"
         )
     return [f"Not best in everything: {'. '.join(said)}."] if said else []
+
+
+def _better(metric: str, best: Measured, better: Sequence[Measured], searched: Mapping[str, Measured]) -> list[str]:
+    """That another stack was better on the held-out part, though not where the choice was made."""
+    if not better:
+        return []
+    other, many = better[0], len(better) - 1
+    more = f", and so {'was' if many == 1 else 'were'} {many} more" if many else ""
+    ram = units.size(other.mean("ram_bytes"))
+    return [
+        (
+            f"It was chosen on the part that was searched; on the held-out part {other.stack} was better: "
+            f"{phrasing.named(metric)} {phrasing.text(metric, other)} with {ram} of RAM, "
+            f"{phrasing.against(metric, other, best, best.stack)}{_bought_there(metric, other, best, searched)}{more}."
+        )
+    ]
 
 
 def _settings(stack: str) -> list[str]:

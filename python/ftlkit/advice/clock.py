@@ -12,9 +12,10 @@ from ftlkit._native import UserError
 from ftlkit._util.native_call import TimeIsUp
 from ftlkit._util.progress import BUDGET, Watcher
 from ftlkit._util.units import typed
-from ftlkit.advice.choice import ranking
+from ftlkit.advice.choice import LEAST, halve, ranking
 from ftlkit.advice.measure import wall_s
 from ftlkit.advice.query import REFERENCE, duration
+from ftlkit.advice.search_result import SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -34,6 +35,10 @@ _SLOWEST = 4.0
 """A process that has hardly begun may have waited for its files, and says no more than that."""
 _KEPT, _MOST = 0.02, 0.3
 """The share of the budget that is kept besides, and the most that is kept of a short one."""
+FIRST_HELD_OUT = 2
+"""So many stacks run on the held-out part whatever time is left."""
+_OFF = 5.0
+"""The factor by which a time is off at most."""
 RESERVED = 5
 """For so many finalists time is reserved while the search goes on."""
 _SCARCE, _FITS, _AS_LONG = 0.25, 0.7, 2.0
@@ -44,8 +49,16 @@ long as those on the first prefix.
 """
 _SLOWER = 2.0
 """Others take so many times as long as the reference, where nothing else is known of them."""
-_HELD_OUT = 0.4
-"""The most of the time that is kept for the held-out part while stacks are tried."""
+_REQUIRED = 0.4
+"""The most of the time that is reserved for what is held out whatever else is."""
+_LATE = 1.5
+"""How much longer than expected the first ones there may take: what runs beside them changes."""
+_SURVEYED = 0.5
+"""Trying every mapping once leaves at most this share of the time to the held-out part."""
+_SIMPLIFYING = 0.15
+"""The share of the time that proposals leave to stacks that are made of the best ones."""
+_SHARES = (0.35, 0.7)
+"""The least and the most of the time that the first prefix leaves, whatever the estimate."""
 
 
 def process_began_s() -> float:
@@ -134,6 +147,8 @@ class RunTimes:
 
     def __init__(self, query: Query, result: SearchResult, executor: Local, clock: Clock) -> None:
         self._query, self._result, self._executor, self._clock = query, result, executor, clock
+        self.held_out_pace = 1.0
+        """How long runs on the held-out part took, over what was expected."""
         self._runs, self._beside_s = 0, 0.0
 
     def took(self, elapsed_s: float, runs: Collection[Measured]) -> None:
@@ -142,13 +157,50 @@ class RunTimes:
         self._runs += len(runs)
         self._beside_s += max(0.0, elapsed_s * self._executor.checks - served_s)
 
-    def kept_s(self, rung: Rung) -> float:
-        """What the trials on a part leave to the held-out one: for the best and the defaults."""
-        if not self._clock.is_running or rung.is_held_out:
+    def survey_s(self, rung: Rung) -> float:
+        """What trying every mapping leaves of the time: held-out runs of the best and the defaults.
+
+        Without those of the two best there is no answer that was held against another.
+        """
+        if not self._clock.is_running:
             return 0.0
-        best = ranking(self._query, self._result, rung)[:RESERVED]
-        needed = [stack for stack in dict.fromkeys([*best, *self._result.defaults]) if self._is_waiting(stack)]
-        return min(self.held_out_s(rung, needed), self._clock.part_s(_HELD_OUT))
+        best = ranking(self._query, self._result, rung)[:FIRST_HELD_OUT]
+        needed = min(_LATE * self.runs_s(rung, best, self._result.requests), self._clock.part_s(_SURVEYED))
+        required = self.runs_s(rung, [*best, *self._required(best)], self._result.requests)
+        return max(needed, min(required, self._clock.part_s(_REQUIRED)))
+
+    def rest_s(self, rung: Rung) -> float:
+        """About how long longer prefixes and the held-out part would still take, within bounds."""
+        points = self._result.points(rung, self._query.metrics)
+        if not self._clock.is_running or not points:
+            return 0.0
+        going = [point.stack for point in halve(points, self._query.metrics).kept]
+        total, many = 0.0, len(going)
+        for requests in self._result.lengths[self._result.lengths.index(rung.requests) + 1 :]:
+            total += self.runs_s(rung, going[:many], requests)
+            many = max(LEAST, many // SHARE)
+        least, most = (self._clock.part_s(share) for share in _SHARES)
+        return min(max(total + self.final_s(rung, going), least), most)
+
+    def reserved_s(self, rung: Rung) -> float:
+        """The time that proposals leave for the rest, and for simpler forms of those that go on."""
+        return self.rest_s(rung) + self._clock.part_s(_SIMPLIFYING)
+
+    def final_s(self, rung: Rung, going: Sequence[str]) -> float:
+        """About how long the held-out part takes for the first of those that go on."""
+        most_s = self._clock.part_s(_REQUIRED) if self._clock.is_running else float("inf")
+        first = going[:RESERVED]
+        return self.held_out_s(rung, first) + min(most_s, self.held_out_s(rung, self._required(first)))
+
+    def waiting_s(self, rung: Rung, stacks: Sequence[str]) -> float:
+        """About how long those stacks take there that were not run; no more than is kept."""
+        waiting = [stack for stack in stacks if stack not in self._result.finalists]
+        most_s = self._clock.part_s(_REQUIRED) if self._clock.is_running else float("inf")
+        return min(most_s, self.held_out_paced_s(rung, waiting))
+
+    def _required(self, stacks: Sequence[str]) -> list[str]:
+        """What is held out whatever else is, without some stacks."""
+        return [stack for stack in self._result.defaults if stack not in (*stacks, *self._result.finalists)]
 
     def is_scarce(self, rung: Rung) -> bool:
         """Whether a run takes so long that there is time for few more than those of the defaults.
@@ -156,28 +208,57 @@ class RunTimes:
         And for them there has to be, unless a prefix takes about as long as everything does.
         """
         known = [stack for stack, measured in rung.tried.items() if measured.rows]
+        whole_s, part_s = (self._served_s(rung, known, many) for many in (self._result.requests, rung.requests))
         if not self._clock.is_running or not known:
             return False
-        whole_s, part_s = (self._runs_s(rung, known, many) for many in (self._result.requests, rung.requests))
         takes_s = len(self._result.defaults) * whole_s / max(len(known), self._executor.checks)
         takes_s *= _SLOWER if known == [REFERENCE] else 1.0
         fits = takes_s <= _FITS * self._clock.left_s or _AS_LONG * part_s >= whole_s
         return takes_s > self._clock.part_s(_SCARCE) and fits
 
+    def runs_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
+        """About how long stacks take over so many requests, by their runs on a prefix."""
+        known = sum(stack in rung.tried or self._result.known(stack) is not None for stack in stacks)
+        beside_s = known * self._beside_s / max(1, self._runs) / self._executor.checks
+        return beside_s + self._served_s(rung, stacks, requests)
+
+    def _served_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
+        """The same, without what a run takes beside itself."""
+        known = [(rung, rung.tried[stack]) if stack in rung.tried else self._result.known(stack) for stack in stacks]
+        runs = [wall_s(measured, requests / there.requests) for there, measured in filter(None, known) if measured.rows]
+        # Whatever the number of cores, the longest run has to end.
+        return self._pace(rung) * max(sum(runs) / self._executor.checks, max(runs, default=0.0))
+
+    def _pace(self, rung: Rung) -> float:
+        """The reference's time on the whole over that expected by its prefix, within bounds."""
+        whole, part = self._result.whole, rung.tried.get(REFERENCE)
+        if whole is None or part is None or not part.rows or rung.requests == self._result.searched:
+            return 1.0
+        expected = wall_s(part, self._result.searched / rung.requests)
+        return min(max(wall_s(whole, 1.0) / expected, 1 / _OFF), _OFF) if expected else 1.0
+
+    def beyond_s(self, rung: Rung, many: int) -> float:
+        """About how long the `many` best of a prefix take on longer ones and the held-out part."""
+        best = ranking(self._query, self._result, rung)[:many]
+        longer = [other.requests for other in self._result.rungs if other.requests > rung.requests]
+        there_s = self.held_out_paced_s(rung, best)
+        return sum(self.runs_s(rung, best, requests) for requests in longer) + there_s
+
     def held_out_s(self, rung: Rung, stacks: Sequence[str]) -> float:
         """About how long stacks take on the held-out part with the seeds that are run."""
-        beside_s = len(stacks) * self._beside_s / max(1, self._runs) / self._executor.checks
-        return self._result.seeds * (beside_s + self._runs_s(rung, stacks, self._result.requests))
+        return self._result.seeds * self.runs_s(rung, stacks, self._result.requests)
 
-    def _is_waiting(self, stack: str) -> bool:
-        return stack not in self._result.finalists
+    def held_out_paced_s(self, rung: Rung, stacks: Sequence[str]) -> float:
+        """The same, by how long the runs took that were made there."""
+        return self.held_out_pace * self.held_out_s(rung, stacks)
 
-    def _runs_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
-        """About how long stacks take over so many requests, by their runs on a prefix."""
-        known = [rung.tried[stack] for stack in stacks if stack in rung.tried and rung.tried[stack].rows]
-        runs = [wall_s(measured, requests / rung.requests) for measured in known]
-        # Whatever the number of cores, the longest run has to end.
-        return max(sum(runs) / self._executor.checks, max(runs, default=0.0))
+    def on_and_held_out_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
+        """About how long stacks take over a longer prefix and then on the held-out part."""
+        return self.runs_s(rung, stacks, requests) + self.held_out_s(rung, stacks)
+
+    def again_s(self, rung: Rung, stack: str, many: int) -> float:
+        """About how long so many stacks like one take over the same prefix."""
+        return self.runs_s(rung, [stack] * many, rung.requests)
 
 
 class _Spent(Watcher):

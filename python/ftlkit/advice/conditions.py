@@ -121,7 +121,7 @@ def _most_ram(result: SearchResult, stack: str) -> float:
     parts = {part["name"]: part["parameters"] for part in catalogue.parts()}
     if not any(is_ram(parameter) for part in stack.split("+") for parameter in parts[mapping(part)]):
         return float("inf")
-    tried = [run for part in (result.last.tried, result.finalists) for run in part.values() if run.rows]
+    tried = [measured for rung in result.rungs for measured in rung.tried.values() if measured.rows]
     return max(measured.mean("ram_bytes") or 0.0 for measured in tried if mapping(measured.stack) == mapping(stack))
 
 

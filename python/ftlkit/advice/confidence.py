@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.advice import conditions, phrasing
-from ftlkit.advice.choice import MARGIN, NEAR, leading, ranking
+from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_decided_on_held_out_part, leading, ranked
 from ftlkit.advice.measure import WARM_UP, ratio
 from ftlkit.advice.query import RAM_SLACK, REFERENCE
-from ftlkit.advice.search_result import Rung
 from ftlkit.report.cautions import FEW_FOR_P99, all_cautions
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.outcome import Outcome
+from ftlkit.sweeps.comparison import BETTER, change
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
-    from ftlkit.advice.search_result import SearchResult
+    from ftlkit.advice.search_result import Rung, SearchResult
     from ftlkit.report.rules import Told
 
 
@@ -42,35 +42,57 @@ _NUMBERS = {2: "Two", 3: "Three"}
 
 
 def doubts(
-    query: Query, result: SearchResult, best: Measured, figures: Mapping[str, Measured], *, is_held_out: bool
+    query: Query,
+    result: SearchResult,
+    chosen: Measured,
+    best: Measured,
+    figures: Mapping[str, Measured],
+    *,
+    is_held_out: bool,
+    is_refuted: bool,
+    is_tied: bool,
 ) -> list[str]:
-    """How sure the answer is."""
+    """How sure the answer is; `chosen` is what the search chose, and `best` what is advised."""
     rung = result.last
-    searched = f"requests {rung.requests // WARM_UP + 1:,}–{rung.requests:,}"
-    if not is_held_out:
-        sentences = [
-            (
-                f"Chosen and measured on {searched}, with one seed: nothing was measured on the part that was held "
-                f"out{_why_not(result)}."
-            )
-        ]
-    else:
+    sentences = []
+    if is_held_out:
         steady = " on a device in a steady state" if rung.precondition else ""
-        held_out = f"the last {result.requests - result.searched:,} (the held-out part), after serving all earlier ones"
-        tried = "Tried and measured" if result.is_held_out_first else f"Tried on {searched}{steady}. Measured"
-        sentences = [
-            f"{tried} on {held_out}. {_seeds(query, result, figures)}",
-            *_seen_before(query),
-            _chosen_there(query, result, best),
-            *_both_parts(query, result, best, figures),
-        ]
+        sentences.append(
+            f"Chosen on requests {rung.requests // WARM_UP + 1:,}–{rung.requests:,}{steady}. Measured on the last "
+            f"{result.requests - result.searched:,} (the held-out part), after serving all earlier ones. "
+            f"{_seeds(query, result, figures)}"
+        )
+        sentences += _seen_before(query)
+        sentences += _chosen_there(query, result, best)
+        sentences += _both_parts(query, result, best, figures)
+        if chosen is best:
+            sentences += _better_there(query, result, best, figures)
+        else:
+            why = (
+                "the held-out part refutes the choice of the search"
+                if is_refuted
+                else "it does no worse than the choice of the search, within the noise"
+                if is_tied
+                else "it lives about as long on the held-out part, and responds faster or takes less RAM"
+                if query.goal == "life"
+                else "it does as well with less RAM on both parts"
+            )
+            sentences.append(
+                f"{best.stack} is advised since {why}. So its figures had a share in the choice, and on requests that "
+                "nothing has seen it may gain less."
+            )
+    else:
+        sentences.append(
+            f"Chosen and measured on requests {rung.requests // WARM_UP + 1:,}–{rung.requests:,}, with one seed: "
+            f"nothing was measured on the part that was held out{_why_not(result)}."
+        )
     sentences += _likeness(query, result)
     noise = "An interval tells the noise of the seeds, and nothing of how another workload would differ."
     if result.seeds == 1 or not is_held_out:
         noise = "With one seed the noise is not known."
     elif not any(measured.is_drawn for measured in figures.values()):
         noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
-    dry = " The search ended since nothing near the best was new." if result.dry else ""
+    dry = " The proposals ended since none was new." if result.dry else ""
     return [*sentences, noise, f"{_tried(result)}; others exist, and one may be better.{dry}"]
 
 
@@ -88,7 +110,7 @@ def _seen_before(query: Query) -> list[str]:
 
 def _tried(result: SearchResult) -> str:
     """How many stacks were measured, with the reference, which runs even if none may take it."""
-    stacks, parts = result.tried, [result.last.tried, result.finalists]
+    stacks, parts = result.tried, [*(rung.tried for rung in result.rungs), result.finalists]
     measured = {stack for part in parts for stack, run in part.items() if run.rows}
     number = "1 stack was measured" if len(measured) == 1 else f"{len(measured):,} stacks were measured"
     failed = len(stacks) - len(measured)
@@ -134,14 +156,14 @@ def _is_worn(measured: Measured) -> bool:
 
 def _likeness(query: Query, result: SearchResult) -> list[str]:
     """How like the whole part the first prefix is, by the reference."""
-    rung = result.last
+    rung = result.rungs[0]
     measured = rung.tried.get(REFERENCE)
-    if not result.was_cut or result.is_held_out_first or measured is None or not measured.rows:
+    if rung.requests == result.searched or measured is None or not measured.rows:
         return []
     prepared = " on a device in a steady state" if rung.precondition else ""
     if result.whole is None:
         unseen = "there was no time to see whether these are like the whole part that is searched."
-        return [f"Stacks were tried on {rung.requests:,} requests; {unseen}"]
+        return [f"Stacks were first tried on {rung.requests:,} requests; {unseen}"]
     compared = " and ".join(
         f"{phrasing.named(metric)} {phrasing.value(metric, phrasing.of(metric, measured))} "
         f"(on the whole part that is searched {phrasing.value(metric, phrasing.of(metric, result.whole))})"
@@ -155,15 +177,21 @@ def _likeness(query: Query, result: SearchResult) -> list[str]:
             f" {stacks} did otherwise there than on the whole, which may mislead the choice; there was no time to try "
             "all stacks on the whole."
         )
-    return [f"Stacks were tried on {rung.requests:,} requests{prepared}. There {REFERENCE} has {compared}.{unlike}"]
+    return [
+        f"Stacks were first tried on {rung.requests:,} requests{prepared}. There {REFERENCE} has {compared}.{unlike}"
+    ]
 
 
-def _chosen_there(query: Query, result: SearchResult, best: Measured) -> str:
+def _chosen_there(query: Query, result: SearchResult, best: Measured) -> list[str]:
     """That the held-out figures decided, and what those of the search would have chosen."""
-    order = [stack for stack in ranking(query, result, result.last) if stack in result.finalists]
-    same = "chosen the same" if not order or order[0] == best.stack else f"chosen {order[0]}"
-    alone = "" if result.is_held_out_first else f" The search alone would have {same}."
-    return f"Of the stacks that were measured there, the held-out figures chose, so they are not unseen by it.{alone}"
+    if not is_decided_on_held_out_part(query, result):
+        return []
+    searched = ranked([measured.point(query.metrics) for measured in result.of(result.last)], query)
+    same = " The search alone would have chosen the same."
+    if not searched:
+        return []
+    other = same if searched[0].stack == best.stack else f" By the search alone it would have been {searched[0].stack}."
+    return [f"Of the stacks that were measured there, the held-out figures chose, so they are not unseen by it.{other}"]
 
 
 def _both_parts(query: Query, result: SearchResult, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
@@ -197,9 +225,41 @@ def _apart(logarithm: float) -> str:
     return f" These differ by {by}, so on other parts of the workload the gain may be another again."
 
 
+def _better_there(query: Query, result: SearchResult, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
+    """The sentence about finalists that were better than the advised one on the held-out part."""
+    metric, better = query.metric, better_there(query, result, best, figures)
+    if not better:
+        return []
+    named = ", ".join(
+        f"{measured.stack} ({phrasing.against(metric, measured, best, best.stack)})" for measured in better
+    )
+    return [f"On the held-out part these were better, though not where the choice was made: {named}."]
+
+
+def better_there(query: Query, result: SearchResult, best: Measured, figures: Mapping[str, Measured]) -> list[Measured]:
+    """Finalists that were better than the advised one on the held-out part, the best first."""
+    if is_decided_on_held_out_part(query, result):
+        return []
+    metric = query.metric
+    if best.mean(metric) is None:
+        return []
+    better = []
+    for other in figures.values():
+        ram = other.mean("ram_bytes") or 0.0
+        if other is best or other.mean(metric) is None or (query.ram_bytes is not None and ram > query.ram_bytes):
+            continue
+        pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
+        verdict = change(COLUMNS[metric], pairs).verdict
+        costs = [measured.point([metric]).costs[metric] for measured in (best, other)]
+        # A lead counts even within the noise: whoever reads the table sees the better row.
+        if verdict == BETTER or costs[1] * NOTHING < costs[0]:
+            better.append(other)
+    return sorted(better, key=lambda measured: measured.point([metric]).costs[metric])
+
+
 def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out: bool) -> list[str]:
     """What to be careful about."""
-    alone = result.last.failed.get(REFERENCE)
+    alone = result.rungs[0].failed.get(REFERENCE)
     sentences = [f"Nothing is compared with {REFERENCE}, which could not be run: {alone}"] if alone else []
     sentences += _few(result, is_held_out=is_held_out)
     sentences += [
@@ -245,6 +305,16 @@ def _unfinished(query: Query, result: SearchResult, best: Measured, *, is_held_o
         named = ", ".join(result.missed[:_NAMED]) + (", …" if len(result.missed) > _NAMED else "")
         known = f" {_of_the_missed(query, result, best)}" if is_held_out else ""
         sentences.append(f"{first}: {named}.{known}")
+    late = sum(len(rung.unfinished) for rung in result.rungs[1:])
+    late += sum(len(rung.halved.late) for rung in result.rungs if rung.halved)
+    if late and not result.interrupted:
+        many = "1 stack that did well on a prefix was" if late == 1 else f"{late} stacks that did well on a prefix were"
+        sentences.append(f"{many} not run on the next one, for want of time.")
+    if result.was_cut and not result.interrupted:
+        sentences.append(
+            "There was no time for the whole part that is searched: stacks were sifted by its first "
+            f"{result.last.requests:,} of {result.searched:,} requests."
+        )
     return sentences
 
 
@@ -303,8 +373,9 @@ def _of_the_run(best: Measured) -> list[str]:
 def failures(result: SearchResult) -> dict[str, list[str]]:
     """Why stacks could not be run, each reason with the stacks."""
     reasons: dict[str, list[str]] = {}
-    for stack, error in {**result.last.failed, **Rung(0, tried=result.finalists).failed}.items():
-        reasons.setdefault(error.replace(f'ftl "{stack}": ', ""), []).append(stack)
+    for rung in result.rungs:
+        for stack, error in rung.failed.items():
+            reasons.setdefault(error.replace(f'ftl "{stack}": ', ""), []).append(stack)
     return reasons
 
 
@@ -320,8 +391,11 @@ def shortage(query: Query, result: SearchResult, chosen: Measured, best: Measure
         _policies(result),
         "" if is_held_out else "nothing was measured on the part that was held out",
         "" if query.goal != "ram" or result.is_least_tried else "not every mapping was tried with the least RAM",
-        "there was time for the held-out part alone" if result.is_held_out_first else _sifted(result),
-        "" if result.is_near_tried else "not all that differs from the best in one thing was tried",
+        _sifted(result),
+        "" if result.is_shared else "not every way to share the RAM between caches and buffers was tried",
+        "" if result.is_rivalled else f"{REFERENCE} with a write buffer of as much RAM was not tried",
+        "" if result.is_turned else "not every other setting of the best was tried",
+        _not_gone_on(query, result, best),
         _unopposed(result),
         _missed(query, result, best),
         _unconfirmed(query, chosen, best),
@@ -365,12 +439,24 @@ def _policies(result: SearchResult) -> str:
 
 def _sifted(result: SearchResult) -> str:
     """Whether stacks were left out by a prefix that is unlike the whole, or may be."""
-    if not result.was_cut:
+    first = result.rungs[0]
+    if first.requests == result.searched:
         return ""
-    sifted = f"stacks were sifted by the first {result.last.requests:,} requests"
+    sifted = f"stacks were sifted by the first {first.requests:,} requests"
     if result.whole is None:
         return f"{sifted}, and it was not seen whether these are like the whole"
     return f"{sifted}, which are not like the whole" if result.unlike else ""
+
+
+def _not_gone_on(query: Query, result: SearchResult, best: Measured) -> str:
+    """Whether one that could be the best was not run on a longer prefix."""
+    dropped = {
+        stack
+        for rung, longer in zip(result.rungs, [*result.rungs[1:], None], strict=True)
+        for stack in [*(rung.halved.late if rung.halved else []), *(longer.unfinished if longer else [])]
+        if _may_be_best(query, result, rung, stack, best)
+    }
+    return f"{several(len(dropped), 'stack')} that did well on a prefix did not go on" if dropped else ""
 
 
 def _unopposed(result: SearchResult) -> str:
@@ -393,7 +479,7 @@ def _unconfirmed(query: Query, chosen: Measured, best: Measured) -> str:
 
 def _missed(query: Query, result: SearchResult, best: Measured) -> str:
     """Whether one that could be the best was not measured on the held-out part."""
-    candidates = [stack for stack in result.missed if _may_be_best(query, result, stack, best)]
+    candidates = [stack for stack in result.missed if _may_be_best(query, result, result.last, stack, best)]
     if not candidates:
         return ""
     were = "was" if len(candidates) == 1 else "were"
@@ -403,14 +489,22 @@ def _missed(query: Query, result: SearchResult, best: Measured) -> str:
     )
 
 
-def _may_be_best(query: Query, result: SearchResult, stack: str, best: Measured) -> bool:
-    """Whether a stack's cost where it was tried is near enough to the best to be best elsewhere."""
-    metric, tried = query.metric, {measured.stack: measured for measured in result.of(result.last)}
-    if stack not in tried:
+def _may_be_best(query: Query, result: SearchResult, rung: Rung, stack: str, best: Measured) -> bool:
+    """Whether a stack's cost on a prefix is near enough to the best there to be best elsewhere."""
+    metric, measured = query.metric, rung.tried.get(stack)
+    if measured is None or stack in rung.over or stack == best.stack or stack not in _candidates(result, rung):
         return False
-    cost = tried[stack].point([metric]).costs.get(metric)
-    others = [tried[best.stack]] if best.stack in tried else list(tried.values())
-    least = min((other.point([metric]).costs.get(metric, math.inf) for other in others), default=math.inf)
+    costs = measured.point([metric]).costs
+    advised = rung.tried.get(best.stack)
+    least = min(_costs([advised] if advised else result.of(rung), metric), default=float("inf"))
     slack = 1 + RAM_SLACK if query.goal == "ram" else 1.0
-    is_behind = tried[stack].is_behind and not best.is_behind
-    return cost is not None and cost <= slack * MARGIN * least and not is_behind
+    is_behind = measured.is_behind and not best.is_behind
+    return metric in costs and costs[metric] <= slack * MARGIN * least and not is_behind
+
+
+def _candidates(result: SearchResult, rung: Rung) -> set[str]:
+    return {measured.stack for measured in result.of(rung)}
+
+
+def _costs(stacks: Iterable[Measured], metric: str) -> list[float]:
+    return [costs[metric] for measured in stacks if metric in (costs := measured.point([metric]).costs)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
@@ -13,7 +14,7 @@ from ftlkit.advice.unit_answer import rows
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, StackResult
-    from ftlkit.advice.search_result import Rung
+    from ftlkit.advice.search_result import SearchResult
     from ftlkit.advice.unit_answer import UnitRow
     from ftlkit.results.document import Json
 
@@ -48,7 +49,7 @@ def document(answer: Answer) -> Json:
         },
         "stacks": [_told(stack) for stack in answer.stacks],
         "mapping_units": [_unit(row) for row in rows(query, result)],
-        "prefixes": [_prefix(result.last)],
+        "prefixes": _prefixes(result),
         "mappings": [
             {"name": fate.name, "stacks": fate.stacks, "requests": fate.requests, "reason": typed(fate.reason)}
             for fate in fates(query, result)
@@ -85,15 +86,25 @@ def _unit(row: UnitRow) -> Json:
     }
 
 
-def _prefix(rung: Rung) -> Json:
-    return {
-        "requests": rung.requests,
-        "tried": [
-            {"stack": measured.stack, **{metric: measured.mean(metric) for metric in ("ram_bytes", *FRONTS)}}
-            for measured in rung.tried.values()
-            if measured.rows
-        ],
-        "too_much_ram": list(rung.over),
-        "failed": rung.failed,
-        "unfinished": rung.unfinished,
-    }
+def _finite(far: float) -> float | None:
+    """A distance; null for one without bound, for which JSON has no number."""
+    return far if math.isfinite(far) else None
+
+
+def _prefixes(result: SearchResult) -> list[Json]:
+    return [
+        {
+            "requests": rung.requests,
+            "tried": [
+                {"stack": measured.stack, **{metric: measured.mean(metric) for metric in ("ram_bytes", *FRONTS)}}
+                for measured in rung.tried.values()
+                if measured.rows
+            ],
+            "too_much_ram": list(rung.over),
+            "failed": rung.failed,
+            "beaten": {stack: _finite(far) for stack, far in rung.halved.beaten.items()} if rung.halved else {},
+            "crowded_out": rung.halved.crowded if rung.halved else [],
+            "unfinished": [*rung.unfinished, *(rung.halved.late if rung.halved else [])],
+        }
+        for rung in result.rungs
+    ]

@@ -48,7 +48,7 @@ def page(answer: Answer) -> str:
         figures=panels(answer),
         limit=LIMIT,
         advised=ADVISED,
-        prefixes=search_result.tried_rows(result),
+        prefixes=search_result.rungs(result),
         prefix_headings=search_result.HEADINGS,
         fates=search_result.fates(query, result),
         failures=confidence.failures(result),
@@ -114,7 +114,7 @@ def panels(answer: Answer) -> list[Panel]:
                 rows,
             )
         )
-    rung = answer.result.last
+    rung = answer.result.rungs[0]
     metric = answer.query.response
     rows = [
         _row(measured.stack, measured.mean("ram_bytes"), phrasing.of(metric, measured))
@@ -132,7 +132,7 @@ def panels(answer: Answer) -> list[Panel]:
             answer,
             metric,
             "All that was tried",
-            f"Each stack on {rung.span}.",
+            f"Each stack on the first {rung.requests:,} requests.",
             rows,
             "all-tried",
         )

@@ -1,47 +1,64 @@
-"""The search: every mapping, then what differs from the best in one thing, then the held-out part.
+"""The search: Optuna proposes stacks, growing prefixes sift them, the held-out part measures them.
 
-Stacks are tried on a part of the workload (`ftlkit.advice.prefixes`), of which the first half is a
-warm-up, served and not measured. First comes every mapping as it is by default. Then, a few at a
-time, what differs in one thing from the best of two mappings, until nothing of it is new: whoever
-is better leads from then on. What they are said to cost is measured on the rest of the workload,
-where the defaults, the best of each family and those near to the best are run. The best there is
-advised. Where there is time for little more than the defaults, all of it is done there at once.
+On the shortest prefix stacks are proposed in batches, so that what is proposed does not depend on
+how many run at once, and Optuna learns from every batch. Each further prefix is three times as
+long, and those that go on (`ftlkit.advice.choice`) are run on it. Of each prefix the first half is
+a warm-up, served and not measured. The last prefix is the whole part that is searched: by it the
+finalists are chosen. What they are said to cost is measured on the rest of the workload, which no
+choice has seen.
 """
 
 from __future__ import annotations
 
 import time
-from itertools import zip_longest
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import optuna
 
 from ftlkit._native import UserError
 from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.stacks import mapping
 from ftlkit.advice import choice
-from ftlkit.advice.choice import ranking
-from ftlkit.advice.clock import RESERVED, RunTimes
+from ftlkit.advice.choice import ranked, ranking
+from ftlkit.advice.clock import FIRST_HELD_OUT, RESERVED, RunTimes
 from ftlkit.advice.prefixes import Prefixes
-from ftlkit.advice.query import REFERENCE, TRIALS
-from ftlkit.advice.search_result import Rung, SearchResult, is_of
+from ftlkit.advice.proposer import TrialChooser, optuna_study
+from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
+from ftlkit.advice.rivals import rivals
+from ftlkit.advice.search_result import Halved, Rung, SearchResult, is_of
+from ftlkit.advice.space import doublings, filling, halves, levelled, logs, named, others
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ftlkit.advice.clock import Clock
     from ftlkit.advice.measure import Measured, Point, Runner
     from ftlkit.advice.query import Query
-    from ftlkit.advice.space import Space
+    from ftlkit.advice.space import Proposals, Space
     from ftlkit.sweeps.local import Local
 
-BATCH = 8
-"""Without a budget so many are run together, whatever runs at once: the same trials, one answer."""
+BATCH = 16
+"""Trials proposed together, whatever runs at once: the same number of trials, the same answer."""
 _FEW = 2
 """With a budget so many are run together for each that runs at once."""
+PROPOSALS = 20
+"""After so many proposals a trial that are not new, the search on the first prefix ends."""
+_SEEDED = 0.5
+"""The most of the time for which the finalists are run with all seeds; else with one."""
+_SEARCHED = 0.2
+"""So much of the time is left to other stacks then."""
+_SIMPLER = 3
+"""So often simpler stacks are tried: those that go on then may be others."""
+_SHARED = 12
+"""So often the RAM of the best is shared otherwise: each time the leader is another, or it ends."""
+_REFILLED, _FAMILIES = 2, 5
+"""So many of the best are tried with their RAM shared otherwise; with those of near mappings."""
 _LEVELLED = 3
-"""For the goal life so many mappings are tried under each wear policy."""
-_FIRST, _FAMILIES = 2, 5
-"""What differs from the best of so many mappings is tried first, and of how many at last."""
+"""For the goal life so many mappings are tried under each wear policy before anything else is."""
+_BEST = 3
+"""So many of the best are run first on each prefix, whatever time is left."""
 
 
 class Search:
@@ -53,13 +70,11 @@ class Search:
         self._query, self._space, self._runner, self._executor = query, space, runner, executor
         self._clock = clock
         self._prefixes = Prefixes(query, space, runner, executor, result, clock)
+        self._objectives = query.metrics
+        self._proposer = optuna_study(query, len(self._objectives))
         self._times = RunTimes(query, result, executor, clock)
-        self._held = Rung(result.requests, tried=result.finalists, is_held_out=True)
         self._running: Rung | None = None
-        """The part that is run."""
-        self._spent = 0
-        """Trials so far; what differs in one thing from the best is none."""
-        self._to_level: list[str] = []
+        """The prefix that is run; None while the held-out part is."""
         self.result = result
         self.tell: Callable[[str], None] = lambda _: None
         """Hears how far the search is."""
@@ -71,76 +86,40 @@ class Search:
         result = self.result
         result.seeds = self._query.seeds
         try:
-            self._search()
+            self._propose()
+            for requests in self.result.lengths[1:]:
+                if not self._sift(requests):
+                    break
+            self._finish()
+            self._use_what_is_left()
         except KeyboardInterrupt as stop:
             # It may come between two runs, too.
-            finished = (stop.finished if isinstance(stop, Interrupted) else None) or {}
-            if self._running is not None:
-                self._note(self._running, finished)
+            self._take((stop.finished if isinstance(stop, Interrupted) else None) or {})
             result.interrupted = True
-        self._look_around()
+        if result.rungs:
+            self._look_around()
         return result
 
-    def _search(self) -> None:
-        result, part = self.result, self._begin()
-        if self._query.goal not in ("life", "ram") and self._times.is_scarce(part):
-            result.is_held_out_first, result.seeds = True, 1
-            part = self._held
-        while new := self._next(part):
-            # Without any figures there would be no answer, so they are tried whatever time is left.
-            kept_s = self._times.kept_s(part) if result.of(part) else 0.0
-            if kept_s >= self._clock.left_s:
-                break
-            self._try(part, new, kept_s)
-        self._refuse(part)
-        if part is self._held:
-            return
-        self._prefixes.require_goal(part)
-        self._finish(part)
-        while self._clock.is_running and (new := self._next(part)):
-            kept_s = self._times.kept_s(part)
-            if kept_s >= self._clock.left_s:
-                break
-            self._try(part, new, kept_s)
-            self._hold_out(self._finalists(part)[: 2 + len(result.required)])
+    def _take(self, measured: Mapping[str, Measured]) -> None:
+        """Keep what was finished of a part that was interrupted."""
+        if self._running is not None:
+            self._note(self._running, measured)
+        elif self.result.asked_for:
+            self.result.finalists |= {
+                stack: run for stack, run in measured.items() if run.is_complete(self.result.seeds)
+            }
 
-    def _begin(self) -> Rung:
-        """The part on which stacks are tried, with what was run to look it over."""
-        query, result = self._query, self.result
-        prefix = self._prefixes.choose(self.tell)
-        result.whole, result.unlike = prefix.whole, prefix.unlike
-        rung = result.rung = Rung(prefix.requests, prefix.precondition)
-        self._note(rung, self._prefixes.runs_on(rung))
-        if REFERENCE not in rung.tried:
-            self._measure(rung, [REFERENCE], 0.0)
-        runs = {rung.requests: rung.tried.get(REFERENCE)} | ({result.searched: prefix.whole} if prefix.whole else {})
-        known = {requests: run for requests, run in runs.items() if run is not None and run.rows}
-        if known and all(run.point([query.metric], is_exact=True).costs == {} for run in known.values()):
-            requests, run = max(known.items(), key=lambda item: item[0])
-            if requests == result.searched:
-                raise self._prefixes.lacking(run, requests)
-            what = f"nothing was known of the goal {query.goal} from {rung.span}"
-            raise self._clock.too_short(what, fewer=query.goal != "life")
-        return rung
-
-    def _measure(self, rung: Rung, stacks: Sequence[str], kept_s: float) -> None:
-        self._clock.limit(self._executor, kept_s)
+    def _measure(self, rung: Rung, stacks: Sequence[str], reserved_s: float) -> None:
+        self._clock.limit(self._executor, reserved_s)
         rung.begun |= dict.fromkeys(stacks)
         self._running, begun_s = rung, time.monotonic()
-        if rung.is_held_out:
-            self.result.asked_for += [stack for stack in stacks if stack not in self.result.asked_for]
-            measured = self._runner.held_out(stacks, self.result.searched, self.result.seeds)
-        else:
-            measured = self._runner.prefix(stacks, rung.requests, rung.precondition)
+        measured = self._runner.prefix(stacks, rung.requests, rung.precondition)
         self._times.took(time.monotonic() - begun_s, measured.values())
         self._note(rung, measured)
         self._running = None
 
     def _note(self, rung: Rung, measured: Mapping[str, Measured]) -> None:
-        """Keep what was finished of a part."""
-        rung.tried |= {
-            stack: run for stack, run in measured.items() if not rung.is_held_out or run.is_complete(self.result.seeds)
-        }
+        rung.tried |= measured
         if self.result.of(rung):
             self._clock.keep(self.later)
         most = self._query.ram_bytes
@@ -149,177 +128,544 @@ class Search:
             if most is not None and ram is not None and ram > most:
                 rung.over[stack] = ram
 
-    def _try(self, rung: Rung, stacks: Sequence[str], kept_s: float) -> None:
-        self._measure(rung, stacks, kept_s)
+    # The first prefix: proposals.
+
+    def _begin(self) -> Rung:
+        """The shortest prefix that tells of the whole, with what was run to look it over."""
+        query, result = self._query, self.result
+        chosen = self._prefixes.choose(self.tell)
+        result.whole, result.unlike = chosen.whole, chosen.unlike
+        rung = self._rung(chosen.lengths[0])
+        self._measure(rung, [REFERENCE], 0.0)
+        references = [measured for measured in (rung.tried.get(REFERENCE), chosen.whole) if measured and measured.rows]
+        if references:
+            known = [measured.point(query.metrics, is_exact=True).costs for measured in references]
+            if all(query.metric not in costs for costs in known):
+                looked_at, requests = chosen.whole or references[0], result.searched if chosen.whole else rung.requests
+                is_known = chosen.whole is not None or rung.requests == result.searched
+                if not is_known and not self._prefixes.erases_too_little(looked_at, requests):
+                    raise self._clock.too_short(
+                        f"nothing was known of the goal {query.goal} from {rung.span}", fewer=query.goal != "life"
+                    )
+                raise self._prefixes.lacking(looked_at, requests)
+            self._objectives = [metric for metric in query.metrics if metric in known[0]]
+            self._proposer = optuna_study(query, len(self._objectives))
+        return rung
+
+    def _rung(self, requests: int) -> Rung:
+        """A prefix; the whole searched part is prepared as asked, whatever the others are."""
+        rung = Rung(requests, self._prefixes.precondition_of(requests))
+        self.result.rungs.append(rung)
+        self._note(rung, self._prefixes.runs_on(rung))
+        return rung
+
+    def _propose(self) -> None:
+        rung = self._begin()
+        if self._query.goal not in ("life", "ram") and self._times.is_scarce(rung):
+            self._hold_out_defaults()
+        most, spent = self._query.trials or TRIALS, 0
+        half = halves(self._space)
+        self.result.survey_trials = len(half) * (1 if self._query.ram_bytes is None else 2)
+        spent += self._round(rung, half, most, self._times.survey_s)
+        # A choice has to be held against what everybody has without a search.
+        self._try(rung, [stack for stack in self.result.defaults if stack not in rung.tried], self._times.survey_s)
+        # What a log mapping does hangs on the size of its log more than on anything else.
+        sized = self._logs(rung)
+        self.result.survey_trials += len(sized.keys() - half.keys())
+        spent += self._round(rung, sized, most - spent, self._times.survey_s)
+        if self._query.ftl is not None:
+            stacks = named(self._space)
+            self.result.survey_trials += len(stacks.keys() - half.keys())
+            spent += self._round(rung, stacks, most - spent, self._times.survey_s)
+            self.result.named_untried = [stack for stack in stacks if stack not in rung.tried]
+        elif self.result.wear_policies:
+            # The longest lives first: a policy adds to what the mapping erases.
+            best = self._heads(self._ranking(rung))[:_LEVELLED]
+            self.result.survey_trials += _LEVELLED * len(self.result.wear_policies)
+            spent += self._round(rung, levelled(self._space, best), most - spent, self._times.survey_s)
+        if rung.requests == self.result.searched:
+            self._prefixes.require_goal(rung)
+        self._plan_seeds(rung)
+        filled = self._filling(rung)
+        spent += self._round(rung, filled, most - spent, self._times.survey_s)
+        self.result.is_surveyed = not self.result.untried and all(stack in rung.tried for stack in filled)
+        self._improve(rung)
+        least = others(self._space)
+        self.result.survey_trials += len(least) if self._query.goal == "ram" else 0
+        spent += self._round(rung, least, most - spent, self._times.reserved_s)
+        self.result.is_out_of_trials = spent >= most < self.result.survey_trials
+        self.result.is_least_tried = all(stack in rung.tried for stack in least)
+        doubled = doublings(self._space, self._going_heads(rung))
+        spent += self._round(rung, doubled, most - spent, self._times.reserved_s)
+        self._refuse_little_ram(rung)
+        while spent < most and not self.result.dry and self._times.reserved_s(rung) < self._clock.left_s:
+            spent += self._ask(rung, min(BATCH, most - spent), self._times.reserved_s)
+        if not self.result.of(rung) and not self.result.finalists:
+            self._refuse(rung)
+        self._simplify(rung)
+
+    def _hold_out_defaults(self) -> None:
+        """Measure the reference and the defaults on the held-out part before anything is searched.
+
+        The best of them is an answer. Then come what differs from it in the size of its log or in
+        what its RAM is shared among, and the same of each that is better.
+        """
+        self.result.is_held_out_first, self.result.seeds = True, 1
+        kept_s = self._clock.part_s(_SEARCHED)
+        near = list(dict.fromkeys([REFERENCE, *self.result.defaults]))
+        while near and self._clock.left_s > kept_s:
+            self.result.asked_for += near
+            # All at once: a slow one holds up no others.
+            self._clock.limit(self._executor, kept_s)
+            self._hold_out(near)
+            near = self._near_the_best()[: _FEW * self._executor.checks]
+
+    def _near_the_best(self) -> list[str]:
+        """What differs in one thing from the two best on the held-out part and was not run."""
+        query, finished = self._query, self.result.finalists
+        points = [measured.point(query.metrics) for measured in finished.values() if measured.rows]
+        most = query.ram_bytes or float("inf")
+        near: list[str] = []
+        for point in ranked([point for point in points if point.ram <= most], query, slack=1.0)[:2]:
+            near += [other for other, _ in self._space.relogged(point.stack, most - point.ram)]
+            if query.ram_bytes is not None:
+                near += [sizes[0] for sizes in self._space.refilled(point.stack, int(most - point.ram))]
+        return [stack for stack in dict.fromkeys(near) if stack not in self.result.asked_for]
+
+    def _logs(self, rung: Rung) -> Proposals:
+        """The mappings that have a log with each second size of it, the best mapping first."""
+        order = dict.fromkeys([*self._heads(self._ranking(rung)), *self._space.heads])
+        return logs(self._space, list(order), self._query.ram_bytes or float("inf"))
+
+    def _relogged(self, rung: Rung, stack: str) -> list[str]:
+        """A stack with each other size of its log that the RAM allows."""
+        most, ram = self._query.ram_bytes, rung.tried[stack].mean("ram_bytes")
+        unused = float("inf") if most is None or ram is None else most - ram
+        return [other for other, _ in self._space.relogged(stack, unused)]
+
+    def _round(self, rung: Rung, proposals: Proposals, most: int, reserved_s: Callable[[Rung], float]) -> int:
+        """Try new proposals, so many at most, while there is time; how many trials that took."""
+        new = [params for stack, params in proposals.items() if stack not in rung.tried][: max(0, most)]
+        for params in new:
+            self._proposer.enqueue_trial(dict(params))
+        spent = 0
+        # Without any figures there would be no answer, so they are tried whatever time is left.
+        while spent < len(new) and self._clock.left_s > 0:
+            if self.result.of(rung) and reserved_s(rung) >= self._clock.left_s:
+                break
+            spent += self._ask(rung, min(BATCH, len(new) - spent), reserved_s)
+        return spent
+
+    def _ask(self, rung: Rung, many: int, reserved_s: Callable[[Rung], float]) -> int:
+        """Try so many stacks that Optuna proposes, and tell it what they came to."""
+        batch = self._batch(rung, many)
+        self._try(rung, list(batch), reserved_s)
+        for stack, trial in batch.items():
+            self._learn(trial, rung.tried.get(stack))
         successes = sum(bool(measured.rows) for measured in rung.tried.values())
         failed = f", {len(rung.failed)} failed" if rung.failed else ""
         self.tell(f"{several(successes, 'stack')} measured on {rung.span}{failed}")
+        return many
 
-    # What is tried, in this order.
+    def _try(self, rung: Rung, stacks: Sequence[str], reserved_s: Callable[[Rung], float]) -> None:
+        """Run proposals: all at once, or with a budget a few at a time.
 
-    def _next(self, rung: Rung) -> list[str]:
-        """The next few stacks to try; none if nothing is new that there are trials for."""
-        few = _FEW * self._executor.checks if self._clock.is_running else BATCH
-        left = (self._query.trials or TRIALS) - self._spent
-        for step, is_trial in self._steps():
-            new = [stack for stack in dict.fromkeys(step(rung)) if stack not in rung.begun and stack not in rung.tried]
-            if not new:
+        What these take tells for how many more there is time.
+        """
+        few = _FEW * self._executor.checks if self._clock.is_running else max(1, len(stacks))
+        for place in range(0, len(stacks), few):
+            if place and reserved_s(rung) >= self._clock.left_s:
+                return
+            self._measure(rung, stacks[place : place + few], reserved_s(rung))
+
+    def _improve(self, rung: Rung) -> None:
+        """Try the best with other settings, and with its RAM shared otherwise, until none is new.
+
+        What differs in one thing from the best of the survey is likelier to be better than what is
+        drawn.
+        """
+        for _ in range(_SHARED):
+            best = self._ranking(rung)[:1]
+            tried = [
+                changed
+                for stack in best
+                for changed in (
+                    *self._relogged(rung, stack),
+                    *self._rivals(rung, stack),
+                    *self._refilled(rung, stack),
+                    *self._space.turned(stack),
+                )
+            ]
+            new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
+            if not new or self._clock.left_s <= self._times.rest_s(rung):
+                return
+            self._try(rung, new, self._times.rest_s)
+
+    def _simplify(self, rung: Rung) -> None:
+        """Try the best with their RAM shared otherwise, and those that would go on without extras.
+
+        Extras are what may do nothing: settings, and half of their RAM. Of equals the simpler one
+        goes on, and one with less RAM that does as well beats the other.
+        """
+        for _ in range(_SIMPLER):
+            going = [point.stack for point in choice.halve(self._points(rung), self._query.metrics).kept]
+            tried = [
+                *(changed for stack in self._leaders(rung) for changed in self._refilled(rung, stack)),
+                *(changed for stack in going for changed in (*self._space.simpler(stack), *self._space.smaller(stack))),
+            ]
+            new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
+            if not new or self._clock.left_s <= self._times.rest_s(rung):
+                return
+            self._measure(rung, new, self._times.rest_s(rung))
+
+    def _leaders(self, rung: Rung) -> list[str]:
+        """The best stack for the goal, the best of other parts, and of each mapping near to it."""
+        metric = self._query.metric
+        order = ranked(self._points(rung), self._query)
+        by_parts: dict[tuple[str, ...], str] = {}
+        near: dict[str, str] = {}
+        for point in order:
+            parts = tuple(part.partition(":")[0] for part in point.stack.split("+"))
+            by_parts.setdefault(parts, point.stack)
+            if point.costs[metric] <= choice.MARGIN * order[0].costs[metric]:
+                near.setdefault(parts[0], point.stack)
+        return list(dict.fromkeys([*list(by_parts.values())[:_REFILLED], *near.values()]))[:_FAMILIES]
+
+    def _refilled(self, rung: Rung, stack: str) -> list[str]:
+        """A stack with its RAM, and what it leaves unused, shared otherwise where that fits."""
+        fit = (
+            next((candidate for candidate in shared if candidate not in rung.over), None)
+            for shared in self._sharings(rung, stack)
+        )
+        return [candidate for candidate in fit if candidate is not None]
+
+    def _rivals(self, rung: Rung, stack: str) -> list[str]:
+        """The reference behind a write buffer with as much RAM as a stack, if that is not known."""
+        return [] if self._query.goal == "ram" else rivals(self._space, self.result, rung, stack)
+
+    def _sharings(self, rung: Rung, stack: str) -> list[list[str]]:
+        """The ways to share the RAM of a stack; none without a limit, or where little is sought."""
+        ram = rung.tried[stack].mean("ram_bytes")
+        if self._query.ram_bytes is None or self._query.goal == "ram" or ram is None:
+            return []
+        return self._space.refilled(stack, int(self._query.ram_bytes - ram))
+
+    def _filling(self, rung: Rung) -> Proposals:
+        """Mappings with all the RAM that may be taken, the best first.
+
+        By now it is known what they take beside their caches.
+        """
+        if self._query.ram_bytes is None:
+            return {}
+        takes = {stack: measured.mean("ram_bytes") for stack, measured in rung.tried.items()}
+        filled = filling(self._space, self._query.ram_bytes, takes.get)
+        heads = self._heads(self._ranking(rung))
+        places = {
+            stack: next((place for place, head in enumerate(heads) if is_of(stack, head)), len(heads))
+            for stack in filled
+        }
+        return {stack: filled[stack] for stack in sorted(filled, key=lambda stack: places[stack])}
+
+    def _going_heads(self, rung: Rung) -> list[str]:
+        """The mappings of which a stack would go on, the best for the goal first."""
+        going = choice.halve(self._points(rung), self._query.metrics).kept
+        return self._heads([point.stack for point in ranked(going, self._query)])
+
+    def _heads(self, stacks: Sequence[str]) -> list[str]:
+        """The beginnings of some stacks, in their order."""
+        return list(dict.fromkeys(head for stack in stacks for head in self._space.heads if is_of(stack, head)))
+
+    def _plan_seeds(self, rung: Rung) -> None:
+        """Use one seed on the held-out part if all would take too long, by what runs took."""
+        if self.result.is_held_out_first:
+            return
+        if self._clock.is_running and self._times.final_s(rung, self._ranking(rung)) > self._clock.part_s(_SEEDED):
+            self.result.seeds = 1
+
+    def _batch(self, rung: Rung, most: int) -> dict[str, Any]:
+        """New stacks, each with the trial that proposed it."""
+        batch: dict[str, Any] = {}
+        for _ in range(PROPOSALS * most):
+            trial = self._proposer.ask()
+            stack = self._space.ask(TrialChooser(trial))
+            if stack in rung.tried or stack in batch:
+                self._learn(trial, rung.tried.get(stack))
                 continue
-            if not is_trial:
-                return new[:few]
-            if left > 0:
-                self._spent += min(few, left, len(new))
-                return new[: min(few, left)]
-            self.result.is_out_of_trials = True
-        self.result.dry = not self.result.is_out_of_trials
-        return []
+            batch[stack] = trial
+            if len(batch) == most:
+                return batch
+        self.result.dry = True
+        return batch
 
-    def _steps(self) -> list[tuple[Callable[[Rung], Iterable[str]], bool]]:
-        """Each with whether it takes trials."""
-        first, least = [(self._starts, True), (self._levelled, True)], [(self._least, True), (self._halvings, True)]
-        near = [(self._near_best, False), (self._near_leaders, False)]
-        return [*first, *least, *near] if self._query.goal == "ram" else [*first, *near, *least]
+    def _learn(self, trial: Any, measured: Measured | None) -> None:  # noqa: ANN401 - a trial of Optuna
+        """Tell Optuna what a trial came to; one that failed or was not run is told as failed."""
+        point = None if measured is None or not measured.rows else measured.point(self._objectives)
+        if point is None or len(point.costs) < len(self._objectives):
+            self._proposer.tell(trial, state=optuna.trial.TrialState.FAIL)
+            return
+        if self._query.ram_bytes is not None:
+            trial.set_constraint("ram", point.ram - self._query.ram_bytes)
+        self._proposer.tell(trial, [point.ram, *(point.costs[metric] for metric in self._objectives)])
 
-    def _starts(self, _: Rung) -> list[str]:
-        """The reference, and every mapping by default or, if it takes too much, with less."""
-        stacks = self._space.stacks(with_tails=self._query.ftl is not None)
-        starts = [stack if stack in self.result.defaults else self._space.within(stack) for stack in stacks]
-        # Nothing is told without the reference, whether it may be advised or not.
-        return [REFERENCE, *starts]
+    def _refuse_little_ram(self, rung: Rung) -> None:
+        """Raise a `UserError` if every candidate takes more RAM than asked for."""
+        if rung.over and not rung.unfinished and not self.result.of(rung) and not self.result.finalists:
+            stack, least = min(rung.over.items(), key=lambda pair: pair[1])
+            raise self._query.too_little_ram(stack, least, len(rung.tried))
 
-    def _levelled(self, rung: Rung) -> list[str]:
-        """For the goal life each wear policy behind the best mappings that it may go behind."""
-        if self._to_level or self._query.ftl is not None:
-            return self._to_level
-        tails = {head.text: head.tails for head in self._space.heads.values()}
-        best = dict.fromkeys(stack.partition("+")[0] for stack in ranking(self._query, self.result, rung))
-        for policy in self.result.wear_policies:
-            over = [stack for stack in best if f"+{policy}" in tails.get(mapping(stack), ())]
-            self._to_level += [f"{stack}+{policy}" for stack in over[:_LEVELLED]]
-        return self._to_level
+    def _refuse(self, rung: Rung) -> None:
+        """Raise why there is nothing to choose from."""
+        self._refuse_little_ram(rung)
+        if rung.unfinished:
+            raise self._clock.too_short(
+                f"the workload was looked over, but no stack had been run over its first {rung.requests:,} requests"
+            )
+        raise UserError(next(iter(rung.failed.values()), "no stack could be tried. Name some with --ftl."))
 
-    def _near_best(self, rung: Rung) -> list[str]:
-        """Every mapping with all of the RAM, in turn with what is near to the best of two."""
-        best: dict[str, str] = {}
-        for stack in ranking(self._query, self.result, rung):
-            best.setdefault(mapping(stack), stack)
-        near = _in_turn(*(self._around(rung, stack) for stack in list(best.values())[:_FIRST]))
-        return _in_turn(self._filled(rung), near)
+    # The longer prefixes.
 
-    def _near_leaders(self, rung: Rung) -> list[str]:
-        """What differs in one thing from the best of each mapping near the best of all."""
-        leaders = choice.leaders(self._query, self._points(rung))[:_FAMILIES]
-        return _in_turn(*(self._around(rung, stack) for stack in leaders))
+    def _ranking(self, rung: Rung) -> list[str]:
+        """The stacks of a prefix that may be advised, the best for the goal first."""
+        return ranking(self._query, self.result, rung)
 
     def _points(self, rung: Rung) -> list[Point]:
         return self.result.points(rung, self._query.metrics)
 
-    def _around(self, rung: Rung, stack: str) -> list[str]:
-        """What differs from a stack in one thing: log and RAM first, then words and numbers."""
-        ram = int(rung.tried[stack].mean("ram_bytes") or 0)
-        unused, space = self._space.ceiling - ram, self._space
-        shared = (
-            [] if self._query.goal == "ram" else [*self._fit(rung, space.refilled(stack, unused)), *self._rivals(rung)]
-        )
-        sized = _in_turn(space.relogged(stack, unused), shared)
-        return [*sized, *space.rebuffered(stack), *space.turned(stack), *space.smaller(stack), *space.simpler(stack)]
+    def _sift(self, requests: int) -> bool:
+        """Run those that go on over a longer prefix; whether there was time for all of them."""
+        before = self.result.rungs[-1]
+        best = self._ranking(before)[:_BEST]
+        if (
+            not best
+            or self._times.runs_s(before, best, requests) + self._times.final_s(before, best) > self._clock.left_s
+        ):
+            return False
+        before.halved = self._going(before, requests)
+        going = [point.stack for point in before.halved.kept]
+        rung = self._rung(requests)
+        self.tell(f"now {several(len(going), 'stack')} on {rung.span}")
+        # The reference first: without it there is nothing to compare with. Then the best, should
+        # time end.
+        best = [point.stack for point in ranked(before.halved.kept, self._query)[:_BEST]]
+        self._measure(rung, list(dict.fromkeys([REFERENCE, *best, *going])), self._times.final_s(before, going))
+        return not rung.unfinished
 
-    def _rivals(self, rung: Rung) -> list[str]:
-        """The reference behind each write buffer with all the RAM: keeping data may lead."""
-        alone = rung.tried[REFERENCE].mean("ram_bytes") if REFERENCE in rung.tried else None
-        if alone is None or REFERENCE not in self._space.heads:
-            return []
-        return self._fit(rung, self._space.refilled(REFERENCE, int(self._space.ceiling - alone)))
+    def _going(self, rung: Rung, requests: int) -> Halved:
+        """Those that go on to a longer prefix, as many as there is time for."""
 
-    def _fit(self, rung: Rung, shared: Iterable[Sequence[str]]) -> list[str]:
-        """Of each way to share the RAM the largest size that did not take too much."""
-        return [sizes[0] if sizes[0] not in rung.over else sizes[-1] for sizes in shared]
+        def fits(stacks: Sequence[str]) -> bool:
+            takes = self._times.runs_s(rung, stacks, requests) + self._times.final_s(rung, stacks)
+            return takes <= self._clock.left_s
 
-    def _filled(self, rung: Rung) -> list[str]:
-        """Every mapping with all of the RAM, the best first."""
-        takes = {stack: rung.tried[stack].mean("ram_bytes") for stack in self._starts(rung) if stack in rung.tried}
-        order = ranking(self._query, self.result, rung)
-        known = sorted(takes, key=lambda stack: order.index(stack) if stack in order else len(order))
-        filled = [self._space.filled(stack, ram) for stack in known if (ram := takes[stack]) is not None]
-        return self._fit(rung, filled)
+        points = self._points(rung)
+        best = [point.stack for point in ranked(points, self._query)[:_BEST]]
+        return choice.within(points, self._query.metrics, fits, best)
 
-    def _least(self, _: Rung) -> list[str]:
-        """Every mapping with the least RAM."""
-        return list(self._space.least().values())
+    def _refine(self) -> bool:
+        """Try what may be better than the leader of the last prefix; whether any was run.
 
-    def _halvings(self, rung: Rung) -> list[str]:
-        """The mappings on fronts and near the best with half of the RAM, a quarter and so on."""
-        going = choice.finalists(self._query, self._points(rung))
-        heads = [head for head in self._space.heads.values() if any(is_of(stack, head.text) for stack in going)]
-        return _in_turn(*(self._space.halvings(self._space.within(head.text + head.tails[0])) for head in heads))
+        That is the leader with its RAM shared otherwise, with other settings that no prefix has
+        seen, and without its extras. It may be a late find, or another one than on the first
+        prefix. Then come those near to it with their RAM shared otherwise.
+        """
+        rung, is_any = self.result.last, False
+        for _ in range(_SHARED):
+            order = self._ranking(rung)
+            best = order[:RESERVED]
+            if not best:
+                break
+            tried = [
+                *self._relogged(rung, best[0]),
+                *self._rivals(rung, best[0]),
+                *self._refilled(rung, best[0]),
+                *(changed for changed in self._space.turned(best[0]) if changed not in self._seen()),
+                *self._space.simpler(best[0]),
+                *self._space.smaller(best[0]),
+                *(changed for stack in self._leaders(rung) for changed in self._refilled(rung, stack)),
+            ]
+            new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
+            reserved_s = self._times.waiting_s(rung, list(dict.fromkeys([*best, REFERENCE, *self._required(order)])))
+            while new and self._times.again_s(rung, best[0], len(new)) + reserved_s > self._clock.left_s:
+                new.pop()
+            if not new:
+                break
+            self._measure(rung, new, reserved_s)
+            # They were no part of what had to be run.
+            rung.begun = {stack: None for stack in rung.begun if stack in rung.tried or stack not in new}
+            is_any |= any(stack in rung.tried for stack in new)
+        return is_any
 
-    # The end of it.
+    def _seen(self) -> set[str]:
+        """The stacks that were tried on any prefix."""
+        return {stack for rung in self.result.rungs for stack in rung.tried}
 
     def _look_around(self) -> None:
-        """Note what of the search was done."""
-        result = self.result
-        part = self._held if result.is_held_out_first else result.last
-        tried = {*part.tried, *part.over}
-        starts = self._starts(part)
-        filled = [] if self._query.ram_bytes is None else self._filled(part)
-        result.is_surveyed = all(stack in tried for stack in (*starts, *filled))
-        result.named_untried = (
-            [stack for stack in starts[1:] if stack not in tried] if self._query.ftl is not None else []
+        """Note whether the leader of the last prefix was tried with what differs in one thing."""
+        rung, seen = self.result.last, self._seen()
+        best = self._ranking(rung)[:1]
+        self.result.is_shared = all(
+            not seen.isdisjoint(shared) for stack in best for shared in self._sharings(rung, stack)
         )
-        result.is_least_tried = all(stack in tried for stack in self._least(part))
-        result.survey_trials = len(starts) + _LEVELLED * len(result.wear_policies)
-        result.survey_trials += len(self._least(part)) if self._query.goal == "ram" else 0
-        best = ranking(self._query, result, part)[:1]
-        result.is_near_tried = all(stack in tried for each in best for stack in self._around(part, each))
-
-    def _refuse(self, rung: Rung) -> None:
-        """Raise why there is nothing to choose from."""
-        if self.result.of(rung):
-            return
-        if rung.over and not rung.unfinished:
-            stack, least = min(rung.over.items(), key=lambda pair: pair[1])
-            raise self._query.too_little_ram(stack, least, len(rung.tried))
-        if rung.unfinished:
-            raise self._clock.too_short(f"the workload was looked over, but no stack had been run over {rung.span}")
-        raise UserError(next(iter(rung.failed.values()), "no stack could be tried. Name some with --ftl."))
+        self.result.is_rivalled = not any(self._rivals(rung, stack) for stack in best)
+        self.result.is_turned = all(changed in seen for stack in best for changed in self._space.turned(stack))
 
     # The held-out part.
 
-    def _finish(self, rung: Rung) -> None:
-        """Run the best, the reference, the best of each family and the defaults; then all near."""
-        result, order = self.result, self._finalists(rung)
-        result.asked_for = list(order)
+    def _finish(self) -> None:
+        result, rung = self.result, self.result.last
+        self._prefixes.require_goal(rung)
+        self._refine()
+        rung.halved = self._halved_at_last(rung)
+        first = result.asked_for
+        result.asked_for = list(dict.fromkeys([*self._finalists(rung), *first]))
         self._clock.limit(self._executor, 0.0)
-        if self._times.held_out_s(rung, order[: max(RESERVED, 2 + len(result.required))]) > self._clock.left_s:
+        least = max(RESERVED, 2 + len(result.required))
+        if self._times.held_out_s(rung, result.asked_for[:least]) > self._clock.left_s:
             # One run of each of several stacks can refute the choice, several of one stack cannot.
             result.seeds = 1
-        self._hold_out(order)
+        waiting, least = [stack for stack in result.asked_for if stack not in result.finalists], FIRST_HELD_OUT
+        self._hold_out_what_fits(waiting, least)
 
-    def _hold_out(self, stacks: Sequence[str]) -> None:
-        """Run what was not yet run on the held-out part, while there is time."""
-        waiting = [stack for stack in stacks if stack not in self.result.finalists]
-        few = _FEW * self._executor.checks if self._clock.is_running else max(1, len(waiting))
-        for place in range(0, len(waiting), few):
-            if self._clock.left_s > 0:
-                self._try(self._held, waiting[place : place + few], 0.0)
+    def _halved_at_last(self, rung: Rung) -> Halved:
+        """Those that are to be run on the held-out part, among them the near ones of each mapping.
+
+        Else a leader's many forms would crowd out another mapping that is better there.
+        """
+        metric, points = self._query.metric, self._points(rung)
+        order = ranked(points, self._query)
+        near: dict[str, Point] = {}
+        for point in order:
+            is_near = point.costs[metric] <= choice.MARGIN * order[0].costs[metric]
+            if is_near and point.is_behind <= order[0].is_behind:
+                near.setdefault(mapping(point.stack), point)
+        return choice.with_more(choice.halve(points, self._query.metrics, FINALISTS), list(near.values()))
 
     def _finalists(self, rung: Rung) -> list[str]:
         """Those that are to be run on the held-out part.
 
         After the best and the reference come the best of each family and the defaults: what may
-        refute the choice.
+        refute the choice. Of the others the mappings take turns, since forms of one do alike.
         """
-        best = ranking(self._query, self.result, rung)
+        best = self._ranking(rung)
+        if not best:
+            return []
+        self.result.required = self._required(best)
+        halved_stacks = {point.stack for point in rung.halved.kept} if rung.halved else set()
+        turns: dict[str, int] = {}
+        turn: dict[str, int] = {}
+        for stack in (*best, *sorted(halved_stacks - {*best})):
+            if stack in halved_stacks:
+                name = mapping(stack)
+                turn[stack] = turns[name] = turns.get(name, 0) + 1
+        order = [*best[:1], REFERENCE, *self.result.required, *sorted(turn, key=lambda stack: turn[stack])]
+        return [stack for stack in dict.fromkeys(order) if self.result.known(stack)]
+
+    def _required(self, best: Sequence[str]) -> list[str]:
+        """The best stack of each family, and every default that was run, the best first."""
         families: dict[str, str] = {}
-        for stack in best:
+        defaults: dict[str, None] = {}
+        # On a longer prefix the order tells more; what did not get there follows.
+        for stack in (*best, *(stack for rung in reversed(self.result.rungs) for stack in self._ranking(rung))):
             families.setdefault(self._space.family(stack), stack)
-        defaults = [stack for stack in best if stack in self.result.defaults]
-        self.result.required = list(dict.fromkeys([*families.values(), *defaults]))
-        near = choice.finalists(self._query, self._points(rung))
-        order = dict.fromkeys([*best[:1], REFERENCE, *self.result.required, *near])
-        return [stack for stack in order if stack in rung.tried and rung.tried[stack].rows]
+            if stack in self.result.defaults:
+                defaults[stack] = None
+        return list(dict.fromkeys([*families.values(), *defaults]))
 
+    def _hold_out_what_fits(self, waiting: Sequence[str], least: int) -> None:
+        """Run stacks over everything while there is time, the first so many whatever they take."""
+        rung, waiting = self.result.last, list(waiting)
+        while waiting and self._clock.left_s > 0:
+            many = len(waiting)
+            while many > least and self._times.held_out_paced_s(rung, waiting[:many]) > self._clock.left_s:
+                many -= 1
+            if not many:
+                return
+            expected, left_s = self._times.held_out_s(rung, waiting[:many]), self._clock.left_s
+            self._hold_out(waiting[:many])
+            # What the first ones took tells whether there is time for more.
+            self._times.held_out_pace = (left_s - self._clock.left_s) / expected if expected else 1.0
+            waiting, least = waiting[many:], 0
 
-def _in_turn(*lists: Sequence[str]) -> list[str]:
-    """One of each list in turn."""
-    return [stack for each in zip_longest(*lists) for stack in each if stack is not None]
+    # What a budget leaves.
+
+    def _use_what_is_left(self) -> None:
+        """Go on with what seemed to take too long, then with new proposals, while time lasts."""
+        result, first = self.result, self.result.rungs[0]
+        most = self._query.trials or TRIALS
+        while self._clock.is_running and self._clock.left_s > 0:
+            is_refined = self._refine()
+            if self._go_on() or is_refined:
+                continue
+            tried, few = len(first.tried), min(_FEW * self._executor.checks, most - len(first.tried))
+            if few <= 0 or result.dry or self._times.beyond_s(first, 1) > self._clock.left_s:
+                return
+            self._ask(first, few, lambda rung: self._times.beyond_s(rung, 1))
+            if len(first.tried) == tried:
+                return
+
+    def _go_on(self) -> bool:
+        """Run those left behind on the next prefix, and new finalists on the held-out part.
+
+        Left behind are those that would go on and did not. Returns whether any stack was run.
+        """
+        is_any = False
+        for rung, longer in pairwise(self.result.rungs):
+            going = choice.halve(self._points(rung), self._query.metrics).kept
+            new = [
+                point.stack
+                for point in going
+                if point.stack not in longer.tried
+                and self._times.on_and_held_out_s(rung, [point.stack], longer.requests) < self._clock.left_s
+            ][: self._executor.checks]
+            # One that was cut short does not count, and few more would make it no better.
+            if new and 2 * len(longer.unfinished) <= len(longer.begun):
+                self._measure(longer, new, 0.0)
+                is_any |= any(stack in longer.tried for stack in new)
+            rung.halved = self._halved_so_far(rung, longer)
+        return self._hold_out_new() or is_any
+
+    def _hold_out_new(self) -> bool:
+        """Run finalists on the held-out part that were not; whether any was.
+
+        Of those that were proposed after the others had been measured only what would be advised
+        has to be.
+        """
+        result, rung = self.result, self.result.last
+        before = len(result.finalists)
+        rung.halved = self._halved_at_last(rung)
+        order = self._finalists(rung)
+        result.asked_for = list(dict.fromkeys([*order[:1], *result.asked_for]))
+        waiting = [stack for stack in order if stack not in result.finalists]
+        self._clock.limit(self._executor, 0.0)
+        self._hold_out_what_fits(waiting[: self._executor.checks], 0)
+        return len(result.finalists) > before
+
+    def _halved_so_far(self, rung: Rung, longer: Rung) -> Halved:
+        """What became of the stacks of a prefix, now that more of them were run on the next one.
+
+        Late are those that were meant to go on, and of later proposals those that lead all that
+        did.
+        """
+        halved = choice.halve(self._points(rung), self._query.metrics)
+        meant = set(rung.halved.late if rung.halved else []) | {*longer.unfinished}
+        repeated = [point for point in self._points(rung) if point.stack in longer.tried]
+        gone = {point.stack for point in repeated}
+        metric = self._query.metric
+        lead = min((point.costs[metric] for point in repeated if metric in point.costs), default=float("inf"))
+        late = [
+            point.stack
+            for point in halved.kept
+            if point.stack not in gone and (point.stack in meant or point.costs.get(metric, lead) < lead)
+        ]
+        beaten = {stack: far for stack, far in halved.beaten.items() if stack not in gone}
+        return Halved(repeated, beaten, [stack for stack in halved.crowded if stack not in gone], late)
+
+    def _hold_out(self, stacks: Sequence[str]) -> None:
+        """Run stacks over everything, measured on the part that was held out."""
+        result = self.result
+        held = f"on the {result.requests - result.searched:,} requests that were held out"
+        self.tell(f"now {several(len(stacks), 'stack')} {held}")
+        result.finalists |= self._runner.held_out(stacks, result.searched, result.seeds)
+        successes = sum(bool(result.finalists[stack].rows) for stack in stacks if stack in result.finalists)
+        if successes < len(stacks):
+            self.tell(f"{successes} of {several(len(stacks), 'stack')} measured {held}")

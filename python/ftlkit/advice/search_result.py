@@ -1,6 +1,6 @@
-"""What a search comes to: what was tried on the searched part, and measured on the held-out part.
+"""What a search comes to: what was tried on each prefix, and measured on the held-out part.
 
-As tables, too: what became of the stacks, and of each mapping.
+As tables, too: what became of the stacks on each prefix, and of each mapping.
 """
 
 from __future__ import annotations
@@ -22,18 +22,32 @@ if TYPE_CHECKING:
 SEARCHED = (2, 3)
 """The part of the workload that is searched; the rest is held out."""
 SHARE = 3
-"""A prefix is so many times as long as the next shorter one."""
+"""Of so many stacks one goes on to the next prefix, which is so many times as long."""
 LEAST_PREFIX, LEAST_REQUESTS = 5_000, 90
 """Requests of the shortest prefix of a long workload; of the shortest workload that is divided."""
 MOST_PREFIXES = 5
 
-HEADINGS = ("requests", "tried", "too much RAM", "failed", "no time", "beaten", "went on")
-"""What `tried_rows` tells of a part."""
+HEADINGS = ("requests", "tried", "too much RAM", "failed", "beaten", "crowded out", "no time", "went on")
+"""What `rungs` tells of each prefix."""
+
+
+@dataclass(frozen=True)
+class Halved:
+    """Who goes on, and why the others do not."""
+
+    kept: list[Point]
+    """Those on fronts first, then by distance."""
+    beaten: dict[str, float]
+    """Stacks that another beats, each with its distance from the nearest front."""
+    crowded: list[str]
+    """Stacks on a front that do not go on: they were too many, or another fills their place."""
+    late: list[str] = field(default_factory=list)
+    """Stacks that would have gone on, had there been time."""
 
 
 @dataclass
 class Rung:
-    """What was tried on one part: a prefix of the searched one, or what is held out."""
+    """What was tried on one prefix."""
 
     requests: int
     precondition: str = ""
@@ -41,14 +55,14 @@ class Rung:
     tried: dict[str, Measured] = field(default_factory=dict)
     over: dict[str, float] = field(default_factory=dict)
     """Stacks that take more RAM than asked for, with what they take."""
+    halved: Halved | None = None
     begun: dict[str, None] = field(default_factory=dict)
     """Stacks that were to be run, in order."""
-    is_held_out: bool = False
 
     @property
     def span(self) -> str:
-        """The part in words."""
-        return "the requests that were held out" if self.is_held_out else f"the first {self.requests:,} requests"
+        """The prefix in words."""
+        return f"the first {self.requests:,} requests"
 
     @property
     def unfinished(self) -> list[str]:
@@ -97,7 +111,7 @@ class SearchResult:
     whole: Measured | None = None
     """The reference on the whole searched part, to choose prefixes by; None if time was short."""
     unlike: list[str] = field(default_factory=list)
-    """Stacks that do otherwise on the prefix than on the whole, if time forced its use."""
+    """Stacks that do otherwise on the first prefix than on the whole, if time forced its use."""
     host_erases: float = float("inf")
     """How often the host's writes alone erase a block where the searched part is measured."""
     too_large: dict[str, float] = field(default_factory=dict)
@@ -108,8 +122,7 @@ class SearchResult:
     """Stacks that any choice has to be held against on the held-out part."""
     lengths: list[int] = field(default_factory=list)
     """Requests of each prefix, ascending; the last is the whole part that is searched."""
-    rung: Rung | None = None
-    """The prefix of the searched part on which stacks were tried; None before any was."""
+    rungs: list[Rung] = field(default_factory=list)
     asked_for: list[str] = field(default_factory=list)
     """The stacks that were to be measured on the held-out part, the advised one first."""
     finalists: dict[str, Measured] = field(default_factory=dict)
@@ -121,32 +134,37 @@ class SearchResult:
     wear_policies: tuple[str, ...] = ()
     """The wear policies that were to be searched."""
     is_held_out_first: bool = False
-    """Whether all was tried on the held-out part at once, for want of time."""
+    """Whether the defaults were measured there before anything was searched, for want of time."""
     is_surveyed: bool = False
-    """Whether every mapping was tried as it is by default and with all of the RAM."""
+    """Whether every mapping was tried with half of the RAM and with all of it."""
     named_untried: list[str] = field(default_factory=list)
-    """Of the stacks that were named those that were not tried."""
+    """Of the stacks that were named those that were not tried with half of the RAM."""
     is_least_tried: bool = False
     """Whether every mapping was tried with the least RAM."""
-    is_near_tried: bool = True
-    """Whether all that differs from the best in one thing was tried."""
+    is_shared: bool = True
+    """Whether the best was tried with its RAM shared otherwise between its caches and buffers."""
+    is_rivalled: bool = True
+    """Whether the reference behind a write buffer was tried with as much RAM as the best."""
+    is_turned: bool = True
+    """Whether the best was tried with each other value of its words and switches."""
     is_out_of_trials: bool = False
     """Whether the trials ended before every mapping and wear policy was tried as planned."""
     survey_trials: int = 0
     """So many trials try all of them."""
     interrupted: bool = False
     dry: bool = False
-    """Whether the search ended since nothing near the best was new."""
+    """Whether the proposals ended since none was new."""
 
     @property
-    def last(self) -> Rung:
-        """The prefix on which stacks were tried."""
-        return self.rung or Rung(self.searched)
+    def mappings(self) -> list[str]:
+        """The mappings that may be advised and have figures on some prefix."""
+        stacks = {measured.stack for rung in self.rungs for measured in self.of(rung)}
+        return [name for name in sorted(self.candidates) if any(is_of(stack, name) for stack in stacks)]
 
     @property
     def tried(self) -> set[str]:
-        """All stacks that were run, on the searched part or on the held-out one."""
-        return {*self.last.tried, *self.finalists}
+        """All stacks that were run, on a prefix or on the held-out part."""
+        return {stack for rung in self.rungs for stack in rung.tried} | self.finalists.keys()
 
     @property
     def untried(self) -> list[str]:
@@ -156,7 +174,7 @@ class SearchResult:
     @property
     def untried_policies(self) -> list[str]:
         """The wear policies that were to be searched and of which no stack was run."""
-        tried = {part.partition(":")[0] for stack in self.tried for part in stack.split("+")}
+        tried = {part.partition(":")[0] for rung in self.rungs for stack in rung.tried for part in stack.split("+")}
         return [name for name in self.wear_policies if name not in tried]
 
     @property
@@ -170,20 +188,31 @@ class SearchResult:
         return [stack for stack in self.asked_for if stack not in self.finalists]
 
     @property
+    def last(self) -> Rung:
+        """The longest prefix with a candidate's figures that was mostly run; else the first.
+
+        Mostly run: at least half of those that went on to it were run. Where time ended early on a
+        prefix, those that were run there are a choice by the order of the runs.
+        """
+        most = (rung for rung in reversed(self.rungs) if 2 * len(rung.unfinished) <= len(rung.begun) and self.of(rung))
+        return next(most, self.rungs[0])
+
+    @property
     def was_cut(self) -> bool:
-        """Whether stacks were tried on less than the whole searched part."""
+        """Whether the choice lacked the whole searched part: then only held-out figures tell."""
         return self.last.requests < self.searched
 
-    def may_be_advised(self, stack: str) -> bool:
-        """Whether a stack was searched for; the reference may only be there for comparison."""
-        return stack != REFERENCE or REFERENCE in self.candidates
+    def known(self, stack: str) -> tuple[Rung, Measured] | None:
+        """The longest prefix on which a stack has figures, with these; None if it has none."""
+        rungs = (rung for rung in reversed(self.rungs) if stack in rung.tried and rung.tried[stack].rows)
+        return next(((rung, rung.tried[stack]) for rung in rungs), None)
 
     def of(self, rung: Rung) -> list[Measured]:
-        """The candidates that have figures on a part and take no more RAM than asked for."""
+        """The candidates that have figures on a prefix and take no more RAM than asked for."""
         return [
             measured
             for stack, measured in rung.tried.items()
-            if measured.rows and stack not in rung.over and self.may_be_advised(stack)
+            if measured.rows and stack not in rung.over and (stack != REFERENCE or REFERENCE in self.candidates)
         ]
 
     def points(self, rung: Rung, metrics: Sequence[str]) -> list[Point]:
@@ -220,24 +249,32 @@ def prefix_lengths(requests: int) -> list[int]:
     return lengths
 
 
-def tried_rows(result: SearchResult) -> list[list[str]]:
-    """How many stacks were tried on the searched part, and what became of them, as rows."""
-    rung = result.last
-    over = [stack for stack in rung.over if result.may_be_advised(stack)]
-    # The reference is run on each part, whoever else is.
-    went = [stack for stack in rung.tried if stack in result.asked_for and stack not in over]
-    late = [stack for stack in went if stack in result.missed]
-    beaten = {*rung.tried} - {*over, *rung.failed, *went}
+def rungs(result: SearchResult) -> list[list[str]]:
+    """A row for each prefix: how many stacks were tried on it, and what became of them."""
+    return [_rung(result, rung) for rung in result.rungs]
+
+
+def _rung(result: SearchResult, rung: Rung) -> list[str]:
+    halved = rung.halved
+    over = [stack for stack in rung.over if stack != REFERENCE or REFERENCE in result.candidates]
+    # The reference is run on each prefix, and so goes on, whoever else does.
+    gone = {point.stack for point in halved.kept} if halved else set()
+    unaccounted = (
+        {*rung.tried} - {*over, *rung.failed, *halved.beaten, *halved.crowded, *halved.late} - gone if halved else set()
+    )
+    later = gone | (unaccounted & {REFERENCE})
+    waiting = unaccounted - later
     numbers = [
         rung.requests,
         len(rung.tried),
         len(over),
-        len(rung.failed.keys() - {*went}),
-        len(rung.unfinished) + len(late),
-        len(beaten),
-        len(went) - len(late),
+        len(rung.failed),
+        len(halved.beaten) if halved else 0,
+        len(halved.crowded) if halved else 0,
+        len(rung.unfinished) + len(waiting) + (len(halved.late) if halved else 0),
+        len(later),
     ]
-    return [[units.count(number) for number in numbers]]
+    return [units.count(number) for number in numbers]
 
 
 @dataclass(frozen=True)
@@ -266,13 +303,17 @@ def _fate(query: Query, result: SearchResult, name: str) -> Fate:
     last = [result.finalists[stack] for stack in mine if stack in result.finalists]
     if last:
         return Fate(name, len(mine), result.requests, _held_out(last))
-    if not mine:
+    reached = [rung for rung in result.rungs if any(stack in rung.tried for stack in mine)]
+    if not reached:
         if result.interrupted:
             return Fate(name, 0, 0, "not tried: the search was stopped before")
-        waiting = any(is_of(stack, name) for stack in result.last.unfinished)
+        waiting = any(is_of(stack, name) for rung in result.rungs for stack in rung.unfinished)
         no_time = waiting or query.budget_s is not None
         return Fate(name, 0, 0, "not tried: there was no time" if no_time else "not tried: the trials ended before")
-    return Fate(name, len(mine), result.last.requests, _reason(query, result, sorted(mine)))
+    rung = reached[-1]
+    return Fate(
+        name, len(mine), rung.requests, _reason(query, result, rung, [stack for stack in mine if stack in rung.tried])
+    )
 
 
 def _held_out(stacks: list[Measured]) -> str:
@@ -283,19 +324,23 @@ def _held_out(stacks: list[Measured]) -> str:
     return f"failed on the held-out part: {failed}" if failed else "nothing was measured on the held-out part"
 
 
-def _reason(query: Query, result: SearchResult, stacks: list[str]) -> str:
-    rung = result.last
+def _reason(query: Query, result: SearchResult, rung: Rung, stacks: list[str]) -> str:
     good = [stack for stack in stacks if rung.tried[stack].rows and stack not in rung.over]
     if not good:
         return _nothing(rung, stacks)
-    if any(stack in result.missed for stack in good) or not result.asked_for:
+    halved = rung.halved
+    if halved is None:
+        return "the search ended here"
+    if any(stack not in (*halved.beaten, *halved.crowded) for stack in good):
         return "the search was stopped before it went on" if result.interrupted else "there was no time to go on"
+    if any(stack in halved.crowded for stack in good):
+        return "its neighbours on the front do almost as well"
+    nearest = min(good, key=lambda stack: (halved.beaten[stack], stack))
     points = [measured.point([query.response]) for measured in result.of(rung)]
-    far = {stack: distance(rung.tried[stack].point([query.response]), points, query.response) for stack in good}
-    nearest = min(good, key=lambda stack: (far[stack], stack))
-    if far[nearest] <= 1:
+    slower = distance(rung.tried[nearest].point([query.response]), points, query.response)
+    if slower <= 1:
         return f"another takes less RAM and does as well ({nearest})"
-    return f"beaten: {nearest} has {units.factor(far[nearest])} the response of another with no more RAM"
+    return f"beaten: {nearest} has {units.factor(slower)} the response of another with no more RAM"
 
 
 def _nothing(rung: Rung, stacks: list[str]) -> str:

@@ -1,10 +1,10 @@
 """What can be tried: stacks and their parameters, with the ranges that the registry declares.
 
-A search begins with every mapping as it is by default, and changes one thing of a stack at a time:
-the size of its log, its RAM, what its RAM is shared among, a word, or a number. RAM has a
-logarithmic scale of eight steps a doubling (64, 72, 80 … KiB), from the least that works on the
-device to a ceiling. Numbers are halved and doubled, up to eight times their default. Times are what
-the hardware is, not what one chooses, and are never searched.
+RAM is searched on a logarithmic scale of eight steps a doubling (64, 72, 80 … KiB), from the least
+that works on the device to a ceiling. So is a log, from the smallest to the largest that fits. Of
+the other parameters a trial sets at most two of a part:
+numbers from an eighth to eight times their default, words to any value. Times are what the hardware
+is, not what one chooses, and are never searched.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Protocol
 
 from ftlkit._util.stacks import mapping
 from ftlkit.api import catalogue
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ftlkit.results.document import Json
 
@@ -43,14 +44,32 @@ In the order in which they are tried: a demand-paged mapping takes little RAM an
 merge.
 """
 
+_KEPT = (0.5, 0.75)
+"""What a size keeps of itself where its RAM is shared with another; repeated, it finds the rest."""
+
+_TUNED = 2
+"""At most so many parameters of a part, beside its RAM, are set to other than their default."""
 _STEPS = 8
 """Sizes a doubling."""
-_HALVED_LOGS = 2
-"""So often a log is halved for a buffer."""
+_HALVINGS = 40
+"""More than lie between the largest ceiling and the least RAM; sizes below that fall together."""
 _OCTAVES = 3
 """How many doublings a number is searched to either side of its default."""
 _FROM_ZERO = 7
 """A number whose default is 0, for off or for automatic, is searched at 0, 1, 2, 4 … 64."""
+
+
+class Chooser(Protocol):
+    """Chooses values: a trial of Optuna, or a rule."""
+
+    def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
+        """One of some words."""
+
+    def suggest_int(self, name: str, low: int, high: int) -> int:
+        """A whole number from `low` to `high`."""
+
+    def suggest_log(self, name: str, shares: Sequence[str], default: str) -> str:
+        """One of some sizes of a log, which ascend."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +93,12 @@ class Space:
         """
         self._families: dict[str, str] = {scheme["name"]: scheme["family"] for scheme in catalogue.schemes()}
         self.heads = {head.text: head for head in self._in_turn(heads)}
-        self.ceiling, self._floors = ceiling_bytes, floors
+        self._ceiling, self._floors = ceiling_bytes, floors
         self._logs = logs or {}
         self._beside: dict[str, int] = {}
         parts = catalogue.parts()
         self._parameters = {part["name"]: part["parameters"] for part in parts}
         self._kinds: dict[str, str] = {part["name"]: part["kind"] for part in parts}
-        asked = {part for head in heads for tail in head.tails for part in (head.text + tail).split("+")}
-        self._asked_for = {(part.partition(":")[0], setting) for part in asked for setting in part.split(":")[1:]}
-        """The settings that were asked for, each with its part."""
         self._needs = {name: needs(parameters) for name, parameters in self._parameters.items()}
 
     def _in_turn(self, heads: Sequence[Head]) -> list[Head]:
@@ -102,49 +118,48 @@ class Space:
         """The family of a stack's mapping."""
         return self._families[mapping(stack)]
 
-    def stacks(self, *, with_tails: bool) -> list[str]:
-        """Every mapping as it is by default, with what is behind it; if `with_tails` each of it."""
-        return [head.text + tail for head in self.heads.values() for tail in head.tails[: None if with_tails else 1]]
-
-    def within(self, stack: str) -> str:
-        """A stack with the largest log that fits, and half of the ceiling for caches of more."""
-        shares = self._logs.get(mapping(stack), {})
-        now = self._log_of(stack)
-        if now in shares and shares[now] > self.ceiling:
-            stack = self._with_log(stack, [share for share in shares if shares[share] <= self.ceiling][-1])
-        taken = sum(size.size_bytes for size in self._sizes(stack, with_defaults=True))
-        return stack if taken <= self.ceiling // 2 else self.sized(stack, self.ceiling // 2)
+    def ask(self, chooser: Chooser) -> str:
+        """A stack, as on the command line."""
+        names = list(self.heads)
+        head = self.heads[names[0] if len(names) == 1 else chooser.suggest_categorical("mapping", names)]
+        tail = head.tails[0]
+        if len(head.tails) > 1:
+            tail = chooser.suggest_categorical(f"behind {head.text}", head.tails)
+        text = head.text + tail
+        return "+".join(self._part(part, chooser) for part in text.split("+"))
 
     def least(self) -> dict[str, str]:
         """By each beginning the stack of it with the least RAM."""
-        stacks = {head.text: head.text + head.tails[0] for head in self.heads.values()}
-        least = {head: self.sized(stack, 0) for head, stack in stacks.items()}
-        return {
-            head: self._with_log(stack, next(iter(self._logs[mapping(stack)]))) if self._log_of(stack) else stack
-            for head, stack in least.items()
-        }
+        return {head.text: self.ask(Rule(head, _least)) for head in self.heads.values()}
 
-    def sized(self, stack: str, ram_bytes: float) -> str:
-        """The stack with so much RAM shared alike among its sizes that were not asked for."""
-        sizes = self._sizes(stack, with_defaults=True)
-        for size in sizes:
-            most = min(ram_bytes / len(sizes), size.parameter["max"])
-            share = level(rank(max(int(most), level(0))))
-            stack = _resized(stack, size, max(self._floor(size.owner, size.parameter), share))
-        return stack
-
-    def filled(self, stack: str, ram_bytes: float) -> list[str]:
-        """The stack, which takes so much RAM, with all that there is; then with a little less."""
-        shares, now, unused = self._logs.get(mapping(stack), {}), self._log_of(stack), self.ceiling - ram_bytes
-        if now in shares:
-            larger = [share for share in shares if shares[share] - shares[now] <= unused]
-            return [self._with_log(stack, larger[-1])] if larger else [stack]
-        most = max(0.0, unused + sum(size.size_bytes for size in self._sizes(stack, with_defaults=True)))
-        return [self.sized(stack, most), self.sized(stack, most * (1 - 1 / (2 * _STEPS)))]
+    def switches(self, head: Head) -> list[tuple[str, str]]:
+        """A mapping's switches that were not set, each with the value that is not its default."""
+        name, *given = head.text.split(":")
+        return [
+            (parameter["name"], "false" if parameter["default"] == "true" else "true")
+            for parameter in self._parameters[name]
+            if parameter["kind"] == "switch"
+            and parameter["name"] not in NOT_SEARCHED
+            and parameter["name"] not in {setting.partition("=")[0] for setting in given}
+        ]
 
     def bound(self, least: Mapping[str, float]) -> dict[str, float]:
-        """Leave out the beginnings whose `least` RAM, in bytes, is above the ceiling; these."""
-        over = {text: ram for text, ram in least.items() if ram > self.ceiling}
+        """Leave out the beginnings whose `least` RAM, in bytes, is above the ceiling.
+
+        Returns these. Of the others what they take beside their caches is taken off the ceiling of
+        the caches.
+        """
+        over = {text: ram for text, ram in least.items() if ram > self._ceiling}
+        stacks = self.least()
+        for text, ram in least.items():
+            name, *settings = stacks[text].partition("+")[0].split(":")
+            sizes = [
+                values.size(setting.partition("=")[2]) or 0
+                for setting in settings
+                if is_ram(self._parameter(name, setting))
+            ]
+            beside = int(ram) - sum(sizes)
+            self._beside[name] = min(beside, self._beside.get(name, beside))
         self.heads = {text: head for text, head in self.heads.items() if text not in over}
         return over
 
@@ -163,7 +178,7 @@ class Space:
         are, as the window of a policy that another one replaces.
         """
         parts = [part.split(":") for part in stack.split("+")]
-        required = self._asked_for
+        required = self._asked_for()
         extra = [
             (name, setting)
             for name, *settings in parts
@@ -180,41 +195,32 @@ class Space:
         ]
 
     def turned(self, stack: str) -> list[str]:
-        """The stack with one setting that is no size set otherwise, words and switches first.
+        """The stack with each of its words and switches set to each other value, one at a time.
 
-        A number is set to the next ones of its scale. None is set otherwise that was asked for, or
-        that would not act.
+        None is set otherwise that was asked for, or that would not act.
         """
         parts = [part.split(":") for part in stack.split("+")]
-        required = self._asked_for
-        words: list[str] = []
-        numbers: list[str] = []
+        required = self._asked_for()
+        stacks = []
         for number, (name, *settings) in enumerate(parts):
             written = dict(setting.split("=", 1) for setting in settings)
             for parameter in self._parameters[name]:
-                key, kind = parameter["name"], parameter["kind"]
-                if key in NOT_SEARCHED or kind == "duration" or is_size(parameter):
+                key = parameter["name"]
+                if parameter["kind"] not in ("choice", "switch") or key in NOT_SEARCHED:
                     continue
                 if (name, f"{key}={written.get(key)}") in required:
                     continue
                 others = [setting for setting in settings if setting.partition("=")[0] != key]
-                for value in _others(parameter, written.get(key, parameter["default"])):
+                for value in _words(parameter):
+                    if value == written.get(key, parameter["default"]):
+                        continue
                     chosen = [] if value == parameter["default"] else [f"{key}={value}"]
                     acting = self._acting(name, sorted([*others, *chosen]), required)
                     if {*chosen} <= {*acting}:
-                        changed = [*parts[:number], acting, *parts[number + 1 :]]
-                        made = words if kind in ("choice", "switch") else numbers
-                        made.append("+".join(":".join(part) for part in changed))
-        return [*words, *numbers]
-
-    def rebuffered(self, stack: str) -> list[str]:
-        """The stack with each other buffer of the same size; none if its own was asked for."""
-        before, _, last = stack.rpartition("+")
-        name, *settings = last.split(":")
-        if not before or self._kinds[name] != "buffer" or any((name, each) in self._asked_for for each in settings):
-            return []
-        size = [setting for setting in settings if setting.startswith("ram=")]
-        return [f"{before}+{':'.join([other, *size])}" for other, _ in self._buffers(before) if other != name]
+                        stacks.append(
+                            "+".join(":".join(part) for part in [*parts[:number], acting, *parts[number + 1 :]])
+                        )
+        return stacks
 
     def smaller(self, stack: str) -> list[str]:
         """The stack with one size of RAM halved, each in turn.
@@ -223,36 +229,34 @@ class Space:
         """
         return [_resized(stack, size, half) for size in self._sizes(stack) if (half := self._half(size)) is not None]
 
-    def relogged(self, stack: str, unused_bytes: float = math.inf) -> list[str]:
+    def logs(self, name: str) -> dict[str, float]:
+        """The sizes of a mapping's log, ascending, each with the mapping's RAM in bytes."""
+        return dict(self._logs.get(name, {}))
+
+    def relogged(self, stack: str, unused_bytes: float = math.inf) -> list[tuple[str, float]]:
         """The stack with each smaller log, and with each larger one that the unused RAM allows.
 
-        First come the doublings and halvings, the nearest first, then the steps between them.
+        Each comes with the RAM that it takes more, below 0 if it takes less; the nearest are first.
         """
-        shares, now = self._logs.get(mapping(stack), {}), self._log_of(stack)
+        name, *settings = stack.partition("+")[0].split(":")
+        given = {setting.partition("=")[0]: setting for setting in settings}
+        shares = self._logs.get(name, {})
+        keys = [key for key in given if (name, given[key]) in self._asked_for() and is_log_name(key)]
+        if not shares or keys or "log_blocks" in given:
+            return []
+        default = next(parameter["default"] for parameter in self._parameters[name] if is_log(parameter))
+        now = given.get(_LOG, f"={default}").partition("=")[2]
         if now not in shares:
             return []
         order = list(shares)
-        steps = {share: abs(order.index(share) - order.index(now)) for share in order if share != now}
-        near = sorted(steps, key=lambda share: (steps[share] % _LOG_STEPS, steps[share]))
-        return [self._with_log(stack, share) for share in near if shares[share] - shares[now] <= unused_bytes]
-
-    def _log_of(self, stack: str) -> str:
-        """The size of a stack's log; empty if it has none, or if it was asked for."""
-        name, *settings = stack.partition("+")[0].split(":")
-        given = {setting.partition("=")[0]: setting for setting in settings}
-        fixed = [key for key in given if (name, given[key]) in self._asked_for and is_log_name(key)]
-        if name not in self._logs or fixed or "log_blocks" in given:
-            return ""
-        default = next(parameter["default"] for parameter in self._parameters[name] if is_log(parameter))
-        return given.get(_LOG, f"={default}").partition("=")[2]
-
-    def _with_log(self, stack: str, share: str) -> str:
-        head, *others = stack.split("+")
-        name, *settings = head.split(":")
-        default = next(parameter["default"] for parameter in self._parameters[name] if is_log(parameter))
-        chosen = [] if share == default else [f"{_LOG}={share}"]
-        rest = [setting for setting in settings if setting.partition("=")[0] != _LOG]
-        return "+".join([":".join([name, *sorted([*rest, *chosen])]), *others])
+        near = sorted((share for share in order if share != now), key=lambda s: abs(order.index(s) - order.index(now)))
+        others = [setting for setting in settings if setting.partition("=")[0] != _LOG]
+        made = []
+        for share in near:
+            chosen = [] if share == default else [f"{_LOG}={share}"]
+            mapping = ":".join([name, *sorted([*others, *chosen])])
+            made.append(("+".join([mapping, *stack.split("+")[1:]]), shares[share] - shares[now]))
+        return [(other, more) for other, more in made if more <= unused_bytes]
 
     def fitted(self, stack: str, excess_bytes: int) -> str | None:
         """The stack with its largest size smaller by what it takes too much, if that may be."""
@@ -266,23 +270,26 @@ class Space:
         """The stack with its RAM, and some that it leaves unused, shared otherwise.
 
         What is unused goes into each of its caches and buffers in turn, and into each buffer that
-        may go before it, if it has none; alone, and with half of another size, or of its log. Of
-        each sharing the largest that may fit comes first, then the next smaller one: what is cached
-        takes some bytes more than its size. The first buffer comes before all others.
+        may go before it, if it has none; alone, with half of another size, and with a quarter of
+        it. Of each sharing the largest that may fit comes first, then the next smaller one: what is
+        cached takes some bytes more than its size.
         """
         sizes = self._sizes(stack, with_defaults=True)
         buffers = [_Size(stack.count("+") + 1, name, parameter, 0) for name, parameter in self._buffers(stack)]
+        largest = max(sizes, key=lambda size: size.size_bytes, default=None)
         cuts: list[tuple[_Size | None, str, int]] = [(None, stack, 0)]
-        halves = [(size, level(rank(half))) for size in sizes if (half := self._half(size)) is not None]
-        cuts += [(size, _resized(stack, size, half), size.size_bytes - half) for size, half in halves]
-        shares, now = self._logs.get(mapping(stack), {}), self._log_of(stack)
-        below = list(shares)[: list(shares).index(now)] if now in shares else []
-        halved = below[-_LOG_STEPS::-_LOG_STEPS][:_HALVED_LOGS]
-        cuts += [(None, self._with_log(stack, share), int(shares[now] - shares[share])) for share in halved]
+        for kept, size in product(_KEPT, sizes):
+            kept_bytes = level(rank(int(kept * size.size_bytes)))
+            if kept_bytes >= self._floor(size.owner, size.parameter):
+                cuts.append((size, _resized(stack, size, kept_bytes), size.size_bytes - kept_bytes))
+        smaller = [(other, int(-more)) for other, more in self.relogged(stack, -1.0)]
+        # The nearest size of a log is half as large again, so each second one is half of another.
+        cuts += [(None, other, freed) for other, freed in smaller[1::2]]
         shared = []
-        for group in ([*sizes, *buffers[:1]], buffers[1:]):
-            for (less, rest, freed_bytes), more in ((cut, more) for cut in cuts for more in group):
-                top = rank(min(more.size_bytes + unused_bytes + freed_bytes, more.parameter["max"]))
+        for less, rest, freed_bytes in cuts:
+            more_bytes = unused_bytes + freed_bytes
+            for more in (*sizes, *(buffers if less in (None, largest) else ())):
+                top = rank(min(more.size_bytes + more_bytes, more.parameter["max"]))
                 least = max(more.size_bytes + 1, self._floor(more.owner, more.parameter))
                 tried = [
                     _resized(rest, more, larger) for larger in (level(top), level(max(0, top - 1))) if larger >= least
@@ -291,17 +298,12 @@ class Space:
                     shared.append(tried)
         return shared
 
-    def halvings(self, stack: str) -> list[str]:
-        """The stack with half of the ceiling for its sizes, a quarter and so on to the least."""
-        halves = [self.ceiling >> power for power in range(1, self.ceiling.bit_length())]
-        return list(dict.fromkeys(self.sized(stack, half) for half in halves))
-
     def _sizes(self, stack: str, *, with_defaults: bool = False) -> list[_Size]:
         """The sizes of RAM of a stack that were not asked for, as they are written.
 
         With `with_defaults` also those that are not written.
         """
-        required, sizes = self._asked_for, []
+        required, sizes = self._asked_for(), []
         for number, part in enumerate(stack.split("+")):
             name, *settings = part.split(":")
             written = dict(setting.split("=", 1) for setting in settings)
@@ -349,6 +351,11 @@ class Space:
         ]
         return [name, *acting]
 
+    def _asked_for(self) -> set[tuple[str, str]]:
+        """The settings that were asked for, each with its part."""
+        query = {part for head in self.heads.values() for tail in head.tails for part in (head.text + tail).split("+")}
+        return {(part.partition(":")[0], setting) for part in query for setting in part.split(":")[1:]}
+
     def _floor(self, owner: str, parameter: Json) -> int:
         """The least RAM that is tried."""
         return self._floors.get(f"{owner}.{parameter['name']}", max(FLOOR_BYTES, int(parameter["min"])))
@@ -358,6 +365,44 @@ class Space:
             candidate for candidate in self._parameters[owner] if candidate["name"] == setting.partition("=")[0]
         )
         return parameter
+
+    def _part(self, text: str, chooser: Chooser) -> str:
+        """A part with the settings that it came with and those that are chosen."""
+        name, *given = text.split(":")
+        fixed = {setting.partition("=")[0] for setting in given}
+        free = [
+            parameter
+            for parameter in self._parameters[name]
+            if parameter["name"] not in fixed | NOT_SEARCHED and parameter["kind"] != "duration"
+        ]
+        sizes = [parameter for parameter in free if is_ram(parameter)]
+        chosen = [f"{parameter['name']}={self._size(name, parameter, chooser)}" for parameter in sizes]
+        if not any(map(is_log_name, fixed)):
+            chosen += self._log(name, chooser)
+        others = {parameter["name"]: parameter for parameter in free if not is_size(parameter)}
+        # By the text: what is left to tune differs with what the part came with.
+        tuned = [chooser.suggest_categorical(f"tune {text} {slot}", ["", *others]) for slot in range(_TUNED) if others]
+        for parameter in (others[key] for key in dict.fromkeys(tuned) if key):
+            value = _value(f"{name}.{parameter['name']}", parameter, chooser)
+            if value != parameter["default"]:
+                chosen.append(f"{parameter['name']}={value}")
+        # In order, so that one stack has one text.
+        return ":".join(self._acting(name, sorted([*given, *chosen]), {(name, setting) for setting in given}))
+
+    def _log(self, name: str, chooser: Chooser) -> list[str]:
+        """The size of a mapping's log as a setting; none without a log, or for its default."""
+        shares = list(self._logs.get(name, ()))
+        if not shares:
+            return []
+        default = next(parameter["default"] for parameter in self._parameters[name] if is_log(parameter))
+        share = chooser.suggest_log(f"{name}.{_LOG}", shares, default)
+        return [] if share == default else [f"{_LOG}={share}"]
+
+    def _size(self, owner: str, parameter: Json, chooser: Chooser) -> str:
+        key = f"{owner}.{parameter['name']}"
+        low = self._floor(owner, parameter)
+        high = max(low, min(self._ceiling - self._beside.get(owner, 0), parameter["max"]))
+        return _written(level(chooser.suggest_int(key, rank(low, up=True), max(rank(low, up=True), rank(high)))))
 
 
 @dataclass(frozen=True)
@@ -380,9 +425,8 @@ def _resized(stack: str, size: _Size, size_bytes: int) -> str:
     key = size.parameter["name"]
     name, *settings = parts[size.part]
     others = [setting for setting in settings if setting.partition("=")[0] != key]
-    chosen = [] if _written(size_bytes) == size.parameter["default"] else [f"{key}={_written(size_bytes)}"]
     # In order, so that one stack has one text.
-    parts[size.part] = [name, *sorted([*others, *chosen])]
+    parts[size.part] = [name, *sorted([*others, f"{key}={_written(size_bytes)}"])]
     return "+".join(":".join(part) for part in parts)
 
 
@@ -391,8 +435,7 @@ def is_ram(parameter: Json) -> bool:
     return bool(parameter["kind"] == "bytes" and parameter["meaning"].startswith("RAM"))
 
 
-_LOG, _LOG_STEPS = "log_space", 2
-"""The parameter that sets the size of a log, and its steps a doubling."""
+_LOG = "log_space"
 Logs = Mapping[str, Mapping[str, float]]
 """By mapping the sizes that its log may have on a device, ascending, each with its RAM in bytes."""
 
@@ -414,7 +457,7 @@ def is_size(parameter: Json) -> bool:
 
 def log_shares(parameter: Json) -> list[str]:
     """The sizes that are tried of a log, ascending: the smallest that there is, then by steps."""
-    return [f"{parameter['min']:g}", *_numbers(parameter, _LOG_STEPS)]
+    return [f"{parameter['min']:g}", *_numbers(parameter)]
 
 
 def needs(parameters: Sequence[Json]) -> dict[str, tuple[str, str]]:
@@ -458,33 +501,27 @@ def _written(size: int) -> str:
     return values.plain(f"{size}B")
 
 
+def _value(key: str, parameter: Json, chooser: Chooser) -> str:
+    """A parameter that is no amount of RAM."""
+    kind, default = parameter["kind"], parameter["default"]
+    if kind in ("choice", "switch"):
+        return chooser.suggest_categorical(key, _words(parameter))
+    if kind == "bytes":
+        least, middle = max(512, parameter["min"]), values.size(default) or 512
+        low, high = max(least, middle >> _OCTAVES), min(parameter["max"], max(middle, least) << _OCTAVES)
+        return _written(level(chooser.suggest_int(key, rank(low, up=True), rank(high))))
+    numbers = _numbers(parameter)
+    return numbers[chooser.suggest_int(key, 0, len(numbers) - 1)] if len(numbers) > 1 else default
+
+
 def _words(parameter: Json) -> list[str]:
     """The values of a choice or a switch that can be built."""
     names = parameter["of"] if parameter["kind"] == "choice" else ["true", "false"]
     return [name for name in names if (parameter["name"], name) not in NOT_TO_BE_BUILT]
 
 
-def _others(parameter: Json, now: str) -> list[str]:
-    """What a parameter may be set to in place of a value."""
-    if parameter["kind"] in ("choice", "switch"):
-        return [value for value in _words(parameter) if value != now]
-    scale = _bytes(parameter) if parameter["kind"] == "bytes" else _numbers(parameter)
-    if now not in scale:
-        return []
-    place = scale.index(now)
-    return [*scale[place + 1 : place + 2], *scale[max(0, place - 1) : place]]
-
-
-def _bytes(parameter: Json) -> list[str]:
-    """The sizes that are tried where they are no RAM, ascending."""
-    middle = values.size(parameter["default"]) or 0
-    sizes = [middle << power >> _OCTAVES for power in range(2 * _OCTAVES + 1)]
-    in_range = [size for size in sizes if max(512, parameter["min"]) <= size <= parameter["max"]]
-    return [parameter["default"] if size == middle else _written(size) for size in in_range]
-
-
-def _numbers(parameter: Json, steps: int = 1) -> list[str]:
-    """The values of a number that are tried, ascending; a ratio with so many steps a doubling."""
+def _numbers(parameter: Json) -> list[str]:
+    """The values of a number that are tried, ascending."""
     default = _number(parameter["default"])
     if parameter["kind"] == "integer":
         tried = (
@@ -493,7 +530,7 @@ def _numbers(parameter: Json, steps: int = 1) -> list[str]:
             else [round(default * 2.0**power) for power in range(-_OCTAVES, _OCTAVES + 1)]
         )
         return [str(number) for number in dict.fromkeys(tried) if parameter["min"] <= number <= parameter["max"]]
-    numbers = [default * 2.0 ** (power / steps) for power in range(-steps * _OCTAVES, steps * _OCTAVES + 1)]
+    numbers = [default * 2.0 ** (power / 2) for power in range(-2 * _OCTAVES, 2 * _OCTAVES + 1)]
     in_range = [number for number in numbers if parameter["min"] <= number <= parameter["max"]]
     return list(dict.fromkeys(parameter["default"] if number == default else f"{number:.2g}" for number in in_range))
 
@@ -503,7 +540,163 @@ def _number(text: str) -> float:
     return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
 
 
+class Rule:
+    """Chooses by a rule and remembers what it chose, so that Optuna can begin with it."""
+
+    def __init__(
+        self,
+        head: Head,
+        size: Callable[[int, int], int],
+        turned: tuple[str, str] = ("", ""),
+        tail: str = "",
+        log: str = "",
+    ) -> None:
+        """`turned` is a switch of the mapping that is set, and its value; nothing else is tuned.
+
+        `tail` is what goes behind the mapping, by default the first that may. `log` is the size of
+        its log: the smallest with the least RAM, else by default that of the mapping.
+        """
+        self.params: dict[str, str | int] = {}
+        self.sizes: list[int] = []
+        """The sizes that it chose, in bytes."""
+        self._log = log
+        self._head, self._size, self._turned = head, size, turned
+        self._tail = tail
+
+    def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
+        """The mapping of the rule with its first tail, and the switch that is turned."""
+        switch, value = self._turned
+        ruled = {
+            "mapping": self._head.text,
+            f"tune {self._head.text} 0": switch,
+            f"behind {self._head.text}": self._tail or choices[0],
+        }
+        chosen = ruled.get(name, choices[0])
+        if switch and name == f"{self._head.text.partition(':')[0]}.{switch}":
+            chosen = value
+        self.params[name] = chosen
+        return chosen
+
+    def suggest_int(self, name: str, low: int, high: int) -> int:
+        """The size of the rule."""
+        chosen = min(max(self._size(low, high), low), high)
+        self.params[name] = chosen
+        self.sizes.append(level(chosen))
+        return chosen
+
+    def suggest_log(self, name: str, shares: Sequence[str], default: str) -> str:
+        """The log of the rule, or the largest below it that fits."""
+        chosen = self._log or (shares[0] if self._size is _least else default)
+        if chosen not in shares:
+            chosen = shares[-1]
+        self.params[name] = shares.index(chosen)
+        return chosen
+
+
+Proposals = dict[str, dict[str, "str | int"]]
+"""What is proposed to Optuna, by the stack that it comes to."""
+
+
+def halves(space: Space) -> Proposals:
+    """What a search begins with: every mapping with half of the ceiling."""
+    return _proposed(space, [Rule(head, _half) for head in space.heads.values()])
+
+
+def logs(space: Space, heads: Sequence[str], ram_bytes: float) -> Proposals:
+    """Some mappings with each second size of their log that takes no more RAM, the largest first.
+
+    The first mapping comes first, with all of them.
+    """
+    rules = []
+    for head in heads:
+        shares = [share for share, ram in space.logs(head.partition(":")[0]).items() if ram <= ram_bytes]
+        rules += [Rule(space.heads[head], _half, log=share) for share in (*shares[::-2], *shares[:1])]
+    return _proposed(space, rules)
+
+
+def levelled(space: Space, heads: Sequence[str]) -> Proposals:
+    """Some mappings with half of the ceiling under each wear policy, the first mapping first."""
+    policies = {f"+{policy}" for policy in wear_policies(list(space.heads.values()))}
+    return _behind(space, heads, lambda tail: tail in policies)
+
+
+def named(space: Space) -> Proposals:
+    """Every stack that was named, with half of the ceiling."""
+    return _behind(space, list(space.heads), lambda _: True)
+
+
+def _behind(space: Space, heads: Sequence[str], is_meant: Callable[[str], bool]) -> Proposals:
+    rules = [
+        Rule(space.heads[head], _half, tail=tail)
+        for head in heads
+        for tail in space.heads[head].tails
+        if is_meant(tail)
+    ]
+    return _proposed(space, rules)
+
+
 def wear_policies(heads: Sequence[Head]) -> list[str]:
     """The wear policies that may go behind some beginnings, in the registry's order."""
     tails = {tail for head in heads for tail in head.tails}
     return [part["name"] for part in catalogue.parts() if part["kind"] == "wear policy" and f"+{part['name']}" in tails]
+
+
+def others(space: Space) -> Proposals:
+    """What it goes on with: every mapping with the least RAM, and with a quarter of the ceiling.
+
+    With the least RAM each of a mapping's switches is turned, too: what costs RAM and what saves it
+    may go together.
+    """
+    heads = list(space.heads.values())
+    rules = [
+        *(Rule(head, _least) for head in heads),
+        *(Rule(head, _least, turned) for head in heads for turned in space.switches(head)),
+        *(Rule(head, lambda _, high: high - 2 * _STEPS) for head in heads),
+    ]
+    return _proposed(space, rules)
+
+
+def doublings(space: Space, heads: Sequence[str]) -> Proposals:
+    """Some mappings with every size from the ceiling down in halves, the first mapping first.
+
+    Sizes that are drawn leave holes in a front.
+    """
+    rules = [
+        Rule(space.heads[head], lambda _low, high, halvings=halvings: high - halvings * _STEPS)  # type: ignore[misc] # a default
+        for head in heads
+        for halvings in range(_HALVINGS)
+    ]
+    return _proposed(space, rules)
+
+
+def _proposed(space: Space, rules: Sequence[Rule]) -> Proposals:
+    proposals: Proposals = {}
+    for rule in rules:
+        proposals.setdefault(space.ask(rule), rule.params)
+    return proposals
+
+
+def _least(low: int, _: int) -> int:
+    return low
+
+
+def _half(_: int, high: int) -> int:
+    return high - _STEPS
+
+
+def filling(space: Space, ram_bytes: int, takes: Callable[[str], float | None]) -> Proposals:
+    """Every mapping with as much RAM as there is, by what it takes beside its caches.
+
+    `takes` tells what a stack takes. Where there are several caches, they share alike.
+    """
+    rules = []
+    for head in space.heads.values():
+        rule = Rule(head, _half)
+        took = takes(space.ask(rule))
+        sizes = rule.sizes
+        if took is None or not sizes:
+            continue
+        share_bytes = int(ram_bytes - took + sum(sizes)) // len(sizes)
+        if share_bytes >= FLOOR_BYTES:
+            rules.append(Rule(head, lambda _low, _high, share_bytes=share_bytes: rank(share_bytes)))  # type: ignore[misc] # a default
+    return _proposed(space, rules)

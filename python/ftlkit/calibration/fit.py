@@ -1,7 +1,7 @@
 """Fits parameters of a shape to points, by least squares of the simulator's own figures.
 
 Gauss-Newton: the slopes come from runs with each parameter a little larger, and `numpy` solves the
-linear least squares of each step. A search that knows no slopes, as that of advice, would take
+linear least squares of each step. A search that knows no slopes, such as Optuna's, would take
 thousands of runs where this takes hundreds, and give no interval. A step that makes the misfit
 larger is tried once more, shorter.
 

@@ -14,9 +14,9 @@ from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable
 from ftlkit._util.progress import watcher
-from ftlkit.advice.asking import Advice
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s, slowness
 from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
+from ftlkit.api.advise import Advice
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
@@ -97,7 +97,7 @@ def advise(
     check_pages(report=report)
     answering_s = slowness() * (ANSWERING_S + (DRAWING_S if report is not None else 0.0))
     clock = Clock(query.budget_s, process_began_s(), answering_s)
-    from ftlkit.advice.run import answered  # noqa: PLC0415 - what runs stacks takes a while to load
+    from ftlkit.advice.run import answered  # noqa: PLC0415 - Optuna takes a second to load
 
     answer = answered(query, store, threads, clock, lambda: watcher(ERR), say)
     show(answer, screen(json))
@@ -189,7 +189,7 @@ def _show_tried(answer: Answer, console: Console) -> None:
     from ftlkit.advice.confidence import failures  # noqa: PLC0415 - as above
 
     head, *headings = search_result.HEADINGS
-    rows = [Row("", f"first {row[0]}", row[1:]) for row in search_result.tried_rows(answer.result)]
+    rows = [Row("", f"first {row[0]}", row[1:]) for row in search_result.rungs(answer.result)]
     console.print(AdaptiveTable(("", head), headings, rows).fitted(console))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)

@@ -7,6 +7,7 @@ the same words wherever it came from.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -327,3 +328,10 @@ def check_seed(given: object, many: int = 1) -> None:
             f"seed = {given}: with {many} seeds the last one would be {given + many - 1}, and seeds end at {MOST_SEED} "
             f"(2^63 - 1). Give a seed of at most {MOST_SEED - many + 1}."
         )
+
+
+def of_32_bits(seed: int) -> int:
+    """The seed itself below 2^32, else a derived one, for libraries that take no larger one."""
+    if seed < 1 << 32:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"seed {seed}".encode()).digest()[:4], "big")

@@ -180,7 +180,7 @@ def advise(  # noqa: PLR0913 - as many as there are options
         seeds=seeds,
     )
     clock = Clock(query.budget_s, time.monotonic(), ANSWERING_S)
-    from ftlkit.advice.run import answered  # noqa: PLC0415 - what runs stacks takes a while to load
+    from ftlkit.advice.run import answered  # noqa: PLC0415 - Optuna takes a second to load
 
     if store is None:
         with scratch() as folder:
