@@ -10,15 +10,12 @@ MINUTES ?= 10
 
 INSTRUCTIONS := cargo test --quiet --workspace --lib --no-run --message-format=json | $(PYTHON) benches/instructions.py $(ARGS)
 
-# Programs of integration tests that every `make test` runs; the others are left to `make test-all`.
-SOON := check ftl
-LATER := $(filter-out $(SOON),$(basename $(notdir $(wildcard crates/*/tests/*))))
 # Unit tests that take a minute.
 LONG_UNITS := host_crash damage
 
 PARALLEL := $(MAKE) --jobs=2 --output-sync=target
 
-.PHONY: demo test test-all test-rust test-python rest-rust rest-python torture bench instructions lint docs api site wheel lock release clean
+.PHONY: demo test test-all test-rust test-python all-rust rest-python torture bench instructions lint docs api site wheel lock release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/native ## four translation layers on one workload, and a report
@@ -30,15 +27,13 @@ test: $(VENV)/checked ## every kind of check, at a small size
 	$(PARALLEL) test-rust test-python
 
 test-all: $(VENV)/checked ## all tests
-	$(PARALLEL) test-rust test-python rest-rust rest-python
+	$(PARALLEL) all-rust test-python rest-python
 
 test-rust:
-	cargo test --workspace --lib $(SOON:%=--test %) -- $(LONG_UNITS:%=--skip %)
+	cargo test --workspace --lib --test check --test ftl -- $(LONG_UNITS:%=--skip %)
 
-rest-rust:
-	cargo test --workspace --bins --examples $(LATER:%=--test %)
-	cargo test --workspace --lib -- $(LONG_UNITS)
-	cargo test --workspace --doc
+all-rust:
+	cargo test --workspace
 	$(INSTRUCTIONS)
 
 test-python: $(VENV)/checked
