@@ -250,7 +250,7 @@ impl Breakdown {
     }
 
     /// Until now, a program waited for the erase of its block.
-    pub(crate) fn block_erased(&mut self, number: u32, cause: Cause, now: u64) {
+    pub(crate) fn waited_for_block(&mut self, number: u32, cause: Cause, now: u64) {
         let account = &mut self.accounts[number as usize];
         account.waiting.add(cause, now - account.since);
         account.since = now;

@@ -46,14 +46,55 @@ impl Planes {
         self.waiting.entry(alike).or_insert_with(nobody)[plane as usize].push_back(number);
     }
 
-    /// An operation waits no longer, which came first on its plane.
-    pub(super) fn pop(&mut self, alike: Alike, plane: u32) -> Option<u32> {
-        self.waiting.get_mut(&alike)?[plane as usize].pop_front()
+    /// An operation waits no longer; nearly always the one that came first on its plane.
+    pub(super) fn take_out(&mut self, alike: Alike, plane: u32, number: u32) {
+        let waiting = self.waiting.get_mut(&alike).map(|planes| &mut planes[plane as usize]);
+        let place = waiting.as_ref().and_then(|waiting| waiting.iter().position(|&other| other == number));
+        let taken = waiting.zip(place).and_then(|(waiting, place)| waiting.remove(place));
+        debug_assert_eq!(taken, Some(number), "an operation waits on its plane that was not listed there");
     }
 
-    /// Who comes first on each plane, where somebody waits.
-    pub(super) fn firsts(&self, alike: Alike) -> impl Iterator<Item = u32> + '_ {
+    /// Who comes first on each plane, of those that may begin.
+    pub(super) fn firsts(&self, alike: Alike, may_begin: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
         let planes = self.waiting.get(&alike).into_iter().flatten();
-        planes.filter_map(|waiting| waiting.front().copied())
+        planes.filter_map(move |waiting| waiting.iter().copied().find(|&number| may_begin(number)))
+    }
+}
+
+/// How many programs of each block have been issued and begun, where one could join others on
+/// another plane although an earlier one of its block still waits.
+pub(super) struct Programs {
+    issued: Box<[u32]>,
+    begun: Box<[u32]>,
+}
+
+impl Programs {
+    /// None of any block.
+    pub(super) fn new(blocks: u32) -> Self {
+        let none = || vec![0; blocks as usize].into();
+        Self { issued: none(), begun: none() }
+    }
+
+    /// A program is issued; how many of its block were before.
+    pub(super) fn issue(&mut self, block: usize) -> u32 {
+        let place = self.issued[block];
+        self.issued[block] = place.wrapping_add(1);
+        place
+    }
+
+    /// Whether so many programs of a block have begun, and no more.
+    pub(super) fn is_next(&self, block: usize, place: u32) -> bool {
+        self.begun[block] == place
+    }
+
+    /// A program begins.
+    pub(super) fn begin(&mut self, block: usize) {
+        self.begun[block] = self.begun[block].wrapping_add(1);
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        self.issued.fill(0);
+        self.begun.fill(0);
     }
 }

@@ -39,12 +39,26 @@ pub(super) struct Rare {
     pub(super) first_follower: u32,
     /// Whom to tell when it ends.
     pub(super) ticket: u32,
-    /// The erase of its block, if that was under way when it was issued.
-    pub(super) erase: u32,
+    /// What was done to its block before it, if that was under way when it was issued.
+    pub(super) before: Event,
+    /// The program or the erase of its block that becomes ready no sooner than it; [`NONE`] for
+    /// none.
+    pub(super) next_in_block: u32,
 }
 
 impl Rare {
-    pub(super) const NONE: Self = Self { first_follower: NONE, ticket: NONE, erase: NONE };
+    pub(super) const NONE: Self = Self { first_follower: NONE, ticket: NONE, before: Event::NONE, next_in_block: NONE };
+}
+
+/// An operation by its entry and by which of the entry's operations it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) number: u32,
+    pub(super) generation: u32,
+}
+
+impl Event {
+    pub(super) const NONE: Self = Self { number: NONE, generation: 0 };
 }
 
 impl Pending {
@@ -82,13 +96,10 @@ struct Tail {
     /// The place behind the last; a new stretch is needed there if it is the end of one.
     end: u32,
     len: u32,
-    /// Which erase the last operation waits for that waits for one, by its place in the order of
-    /// issue. Those behind it need not wait for the same.
-    waits_for: u64,
 }
 
 impl Tail {
-    const EMPTY: Self = Self { first: 0, end: 0, len: 0, waits_for: u64::MAX };
+    const EMPTY: Self = Self { first: 0, end: 0, len: 0 };
 }
 
 /// All tails, by number.
@@ -166,16 +177,11 @@ impl Tails {
         tail.end = stretch * STRETCH;
     }
 
-    /// The operation that was added last waits for an erase, which has this place in the order of
-    /// issue, unless one before it in its tail does.
-    #[inline]
-    pub(super) fn wait_for_erase(&mut self, number: u32, erase: u32, issue: u64) {
-        let tail = &mut self.each[number as usize];
-        if tail.waits_for != issue {
-            tail.waits_for = issue;
-            let place = tail.len - 1;
-            self.rare_mut(number, place).erase = erase;
-        }
+    /// The operation that was added last waits for what is done to its block before it.
+    #[inline(never)]
+    pub(super) fn wait_in_block(&mut self, number: u32, before: Event) {
+        let place = self.len(number) - 1;
+        self.rare_mut(number, place).before = before;
     }
 
     /// Takes the first operation out; a tail that is empty then is no more. Tells whether it is.
@@ -309,20 +315,5 @@ mod tests {
             most = most.max(lists.iter().map(|(_, list)| list.len() / STRETCH as usize + 2).sum());
         }
         assert!(tails.next.len() <= most, "stretches are used again: {} for {most}", tails.next.len());
-    }
-
-    #[test]
-    fn only_the_first_of_a_tail_waits_for_an_erase() {
-        let mut tails = Tails::default();
-        let number = tails.begin();
-        for (issue, (erase, erase_issue)) in (10..).zip([(3, 7), (3, 7), (3, 9), (3, 9)]) {
-            assert!(tails.push(number, issue as u32 - 10, pending(issue)));
-            tails.wait_for_erase(number, erase, erase_issue);
-        }
-        let erases = [(); 4].map(|()| {
-            let pending = tails.take(number).0;
-            if pending.is_rare() { tails.take_rare(&pending).erase } else { NONE }
-        });
-        assert_eq!(erases, [3, NONE, 3, NONE], "another erase under the same number is another one");
     }
 }

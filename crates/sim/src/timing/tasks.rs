@@ -13,7 +13,7 @@
 use ftl::{Cause, Moment, Nanos};
 
 use crate::timing::priced_task::{ERASE, PricedTask};
-use crate::timing::tails::{NONE, Pending, Rare, Tails};
+use crate::timing::tails::{Event, NONE, Pending, Rare, Tails};
 
 /// What ends when an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,8 @@ pub(super) struct Entry {
     pub(super) missing: u16,
     /// What follows it in turn, by its place among the tails; [`NONE`] for nothing.
     tail: u32,
-    /// The entry behind it in the queue that it is in.
+    /// The entry behind it in the queue that it is in. Before it is ready: the program or the erase
+    /// of its block that becomes ready no sooner than it.
     pub(super) next: u32,
     /// Where the time of its request is split, [`NONE`] for nowhere.
     pub(super) account: u32,
@@ -79,6 +80,8 @@ pub(super) struct Details {
     pub(super) ends: u64,
     /// The flash page of its block that it is done to, where planes are aligned; of an erase 0.
     pub(super) page: u32,
+    /// Programs of its block issued before a program, where that is asked.
+    pub(super) place_in_block: u32,
     /// Whether the page of a program has come, where that has an event.
     pub(super) has_come: bool,
     /// The cause of the read of a copy-back.
@@ -103,6 +106,7 @@ impl Details {
         transfer: 0,
         ends: 0,
         page: 0,
+        place_in_block: 0,
         has_come: false,
         read_cause: Cause::Host,
     };
@@ -211,7 +215,7 @@ impl Tasks {
         (entry.task.pbn, entry.task.die, entry.task.chain) = (pbn, die, chain);
         (entry.task.cause, entry.task.course) = (cause, course);
         (entry.kind, entry.issue) = (kind, issue);
-        (entry.missing, entry.is_asked_for, entry.account) = (0, false, NONE);
+        (entry.missing, entry.is_asked_for, entry.account, entry.next) = (0, false, NONE, NONE);
         number
     }
 
@@ -237,11 +241,11 @@ impl Tasks {
     }
 
     /// A new operation that follows another one, if that is the last of its entry and of the same
-    /// stretch of work: it stands in the entry's tail. It also follows the erase of its block, if
-    /// `erase` is one.
+    /// stretch of work: it stands in the entry's tail. It also waits for what is done to its block
+    /// before it, if that is not [`Event::NONE`].
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
-    pub(super) fn issue_behind(&mut self, task: &PricedTask, after: Moment, erase: u32) -> Option<(u32, u32)> {
+    pub(super) fn issue_behind(&mut self, task: &PricedTask, after: Moment, before: Event) -> Option<Event> {
         let (number, generation) = after.event();
         let Self { entries, tails, issued, under_way, .. } = self;
         let entry = entries.get_mut(number as usize)?;
@@ -259,12 +263,13 @@ impl Tasks {
         if !tails.push(tail, place, Pending::new(task, *issued)) {
             return None;
         }
-        if erase != NONE {
-            tails.wait_for_erase(tail, erase, entries[erase as usize].issue);
-        }
         *issued += 1;
         *under_way += 1;
-        Some((number, generation.wrapping_add(1)))
+        // What stands before it in its own tail is before it in any case.
+        if before.number != number && self.is_under_way(before) {
+            self.tails.wait_in_block(tail, before);
+        }
+        Some(Event { number, generation: generation.wrapping_add(1) })
     }
 
     /// The end of an entry that has no tail, at the earliest at `earliest`.
@@ -277,9 +282,56 @@ impl Tasks {
     #[inline]
     pub(super) fn awaited(&self, moment: Moment) -> Option<Followed> {
         let (number, generation) = moment.event();
+        self.under_way_as(Event { number, generation })
+    }
+
+    /// An operation that has not ended.
+    #[inline]
+    fn under_way_as(&self, Event { number, generation }: Event) -> Option<Followed> {
         let entry = self.entries.get(number as usize)?;
         let place = generation.wrapping_sub(entry.generation);
         (place <= self.tails.len(entry.tail)).then_some(Followed { number, place })
+    }
+
+    /// Whether an operation has not ended.
+    #[inline]
+    pub(super) fn is_under_way(&self, event: Event) -> bool {
+        self.under_way_as(event).is_some()
+    }
+
+    /// The operation of an entry that is under way.
+    #[inline]
+    pub(super) fn event(&self, number: u32) -> Event {
+        Event { number, generation: self.get(number).generation }
+    }
+
+    /// Lets a program or an erase wait for what is done to its block before it: for the end of an
+    /// erase, and until a program is ready. Returns the task of the entry that it waits for.
+    #[inline]
+    pub(super) fn wait_in_block(&mut self, number: u32, before: Event) -> Option<PricedTask> {
+        let followed = self.under_way_as(before)?;
+        debug_assert_ne!(followed.number, number, "what stands in one tail is in order");
+        let (earlier, own) = (self.get(followed.number), self.get(number).class());
+        let task = earlier.task;
+        let is_erased = followed.place == 0 && earlier.class() == ERASE;
+        if is_erased && own != ERASE {
+            self.follow(number, 1, followed);
+            return Some(task);
+        }
+        if followed.place == 0 && earlier.missing == 0 {
+            return None;
+        }
+        let next_in_block = match followed.place {
+            0 => &mut self.get_mut(followed.number).next,
+            place => {
+                let tail = self.get(followed.number).tail;
+                &mut self.tails.rare_mut(tail, place - 1).next_in_block
+            }
+        };
+        debug_assert_eq!(*next_in_block, NONE, "one operation of a block is the next");
+        *next_in_block = number;
+        self.get_mut(number).missing += 1;
+        Some(task)
     }
 
     /// Lets an entry follow an operation; `side` is 0 for what it follows first, 1 for the second.
@@ -293,12 +345,6 @@ impl Tasks {
         let entry = self.get_mut(number);
         entry.links[side as usize] = behind;
         entry.missing += 1;
-    }
-
-    /// Lets an entry follow another one that has no tail.
-    #[inline]
-    pub(super) fn follow_entry(&mut self, number: u32, side: u32, followed: u32) {
-        self.follow(number, side, Followed { number: followed, place: 0 });
     }
 
     /// Whether operations stand in the tail of an entry.
@@ -390,7 +436,7 @@ impl Tasks {
         (entry.task.cause, entry.task.course) = (pending.cause, pending.course);
         (entry.task.pbn, entry.task.die) = (pending.pbn, pending.die());
         entry.issue = pending.issue_after(entry.issue);
-        (entry.first_follower, entry.is_asked_for) = (NONE, false);
+        (entry.first_follower, entry.is_asked_for, entry.next) = (NONE, false, NONE);
         if pending.is_rare() {
             self.take_rare(number, &pending);
         }
@@ -400,25 +446,13 @@ impl Tasks {
     /// What few operations have goes over to an entry with one that has it.
     #[cold]
     fn take_rare(&mut self, number: u32, pending: &Pending) {
-        let Rare { first_follower, ticket, erase } = self.tails.take_rare(pending);
+        let Rare { first_follower, ticket, before, next_in_block } = self.tails.take_rare(pending);
         let entry = self.get_mut(number);
-        (entry.first_follower, entry.is_asked_for) = (first_follower, ticket != NONE);
+        (entry.first_follower, entry.is_asked_for, entry.next) = (first_follower, ticket != NONE, next_in_block);
         if ticket != NONE {
             self.tickets[number as usize] = ticket;
         }
-        if erase != NONE {
-            self.wait_for_erase(number, erase);
-        }
-    }
-
-    /// Lets an entry follow the erase of its block, unless that has ended: its number may be
-    /// another entry's by now, of a later issue, or another operation's of the same entry.
-    fn wait_for_erase(&mut self, number: u32, erase: u32) {
-        let (own, other) = (self.get(number), self.get(erase));
-        let is_under_way = other.class() == ERASE && other.task.pbn == own.task.pbn && other.issue < own.issue;
-        if is_under_way {
-            self.follow_entry(number, 1, erase);
-        }
+        self.wait_in_block(number, before);
     }
 
     /// The follower that a link means, which of its two lists that is, and the link behind.
@@ -445,13 +479,13 @@ mod tests {
     }
 
     /// An entry with a tail of programs in blocks 1, 2, ... and the moments at which they end.
-    fn with_tail(tasks: &mut Tasks, length: u32, erase: u32) -> (u32, Vec<Moment>) {
+    fn with_tail(tasks: &mut Tasks, length: u32, before: Event) -> (u32, Vec<Moment>) {
         let number = tasks.issue(task(FlashOp::Read, 0), Kind::Operation);
         let mut ends = vec![tasks.end_of(number, 0)];
         for pbn in 1..=length {
-            let behind = tasks.issue_behind(&task(FlashOp::Program, pbn), ends[pbn as usize - 1], erase);
-            let (entry, generation) = behind.expect("it follows the last of its own stretch");
-            ends.push(Moment::end_of(entry, generation, Nanos(0)));
+            let behind = tasks.issue_behind(&task(FlashOp::Program, pbn), ends[pbn as usize - 1], before);
+            let Event { number, generation } = behind.expect("it follows the last of its own stretch");
+            ends.push(Moment::end_of(number, generation, Nanos(0)));
         }
         (number, ends)
     }
@@ -459,7 +493,7 @@ mod tests {
     #[test]
     fn operations_of_a_tail_end_one_after_the_other_under_their_own_moments() {
         let mut tasks = Tasks::new();
-        let (number, ends) = with_tail(&mut tasks, 3, NONE);
+        let (number, ends) = with_tail(&mut tasks, 3, Event::NONE);
         assert_eq!(tasks.under_way(), 4);
         for ended in 0..4_u32 {
             let entry = tasks.get(number);
@@ -472,26 +506,30 @@ mod tests {
         assert!(ends.iter().all(|&end| tasks.awaited(end).is_none()));
         assert_eq!(tasks.under_way(), 0);
         // The number is used again, and its tail's place, too.
-        assert_eq!(with_tail(&mut tasks, 2, NONE).0, number);
+        assert_eq!(with_tail(&mut tasks, 2, Event::NONE).0, number);
     }
 
     #[test]
     fn only_the_next_of_the_same_stretch_joins_a_tail() {
         let mut tasks = Tasks::new();
-        let (_, ends) = with_tail(&mut tasks, 2, NONE);
+        let (_, ends) = with_tail(&mut tasks, 2, Event::NONE);
         let program = task(FlashOp::Program, 9);
-        assert_eq!(tasks.issue_behind(&program, ends[1], NONE), None, "the last of the tail is another one");
-        assert_eq!(tasks.issue_behind(&PricedTask { chain: 8, ..program }, ends[2], NONE), None, "another stretch");
-        assert_eq!(tasks.issue_behind(&program, Moment::at(Nanos(5)), NONE), None, "a known moment");
+        assert_eq!(tasks.issue_behind(&program, ends[1], Event::NONE), None, "the last of the tail is another one");
+        assert_eq!(
+            tasks.issue_behind(&PricedTask { chain: 8, ..program }, ends[2], Event::NONE),
+            None,
+            "another stretch"
+        );
+        assert_eq!(tasks.issue_behind(&program, Moment::at(Nanos(5)), Event::NONE), None, "a known moment");
         let delay = tasks.issue(program, Kind::Delay);
         let end = tasks.end_of(delay, 0);
-        assert_eq!(tasks.issue_behind(&program, end, NONE), None, "controller time");
+        assert_eq!(tasks.issue_behind(&program, end, Event::NONE), None, "controller time");
     }
 
     #[test]
     fn whoever_follows_or_asks_for_one_of_a_tail_waits_for_that_one() {
         let mut tasks = Tasks::new();
-        let (number, ends) = with_tail(&mut tasks, 2, NONE);
+        let (number, ends) = with_tail(&mut tasks, 2, Event::NONE);
         let followed = tasks.awaited(ends[1]).expect("it has not ended");
         let follower = tasks.issue(task(FlashOp::Erase, 0), Kind::Operation);
         tasks.follow(follower, 0, followed);
@@ -508,7 +546,8 @@ mod tests {
         for has_ended in [false, true] {
             let mut tasks = Tasks::new();
             let erase = tasks.issue(task(FlashOp::Erase, 1), Kind::Operation);
-            let (number, _) = with_tail(&mut tasks, 1, erase);
+            let before = tasks.event(erase);
+            let (number, _) = with_tail(&mut tasks, 1, before);
             if has_ended {
                 assert!(!tasks.end(erase));
                 // Another erase of that block under the same number, issued later.
@@ -523,10 +562,10 @@ mod tests {
     #[test]
     fn what_has_been_forgotten_is_not_awaited_any_more() {
         let mut tasks = Tasks::new();
-        let (number, ends) = with_tail(&mut tasks, 3, NONE);
+        let (number, ends) = with_tail(&mut tasks, 3, Event::NONE);
         tasks.clear();
         assert!(ends.iter().all(|&end| tasks.awaited(end).is_none()));
-        let (again, new_ends) = with_tail(&mut tasks, 3, NONE);
+        let (again, new_ends) = with_tail(&mut tasks, 3, Event::NONE);
         assert_eq!(again, number);
         assert!(ends.iter().all(|&end| tasks.awaited(end).is_none()));
         assert!(new_ends.iter().all(|&end| tasks.awaited(end).is_some()));

@@ -10,9 +10,10 @@ use crate::observe::probe::Probe;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
 use crate::timing::front_end::{Place, Stations};
-use crate::timing::priced_task::{COPY_BACK, CourseId, Price, READ};
+use crate::timing::planes::Programs;
+use crate::timing::priced_task::{COPY_BACK, CourseId, ERASE, Price, READ};
 use crate::timing::program_units::ProgramUnits;
-use crate::timing::tails::NONE;
+use crate::timing::tails::Event;
 use crate::timing::tasks::Kind;
 
 impl EventTiming {
@@ -77,11 +78,7 @@ impl EventTiming {
         if let Some(flash_trace) = self.probe.as_deref_mut().and_then(Probe::flash_trace_mut) {
             flash_trace.is_copied_back(issue);
         }
-        let erasing = self.erasing[task.pbn.get() as usize];
-        if erasing != NONE {
-            self.tasks.follow_entry(number, 1, erasing);
-        }
-        if is_ready && erasing != NONE {
+        if self.stand_in_block(number) && is_ready {
             self.ready_now.retain(|&ready| ready != number);
         }
         let read_alone_ns = self.prices.course(read).alone_ns;
@@ -95,25 +92,21 @@ impl EventTiming {
     pub(super) fn perform_on_flash(&mut self, task: Task, price: Price, after: Moment) -> Moment {
         let (Task { op, pbn, .. }, priced) = (task, PricedTask::new(&task, price));
         let earliest = after.earliest.0.max(self.now) + self.prices.course(priced.course).alone_ns;
-        let erase = if op == FlashOp::Program { self.erasing[pbn.get() as usize] } else { NONE };
-        if self.rules.has_tails
-            && op != FlashOp::Erase
-            && let Some((number, generation)) = self.tasks.issue_behind(&priced, after, erase)
-        {
-            return Moment::end_of(number, generation, Nanos(earliest));
+        if self.rules.has_tails && op != FlashOp::Erase {
+            let before = if op == FlashOp::Program { self.last_in_block[pbn.get() as usize] } else { Event::NONE };
+            if let Some(event) = self.tasks.issue_behind(&priced, after, before) {
+                if op == FlashOp::Program {
+                    self.last_in_block[pbn.get() as usize] = event;
+                }
+                return Moment::end_of(event.number, event.generation, Nanos(earliest));
+            }
         }
-        self.perform_alone(&task, &priced, after, (earliest, erase))
+        self.perform_alone(&task, &priced, after, earliest)
     }
 
     /// Issues an operation that stands in no tail.
     #[inline(never)]
-    fn perform_alone(
-        &mut self,
-        task: &Task,
-        priced: &PricedTask,
-        after: Moment,
-        (earliest, erase): (u64, u32),
-    ) -> Moment {
+    fn perform_alone(&mut self, task: &Task, priced: &PricedTask, after: Moment, earliest: u64) -> Moment {
         if self.is_stopped {
             return after;
         }
@@ -123,7 +116,7 @@ impl EventTiming {
         {
             return end;
         }
-        let &Task { op, pbn, chain, .. } = task;
+        let &Task { op, chain, .. } = task;
         let die = task.die & self.die_mask;
         let number = self.tasks.issue(PricedTask { die, ..*priced }, Kind::Operation);
         if self.abilities.aligned_planes {
@@ -133,10 +126,9 @@ impl EventTiming {
             self.dies[0].queue.push(&mut self.tasks, number);
         }
         self.follow(number, 0, after);
-        if op == FlashOp::Erase {
-            self.erasing[pbn.get() as usize] = number;
-        } else if erase != NONE {
-            self.tasks.follow_entry(number, 1, erase);
+        // A serial device serves in the order of issue, whatever is ready.
+        if op != FlashOp::Read && !self.is_serial() {
+            self.stand_in_block(number);
         }
         if chain != 0
             && let Some(collections) = &mut self.collections
@@ -153,6 +145,23 @@ impl EventTiming {
             self.becomes_ready(number);
         }
         self.tasks.end_of(number, earliest)
+    }
+
+    /// A program or an erase takes its place behind what is done to its block before it; tells
+    /// whether it has to wait for that.
+    fn stand_in_block(&mut self, number: u32) -> bool {
+        let entry = self.tasks.get(number);
+        let (block, is_program) = (entry.task.pbn.get() as usize, entry.class() != ERASE);
+        let before = std::mem::replace(&mut self.last_in_block[block], self.tasks.event(number));
+        if is_program && let Some(programs) = &mut self.programs {
+            self.tasks.details_mut(number).place_in_block = programs.issue(block);
+        }
+        let Some(awaited) = self.tasks.wait_in_block(number, before) else { return false };
+        // An operation of the host that is not ready waits for the same.
+        if awaited.cause != Cause::Host {
+            self.blocks_others[block] = awaited.cause;
+        }
+        true
     }
 
     fn dies_of(&self, bus: u32) -> Range<usize> {
@@ -339,7 +348,9 @@ impl Timing for EventTiming {
             planes.clear();
         }
         self.calendar.clear();
-        self.erasing.fill(NONE);
+        self.last_in_block.fill(Event::NONE);
+        self.yielding_in_block.iter_mut().for_each(|events| events.fill(Event::NONE));
+        self.programs.iter_mut().for_each(Programs::clear);
         if let Some(units) = &mut self.program_units {
             units.restart();
         }

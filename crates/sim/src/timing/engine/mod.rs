@@ -31,11 +31,11 @@ use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
 use crate::timing::fifo::Fifo;
 use crate::timing::front_end::{FrontEnd, Stations};
-use crate::timing::planes::Planes;
+use crate::timing::planes::{Planes, Programs};
 use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};
 use crate::timing::program_units::ProgramUnits;
-use crate::timing::tails::{MOST_DIES, NONE};
+use crate::timing::tails::{Event, MOST_DIES, NONE};
 use crate::timing::tasks::{Kind, Tasks};
 use crate::timing::units::Units;
 
@@ -243,11 +243,18 @@ pub struct EventTiming {
     more: Box<[More]>,
     /// Who waits, where planes work together.
     planes: Option<Planes>,
+    /// Which programs have begun, where one could join others past an earlier one of its block.
+    programs: Option<Programs>,
     buses: Box<[Bus]>,
     tasks: Tasks,
     calendar: Calendar,
-    /// The erase of each block that has been issued and has not ended.
-    erasing: Box<[u32]>,
+    /// By block, the program or the erase that was issued last.
+    last_in_block: Box<[Event]>,
+    /// By block, why that is done which its programs waited for last.
+    blocks_others: Box<[Cause]>,
+    /// By block, the last operation that stood among those that let reads pass, where some may and
+    /// others not.
+    yielding_in_block: Option<Box<[Event]>>,
     /// What became ready at this moment, or is free.
     ready_now: Vec<u32>,
     free_dies: Vec<u32>,
@@ -319,6 +326,8 @@ impl EventTiming {
         let overlaps = [abilities.cache_read && moves_page, abilities.cache_program && moves_page, false, false];
         // Behind one that is in a second register, a page waits for up to two of each plane.
         let pages = dies_per_channel * shape.planes_per_die * (1 + u32::from(overlaps[READ]));
+        let may_overtake = abilities.aligned_planes || abilities.multi_plane && abilities.copy_back;
+        let of_blocks = || vec![Event::NONE; geometry.blocks() as usize].into();
         Self {
             now: 0,
             prices,
@@ -335,10 +344,13 @@ impl EventTiming {
             dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
             more: vec![More::NONE; dies as usize].into(),
             planes: abilities.multi_plane.then(|| Planes::new(shape.planes_per_die)),
+            programs: may_overtake.then(|| Programs::new(geometry.blocks())),
             buses: vec![Bus::new(transfer_ns, pages); channels as usize].into(),
             tasks: Tasks::new(),
             calendar: Calendar::new(),
-            erasing: vec![NONE; geometry.blocks() as usize].into(),
+            last_in_block: of_blocks(),
+            blocks_others: vec![Cause::Host; geometry.blocks() as usize].into(),
+            yielding_in_block: abilities.has_precedence().then(of_blocks),
             ready_now: Vec::new(),
             free_dies: Vec::new(),
             going_on: Vec::new(),

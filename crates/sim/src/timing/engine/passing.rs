@@ -183,18 +183,12 @@ impl EventTiming {
     #[inline]
     pub(super) fn count(&mut self, number: u32) -> u32 {
         let entry = self.tasks.get(number);
-        let (PricedTask { cause, pbn, course, .. }, held_ns) = (entry.task, self.now - entry.start);
+        let (PricedTask { cause, course, .. }, held_ns) = (entry.task, self.now - entry.start);
         let account = entry.account;
         if entry.kind == Kind::CopyBack {
             self.count_copy_back(number, held_ns);
         } else {
             self.times_ns[cause as usize][course.class()] += held_ns;
-        }
-        if course.class() == ERASE {
-            let erasing = &mut self.erasing[pbn.get() as usize];
-            if *erasing == number {
-                *erasing = NONE;
-            }
         }
         self.idle_at = self.now;
         account
@@ -277,7 +271,7 @@ impl EventTiming {
             }
             if side == 1 && entry.kind != Kind::Join {
                 if entry.account != NONE && entry.missing == 1 {
-                    breakdown.block_erased(entry.account, task.cause, *now);
+                    breakdown.waited_for_block(entry.account, task.cause, *now);
                 }
             } else if entry.is_awaited() && account != NONE {
                 let taken = if is_taken { breakdown.copy(account) } else { account };
@@ -322,8 +316,12 @@ impl EventTiming {
         let entry = self.tasks.get(number);
         match entry.kind {
             Kind::Operation | Kind::CopyBack => {
+                let next_in_block = entry.next;
                 self.ready_now.push(number);
                 self.is_unsettled = true;
+                if next_in_block != NONE && !self.is_serial() {
+                    self.let_block_go_on(number);
+                }
             }
             Kind::Join | Kind::Room => self.ending.push(number),
             Kind::Delay => self.calendar.add_any(now + entry.start, entry.issue, event(DELAY_ENDS, number)),
@@ -333,6 +331,28 @@ impl EventTiming {
                 self.is_unsettled = true;
             }
         }
+    }
+
+    /// An operation is ready, and so are those of its block that waited for nothing else.
+    #[inline(never)]
+    pub(super) fn let_block_go_on(&mut self, number: u32) {
+        let cause = self.blocks_others[self.tasks.get(number).task.pbn.get() as usize];
+        let mut next = std::mem::replace(&mut self.tasks.get_mut(number).next, NONE);
+        while next != NONE {
+            let entry = self.tasks.get_mut(next);
+            entry.missing -= 1;
+            if entry.missing > 0 {
+                return;
+            }
+            if let Some(breakdown) = &mut self.breakdown
+                && entry.account != NONE
+            {
+                breakdown.waited_for_block(entry.account, cause, self.now);
+            }
+            self.ready_now.push(next);
+            next = std::mem::replace(&mut entry.next, NONE);
+        }
+        self.is_unsettled = true;
     }
 
     pub(super) fn let_collections_begin(&mut self) {

@@ -28,17 +28,20 @@ impl EventTiming {
         }
         let Self { tasks, going_on, .. } = self;
         let next = tasks.go_on(number);
-        if next.missing == 0 && next.task.die as usize == index {
+        let (is_ready, next_in_block) = (next.missing == 0, next.next);
+        if is_ready && next.task.die as usize == index {
             going_on.push(number);
             if !self.dies[index].queue.is_empty() {
                 self.free_dies.push(index as u32);
             }
-            return;
+        } else {
+            self.release_plain_die::<MODE>(index);
+            if is_ready {
+                self.ready_now.push(number);
+            }
         }
-        let is_ready = next.missing == 0;
-        self.release_plain_die::<MODE>(index);
-        if is_ready {
-            self.ready_now.push(number);
+        if is_ready && next_in_block != NONE {
+            self.let_block_go_on(number);
         }
     }
 
@@ -54,7 +57,7 @@ impl EventTiming {
         if is_told || self.tasks.is_awaited(number) {
             self.end(number);
         } else if self.tasks.end(number) && self.tasks.get(number).missing == 0 {
-            self.ready_now.push(number);
+            self.becomes_ready(number);
         }
     }
 

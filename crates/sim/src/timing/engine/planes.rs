@@ -1,8 +1,8 @@
 //! How the planes of a die work together: who waits, and who runs beside whom.
 
 use super::serving::queue_of;
-use super::{EventTiming, Standing};
-use crate::timing::planes::Alike;
+use super::{EventTiming, PROGRAM, Standing};
+use crate::timing::planes::{Alike, Programs};
 
 impl EventTiming {
     /// Puts an operation that is ready into a queue of its die.
@@ -30,8 +30,9 @@ impl EventTiming {
         let alike = self.alike(index, number, standing);
         let Self { dies, more, tasks, planes, .. } = self;
         queue_of(&mut dies[index].queue, &mut more[index], standing).take_out(tasks, number);
-        let first = planes.as_mut().and_then(|planes| planes.pop(alike, tasks.details(number).plane));
-        debug_assert_eq!(first, Some(number), "another one comes first on its plane");
+        if let Some(planes) = planes {
+            planes.take_out(alike, tasks.details(number).plane, number);
+        }
     }
 
     /// What is equal for an operation and those that may run beside it.
@@ -43,13 +44,17 @@ impl EventTiming {
 
     /// Ready operations of the same kind and standing on other planes run beside the first, those
     /// that came first on their planes. Where planes are aligned, reads and programs do at the same
-    /// page of their blocks alone.
+    /// page of their blocks alone. No program joins before an earlier one of its block.
     pub(super) fn take_up_beside(&mut self, index: usize, first: u32, standing: Standing) {
         let alike = self.alike(index, first, standing);
-        let Self { planes: Some(planes), tasks, .. } = &*self else { return };
+        let Self { planes: Some(planes), programs, tasks, .. } = &*self else { return };
         let own = tasks.details(first).plane;
-        let others = planes.firsts(alike);
-        let mut beside: Vec<u32> = others.filter(|&number| tasks.details(number).plane != own).collect();
+        let may_begin = |number: u32| {
+            let (task, details) = (tasks.get(number), tasks.details(number));
+            let is_next = |programs: &Programs| programs.is_next(task.task.pbn.get() as usize, details.place_in_block);
+            details.plane != own && (task.class() != PROGRAM || programs.as_ref().is_none_or(is_next))
+        };
+        let mut beside: Vec<u32> = planes.firsts(alike, may_begin).collect();
         beside.sort_unstable_by_key(|&number| tasks.details(number).turn);
         for &number in &beside {
             self.take_out(index, number, standing);

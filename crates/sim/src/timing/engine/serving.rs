@@ -11,7 +11,7 @@ use crate::observe::timeline::Placed;
 use crate::timing::bus::{Transfer, Turn};
 use crate::timing::calendar::NEVER;
 use crate::timing::fifo::Fifo;
-use crate::timing::tails::NONE;
+use crate::timing::tails::{Event, NONE};
 use crate::timing::tasks::{Details, Entry, Kind};
 
 impl EventTiming {
@@ -140,8 +140,9 @@ impl EventTiming {
             if op == FlashOp::Read && is_awaited {
                 standing = Standing::Passing;
                 self.suspend_for_read(index);
-            } else if self.abilities.yields(op, !is_awaited) {
+            } else if self.abilities.yields(op, !is_awaited) || self.yields_in_block(op, number) {
                 standing = Standing::Yielding;
+                self.stands_yielding(op, number);
             }
         }
         if self.rules.has_precedence || self.planes.is_some() {
@@ -165,6 +166,24 @@ impl EventTiming {
         }
         if is_idle || self.may_take_up_behind(index).is_some() {
             self.free_dies.push(index as u32);
+        }
+    }
+
+    /// Whether reads pass what stands before a program or an erase in its block, and so that too.
+    fn yields_in_block(&self, op: FlashOp, number: u32) -> bool {
+        let block = self.tasks.get(number).task.pbn.get() as usize;
+        let before = self.yielding_in_block.as_ref().map_or(Event::NONE, |events| events[block]);
+        op != FlashOp::Read && self.tasks.is_under_way(before)
+    }
+
+    /// Reads pass a program or an erase, and what comes behind it in its block.
+    fn stands_yielding(&mut self, op: FlashOp, number: u32) {
+        let event = self.tasks.event(number);
+        let block = self.tasks.get(number).task.pbn.get() as usize;
+        if op != FlashOp::Read
+            && let Some(events) = &mut self.yielding_in_block
+        {
+            events[block] = event;
         }
     }
 
@@ -319,6 +338,11 @@ impl EventTiming {
         let entry = self.tasks.get_mut(number);
         entry.start = now;
         let (class, issue, cause) = (entry.class(), entry.issue, entry.task.cause);
+        if let Some(programs) = &mut self.programs
+            && matches!(class, PROGRAM | COPY_BACK)
+        {
+            programs.begin(entry.task.pbn.get() as usize);
+        }
         if self.overlaps[class] {
             return self.begin_overlapping(index, number, is_first);
         }

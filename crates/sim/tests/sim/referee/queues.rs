@@ -10,6 +10,7 @@
 //! they can, and the next thing ends.
 
 mod answers;
+mod block_order;
 mod dies;
 mod stations;
 
@@ -18,7 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use flash::{Geometry, Pbn};
 use ftl::{FlashOp, Moment, Nanos, Task, Timing};
 
-use super::rules::{Kind, Rules, moves_data, plane_of};
+use super::rules::{Kind, Rules, moves_data};
 use dies::Die;
 use stations::{Passage, STATIONS, Station};
 
@@ -48,21 +49,30 @@ enum What {
     },
     /// The leave of background work to begin.
     Leave,
+    /// Ends when a program or an erase becomes ready.
+    Readiness,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Operation {
     /// Its place in the order of issue.
     number: u64,
     task: Task,
     kind: Kind,
-    /// The page that it programs, by its offset in the block: of a copy another than the task's.
+    /// The page that it programs, by its offset in the block, and that block: of a copy others than
+    /// the task's.
     to: u32,
+    to_block: Pbn,
     /// How long it would sense its page.
     sense_ns: u64,
     die: usize,
     channel: usize,
+    /// Of a program or an erase, what ends when it becomes ready.
+    readiness: Option<Node>,
     /// The round in which it became ready.
     ready_in: u64,
+    /// Whether it lets reads pass because one before it in its block did.
+    yields_in_block: bool,
     taken_at: Option<u64>,
     /// Whether it is a taking of its own.
     alone: bool,
@@ -125,8 +135,8 @@ pub(crate) struct Queues {
     stations: [Station; STATIONS],
     /// Where the commands were, in the order of issue.
     passages: Vec<Passage>,
-    /// The last erase of each block that was issued.
-    erases: HashMap<u32, Moment>,
+    /// Programs and erases of each block, in the order of issue.
+    changes: HashMap<u32, Vec<Node>>,
     /// Background work that moves data, in the order of issue.
     works: Vec<Work>,
     /// The work that each chain belongs to.
@@ -163,7 +173,7 @@ impl Queues {
             buses: (0..channels).map(|_| Bus::default()).collect(),
             stations: stations::of(&rules),
             passages: Vec::new(),
-            erases: HashMap::new(),
+            changes: HashMap::new(),
             works: Vec::new(),
             work_of: HashMap::new(),
             open: Vec::new(),
@@ -279,12 +289,6 @@ impl Queues {
         })
     }
 
-    /// The erase that a program of a block waits for.
-    fn erase_of(&self, task: &Task) -> Option<Moment> {
-        let erase = *self.erases.get(&task.pbn.get()).filter(|_| task.op == FlashOp::Program)?;
-        (!self.is_over(erase)).then_some(erase)
-    }
-
     /// All that a node follows has ended.
     fn is_ready(&mut self, node: Node) {
         let now = self.now;
@@ -294,9 +298,13 @@ impl Queues {
             &mut What::Alarm(time) => _ = self.at(time, Event::Alarm(node)),
             &mut What::Stay { station, .. } => self.stations[station].queue(self.round, node),
             What::Leave => self.give_leave(),
+            What::Readiness => {}
             What::Operation(operation) => {
                 operation.ready_in = self.round;
                 self.dies[operation.die].waiting.push(node);
+                if let Some(readiness) = operation.readiness {
+                    self.end(readiness);
+                }
             }
         }
     }
@@ -360,34 +368,9 @@ impl Queues {
         Some(self.moment(self.works[work].leave, 0))
     }
 
-    /// The read that a program makes one operation with: of the page that it copies, in the same
-    /// plane, that nothing else follows yet.
-    fn copied_read(&self, task: &Task, after: Moment) -> Option<Node> {
-        let copies = self.rules.copy_back && task.copies && task.op == FlashOp::Program;
-        let read = Some(after).filter(|&after| copies && !self.is_over(after) && !after.is_known())?.event().0 as usize;
-        let What::Operation(Operation { kind: Kind::Read, task: from, .. }) = &self.things[read].what else {
-            return None;
-        };
-        let same_plane = plane_of(&self.geometry, from.pbn) == plane_of(&self.geometry, task.pbn);
-        let is_followed = !self.things[read].followers.is_empty();
-        (same_plane && from.chain == task.chain && !is_followed).then_some(read)
-    }
-
-    /// Makes a read and the program that follows it one operation.
-    fn copy_back(&mut self, read: Node, task: &Task, after: Moment) -> Moment {
-        let read_alone = self.operation(read).alone(&self.rules);
-        let operation = self.operation_mut(read);
-        (operation.kind, operation.to) = (Kind::Copy, task.page);
-        if let Some(erase) = self.erase_of(task) {
-            let die = self.operation(read).die;
-            self.dies[die].waiting.retain(|&other| other != read);
-            self.follow(read, erase);
-        }
-        self.moment(read, after.earliest.0 - read_alone + self.operation(read).alone(&self.rules))
-    }
-
     /// The third and the fourth step of a round.
     fn take_up(&mut self) {
+        self.settle_standings();
         (0..self.dies.len()).for_each(|die| self.serve_die(die));
         (0..self.buses.len()).for_each(|bus| self.serve_bus(bus));
         (0..STATIONS).for_each(|station| self.serve_station(station));
@@ -481,18 +464,22 @@ impl Timing for Queues {
         let data = self.data_of(&task);
         let begins = data.iter().chain([&after]).map(|moment| moment.earliest.0).max().unwrap_or(0);
         let comes: Vec<_> = data.into_iter().chain([after]).collect();
-        let mut follows: Vec<_> = comes.iter().copied().chain(self.erase_of(&task)).collect();
+        let mut follows: Vec<_> = comes.iter().copied().chain(self.before_in_block(&task)).collect();
         let leave = self.leave_for(&task, channel);
         follows.extend(leave);
+        let readiness = (kind != Kind::Read).then(|| self.add(What::Readiness, &[]));
         let operation = Operation {
             number: self.issued,
             task,
             kind,
             to: task.page,
+            to_block: task.pbn,
             sense_ns: if in_register { self.rules.moved_inside_ns } else { self.rules.sense(task.page) },
             die,
             channel,
+            readiness,
             ready_in: 0,
+            yields_in_block: false,
             taken_at: None,
             alone: false,
             has_moved: false,
@@ -502,9 +489,7 @@ impl Timing for Queues {
         self.unfinished += 1;
         let node = self.add(What::Operation(operation), &follows);
         let end = self.moment(node, begins.max(self.now) + self.operation(node).alone(&self.rules));
-        if kind == Kind::Erase {
-            self.erases.insert(task.pbn.get(), end);
-        }
+        self.stand_in_block(node);
         match self.rules.units.filter(|_| kind == Kind::Program && self.rules.at_once() > 1) {
             Some(units) if units.buffers > 1 => self.accepted(&task, units.buffers as usize, &comes, end),
             _ => end,

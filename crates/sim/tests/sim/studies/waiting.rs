@@ -114,8 +114,9 @@ fn bears(text: &str, speedup: f64) -> bool {
 }
 
 #[test]
-fn a_bisection_finds_half_to_five_quarters_of_the_bottlenecks_rate() {
-    for name in ["page", "dftl", "fast"] {
+fn a_bisection_finds_the_bottlenecks_rate_or_what_waits_for_merges() {
+    // Writes to a log block wait for a merge whose pages it takes first, while dies are free.
+    for (name, most_ratio) in [("page", 2.0), ("dftl", 2.0), ("fast", 3.0)] {
         let text = text("4ms", "");
         let (head, _) = text.split_once("[[ftl]]").expect("a scheme");
         let text = format!("{head}[[ftl]]\nname = \"{name}\"").replace("requests = 6000", "requests = 20000");
@@ -129,7 +130,7 @@ fn a_bisection_finds_half_to_five_quarters_of_the_bottlenecks_rate() {
             *if bears(&text, middle) { &mut low } else { &mut high } = middle;
         }
         let ratio = most / (offered * (low * high).sqrt());
-        assert!((0.8..2.0).contains(&ratio), "{name}: {ratio:.3} times what the bisection finds");
+        assert!((0.8..most_ratio).contains(&ratio), "{name}: {ratio:.3} times what the bisection finds");
     }
 }
 

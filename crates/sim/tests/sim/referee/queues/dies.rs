@@ -173,11 +173,14 @@ impl Queues {
     }
 
     /// Whether an operation lets reads pass that the host waits for.
-    fn yields(&self, operation: &Operation) -> bool {
+    pub(super) fn yields(&self, operation: &Operation) -> bool {
         let Rules { reads_first, gc_yields, .. } = self.rules;
         let is_background = operation.task.chain != 0;
         !operation.is_awaited_read()
-            && (reads_first || gc_yields && is_background || self.rules.suspends(operation.kind))
+            && (reads_first
+                || gc_yields && is_background
+                || self.rules.suspends(operation.kind)
+                || operation.yields_in_block)
     }
 
     /// Whether a die may take up a ready operation as far as the order of issue is concerned: a
@@ -215,11 +218,20 @@ impl Queues {
         };
         for &node in &allowed[1..] {
             let is_other_plane = group.iter().all(|&other| plane(other) != plane(node));
-            if standing(node) == standing(first) && is_other_plane && self.is_aligned(node, first) {
+            let may_join = is_other_plane && self.is_aligned(node, first) && self.is_first_program(node);
+            if standing(node) == standing(first) && may_join {
                 group.push(node);
             }
         }
         group
+    }
+
+    /// Whether no earlier program of its block waits, if it is a program.
+    fn is_first_program(&self, node: Node) -> bool {
+        let Operation { kind, to_block, number, .. } = *self.operation(node);
+        let waiting = self.dies[self.operation(node).die].waiting.iter().map(|&other| self.operation(other));
+        let programs = waiting.filter(|other| matches!(other.kind, Kind::Program | Kind::Copy));
+        kind != Kind::Program || programs.filter(|other| other.to_block == to_block).all(|other| other.number >= number)
     }
 
     /// Whether two operations may run side by side where planes are aligned: of reads and programs
