@@ -40,7 +40,9 @@ def test_compare_shows_and_writes_everything(call: Call, tmp_path: Path) -> None
     for words in ("page", "block", "fast", "dftl", "answers fastest", "sentences more (--report FILE)"):
         assert words in result.stdout
     assert result.stderr.splitlines()[-4:] == [f"wrote r.{kind}" for kind in ("json", "csv", "parquet", "html")]
-    assert "<h1>Mine</h1>" in (tmp_path / "r.html").read_text()
+    report = (tmp_path / "r.html").read_text()
+    assert "<h1>Mine</h1>" in report
+    assert "Flash work" in report
     assert pl.read_csv(tmp_path / "r.csv").height == pl.read_parquet(tmp_path / "r.parquet").height == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.html", "r.json", "r.parquet"]
 
