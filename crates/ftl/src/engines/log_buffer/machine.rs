@@ -152,7 +152,7 @@ impl<S: LogScheme, D: Device> Mapping<D> for LogBuffer<S> {
     }
 
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
-        let homes = merge::LogBlockLocations { data: &self.data, log: &self.log };
+        let homes = merge::LogBufferBlocks { data: &self.data, log: &self.log };
         self.blocks.with_wear_policy(Some(&homes), query);
     }
 

@@ -30,14 +30,14 @@ pub fn newest(data: &DataBlocks, log: &LogSpace, lpn: Lpn) -> Option<Ppn> {
 }
 
 /// What a wear policy may know of data blocks and log.
-pub struct LogBlockLocations<'a> {
+pub struct LogBufferBlocks<'a> {
     /// Where the data blocks of logical blocks are.
     pub data: &'a DataBlocks,
     /// Which pages have their newest copy in a log block.
     pub log: &'a LogSpace,
 }
 
-impl DataBlockLocations for LogBlockLocations<'_> {
+impl DataBlockLocations for LogBufferBlocks<'_> {
     fn logical_blocks(&self) -> u32 {
         self.data.logical_blocks()
     }

@@ -62,7 +62,7 @@ pub(super) fn zone_blocks(layout: &Layout, values: &Values) -> u64 {
 
 /// How a logical block is mapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogicalBlockMap {
+pub enum BlockMapping {
     /// Nothing of it lies outside the zone.
     #[default]
     Absent,
@@ -79,7 +79,7 @@ pub struct HybridMap {
     pub zone: BufferZone,
     geometry: Geometry,
     logical_pages: u32,
-    homes: Vec<LogicalBlockMap>,
+    homes: Vec<BlockMapping>,
     page_mapped: u32,
     block_mapped: u32,
     /// What recovery has found outside the zone, by logical block.
@@ -89,18 +89,18 @@ pub struct HybridMap {
 impl HybridMap {
     /// How a logical block is mapped.
     #[inline]
-    pub fn home(&self, lbn: Lbn) -> LogicalBlockMap {
+    pub fn home(&self, lbn: Lbn) -> BlockMapping {
         self.homes[lbn.index()]
     }
 
     /// A logical block is mapped otherwise.
-    pub fn set_home(&mut self, lbn: Lbn, home: LogicalBlockMap) {
+    pub fn set_home(&mut self, lbn: Lbn, home: BlockMapping) {
         let old = std::mem::replace(&mut self.homes[lbn.index()], home);
         for (home, more) in [(old, false), (home, true)] {
             let count = match home {
-                LogicalBlockMap::Absent => continue,
-                LogicalBlockMap::PageMapped => &mut self.page_mapped,
-                LogicalBlockMap::Block(_) => &mut self.block_mapped,
+                BlockMapping::Absent => continue,
+                BlockMapping::PageMapped => &mut self.page_mapped,
+                BlockMapping::Block(_) => &mut self.block_mapped,
             };
             *count = if more { *count + 1 } else { *count - 1 };
         }
@@ -113,7 +113,7 @@ impl HybridMap {
 
     /// The block-mapped logical block of a block, found by searching.
     pub fn block_of(&self, pbn: Pbn) -> Option<Lbn> {
-        self.homes.iter().position(|&home| home == LogicalBlockMap::Block(pbn)).map(|lbn| Lbn::new(lbn as u32))
+        self.homes.iter().position(|&home| home == BlockMapping::Block(pbn)).map(|lbn| Lbn::new(lbn as u32))
     }
 
     /// The shape of the device.
@@ -132,7 +132,7 @@ impl HybridMap {
     /// Where a block-mapped logical block holds a page, however new that is.
     pub fn in_block(&self, space: &PageSpace, lpn: Lpn) -> Option<Ppn> {
         let (lbn, offset) = self.geometry.split_logical(lpn);
-        let LogicalBlockMap::Block(pbn) = self.home(lbn) else { return None };
+        let BlockMapping::Block(pbn) = self.home(lbn) else { return None };
         Some(self.geometry.page(pbn, offset)).filter(|&ppn| space.is_valid(ppn))
     }
 
@@ -156,7 +156,7 @@ impl ForeignPages for HybridMap {
             zone: BufferZone::new(layout, capacity),
             geometry: layout.geometry,
             logical_pages: layout.logical_pages,
-            homes: vec![LogicalBlockMap::Absent; layout.logical_blocks() as usize],
+            homes: vec![BlockMapping::Absent; layout.logical_blocks() as usize],
             page_mapped: 0,
             block_mapped: 0,
             found: BTreeMap::new(),
@@ -217,10 +217,10 @@ impl ForeignPages for HybridMap {
             let claim = self.claim(lbn, &pages).filter(|_| !trims.speak_of(self.pages_of(lbn).map(|(_, lpn)| lpn)));
             if let Some(pbn) = claim {
                 space.pin(pbn);
-                self.set_home(lbn, LogicalBlockMap::Block(pbn));
+                self.set_home(lbn, BlockMapping::Block(pbn));
             } else {
                 page_mapped.extend(pages.into_iter().map(|(lpn, ppn, _)| (lpn, ppn)));
-                self.set_home(lbn, LogicalBlockMap::PageMapped);
+                self.set_home(lbn, BlockMapping::PageMapped);
             }
         }
         page_mapped
@@ -257,7 +257,7 @@ impl HybridMap {
     /// The block-mapped logical blocks, each with its block.
     pub fn block_mapped(&self) -> impl Iterator<Item = (Lbn, Pbn)> + '_ {
         (0..).map(Lbn::new).zip(&self.homes).filter_map(|(lbn, home)| match home {
-            LogicalBlockMap::Block(pbn) => Some((lbn, *pbn)),
+            BlockMapping::Block(pbn) => Some((lbn, *pbn)),
             _ => None,
         })
     }

@@ -21,7 +21,7 @@ use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::flash_port::copying::PageCopy;
 use crate::port::label::{Content, Label};
-use crate::schemes::waftl::hybrid_map::{HybridMap, LogicalBlockMap, ZONE, ZONE_ROLE};
+use crate::schemes::waftl::hybrid_map::{BlockMapping, HybridMap, ZONE, ZONE_ROLE};
 
 impl Waftl {
     /// Whether a block can be erased without anything else to be done.
@@ -127,16 +127,16 @@ impl Waftl {
         let node = self.pages.foreign_pages.zone.node(lbn);
         let home = self.pages.foreign_pages.home(lbn);
         let becomes_block = match home {
-            LogicalBlockMap::Block(_) => node.dirty > 0,
-            LogicalBlockMap::PageMapped => false,
-            LogicalBlockMap::Absent => self.becomes_block(lbn, node.pages, is_most_popular),
+            BlockMapping::Block(_) => node.dirty > 0,
+            BlockMapping::PageMapped => false,
+            BlockMapping::Absent => self.becomes_block(lbn, node.pages, is_most_popular),
         };
         if becomes_block {
             self.spent.add(self.pages.place_block(flash, lbn, None)?);
             return Ok(());
         }
-        if home == LogicalBlockMap::Absent {
-            self.pages.foreign_pages.set_home(lbn, LogicalBlockMap::PageMapped);
+        if home == BlockMapping::Absent {
+            self.pages.foreign_pages.set_home(lbn, BlockMapping::PageMapped);
         }
         // Lines 31 and 32: the PMT is updated once a block.
         let mut last_read = None;
@@ -173,9 +173,9 @@ impl Waftl {
     pub(super) fn trim_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
         let (lbn, _) = self.pages.foreign_pages.geometry().split_logical(lpn);
         let outside = match self.pages.foreign_pages.home(lbn) {
-            LogicalBlockMap::Absent => None,
-            LogicalBlockMap::Block(_) => self.pages.foreign_pages.in_block(&self.pages.space, lpn),
-            LogicalBlockMap::PageMapped => self.pages.unmap(flash, lpn)?,
+            BlockMapping::Absent => None,
+            BlockMapping::Block(_) => self.pages.foreign_pages.in_block(&self.pages.space, lpn),
+            BlockMapping::PageMapped => self.pages.unmap(flash, lpn)?,
         };
         if let Some(last) = self.pages.leave_zone(lpn).or(outside) {
             self.pages.trims.on_trimmed_at(lpn, last);
@@ -230,9 +230,9 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
     /// Where the newest copy of a page lies outside the zone.
     pub fn find_outside<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         match self.foreign_pages.home(self.foreign_pages.geometry().split_logical(lpn).0) {
-            LogicalBlockMap::Absent => Ok(None),
-            LogicalBlockMap::Block(_) => Ok(self.foreign_pages.in_block(&self.space, lpn)),
-            LogicalBlockMap::PageMapped => self.find(flash, lpn),
+            BlockMapping::Absent => Ok(None),
+            BlockMapping::Block(_) => Ok(self.foreign_pages.in_block(&self.space, lpn)),
+            BlockMapping::PageMapped => self.find(flash, lpn),
         }
     }
 
@@ -317,28 +317,28 @@ impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
         for (_, lpn) in self.foreign_pages.pages_of(lbn) {
             self.leave_zone(lpn);
         }
-        self.foreign_pages.set_home(lbn, LogicalBlockMap::Block(pbn));
+        self.foreign_pages.set_home(lbn, BlockMapping::Block(pbn));
         left
     }
 
     /// Nothing of what the block of a logical block holds is needed any more; returns the block, if
     /// it has one.
     pub fn void_block(&mut self, lbn: Lbn) -> Option<Pbn> {
-        let LogicalBlockMap::Block(pbn) = self.foreign_pages.home(lbn) else { return None };
-        self.foreign_pages.set_home(lbn, LogicalBlockMap::Absent);
+        let BlockMapping::Block(pbn) = self.foreign_pages.home(lbn) else { return None };
+        self.foreign_pages.set_home(lbn, BlockMapping::Absent);
         self.space.discard(pbn);
         Some(pbn)
     }
 
     /// Maps a block-mapped logical block page by page, where it lies.
     pub fn map_by_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lbn: Lbn) -> Result<(), FtlError> {
-        let LogicalBlockMap::Block(pbn) = self.foreign_pages.home(lbn) else { return Ok(()) };
+        let BlockMapping::Block(pbn) = self.foreign_pages.home(lbn) else { return Ok(()) };
         for (_, lpn) in self.foreign_pages.pages_of(lbn) {
             if let Some(at) = self.foreign_pages.in_block(&self.space, lpn) {
                 self.adopt(flash, lpn, at)?;
             }
         }
-        self.foreign_pages.set_home(lbn, LogicalBlockMap::PageMapped);
+        self.foreign_pages.set_home(lbn, BlockMapping::PageMapped);
         self.space.unpin(pbn);
         Ok(())
     }

@@ -116,7 +116,7 @@ use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::{FlashOp, Nanos};
 use crate::recovery::summary::Summaries;
-use crate::schemes::waftl::hybrid_map::{HybridMap, LogicalBlockMap};
+use crate::schemes::waftl::hybrid_map::{BlockMapping, HybridMap};
 
 /// The page-mapped data and their map.
 struct Map;
@@ -263,7 +263,7 @@ impl<D: Device> Mapping<D> for Waftl {
             }
             if whole {
                 self.spent.add(self.pages.void_block(run.lbn));
-                self.pages.foreign_pages.set_home(run.lbn, LogicalBlockMap::Absent);
+                self.pages.foreign_pages.set_home(run.lbn, BlockMapping::Absent);
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ const THRESHOLD: u32 = 1;
 
 /// A block of the area as the model knows it.
 #[derive(Clone, Copy)]
-struct LogBlockLocations {
+struct ModelBlock {
     slot: Slot,
     lbn: Lbn,
     filled: u32,
@@ -35,7 +35,7 @@ struct Model {
     area: SequentialArea,
     admits: AdmissionRule,
     /// The least recently written first.
-    known: Vec<LogBlockLocations>,
+    known: Vec<ModelBlock>,
     limit: u32,
     /// Blocks that left because a new one was opened, and because the area became smaller; of the
     /// latter those in place.
@@ -118,7 +118,7 @@ impl Model {
         let pbn = self.blocks.take(AllocRequest::new(Purpose::Log)).expect("a free block");
         let slot = self.log.open(pbn, group);
         self.area.on_opened(&self.log, slot);
-        self.known.push(LogBlockLocations { slot, lbn, filled: 0, in_place: true });
+        self.known.push(ModelBlock { slot, lbn, filled: 0, in_place: true });
         slot
     }
 
@@ -138,7 +138,7 @@ impl Model {
         self.limit = limit;
         self.area.set_limit(limit);
         while self.area.len() > limit {
-            let cost = |known: &&LogBlockLocations| (!known.in_place, known.filled < PAGES);
+            let cost = |known: &&ModelBlock| (!known.in_place, known.filled < PAGES);
             let expected = *self.known.iter().min_by_key(cost).expect("a block");
             assert_eq!(self.area.cheapest(&self.log), Some(expected.slot));
             self.on_evict(expected.slot, if expected.in_place { 2 } else { 1 });

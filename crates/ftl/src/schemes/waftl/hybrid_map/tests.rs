@@ -26,27 +26,27 @@ fn map() -> (HybridMap, PageSpace) {
 #[test]
 fn it_counts_what_is_mapped_how() {
     let (mut map, _) = map();
-    let mut model = [LogicalBlockMap::Absent; 6];
+    let mut model = [BlockMapping::Absent; 6];
     let mut rng = SeededRng::new(3);
     for _ in 0..1000 {
         let lbn = (rng.bits() % 6) as usize;
         let home = match rng.bits() % 3 {
-            0 => LogicalBlockMap::Absent,
-            1 => LogicalBlockMap::PageMapped,
-            _ => LogicalBlockMap::Block(Pbn::new(lbn as u32 + 6 * (rng.bits() % 2) as u32)),
+            0 => BlockMapping::Absent,
+            1 => BlockMapping::PageMapped,
+            _ => BlockMapping::Block(Pbn::new(lbn as u32 + 6 * (rng.bits() % 2) as u32)),
         };
         map.set_home(Lbn::new(lbn as u32), home);
         model[lbn] = home;
         assert!((0..).zip(model).all(|(lbn, home)| map.home(Lbn::new(lbn)) == home));
-        let blocks = |home: &&LogicalBlockMap| matches!(home, LogicalBlockMap::Block(_));
+        let blocks = |home: &&BlockMapping| matches!(home, BlockMapping::Block(_));
         let counts = [
-            model.iter().filter(|&&home| home == LogicalBlockMap::PageMapped).count(),
+            model.iter().filter(|&&home| home == BlockMapping::PageMapped).count(),
             model.iter().filter(blocks).count(),
         ];
         assert_eq!(map.counts().map(|count| count as usize), counts);
         for pbn in (0..16).map(Pbn::new) {
             let owner =
-                (0..).zip(model).find(|&(_, home)| home == LogicalBlockMap::Block(pbn)).map(|(lbn, _)| Lbn::new(lbn));
+                (0..).zip(model).find(|&(_, home)| home == BlockMapping::Block(pbn)).map(|(lbn, _)| Lbn::new(lbn));
             assert_eq!(map.block_of(pbn), owner);
         }
     }
@@ -59,7 +59,7 @@ type Found = (u32, u32, bool);
 
 /// What becomes of logical block 1 if these of its pages, from the first on, are found, each at a
 /// place.
-fn settled(pages: &[Found], trimmed: bool) -> LogicalBlockMap {
+fn settled(pages: &[Found], trimmed: bool) -> BlockMapping {
     let (mut map, mut space) = map();
     for (lpn, &(block, offset, is_owned)) in (4..).zip(pages) {
         let ppn = map.geometry.page(Pbn::new(block), offset);
@@ -76,7 +76,7 @@ fn settled(pages: &[Found], trimmed: bool) -> LogicalBlockMap {
     }
     let by_page = map.settle(&mut space, &trims);
     match map.home(Lbn::new(1)) {
-        LogicalBlockMap::Block(pbn) => assert!(by_page.is_empty() && space.is_pinned(pbn)),
+        BlockMapping::Block(pbn) => assert!(by_page.is_empty() && space.is_pinned(pbn)),
         _ => assert_eq!(by_page.len(), pages.len()),
     }
     map.home(Lbn::new(1))
@@ -85,12 +85,12 @@ fn settled(pages: &[Found], trimmed: bool) -> LogicalBlockMap {
 #[test]
 fn recovery_maps_a_logical_block_as_a_whole_if_one_block_claims_it_and_has_everything() {
     let whole = [(3, 0, true), (3, 1, true), (3, 2, true)];
-    assert_eq!(settled(&whole, false), LogicalBlockMap::Block(Pbn::new(3)));
-    assert_eq!(settled(&whole, true), LogicalBlockMap::PageMapped, "a trim has to be remembered");
-    assert_eq!(settled(&[(3, 0, true), (4, 1, true)], false), LogicalBlockMap::PageMapped, "two blocks");
-    assert_eq!(settled(&[(3, 0, true), (3, 2, true)], false), LogicalBlockMap::PageMapped, "another offset");
-    assert_eq!(settled(&[(3, 0, true), (3, 1, false)], false), LogicalBlockMap::PageMapped, "nobody's page");
-    assert_eq!(settled(&[], false), LogicalBlockMap::Absent);
+    assert_eq!(settled(&whole, false), BlockMapping::Block(Pbn::new(3)));
+    assert_eq!(settled(&whole, true), BlockMapping::PageMapped, "a trim has to be remembered");
+    assert_eq!(settled(&[(3, 0, true), (4, 1, true)], false), BlockMapping::PageMapped, "two blocks");
+    assert_eq!(settled(&[(3, 0, true), (3, 2, true)], false), BlockMapping::PageMapped, "another offset");
+    assert_eq!(settled(&[(3, 0, true), (3, 1, false)], false), BlockMapping::PageMapped, "nobody's page");
+    assert_eq!(settled(&[], false), BlockMapping::Absent);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn recovery_leaves_what_lies_in_the_zone_there() {
     let ppn = map.geometry.page(Pbn::new(2), 3);
     let tag = Tag { logical: 9, extent: 1, role: ZONE_ROLE, owner: None, seq: 9, version: 9, hint: 0 };
     assert!(map.on_found(tag, ppn) && map.settle(&mut space, &Trims::default()).is_empty());
-    assert_eq!((map.zone.at(Lpn::new(9)), map.home(Lbn::new(2))), (Some(ppn), LogicalBlockMap::Absent));
+    assert_eq!((map.zone.at(Lpn::new(9)), map.home(Lbn::new(2))), (Some(ppn), BlockMapping::Absent));
     assert!(map.zone.is_dirty(Lpn::new(9)), "nobody knows whether it lies outside as well");
 }
 
