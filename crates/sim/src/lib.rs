@@ -40,7 +40,7 @@ pub use result::{
     SpareFacts, SpreadTicks, StoredPages, StructureFacts, TimelineFacts, TraceDevice, TracedNote, TracedOperations,
     TracedRequests, Utilisation, WearMap, WorkloadFacts, schema,
 };
-pub use setup::device::{Device, MOST_BUFFERS, SimulatedDevice};
+pub use setup::device::{Device, SimulatedDevice};
 pub use setup::device_keys::pslc_setting;
 pub use setup::presets::{DEFAULT_PRESET, Preset, presets};
 pub use setup::study::{self, Study, parse_json, parse_toml};

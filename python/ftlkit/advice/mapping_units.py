@@ -63,11 +63,10 @@ def in_use(device: Json) -> str:
     at_once = bits * device["page_size"]
     if at_once <= study.mapped_bytes(device):
         return ""
-    dies = device["channels"] * device["dies_per_channel"]
-    where = "the die" if dies == 1 else f"each of {dies:,} dies"
-    size, buffers = units.typed(units.size(at_once)), device.get("program_buffers") or 1
-    more = "" if buffers == 1 else f", beside {buffers - 1} that is programmed"
-    return f" In use each stream of a stack keeps a program unit of {size} on {where}{more}, which comes to that."
+    size, buffer = units.typed(units.size(at_once)), device.get("program_buffer")
+    of_host = f"a program buffer of {units.typed(units.size(buffer))}, and " if buffer else ""
+    return f" In use {of_host}a program unit of {size} for each block that is being filled come to that."
+
 
 
 def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: float | None) -> str:

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use flash::{CellMode, ChipOptions, Flash, Geometry, PastEndurance, ProgramOrder, Shape};
+use flash::{CellMode, CellType, ChipOptions, Flash, Geometry, PastEndurance, ProgramOrder, Shape};
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
 use sim::study::Group;
@@ -61,6 +61,9 @@ pub struct Description {
     pub gathering: Gathering,
 }
 
+/// The most that an image may say of `program_buffers`.
+const MOST_BUFFERS: u32 = 64;
+
 /// Which pages wait in the controller until they are programmed at once. A page is what the
 /// translation layer maps, so it may be a part of a page of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,17 +71,33 @@ pub struct Description {
 pub struct Gathering {
     /// What a page of the image is of the flash's pages, and what is programmed at once.
     pub units: Units,
-    /// How many of what is programmed at once a die buffers.
-    pub program_buffers: u32,
+    /// How many of what is programmed at once the program buffer holds for each die, in an image
+    /// that does not say its pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_buffers: Option<u32>,
+    /// Pages that the program buffer holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffered_pages: Option<u64>,
 }
 
 impl Default for Gathering {
     fn default() -> Self {
-        Self { units: Units::PAGES, program_buffers: 1 }
+        Self { units: Units::PAGES, program_buffers: None, buffered_pages: None }
     }
 }
 
 impl Gathering {
+    /// Of a device that an image is made for.
+    pub fn of(device: &sim::Device) -> Self {
+        Self { units: device.units, program_buffers: None, buffered_pages: device.buffered_units }
+    }
+
+    /// Pages that the program buffer of a device holds.
+    fn pages(self, geometry: &Geometry, cell: CellType) -> Option<u64> {
+        let per_die = self.program_buffers.map(|units| units * self.units.programmed_at_once(cell, CellMode::Native));
+        self.buffered_pages.or_else(|| Some(u64::from(per_die? * geometry.dies())))
+    }
+
     fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -90,8 +109,8 @@ impl Gathering {
         }
         let Description { geometry, latencies, program_order, .. } = described;
         self.units.check(*geometry, latencies).map_err(|error| error.to_string())?;
-        if !(1..=sim::MOST_BUFFERS).contains(&self.program_buffers) {
-            return Err(format!("{} buffers per die", self.program_buffers));
+        if let Some(buffers) = self.program_buffers.filter(|buffers| !(1..=MOST_BUFFERS).contains(buffers)) {
+            return Err(format!("{buffers} buffers per die"));
         }
         if self.units.programmed_at_once(latencies.cell, CellMode::Native) > 1 && *program_order != ProgramOrder::Strict
         {
@@ -141,7 +160,7 @@ impl Description {
             latencies: Latencies { pslc: None, ..device.latencies },
             pricing: device.model,
             front_end: device.front_end,
-            gathering: Gathering { units: device.units, program_buffers: device.program_buffers },
+            gathering: Gathering::of(device),
         })
     }
 
@@ -187,10 +206,10 @@ impl Description {
 
     /// What keeps the time of the device that is switched on with a chip.
     pub(crate) fn timing(&self, chip: &impl Flash) -> EventTiming {
-        let Gathering { units, program_buffers } = self.gathering;
-        let (latencies, model) = (self.latencies, self.pricing);
-        let timing = EventTiming::of_units(chip.geometry(), units, latencies, model, Abilities::default());
-        let mut timing = timing.buffering(program_buffers).behind(self.front_end);
+        let (geometry, latencies, model) = (chip.geometry(), self.latencies, self.pricing);
+        let timing = EventTiming::of_units(geometry, self.gathering.units, latencies, model, Abilities::default());
+        let places = self.gathering.pages(geometry, latencies.cell);
+        let mut timing = timing.buffering(geometry, places).behind(self.front_end);
         timing.start_on(chip);
         timing
     }

@@ -132,7 +132,7 @@ fn every_preset_makes_an_image_that_lives_through_power_cuts() {
     for preset in sim::presets() {
         live_through(folder.path(), &preset.name, "page");
         let device = device(&preset.name);
-        let described = Gathering { units: device.units, program_buffers: device.program_buffers };
+        let described = Gathering::of(&device);
         if described != Gathering::default() {
             gathering += 1;
             live_through(folder.path(), &preset.name, "dftl:cmt=4KiB");

@@ -249,8 +249,9 @@ impl Breakdown {
         account.since = now;
     }
 
-    /// Until now, a program waited for the erase of its block.
-    pub(crate) fn waited_for_block(&mut self, number: u32, cause: Cause, now: u64) {
+    /// Until now, a program waited for what was done to its block before it, or a unit for a place in
+    /// the program buffer.
+    pub(crate) fn waited_until(&mut self, number: u32, cause: Cause, now: u64) {
         let account = &mut self.accounts[number as usize];
         account.waiting.add(cause, now - account.since);
         account.since = now;

@@ -17,6 +17,8 @@ use random::SeededRng;
 use super::keys::{DeviceKeys, DeviceText, Group, Table, names_of};
 use super::presets::{DEFAULT_PRESET, preset};
 use super::values::Capacity;
+use trace::units::Bytes;
+
 use crate::error::SimError;
 use crate::latencies::Latencies;
 use crate::timing::abilities::{Abilities, Suspend};
@@ -42,8 +44,8 @@ pub struct Device {
     pub geometry: Geometry,
     /// What such a unit is of a flash page, and what is programmed at once.
     pub units: Units,
-    /// Program units of a die that are buffered.
-    pub program_buffers: u32,
+    /// Units that the program buffer holds; none where writes wait for their programs.
+    pub buffered_units: Option<u64>,
     /// Pages that the host sees.
     pub logical_pages: u32,
     /// What operations take.
@@ -124,12 +126,9 @@ impl Device {
     pub(crate) fn timing(&self) -> EventTiming {
         let Self { geometry, units, latencies, model, abilities, .. } = self;
         let timing = EventTiming::of_units(geometry, *units, *latencies, *model, *abilities);
-        timing.buffering(self.program_buffers).behind(self.front_end)
+        timing.buffering(geometry, self.buffered_units).behind(self.front_end)
     }
 }
-
-/// Program units of a die that may be buffered.
-pub const MOST_BUFFERS: u32 = 64;
 
 /// A device of which all but the capacity is known.
 pub(crate) struct Draft {
@@ -154,9 +153,6 @@ impl Draft {
         asked.check_groups(&keys)?;
         geometry(keys.shape())?;
         let is_unprotected = asked.power_loss_protection == Some(false);
-        if is_unprotected && asked.program_buffers.is_none() {
-            keys.program_buffers = 1;
-        }
         let latencies = keys.latencies(&asked)?;
         let units = Units::checked(keys.shape(), keys.unit_bytes(), keys.programming, &latencies)?;
         let is_gathered = units.programmed_at_once(keys.cell, CellMode::Native) > 1;
@@ -216,6 +212,8 @@ impl Draft {
         if exposure.is_some() {
             keys.power_loss_protection = Some(false);
         }
+        let buffered_units = self.buffered_units(&geometry)?;
+        keys.program_buffer = buffered_units.map(|units| Bytes(units * u64::from(geometry.page_size_bytes())));
         keys.preset = Some(self.asked.preset.clone().unwrap_or_else(|| DEFAULT_PRESET.into()));
         keys.capacity = Some(Capacity::Bytes(u64::from(logical_pages) * u64::from(geometry.page_size_bytes())));
         keys.blocks_per_plane = Some(geometry.shape().blocks_per_plane);
@@ -225,7 +223,7 @@ impl Draft {
         Ok(Device {
             geometry,
             units: self.units,
-            program_buffers: self.keys.program_buffers,
+            buffered_units,
             logical_pages,
             latencies: self.latencies,
             model: self.keys.pricing,
@@ -348,9 +346,36 @@ impl Draft {
         }
     }
 
+    /// Units that the program buffer holds: of the host's data that have been answered and not been
+    /// programmed; none where writes wait for their programs.
+    fn buffered_units(&self, geometry: &Geometry) -> Result<Option<u64>, SimError> {
+        let at_once = self.units.programmed_at_once(self.keys.cell, CellMode::Native);
+        let (least, unit) = (u64::from(geometry.dies() * at_once), u64::from(geometry.page_size_bytes()));
+        let Some(Bytes(asked)) = self.keys.program_buffer else {
+            let has_one = at_once > 1
+                && self.keys.pricing == Model::Parallel
+                && self.exposure(geometry.pages_per_block()).is_none();
+            return Ok(has_one.then_some(2 * least));
+        };
+        let refuse = |why: String| Err(SimError::study(format!("device.program_buffer = {}: {why}", Bytes(asked))));
+        if self.keys.pricing == Model::Serial {
+            return refuse(
+                "with pricing = \"serial\" a request ends with its operations; leave program_buffer out".into(),
+            );
+        }
+        if asked / unit < least {
+            let [of_die, of_all] = [u64::from(at_once), least].map(|units| Bytes(units * unit));
+            return refuse(format!(
+                "{} dies that program {of_die} at once need {of_all} at least; set it to \"{of_all}\"",
+                geometry.dies()
+            ));
+        }
+        Ok(Some(asked / unit))
+    }
+
     /// Whether a device without a capacitor can be, and differs from one that has it.
     fn check_unprotected(&self) -> Result<(), SimError> {
-        let DeviceKeys { program_order, program_buffers, cell, programming, page_size, .. } = self.keys;
+        let DeviceKeys { program_order, program_buffer, cell, programming, page_size, .. } = self.keys;
         let refuse =
             |sentence: String| Err(SimError::study(format!("device.power_loss_protection = false: {sentence}")));
         if programming == Programming::Shadow && u64::from(self.shape.page_size_bytes) > page_size.0 && cell.bits() > 1
@@ -368,10 +393,9 @@ impl Draft {
                     .into(),
             );
         }
-        if program_buffers > 1 {
+        if let Some(buffer) = program_buffer {
             return refuse(format!(
-                "with program_buffers = {program_buffers} writes are answered before their program, so a flush would not wait for it; set \
-                 program_buffers to 1"
+                "with program_buffer = {buffer} writes are answered before their program, so a flush would not wait for it; leave program_buffer out"
             ));
         }
         if program_order != ProgramOrder::Strict {
@@ -390,18 +414,6 @@ impl Draft {
         let refuse = |sentence: String| Err(SimError::study(sentence));
         if self.asked.power_loss_protection == Some(false) {
             self.check_unprotected()?;
-        }
-        if let Some(buffers) = self.asked.program_buffers
-            && (!(1..=MOST_BUFFERS).contains(&buffers) || at_once == 1)
-        {
-            let why = if at_once == 1 {
-                "nothing is programmed together here, so nothing waits in a buffer; set mapping_unit below page_size or programming = \"one_shot\", or \
-                 leave program_buffers out"
-                    .into()
-            } else {
-                format!("must be from 1 to {MOST_BUFFERS}; drives of today have about 2 for each die")
-            };
-            return refuse(format!("device.program_buffers = {buffers}: {why}"));
         }
         if at_once == 1 {
             return Ok(());

@@ -125,7 +125,6 @@ impl DeviceKeys {
         }
         let gathers = self.gathers();
         text.power_loss_protection = gathers.then_some(true);
-        text.program_buffers = gathers.then_some(self.program_buffers);
         text.initial_erases = Some(self.initial_erases).filter(|&erases| erases > 0);
         if self.bit_errors.model().is_none() {
             text.bit_errors = None;

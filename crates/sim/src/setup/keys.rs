@@ -244,10 +244,12 @@ table! {
     /// blocks are filled up with padding, see *Without a capacitor* | true, false | true | false
     /// where the host flushes often: most programs are padding
     power_loss_protection: bool;
-    /// program units of a die that are buffered, beside those that fill | 1 to 64; where units are
-    /// programmed together | the preset's, else 1; 1 without a capacitor | 1: the host waits for
-    /// the program that its last unit begins; 2: for the one before it
-    program_buffers: u32 = 1;
+    /// RAM for host data that have been answered and wait for their programs; a write waits for a
+    /// place in it, see *Units and word lines* | a program unit for each die or more; with
+    /// `power_loss_protection` and parallel pricing | two program units for each die, where several
+    /// units are programmed at once; otherwise none, and writes wait for their programs | larger:
+    /// longer bursts at the speed of the link
+    program_buffer: Bytes, in (..=64.0 * 1024.0 * MIB, "at most 64 GiB is possible; drives of today have some MiB");
     /// bits of a cell: `"slc"`, `"mlc"`, `"tlc"`, `"qlc"`; it says which type each page of a block
     /// has, see *Types of page* |  | the preset's | changes nothing where all pages take the same
     cell: CellType = CellType::Slc;

@@ -10,6 +10,7 @@ pub(crate) mod front_end;
 mod planes;
 mod priced_task;
 mod prices;
+mod program_buffer;
 mod program_units;
 mod tails;
 mod tasks;

@@ -84,13 +84,15 @@ pub(super) struct PricedTask {
     pub(super) chain: u32,
     pub(super) cause: Cause,
     pub(super) course: CourseId,
+    /// Places of the program buffer that it gives back.
+    pub(super) gives_back: u16,
 }
 
 impl PricedTask {
     #[inline]
     pub(super) fn new(task: &Task, price: Price) -> Self {
         let &Task { op, cause, pbn, die, chain, .. } = task;
-        Self { pbn, die, chain, cause, course: CourseId::new(op as usize, price) }
+        Self { pbn, die, chain, cause, course: CourseId::new(op as usize, price), gives_back: 0 }
     }
 
     /// No operation: of what stays at a station, its number stands where a die's would.

@@ -5,15 +5,13 @@
 //! one carries the program of all. In a block in pSLC mode they may be smaller, down to one unit
 //! that waits for no other.
 //!
-//! The buffer holds several program units of a die ([`ProgramUnits::buffering`]), beside those that
-//! are open. Who completes one waits for the program of the one that has to leave the buffer for
-//! the next, and with one buffer for the program of its own.
+//! Units of the host wait in the program buffer (`program_buffer.rs`). Those of collections have a
+//! place beside it for each program unit that is open. Who completes one of these waits for its
+//! program.
 //!
 //! It knows only how full blocks are and when data come, no data: a unit that waits is programmed
 //! for the chip and for every scheme. A capacitor keeps the buffer when the power is cut, so that
 //! it is. Counting goes on when the clock is started anew.
-
-use std::collections::VecDeque;
 
 use flash::{CellMode, Geometry};
 use ftl::{Moment, Task};
@@ -27,6 +25,11 @@ struct Filling {
     size: u32,
     /// When all data of its open program unit have come.
     arrives: Moment,
+    /// Of the units that wait, those in the program buffer.
+    of_host: u16,
+    /// Whether the first of them is in no program buffer, so that the program unit has a place
+    /// beside that.
+    is_staged: bool,
 }
 
 /// A flash page in the register of a plane.
@@ -45,13 +48,10 @@ pub(super) struct ProgramUnits {
     /// A block that is erased and in no pSLC mode.
     erased: Filling,
     blocks: Box<[Filling]>,
-    /// Units of the program units that are open, and the most that were at the same time.
+    /// Units of the program units that are open beside the program buffer, and the most that were
+    /// at the same time.
     open: u32,
     most_open: u32,
-    /// Program units of a die that the buffer holds.
-    buffers: usize,
-    /// By die, the ends of the last programs, of those that the buffer may still hold.
-    ends: Box<[VecDeque<Moment>]>,
     units_per_page: u32,
     /// By die: the page that it senses and the unit that is taken out of it, if that is the last
     /// thing that it was to do.
@@ -64,39 +64,21 @@ pub(super) struct ProgramUnits {
 
 impl ProgramUnits {
     /// Of a device whose blocks are erased, by the units that are programmed at once in a native
-    /// block and in pSLC mode; none where no unit waits for others.
-    pub(super) fn new([size, pslc_size]: [u32; 2], geometry: &Geometry, units_per_page: u32) -> Option<Self> {
-        let erased = Filling { units: 0, size, arrives: Moment::ZERO };
+    /// block and in pSLC mode.
+    pub(super) fn new([size, pslc_size]: [u32; 2], geometry: &Geometry, units_per_page: u32) -> Self {
+        let erased = Filling { units: 0, size, arrives: Moment::ZERO, of_host: 0, is_staged: false };
         let blocks = || vec![erased; geometry.blocks() as usize].into();
-        (size > 1).then(|| Self {
+        Self {
             pslc_size,
             erased,
             blocks: blocks(),
             open: 0,
             most_open: 0,
-            buffers: 1,
-            ends: vec![VecDeque::new(); geometry.dies() as usize].into(),
             units_per_page,
             registers: vec![None; geometry.dies() as usize].into(),
             commands: 0,
             was_in_register: false,
-        })
-    }
-
-    /// The same with a buffer for so many program units of a die, 1 or more.
-    pub(super) fn buffering(self, buffers: u32) -> Self {
-        Self { buffers: buffers.max(1) as usize, ..self }
-    }
-
-    /// A program unit leaves the buffer of a die at a moment. Which program has to end before the
-    /// die's next one finds a place in the buffer, if any does.
-    pub(super) fn leaves(&mut self, die: u32, end: Moment) -> Option<Moment> {
-        if self.buffers == 1 {
-            return Some(end);
         }
-        let ends = &mut self.ends[die as usize];
-        ends.push_back(end);
-        if ends.len() < self.buffers { None } else { ends.pop_front() }
     }
 
     /// Units of a native block that are programmed at once.
@@ -123,7 +105,7 @@ impl ProgramUnits {
     /// When the data have come of the units that wait for others of their block, if any do.
     #[inline]
     pub(super) fn arrives(&self, block: usize) -> Option<Moment> {
-        let Filling { units, size, arrives } = self.blocks[block];
+        let Filling { units, size, arrives, .. } = self.blocks[block];
         (!units.is_multiple_of(size)).then_some(arrives)
     }
 
@@ -160,76 +142,86 @@ impl ProgramUnits {
         self.registers[die as usize] = None;
     }
 
-    /// A unit goes into the buffer; then the data of its program unit have come at a moment.
+    /// A unit begins to wait, in the program buffer or beside it; then the data of its program unit
+    /// have come at a moment.
     #[inline]
-    pub(super) fn put(&mut self, block: usize, unit: u32, arrives: Moment) {
-        debug_assert_eq!(self.blocks[block].units, unit, "blocks are filled in strict order");
-        let size = self.blocks[block].size;
-        if unit.is_multiple_of(size) {
+    pub(super) fn put(&mut self, block: usize, unit: u32, arrives: Moment, is_of_host: bool) {
+        let Filling { units, size, of_host, is_staged, .. } = self.blocks[block];
+        debug_assert_eq!(units, unit, "blocks are filled in strict order");
+        let is_first = unit.is_multiple_of(size);
+        let is_staged = if is_first { !is_of_host } else { is_staged };
+        if is_first && is_staged {
             self.open += size;
             self.most_open = self.most_open.max(self.open);
         }
-        self.blocks[block] = Filling { units: unit + 1, size, arrives };
+        let of_host = of_host + u16::from(is_of_host);
+        self.blocks[block] = Filling { units: unit + 1, size, arrives, of_host, is_staged };
     }
 
-    /// The program unit of a unit leaves the buffer with it.
+    /// The program unit of a unit is whole with it. How many of those that waited were in the
+    /// program buffer.
     #[inline]
-    pub(super) fn write(&mut self, block: usize, unit: u32) {
+    pub(super) fn write(&mut self, block: usize, unit: u32) -> u16 {
         debug_assert_eq!(self.blocks[block].units, unit, "blocks are filled in strict order");
-        self.close(block);
-        self.blocks[block] = Filling { units: unit + 1, ..self.blocks[block] };
+        let of_host = self.close(block);
+        self.blocks[block].units = unit + 1;
+        of_host
     }
 
-    /// A block is erased. What waits of it is dropped.
+    /// A block is erased. What waits of it is dropped; how many of it in the program buffer.
     #[inline]
-    pub(super) fn erase(&mut self, block: usize) {
-        self.close(block);
+    pub(super) fn erase(&mut self, block: usize) -> u16 {
+        let of_host = self.close(block);
         self.blocks[block] = self.erased;
+        of_host
     }
 
-    /// What waits of a block leaves the buffer.
-    fn close(&mut self, block: usize) {
-        if self.arrives(block).is_some() {
-            self.open -= self.blocks[block].size;
+    /// Nothing waits of a block any more; how many of it did in the program buffer.
+    fn close(&mut self, block: usize) -> u16 {
+        let filling = &mut self.blocks[block];
+        if std::mem::take(&mut filling.is_staged) {
+            self.open -= filling.size;
         }
+        std::mem::take(&mut filling.of_host)
     }
 
     /// The clock starts anew: all data have come. The most is counted from here on.
     pub(super) fn restart(&mut self) {
         self.blocks.iter_mut().for_each(|block| block.arrives = Moment::ZERO);
-        self.ends.iter_mut().for_each(VecDeque::clear);
         self.registers.fill(None);
         self.most_open = self.open;
     }
 
     /// A device is switched on whose blocks, all native, are filled so far. What waited is in the
-    /// buffer, which a capacitor kept.
+    /// program buffer, which a capacitor kept.
     pub(super) fn resume(&mut self, filled: impl Iterator<Item = u32>) {
         for (block, units) in self.blocks.iter_mut().zip(filled) {
-            *block = Filling { units, ..self.erased };
+            *block = Filling { units, of_host: (units % self.erased.size) as u16, ..self.erased };
         }
-        let is_open = |block: &&Filling| !block.units.is_multiple_of(block.size);
-        self.open = self.blocks.iter().filter(is_open).count() as u32 * self.erased.size;
+        self.open = 0;
         self.restart();
     }
 
-    /// Units that the buffer must hold: those of all program units that were open at the same time,
-    /// and of each die as many more as it holds beside them.
-    pub(super) fn most_units(&self) -> u64 {
-        let more = self.ends.len() as u64 * (self.buffers as u64 - 1) * u64::from(self.erased.size);
-        u64::from(self.most_open) + more
+    /// Units that wait in the program buffer.
+    pub(super) fn of_host(&self) -> u64 {
+        self.blocks.iter().map(|block| u64::from(block.of_host)).sum()
+    }
+
+    /// Units of the program units that were open at the same time beside the program buffer.
+    pub(super) fn most_staged(&self) -> u64 {
+        self.most_open.into()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use flash::{Pbn, Shape};
-    use ftl::{Cause, FlashOp, Nanos};
+    use ftl::{Cause, FlashOp};
 
     use super::*;
 
     /// Of blocks on one die, with two units a page.
-    fn with(sizes: [u32; 2], blocks: u32) -> Option<ProgramUnits> {
+    fn with(sizes: [u32; 2], blocks: u32) -> ProgramUnits {
         let shape = Shape {
             channels: 1,
             dies_per_channel: 1,
@@ -243,58 +235,57 @@ mod tests {
 
     #[test]
     fn units_wait_until_the_last_of_a_program_unit_or_an_erase() {
-        let mut units = with([4, 4], 3).expect("units wait");
-        assert!(with([1, 1], 3).is_none(), "nothing to wait for");
+        let mut units = with([4, 4], 3);
         for unit in 0..3 {
             assert!(!units.completes(1, unit));
-            units.put(1, unit, Moment::ZERO);
+            units.put(1, unit, Moment::ZERO, false);
         }
-        units.put(2, 0, Moment::ZERO);
+        units.put(2, 0, Moment::ZERO, false);
         let waits = |units: &ProgramUnits| (0..8).filter(|&unit| units.waits(1, unit)).collect::<Vec<_>>();
-        assert_eq!((waits(&units), units.most_units()), (vec![0, 1, 2], 8));
+        assert_eq!((waits(&units), units.most_staged()), (vec![0, 1, 2], 8));
         assert!(units.completes(1, 3));
         units.write(1, 3);
         assert!(waits(&units).is_empty() && units.arrives(1).is_none());
-        units.put(1, 4, Moment::ZERO);
+        units.put(1, 4, Moment::ZERO, false);
         assert_eq!(waits(&units), [4]);
         units.erase(1);
         assert!(waits(&units).is_empty());
         units.restart();
-        assert_eq!(units.most_units(), 4, "block 2 has one open");
+        assert_eq!(units.most_staged(), 4, "block 2 has one open");
     }
 
     #[test]
     fn a_device_is_switched_on_with_what_its_blocks_hold() {
-        let mut units = with([4, 4], 3).expect("units wait");
-        units.put(2, 0, Moment::ZERO);
+        let mut units = with([4, 4], 3);
+        units.put(2, 0, Moment::ZERO, false);
         units.resume([6, 4, 0].into_iter());
         let waiting: Vec<_> = (0..3).flat_map(|block| (0..12).map(move |unit| (block, unit))).collect();
         let waiting = waiting.into_iter().filter(|&(block, unit)| units.waits(block, unit)).collect::<Vec<_>>();
-        assert_eq!((waiting, units.most_units()), (vec![(0, 4), (0, 5)], 4));
-        units.put(0, 6, Moment::ZERO);
+        assert_eq!((waiting, units.of_host(), units.most_staged()), (vec![(0, 4), (0, 5)], 2, 0));
+        units.put(0, 6, Moment::ZERO, false);
         assert!(units.completes(0, 7));
-        units.write(0, 7);
-        units.put(1, 4, Moment::ZERO);
-        assert_eq!(units.most_units(), 4, "one is open at a time");
+        assert_eq!(units.write(0, 7), 2, "two of the host's were kept");
+        units.put(1, 4, Moment::ZERO, false);
+        assert_eq!((units.of_host(), units.most_staged()), (0, 4));
     }
 
     #[test]
-    fn who_completes_a_program_unit_waits_for_the_one_that_makes_room() {
-        let end = |number| Moment::end_of(number, 0, Nanos(0));
-        let mut one = with([4, 4], 3).expect("units wait");
-        assert_eq!(one.leaves(0, end(5)), Some(end(5)), "its own");
-        let mut three = one.buffering(3);
-        let mut waits: Vec<_> = (6..9).map(|number| three.leaves(0, end(number))).collect();
-        three.erase(1);
-        waits.push(three.leaves(0, end(9)));
-        assert_eq!(waits, [None, None, Some(end(6)), Some(end(7))], "whatever becomes of blocks");
-        three.put(2, 0, Moment::ZERO);
-        assert_eq!(three.most_units(), 4 + 2 * 4);
+    fn units_of_the_host_have_no_place_beside_the_buffer_and_tell_how_many_they_are() {
+        let mut units = with([4, 4], 3);
+        for (unit, is_of_host) in [(0, true), (1, false), (2, true)] {
+            units.put(0, unit, Moment::ZERO, is_of_host);
+        }
+        assert_eq!((units.of_host(), units.most_staged()), (2, 0), "the first was the host's");
+        units.put(1, 0, Moment::ZERO, false);
+        units.put(1, 1, Moment::ZERO, true);
+        assert_eq!((units.of_host(), units.most_staged()), (3, 4));
+        assert_eq!((units.write(0, 3), units.erase(1)), (2, 1));
+        assert_eq!((units.of_host(), units.erase(1)), (0, 0));
     }
 
     #[test]
     fn units_of_a_page_that_a_request_reads_come_out_of_one_register() {
-        let mut units = with([4, 4], 3).expect("units wait");
+        let mut units = with([4, 4], 3);
         let read = |page, chain| Task { page, chain, ..Task::new(FlashOp::Read, Cause::Host, Pbn::new(1), 0) };
         let found = [(0, 0), (1, 0), (2, 0), (3, 0), (3, 0), (2, 0), (3, 1), (2, 1)]
             .map(|(page, chain)| units.reads(&read(page, chain)));
@@ -312,7 +303,7 @@ mod tests {
             completes.collect::<Vec<_>>()
         };
         for (pslc_size, last) in [(2, vec![1, 3, 5, 7, 9, 11]), (1, (0..12).collect())] {
-            let mut units = with([6, pslc_size], 2).expect("units wait");
+            let mut units = with([6, pslc_size], 2);
             units.begin(0, CellMode::Pslc);
             assert_eq!(completing(&mut units, 0), last);
             assert_eq!(completing(&mut units, 1), [5, 11], "the other block is native");
@@ -320,17 +311,17 @@ mod tests {
                 if units.completes(0, unit) {
                     units.write(0, unit);
                 } else {
-                    units.put(0, unit, Moment::ZERO);
+                    units.put(0, unit, Moment::ZERO, false);
                 }
             }
             assert_eq!(units.arrives(0).is_some(), pslc_size == 2);
-            assert_eq!(units.most_units(), u64::from(pslc_size) / 2 * 2, "a unit alone needs no buffer");
+            assert_eq!(units.most_staged(), u64::from(pslc_size) / 2 * 2, "a unit alone needs no buffer");
             units.begin(1, CellMode::Native);
-            units.put(1, 0, Moment::ZERO);
+            units.put(1, 0, Moment::ZERO, false);
             units.erase(0);
             assert_eq!(completing(&mut units, 0), [5, 11], "the mode is over");
             units.restart();
-            assert_eq!(units.most_units(), 6, "block 1 has one open");
+            assert_eq!(units.most_staged(), 6, "block 1 has one open");
         }
     }
 }

@@ -30,6 +30,8 @@ pub(super) enum Kind {
     Delay,
     /// A stay at a station of the front end; which one stands where an operation's die does.
     Stay,
+    /// A unit of the host that asks for a place in the program buffer.
+    Place,
 }
 
 /// Something that has not ended: one line of the processor's cache.
@@ -128,7 +130,8 @@ impl Entry {
     /// Whether the end of its operation means something to the next of its tail alone.
     #[inline]
     pub(super) fn goes_on(&self) -> bool {
-        self.tail != NONE && !self.is_asked_for && self.first_follower == NONE && self.class() != ERASE
+        let concerns_others = self.is_asked_for || self.first_follower != NONE || self.task.gives_back > 0;
+        self.tail != NONE && !concerns_others && self.class() != ERASE
     }
 }
 
@@ -211,9 +214,9 @@ impl Tasks {
         let entry = &mut self.entries[number as usize];
         // Field by field: as a whole it is read back while its parts are still being written, which
         // the processor waits for.
-        let PricedTask { pbn, die, chain, cause, course } = task;
+        let PricedTask { pbn, die, chain, cause, course, gives_back } = task;
         (entry.task.pbn, entry.task.die, entry.task.chain) = (pbn, die, chain);
-        (entry.task.cause, entry.task.course) = (cause, course);
+        (entry.task.cause, entry.task.course, entry.task.gives_back) = (cause, course, gives_back);
         (entry.kind, entry.issue) = (kind, issue);
         (entry.missing, entry.is_asked_for, entry.account, entry.next) = (0, false, NONE, NONE);
         number
@@ -433,7 +436,7 @@ impl Tasks {
         if is_over {
             entry.tail = NONE;
         }
-        (entry.task.cause, entry.task.course) = (pending.cause, pending.course);
+        (entry.task.cause, entry.task.course, entry.task.gives_back) = (pending.cause, pending.course, 0);
         (entry.task.pbn, entry.task.die) = (pending.pbn, pending.die());
         entry.issue = pending.issue_after(entry.issue);
         (entry.first_follower, entry.is_asked_for, entry.next) = (NONE, false, NONE);

@@ -106,7 +106,7 @@ impl EventTiming {
 
     /// Issues an operation that stands in no tail.
     #[inline(never)]
-    fn perform_alone(&mut self, task: &Task, priced: &PricedTask, after: Moment, earliest: u64) -> Moment {
+    pub(super) fn perform_alone(&mut self, task: &Task, priced: &PricedTask, after: Moment, earliest: u64) -> Moment {
         if self.is_stopped {
             return after;
         }
@@ -354,6 +354,7 @@ impl Timing for EventTiming {
         if let Some(units) = &mut self.program_units {
             units.restart();
         }
+        self.restart_buffer();
         for list in [&mut self.ready_now, &mut self.free_dies, &mut self.asked_now] {
             list.clear();
         }

@@ -34,6 +34,7 @@ use crate::timing::front_end::{FrontEnd, Stations};
 use crate::timing::planes::{Planes, Programs};
 use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};
+use crate::timing::program_buffer::ProgramBuffer;
 use crate::timing::program_units::ProgramUnits;
 use crate::timing::tails::{Event, MOST_DIES, NONE};
 use crate::timing::tasks::{Kind, Tasks};
@@ -227,6 +228,8 @@ pub struct EventTiming {
     prices: Prices,
     /// What waits until as much is there as is programmed at once, where that is several pages.
     program_units: Option<ProgramUnits>,
+    /// Where data of the host wait for their programs, if writes are answered before these.
+    buffer: Option<ProgramBuffer>,
     abilities: Abilities,
     rules: Rules,
     /// By class: whether operations go through second registers.
@@ -331,7 +334,8 @@ impl EventTiming {
         Self {
             now: 0,
             prices,
-            program_units: ProgramUnits::new(at_once, geometry, units.per_page()),
+            program_units: (at_once[0] > 1).then(|| ProgramUnits::new(at_once, geometry, units.per_page())),
+            buffer: None,
             abilities,
             rules: Rules::of(die_mask, dies, abilities, overlaps),
             overlaps,

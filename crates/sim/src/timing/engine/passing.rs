@@ -1,7 +1,7 @@
 //! How time passes: from one moment at which something ends to the next, and what ends or becomes
 //! ready then.
 
-use ftl::{FlashOp, Nanos};
+use ftl::{Cause, FlashOp, Nanos};
 
 use super::{
     DELAY_ENDS, ERASE, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER, PLAIN, PROGRAM, Phase, PricedTask,
@@ -183,7 +183,7 @@ impl EventTiming {
     #[inline]
     pub(super) fn count(&mut self, number: u32) -> u32 {
         let entry = self.tasks.get(number);
-        let (PricedTask { cause, course, .. }, held_ns) = (entry.task, self.now - entry.start);
+        let (PricedTask { cause, course, gives_back, .. }, held_ns) = (entry.task, self.now - entry.start);
         let account = entry.account;
         if entry.kind == Kind::CopyBack {
             self.count_copy_back(number, held_ns);
@@ -191,6 +191,12 @@ impl EventTiming {
             self.times_ns[cause as usize][course.class()] += held_ns;
         }
         self.idle_at = self.now;
+        if gives_back > 0
+            && let Some(buffer) = &mut self.buffer
+        {
+            buffer.give_back(gives_back);
+            self.is_unsettled = true;
+        }
         account
     }
 
@@ -251,6 +257,7 @@ impl EventTiming {
             match kind {
                 Kind::Stay if task.die != Place::Controller as u32 => breakdown.link_until(account, *now),
                 Kind::Delay | Kind::Stay => breakdown.controller_until(account, *now),
+                Kind::Place => breakdown.waited_until(account, Cause::Host, *now),
                 _ => {}
             }
         }
@@ -271,7 +278,7 @@ impl EventTiming {
             }
             if side == 1 && entry.kind != Kind::Join {
                 if entry.account != NONE && entry.missing == 1 {
-                    breakdown.waited_for_block(entry.account, task.cause, *now);
+                    breakdown.waited_until(entry.account, task.cause, *now);
                 }
             } else if entry.is_awaited() && account != NONE {
                 let taken = if is_taken { breakdown.copy(account) } else { account };
@@ -325,6 +332,11 @@ impl EventTiming {
             }
             Kind::Join | Kind::Room => self.ending.push(number),
             Kind::Delay => self.calendar.add_any(now + entry.start, entry.issue, event(DELAY_ENDS, number)),
+            Kind::Place => {
+                let buffer = self.buffer.as_mut().expect("only a device with a buffer has places in it");
+                buffer.ask(number);
+                self.is_unsettled = true;
+            }
             Kind::Stay => {
                 let stations = self.stations.as_mut().expect("only a device with stations has stays at them");
                 stations.came.push(number);
@@ -347,7 +359,7 @@ impl EventTiming {
             if let Some(breakdown) = &mut self.breakdown
                 && entry.account != NONE
             {
-                breakdown.waited_for_block(entry.account, cause, self.now);
+                breakdown.waited_until(entry.account, cause, self.now);
             }
             self.ready_now.push(next);
             next = std::mem::replace(&mut entry.next, NONE);

@@ -11,6 +11,7 @@ use crate::observe::timeline::Placed;
 use crate::timing::bus::{Transfer, Turn};
 use crate::timing::calendar::NEVER;
 use crate::timing::fifo::Fifo;
+use crate::timing::program_buffer::ProgramBuffer;
 use crate::timing::tails::{Event, NONE};
 use crate::timing::tasks::{Details, Entry, Kind};
 
@@ -20,7 +21,8 @@ impl EventTiming {
     pub(super) fn take_up_what_waits<const MODE: u8>(&mut self) {
         self.is_unsettled = false;
         let is_quiet = self.ready_now.is_empty() && self.free_dies.is_empty() && self.asked_now.is_empty();
-        if is_quiet && self.stations.is_none() {
+        let is_settled = self.buffer.as_ref().is_none_or(ProgramBuffer::is_settled);
+        if is_quiet && is_settled && self.stations.is_none() {
             self.rounds += 1;
             return;
         }
@@ -44,6 +46,9 @@ impl EventTiming {
         }
         if self.stations.is_some() {
             self.serve_at_stations();
+        }
+        if !is_settled {
+            self.give_places();
         }
         self.rounds += 1;
     }

@@ -1,10 +1,14 @@
 //! How units wait for others of their program unit: what of the operations on them comes to flash.
 
-use flash::{Flash, Pbn};
-use ftl::{FlashOp, Moment, Task, Timing};
+use flash::{Flash, Geometry, Pbn};
+use ftl::{FlashOp, Moment, Task, Timing, WorkKind};
 
-use super::EventTiming;
-use crate::timing::priced_task::{IN_REGISTER, Price};
+use super::{DELAY_ENDS, EventTiming, event};
+use crate::timing::calendar::NEVER;
+use crate::timing::priced_task::{IN_REGISTER, Price, PricedTask};
+use crate::timing::program_buffer::ProgramBuffer;
+use crate::timing::program_units::ProgramUnits;
+use crate::timing::tasks::Kind;
 
 impl EventTiming {
     /// Issues an operation where several units are programmed at once. What goes into the buffer,
@@ -21,29 +25,63 @@ impl EventTiming {
             }
             FlashOp::Erase => {
                 units.overwrites_register(task.die);
-                units.erase(block);
+                let of_host = units.erase(block);
+                return self.perform_giving_back(task, after, of_host);
             }
-            FlashOp::Program => {
-                units.begin(block, task.mode);
-                let (arrives, completes) = (units.arrives(block), units.completes(block, task.page));
-                if completes {
-                    units.overwrites_register(task.die);
-                    units.write(block, task.page);
-                    let after = self.with_data(after, arrives);
-                    let end = self.perform_on_flash(task, self.prices.of(&task), after);
-                    return self.buffered(task.die, after, end);
-                }
-                let arrives = match arrives {
-                    Some(arrives) if !is_before(arrives, after) => self.join(arrives, after),
-                    _ => after,
-                };
-                if let Some(units) = &mut self.program_units {
-                    units.put(block, task.page, arrives);
-                }
-                return after;
-            }
+            FlashOp::Program => {}
         }
-        self.perform_on_flash(task, self.prices.of(&task), after)
+        // What the host waits for, but for what a scheme moves, goes through the program buffer.
+        let is_of_host = task.chain == 0 && task.cause.work() != WorkKind::Moving && self.buffer.is_some();
+        let after = if is_of_host { self.take_place(after) } else { after };
+        let Some(units) = &mut self.program_units else { return after };
+        units.begin(block, task.mode);
+        let (arrives, completes) = (units.arrives(block), units.completes(block, task.page));
+        if completes {
+            units.overwrites_register(task.die);
+            let of_host = units.write(block, task.page) + u16::from(is_of_host);
+            let comes = self.with_data(after, arrives);
+            let end = self.perform_giving_back(task, comes, of_host);
+            return if is_of_host { after } else { end };
+        }
+        let arrives = match arrives {
+            Some(arrives) if !is_before(arrives, after) => self.join(arrives, after),
+            _ => after,
+        };
+        if let Some(units) = &mut self.program_units {
+            units.put(block, task.page, arrives, is_of_host);
+        }
+        after
+    }
+
+    /// An operation that gives places of the program buffer back when it ends.
+    fn perform_giving_back(&mut self, task: Task, after: Moment, places: u16) -> Moment {
+        let price = self.prices.of(&task);
+        if places == 0 {
+            return self.perform_on_flash(task, price, after);
+        }
+        let priced = PricedTask { gives_back: places, ..PricedTask::new(&task, price) };
+        let earliest = after.earliest.0.max(self.now) + self.prices.course(priced.course).alone_ns;
+        self.perform_alone(&task, &priced, after, earliest)
+    }
+
+    /// When a unit whose data come at a moment has a place in the program buffer.
+    fn take_place(&mut self, comes: Moment) -> Moment {
+        let has_come = self.is_over(comes);
+        let Some(buffer) = self.buffer.as_mut().filter(|_| !self.is_stopped) else { return comes };
+        if has_come && buffer.take_at_once() {
+            return comes;
+        }
+        let number = self.issue_after(Kind::Place, comes, 0);
+        self.tasks.end_of(number, comes.earliest.0.max(self.now))
+    }
+
+    /// Units that asked for places in the program buffer get them.
+    pub(super) fn give_places(&mut self) {
+        let Self { buffer: Some(buffer), tasks, calendar, now, .. } = self else { return };
+        buffer.line_up(tasks);
+        while let Some(number) = buffer.next(calendar.next_time() == NEVER) {
+            calendar.add_any(*now, tasks.get(number).issue, event(DELAY_ENDS, number));
+        }
     }
 
     /// When a unit may be programmed: not before all data of its program unit have come.
@@ -54,20 +92,13 @@ impl EventTiming {
         }
     }
 
-    /// When a program unit is in the buffer whose data come at a moment and whose program ends at
-    /// another: not before there is room for it.
-    fn buffered(&mut self, die: u32, comes: Moment, end: Moment) -> Moment {
-        match self.program_units.as_mut().map(|units| units.leaves(die, end)) {
-            Some(None) => comes,
-            Some(Some(first)) if first != end => self.wait_beside(comes, first),
-            _ => end,
-        }
-    }
-
-    /// The same with a buffer for so many program units of a die.
+    /// The same device of a geometry with a program buffer of so many units.
     #[must_use]
-    pub fn buffering(mut self, program_units: u32) -> Self {
-        self.program_units = self.program_units.map(|units| units.buffering(program_units));
+    pub fn buffering(mut self, geometry: &Geometry, units: Option<u64>) -> Self {
+        self.buffer = units.map(ProgramBuffer::new);
+        if self.buffer.is_some() {
+            self.program_units.get_or_insert_with(|| ProgramUnits::new([1, 1], geometry, 1));
+        }
         self
     }
 
@@ -77,11 +108,20 @@ impl EventTiming {
         if let Some(units) = &mut self.program_units {
             units.resume((0..chip.geometry().blocks()).map(|block| chip.next_page(Pbn::new(block))));
         }
+        self.restart_buffer();
     }
 
-    /// Units of the geometry that the buffer must hold; none where nothing waits in one.
+    /// The clock starts anew: what waits in the program buffer stays there.
+    pub(super) fn restart_buffer(&mut self) {
+        let units = self.program_units.as_ref().map_or(0, ProgramUnits::of_host);
+        self.buffer.iter_mut().for_each(|buffer| buffer.restart(units));
+    }
+
+    /// Units of the geometry that the program buffer and what waits beside it must hold; none where
+    /// nothing waits.
     pub(crate) fn most_buffered_units(&self) -> Option<u64> {
-        self.program_units.as_ref().map(super::ProgramUnits::most_units)
+        let units = self.program_units.as_ref()?;
+        Some(units.most_staged() + self.buffer.as_ref().map_or(0, ProgramBuffer::most_units))
     }
 }
 

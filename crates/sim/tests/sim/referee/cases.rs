@@ -220,6 +220,7 @@ impl Case {
                 case.add_second_registers(Draw::new(seed ^ 1 << 63));
                 case.add_cells(Draw::new(seed ^ 1 << 62));
                 case.add_units(Draw::new(seed ^ 1 << 61));
+                case.add_program_buffer(Draw::new(seed ^ 1 << 60));
                 return case;
             }
         }
@@ -300,11 +301,7 @@ impl Case {
             (true, false) => (1, draw.one_of(&[2, 4])),
             (true, true) => (1, draw.one_of(&[bits, 2 * bits, if bits == 4 { 2 } else { 1 }])),
         };
-        let mut rules = Rules {
-            units: Some(Units { in_a_page, pages, one_shot, buffers: draw.between(1, 3) as u32 }),
-            cells,
-            ..self.rules
-        };
+        let mut rules = Rules { units: Some(Units { in_a_page, pages, one_shot }), cells, ..self.rules };
         if one_shot && let Some(cells) = &mut rules.cells {
             cells.more_to_program_ns = [0; 4];
         }
@@ -320,6 +317,16 @@ impl Case {
         (self.geometry, self.logical_pages, self.rules) = (geometry, logical_pages as u32, rules);
         if self.host(Keeper::referee(&geometry, rules)).is_none() {
             (self.geometry, self.logical_pages, self.rules) = before;
+        }
+    }
+
+    /// Gives devices that program several units at once a program buffer, and some of the others,
+    /// from the smallest to one that is seldom full.
+    fn add_program_buffer(&mut self, mut draw: Draw) {
+        let least = self.rules.least_buffered(&self.geometry);
+        let (share, is_drawn) = (draw.one_of(&[100, 100, 130, 200, 400, 1600]), draw.percent(40));
+        if !self.rules.serial && (self.rules.at_once() > 1 || is_drawn) {
+            self.rules.buffered = Some(least * share / 100);
         }
     }
 

@@ -132,7 +132,7 @@ impl Keeper {
             }
         });
         let timing = EventTiming::of_units(geometry, units, latencies, model, abilities);
-        let timing = timing.buffering(rules.units.map_or(1, |units| units.buffers));
+        let timing = timing.buffering(geometry, rules.buffered);
         Self::Simulation(Box::new(timing.behind(front_end)))
     }
 }

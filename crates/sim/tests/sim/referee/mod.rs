@@ -160,11 +160,10 @@ fn a_missing_second_register_is_noticed() {
 
 #[test]
 fn what_is_programmed_at_once_is_noticed() {
-    let changes: [fn(&mut Units); 3] = [
+    let changes: [fn(&mut Units); 2] = [
         // Its units take the die and the bus, each by itself, and no capacitor keeps any.
         |units| (units.in_a_page, units.pages) = (1, 1),
         |units| units.one_shot = !units.one_shot,
-        |units| units.buffers = if units.buffers == 1 { 2 } else { 1 },
     ];
     let cases = default_cases();
     for (number, change) in changes.into_iter().enumerate() {
@@ -176,6 +175,19 @@ fn what_is_programmed_at_once_is_noticed() {
         };
         assert!(cases.iter().filter(notices).take(2).count() == 2, "too few runs notice change {number}");
     }
+}
+
+#[test]
+fn a_place_less_in_the_program_buffer_is_noticed() {
+    let notices = |case: &&Case| {
+        let mut rules = case.rules;
+        rules.buffered = rules.buffered.map(|places| places - 1);
+        rules.buffered != case.rules.buffered && difference_under(case, rules).is_some()
+    };
+    let cases = default_cases();
+    let count = cases.iter().filter(|case| case.rules.buffered.is_some()).count();
+    println!("{count} of {} runs have a program buffer", cases.len());
+    assert!(cases.iter().filter(notices).take(5).count() == 5, "too few runs notice");
 }
 
 #[test]

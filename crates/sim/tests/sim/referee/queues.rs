@@ -11,6 +11,7 @@
 
 mod answers;
 mod block_order;
+mod buffer;
 mod dies;
 mod stations;
 
@@ -20,6 +21,7 @@ use flash::{Geometry, Pbn};
 use ftl::{FlashOp, Moment, Nanos, Task, Timing};
 
 use super::rules::{Kind, Rules, moves_data};
+use buffer::Buffer;
 use dies::Die;
 use stations::{Passage, STATIONS, Station};
 
@@ -51,6 +53,8 @@ enum What {
     Leave,
     /// Ends when a program or an erase becomes ready.
     Readiness,
+    /// A unit of the host asks for a place in the program buffer.
+    Place,
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -69,6 +73,8 @@ struct Operation {
     channel: usize,
     /// Of a program or an erase, what ends when it becomes ready.
     readiness: Option<Node>,
+    /// Places of the program buffer that it gives back.
+    gives_back: i64,
     /// The round in which it became ready.
     ready_in: u64,
     /// Whether it lets reads pass because one before it in its block did.
@@ -143,10 +149,11 @@ pub(crate) struct Queues {
     work_of: HashMap<u32, usize>,
     /// Chains that are still being issued.
     open: Vec<u32>,
-    /// Units of each block that wait for others, and when the data of each come.
-    buffered: HashMap<u32, Vec<(u32, Moment)>>,
-    /// The programs of each die, in the order of issue.
-    programs: HashMap<u32, Vec<Moment>>,
+    /// Units of each block that wait for others, when the data of each come, and whether they have
+    /// places in the program buffer.
+    buffered: HashMap<u32, Vec<(u32, Moment, bool)>>,
+    /// The program buffer.
+    buffer: Buffer,
     /// By die, the unit that is to be read last, by its place on the flash, and for whom.
     registers: HashMap<u32, (Pbn, u32, (usize, u32))>,
     /// Commands of the host.
@@ -178,7 +185,7 @@ impl Queues {
             work_of: HashMap::new(),
             open: Vec::new(),
             buffered: HashMap::new(),
-            programs: HashMap::new(),
+            buffer: Buffer::default(),
             registers: HashMap::new(),
             commands: 0,
         }
@@ -237,42 +244,6 @@ impl Queues {
         Moment::end_of(node as u32, self.resets, Nanos(earliest))
     }
 
-    /// Whether an operation is over without the flash: it puts a unit into the buffer, or reads one
-    /// there.
-    fn is_done_in_buffer(&mut self, task: &Task, after: Moment) -> bool {
-        let buffered = self.buffered.entry(task.pbn.get()).or_default();
-        match task.op {
-            FlashOp::Read => buffered.iter().any(|&(unit, _)| unit == task.page),
-            FlashOp::Program if (task.page + 1).is_multiple_of(self.rules.at_once()) => false,
-            FlashOp::Program => {
-                buffered.push((task.page, after));
-                true
-            }
-            FlashOp::Erase => {
-                buffered.clear();
-                false
-            }
-        }
-    }
-
-    /// When the data come that a program takes out of the buffer.
-    fn data_of(&mut self, task: &Task) -> Vec<Moment> {
-        let buffered = self.buffered.get_mut(&task.pbn.get()).filter(|_| task.op == FlashOp::Program);
-        buffered.map(std::mem::take).unwrap_or_default().into_iter().map(|(_, comes)| comes).collect()
-    }
-
-    /// When the data of a program unit have come and there is room for them in the buffer: the
-    /// program as many before as it holds has ended.
-    fn accepted(&mut self, task: &Task, buffers: usize, comes: &[Moment], end: Moment) -> Moment {
-        let programs = self.programs.entry(task.die).or_default();
-        programs.push(end);
-        let makes_room = programs.len().checked_sub(buffers).map(|place| programs[place]);
-        let awaited: Vec<_> = comes.iter().copied().chain(makes_room).collect();
-        let earliest = awaited.iter().map(|moment| moment.earliest.0).max().unwrap_or(0);
-        let node = self.add(What::Join, &awaited);
-        self.moment(node, earliest)
-    }
-
     /// Whether a read finds its flash page in the register of its die, since the die was to read
     /// another unit of it last, for the same command or work.
     fn is_in_register(&mut self, task: &Task) -> bool {
@@ -299,6 +270,7 @@ impl Queues {
             &mut What::Stay { station, .. } => self.stations[station].queue(self.round, node),
             What::Leave => self.give_leave(),
             What::Readiness => {}
+            What::Place => self.buffer.asking.push(node),
             What::Operation(operation) => {
                 operation.ready_in = self.round;
                 self.dies[operation.die].waiting.push(node);
@@ -319,7 +291,8 @@ impl Queues {
             }
         }
         if let What::Operation(operation) = &self.things[node].what {
-            let chain = operation.task.chain;
+            let (chain, gives_back) = (operation.task.chain, operation.gives_back);
+            self.buffer.taken -= gives_back;
             self.ended += 1;
             self.unfinished -= 1;
             self.leave_die(node);
@@ -374,6 +347,7 @@ impl Queues {
         (0..self.dies.len()).for_each(|die| self.serve_die(die));
         (0..self.buses.len()).for_each(|bus| self.serve_bus(bus));
         (0..STATIONS).for_each(|station| self.serve_station(station));
+        self.give_places();
         self.round += 1;
     }
 
@@ -451,7 +425,9 @@ impl Timing for Queues {
     ftl::known_ends! { is_traced is_buffered trace wait_beside }
 
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        if self.is_done_in_buffer(&task, after) {
+        let is_of_host = self.is_of_host(&task);
+        let after = if is_of_host { self.take_place(after) } else { after };
+        if self.is_done_in_buffer(&task, after, is_of_host) {
             return after;
         }
         self.issued += 1;
@@ -461,7 +437,7 @@ impl Timing for Queues {
         }
         let kind = Kind::of(task.op);
         let in_register = self.is_in_register(&task);
-        let data = self.data_of(&task);
+        let (data, places) = self.data_of(&task);
         let begins = data.iter().chain([&after]).map(|moment| moment.earliest.0).max().unwrap_or(0);
         let comes: Vec<_> = data.into_iter().chain([after]).collect();
         let mut follows: Vec<_> = comes.iter().copied().chain(self.before_in_block(&task)).collect();
@@ -478,6 +454,7 @@ impl Timing for Queues {
             die,
             channel,
             readiness,
+            gives_back: places + i64::from(is_of_host),
             ready_in: 0,
             yields_in_block: false,
             taken_at: None,
@@ -490,10 +467,7 @@ impl Timing for Queues {
         let node = self.add(What::Operation(operation), &follows);
         let end = self.moment(node, begins.max(self.now) + self.operation(node).alone(&self.rules));
         self.stand_in_block(node);
-        match self.rules.units.filter(|_| kind == Kind::Program && self.rules.at_once() > 1) {
-            Some(units) if units.buffers > 1 => self.accepted(&task, units.buffers as usize, &comes, end),
-            _ => end,
-        }
+        if is_of_host { after } else { end }
     }
 
     fn join(&mut self, one: Moment, other: Moment) -> Moment {
@@ -577,7 +551,9 @@ impl Timing for Queues {
     fn reset(&mut self) {
         let resets = self.resets + 1;
         let mut buffered = std::mem::take(&mut self.buffered);
-        buffered.values_mut().flatten().for_each(|(_, comes)| *comes = Moment::ZERO);
-        *self = Self { resets, buffered, ..Self::new(&self.geometry, self.asked) };
+        buffered.values_mut().flatten().for_each(|(_, comes, _)| *comes = Moment::ZERO);
+        let taken = buffered.values().flatten().filter(|&&(_, _, has_place)| has_place).count();
+        let buffer = Buffer { taken: taken.cast_signed() as i64, ..Buffer::default() };
+        *self = Self { resets, buffered, buffer, ..Self::new(&self.geometry, self.asked) };
     }
 }

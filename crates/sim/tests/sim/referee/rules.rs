@@ -36,6 +36,8 @@ pub(crate) struct Rules {
     pub(crate) cells: Option<Cells>,
     /// What is mapped and programmed; without it, pages of the flash.
     pub(crate) units: Option<Units>,
+    /// Units of the host that the program buffer holds; none where writes wait for their programs.
+    pub(crate) buffered: Option<u64>,
     /// On a serial device, what moving a unit takes: its operations contain it.
     pub(crate) moved_inside_ns: u64,
 }
@@ -49,8 +51,6 @@ pub(crate) struct Units {
     pub(crate) pages: u32,
     /// Whether all pages of a word line are programmed at once.
     pub(crate) one_shot: bool,
-    /// Program units of a die that the buffer holds.
-    pub(crate) buffers: u32,
 }
 
 /// Cells of several bits, and what their pages take more, by the bit that they have.
@@ -149,10 +149,14 @@ impl Rules {
         if self.at_once() > 1 { ProgramOrder::Strict } else { ProgramOrder::Ascending }
     }
 
+    /// The fewest units that a program buffer of a device may hold.
+    pub(crate) fn least_buffered(&self, geometry: &Geometry) -> u64 {
+        u64::from(geometry.dies() * self.at_once())
+    }
+
     /// What moving a unit takes: a part of a page, rounded up, or several pages.
     fn unit_moves_ns(&self) -> u64 {
-        let Units { in_a_page, pages, .. } =
-            self.units.unwrap_or(Units { in_a_page: 1, pages: 1, one_shot: false, buffers: 1 });
+        let Units { in_a_page, pages, .. } = self.units.unwrap_or(Units { in_a_page: 1, pages: 1, one_shot: false });
         self.transfer_ns.div_ceil(in_a_page.into()) * u64::from(pages)
     }
 

@@ -72,12 +72,18 @@ fn cells(case: &Case) -> String {
 
 /// What is mapped and what is programmed at once, and the keys that say so.
 fn units(case: &Case) -> (Units, String) {
+    let buffer = program_buffer(case);
     let Some(units) = case.rules.units else {
-        return (Units { in_a_page: 1, pages: 1, one_shot: false, buffers: 1 }, String::new());
+        return (Units { in_a_page: 1, pages: 1, one_shot: false }, buffer);
     };
     let programming = if units.one_shot { "programming = \"one_shot\"" } else { "" };
-    let buffers = if case.rules.at_once() > 1 { format!("program_buffers = {}", units.buffers) } else { String::new() };
-    (units, format!("mapping_unit = {}\n{programming}\n{buffers}", case.geometry.page_size_bytes()))
+    (units, format!("mapping_unit = {}\n{programming}\n{buffer}", case.geometry.page_size_bytes()))
+}
+
+/// The key of the program buffer.
+fn program_buffer(case: &Case) -> String {
+    let bytes = |units: u64| units * u64::from(case.geometry.page_size_bytes());
+    case.rules.buffered.map_or(String::new(), |units| format!("program_buffer = {}", bytes(units)))
 }
 
 /// The table of the device.

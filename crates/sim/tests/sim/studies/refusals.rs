@@ -93,8 +93,15 @@ fn devices() {
 #[test]
 fn buffers_planes_and_capacitors() {
     for (device, parts) in [
-        ("program_buffers = 2", &["device.program_buffers = 2", "nothing is programmed together"] as &[_]),
-        ("mapping_unit = \"512B\"\nprogram_buffers = 65", &["device.program_buffers = 65", "from 1 to 64"]),
+        (
+            "mapping_unit = \"512B\"\nprogram_buffer = \"4KiB\"",
+            &["device.program_buffer = 4KiB", "dies that program 4KiB at once need", "set it to"] as &[_],
+        ),
+        (
+            "pricing = \"serial\"\nprogram_buffer = \"1MiB\"",
+            &["device.program_buffer = 1MiB", "leave program_buffer out"],
+        ),
+        ("program_buffers = 2", &["no key `program_buffers`", "program_buffer"]),
         ("aligned_planes = true", &["device.aligned_planes", "multi_plane = true"]),
         ("power_loss_protection = false", &["device.power_loss_protection", "each page is safe", "device.cell"]),
         (
@@ -106,8 +113,8 @@ fn buffers_planes_and_capacitors() {
             &["device.power_loss_protection", "shares word lines of TLC", "one_shot"],
         ),
         (
-            "power_loss_protection = false\nmapping_unit = \"1KiB\"\nprogram_buffers = 2",
-            &["device.power_loss_protection", "with program_buffers = 2", "program_buffers to 1"],
+            "power_loss_protection = false\nmapping_unit = \"1KiB\"\nprogram_buffer = \"1MiB\"",
+            &["device.power_loss_protection", "with program_buffer = 1MiB", "leave program_buffer out"],
         ),
     ] {
         refused(&text(device, WORKLOAD, FTL), parts);

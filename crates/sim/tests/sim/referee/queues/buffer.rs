@@ -1,0 +1,80 @@
+//! Units that wait in the controller until they are programmed, and the places of the host's.
+
+use std::collections::VecDeque;
+
+use ftl::{FlashOp, Moment, Task, Timing};
+
+use super::{Event, Node, Queues, What};
+use crate::referee::rules::moves_data;
+
+/// The program buffer.
+#[derive(Default)]
+pub(super) struct Buffer {
+    /// Places that units of the host have.
+    pub(super) taken: i64,
+    /// Who asks in this round.
+    pub(super) asking: Vec<Node>,
+    /// Who asked before.
+    pub(super) line: VecDeque<Node>,
+}
+
+impl Queues {
+    /// Whether a task programs a unit for the host, which answers when that is in the buffer.
+    pub(super) fn is_of_host(&self, task: &Task) -> bool {
+        let is_awaited = task.chain == 0 && !moves_data(task.cause);
+        self.rules.buffered.is_some() && task.op == FlashOp::Program && is_awaited
+    }
+
+    /// When a unit that comes at a moment has a place in the buffer.
+    pub(super) fn take_place(&mut self, comes: Moment) -> Moment {
+        let nobody_waits = self.buffer.asking.is_empty() && self.buffer.line.is_empty();
+        if self.is_over(comes) && nobody_waits && self.has_place() {
+            self.buffer.taken += 1;
+            return comes;
+        }
+        let node = self.add(What::Place, &[comes]);
+        self.moment(node, comes.earliest.0.max(self.now))
+    }
+
+    fn has_place(&self) -> bool {
+        self.rules.buffered.is_some_and(|places| self.buffer.taken < places.cast_signed())
+    }
+
+    /// Who asked in this round stands in line, in the order of issue. Then places are given away:
+    /// one more than there are if nothing else will happen.
+    pub(super) fn give_places(&mut self) {
+        let mut asking = std::mem::take(&mut self.buffer.asking);
+        asking.sort_unstable();
+        self.buffer.line.extend(asking);
+        while self.has_place() || self.events.is_empty() {
+            let Some(node) = self.buffer.line.pop_front() else { return };
+            self.buffer.taken += 1;
+            self.at(self.now, Event::Alarm(node));
+        }
+    }
+
+    /// Whether an operation is over without the flash: it puts a unit into the buffer, or reads one
+    /// there.
+    pub(super) fn is_done_in_buffer(&mut self, task: &Task, after: Moment, has_place: bool) -> bool {
+        let buffered = self.buffered.entry(task.pbn.get()).or_default();
+        match task.op {
+            FlashOp::Read => buffered.iter().any(|&(unit, ..)| unit == task.page),
+            FlashOp::Program if (task.page + 1).is_multiple_of(self.rules.at_once()) => false,
+            FlashOp::Program => {
+                buffered.push((task.page, after, has_place));
+                true
+            }
+            FlashOp::Erase => false,
+        }
+    }
+
+    /// When the data come that a program takes out of the buffer, and how many places they have.
+    /// What is erased leaves its places, too, and nothing waits for its data.
+    pub(super) fn data_of(&mut self, task: &Task) -> (Vec<Moment>, i64) {
+        let buffered = self.buffered.get_mut(&task.pbn.get()).filter(|_| task.op != FlashOp::Read);
+        let units = buffered.map(std::mem::take).unwrap_or_default();
+        let places = units.iter().filter(|&&(_, _, has_place)| has_place).count();
+        let comes = units.into_iter().map(|(_, comes, _)| comes);
+        (comes.filter(|_| task.op == FlashOp::Program).collect(), places.cast_signed() as i64)
+    }
+}
