@@ -249,8 +249,8 @@ impl Breakdown {
         account.since = now;
     }
 
-    /// Until now, a program waited for what was done to its block before it, or a unit for a place in
-    /// the program buffer.
+    /// Until now, a program waited for what was done to its block before it, or a unit for a place
+    /// in the program buffer.
     pub(crate) fn waited_until(&mut self, number: u32, cause: Cause, now: u64) {
         let account = &mut self.accounts[number as usize];
         account.waiting.add(cause, now - account.since);

@@ -110,8 +110,8 @@ fn units_of_a_page_in_pslc_mode_are_programmed_at_once() {
     let [within, beyond] = [CACHE_PAGES, CACHE_PAGES + 1].map(sequential);
     assert_eq!((within.notes["cached_pages"], within.notes["folds"]), (CACHE_PAGES, 0));
     assert_eq!(beyond.notes["folds"], 1);
-    // A flash page and not a word line: 10 µs over the channel and 150 µs. Six of each die are in the
-    // program buffer at the end.
+    // A flash page and not a word line: 10 µs over the channel and 150 µs. Six of each die are in
+    // the program buffer at the end.
     assert_eq!(within.simulated_ns, (CACHE_PAGES / DIES / 4 - 6) * 160_000);
     let buffer = |run: &RunResult| {
         let structure = run.footprint.structures.iter().find(|structure| structure.name == "program buffer");
