@@ -48,4 +48,5 @@ pub use table::aligned;
 pub use timing::abilities::{Abilities, Suspend};
 pub use timing::engine::{EventTiming, Model};
 pub use timing::front_end::FrontEnd;
+pub use timing::superblocks::{Superblock, Superblocks};
 pub use timing::units::{Programming, Units};

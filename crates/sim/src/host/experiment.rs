@@ -28,6 +28,7 @@ use crate::setup::device_keys::pslc_setting;
 use crate::setup::keys::{DeviceText, HostKeys, HostText, RunKeys, RunText, Table};
 use crate::setup::study::{FtlText, Study};
 use crate::setup::values::{Addresses, Capacity, LoopText, Precondition};
+use crate::timing::superblocks::Superblocks;
 use crate::timing::units::Units;
 use crate::workload::stream::Workload;
 use crate::workload::survey::{Survey, choose};
@@ -282,7 +283,7 @@ fn check_auto(device: &DeviceText, wraps: bool) -> Result<(), SimError> {
 /// Whether the flash operations of requests can be traced on this device, where that is asked for.
 fn check_flash_trace(run: &RunKeys, device: &Device) -> Result<(), SimError> {
     if run.flash_trace.is_some() {
-        let maps_pages = device.units == Units::PAGES;
+        let maps_pages = device.units == Units::PAGES && device.abilities.superblocks == Superblocks::BLOCKS;
         flash_trace::check(device.geometry.pages(), maps_pages, device.chip.exposure.as_ref())?;
     }
     Ok(())

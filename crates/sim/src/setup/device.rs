@@ -24,6 +24,7 @@ use crate::latencies::Latencies;
 use crate::timing::abilities::{Abilities, Suspend};
 use crate::timing::engine::{EventTiming, Model};
 use crate::timing::front_end::FrontEnd;
+use crate::timing::superblocks::Superblock;
 use crate::timing::units::{Programming, Units};
 
 /// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
@@ -87,12 +88,16 @@ impl Device {
     /// Why the device asks for strict order, behind a sentence that refuses a translation layer for
     /// that; empty where the study alone says it, or the refusal has another reason.
     pub fn strict_order_reason(&self, refusal: &str) -> &'static str {
-        if refusal.contains("program_order") && self.units.programmed_at_once(self.latencies.cell, CellMode::Native) > 1
-        {
-            ". No other order is possible here, since several units are programmed at once (device.mapping_unit, device.programming)"
+        if refusal.contains("program_order") && self.programmed_at_once() > 1 {
+            ". No other order is possible here, since several units are programmed at once (device.mapping_unit, device.programming, device.superblock)"
         } else {
             ""
         }
+    }
+
+    /// Units of a native block that are programmed at once.
+    pub(crate) fn programmed_at_once(&self) -> u32 {
+        self.abilities.programmed_at_once(self.units, self.latencies.cell, CellMode::Native)
     }
 
     /// Bytes that the host sees.
@@ -155,11 +160,12 @@ impl Draft {
         let is_unprotected = asked.power_loss_protection == Some(false);
         let latencies = keys.latencies(&asked)?;
         let units = Units::checked(keys.shape(), keys.unit_bytes(), keys.programming, &latencies)?;
-        let is_gathered = units.programmed_at_once(keys.cell, CellMode::Native) > 1;
+        let abilities = keys.abilities();
+        let is_gathered = abilities.programmed_at_once(units, keys.cell, CellMode::Native) > 1;
         if (is_gathered || is_unprotected) && asked.program_order.is_none() {
             keys.program_order = ProgramOrder::Strict;
         }
-        let (abilities, shape) = (keys.abilities(), units.mapped(keys.shape()));
+        let shape = abilities.superblocks.mapped(units.mapped(keys.shape()));
         let draft = Self { asked, keys, latencies, abilities, units, shape };
         draft.check_shares()?;
         draft.check_abilities()?;
@@ -188,7 +194,8 @@ impl Draft {
         };
         let mut shape = self.shape;
         if let (Some(pages), None) = (asked_pages, self.asked.blocks_per_plane) {
-            shape.blocks_per_plane = self.scale(pages)?;
+            shape.pages_per_block = self.scaled_superblock(pages);
+            shape.blocks_per_plane = self.scale(shape, pages)?;
         }
         let geometry = geometry(shape)?;
         let limit = exported(u64::from(geometry.pages()), self.keys.spare);
@@ -217,6 +224,7 @@ impl Draft {
         keys.preset = Some(self.asked.preset.clone().unwrap_or_else(|| DEFAULT_PRESET.into()));
         keys.capacity = Some(Capacity::Bytes(u64::from(logical_pages) * u64::from(geometry.page_size_bytes())));
         keys.blocks_per_plane = Some(geometry.shape().blocks_per_plane);
+        keys.pages_per_block = Some(self.pages_of_a_block(&geometry));
         if self.spare_follows() {
             keys.spare = Some(1.0 - f64::from(logical_pages) / f64::from(geometry.pages()));
         }
@@ -234,7 +242,7 @@ impl Draft {
                 endurance: Some(self.keys.endurance - self.keys.initial_erases),
                 past_endurance: PastEndurance::Fails,
                 bad_blocks,
-                pslc_pages: self.units.in_pslc(self.keys.cell, geometry.pages_per_block()),
+                pslc_pages: self.pslc_pages(geometry.pages_per_block()),
                 pslc_endurance: Some(self.pslc_endurance_left()),
                 exposure,
             },
@@ -259,6 +267,18 @@ impl Draft {
         } else {
             format!("auto: {spans}")
         })
+    }
+
+    /// Flash pages of a block of the chip.
+    fn pages_of_a_block(&self, geometry: &Geometry) -> u32 {
+        let units = geometry.pages_per_block() / self.abilities.superblocks.blocks();
+        (u64::from(units) * u64::from(self.shape.page_size_bytes) / self.keys.page_size.0) as u32
+    }
+
+    /// Units of a superblock in pSLC mode, of so many that it has otherwise.
+    fn pslc_pages(&self, units: u32) -> u32 {
+        let blocks = self.abilities.superblocks.blocks();
+        self.units.in_pslc(self.keys.cell, units / blocks) * blocks
     }
 
     /// Erases in pSLC mode that a block survives: the same share of its life is left as natively.
@@ -319,6 +339,7 @@ impl Draft {
                 "device.aligned_planes = true: the planes do not work side by side; set multi_plane = true, or leave aligned_planes out",
             );
         }
+        self.check_superblocks()?;
         if abilities.suspend == Suspend::Off && abilities != (Abilities { suspend_ns: 0, resume_ns: 0, ..abilities }) {
             return refuse(
                 "device.suspend_latency and resume_latency: nothing is suspended; set suspend to \"erase\", \"program\" or \"both\", or leave them out",
@@ -334,11 +355,45 @@ impl Draft {
         Ok(())
     }
 
+    /// Whether the device can have its superblocks.
+    fn check_superblocks(&self) -> Result<(), SimError> {
+        let (DeviceKeys { superblock, cell, programming, .. }, abilities) = (&self.keys, self.abilities);
+        let refuse =
+            |sentence: &str| Err(SimError::study(format!("device.superblock = \"{}\": {sentence}", superblock.name())));
+        if abilities.superblocks.blocks() == 1 {
+            return if *superblock == Superblock::Plane {
+                Ok(())
+            } else {
+                refuse("it has one block of one plane here; set planes_per_die to 2 or more, or leave superblock out")
+            };
+        }
+        if abilities.copy_back {
+            return refuse(
+                "which plane a copy is in follows from its place in the superblock, so it cannot stay there; leave copy_back out",
+            );
+        }
+        if abilities.superblocks.dies > 1 && abilities.gc_channels.is_some() {
+            return refuse("a collection is at work on all channels; leave gc_channels out");
+        }
+        let is_unprotected = self.asked.power_loss_protection == Some(false);
+        if is_unprotected && !abilities.multi_plane && *programming == Programming::Shadow && cell.bits() > 1 {
+            return refuse(
+                "without a capacitor its planes have to be programmed together; set multi_plane, or leave power_loss_protection out",
+            );
+        }
+        Ok(())
+    }
+
+    /// Units of a native block that are programmed at once.
+    fn programmed_at_once(&self) -> u32 {
+        self.abilities.programmed_at_once(self.units, self.keys.cell, CellMode::Native)
+    }
+
     /// Which pages a power cut takes although their programs have ended, in blocks of so many
     /// units; none where a capacitor guards them all.
     fn exposure(&self, units_per_block: u32) -> Option<Exposure> {
         let cell = self.keys.cell;
-        let at_once = self.units.programmed_at_once(cell, CellMode::Native);
+        let at_once = self.programmed_at_once();
         match (self.asked.power_loss_protection, self.keys.programming) {
             (Some(false), Programming::OneShot) => Exposure::gathered(at_once, units_per_block),
             (Some(false), Programming::Shadow) => Exposure::paired(cell, at_once, units_per_block),
@@ -349,8 +404,8 @@ impl Draft {
     /// Units that the program buffer holds: of the host's data that have been answered and not been
     /// programmed; none where writes wait for their programs.
     fn buffered_units(&self, geometry: &Geometry) -> Result<Option<u64>, SimError> {
-        let at_once = self.units.programmed_at_once(self.keys.cell, CellMode::Native);
-        let (least, unit) = (u64::from(geometry.dies() * at_once), u64::from(geometry.page_size_bytes()));
+        let (at_once, dies) = (self.programmed_at_once(), geometry.dies() * self.abilities.superblocks.dies);
+        let (least, unit) = (u64::from(dies * at_once), u64::from(geometry.page_size_bytes()));
         let Some(Bytes(asked)) = self.keys.program_buffer else {
             let has_one = at_once > 1
                 && self.keys.pricing == Model::Parallel
@@ -367,7 +422,7 @@ impl Draft {
             let [of_die, of_all] = [u64::from(at_once), least].map(|units| Bytes(units * unit));
             return refuse(format!(
                 "{} dies that program {of_die} at once need {of_all} at least; set it to \"{of_all}\"",
-                geometry.dies()
+                dies
             ));
         }
         Ok(Some(asked / unit))
@@ -409,8 +464,8 @@ impl Draft {
 
     /// Whether the device can have what it programs at once.
     fn check_program_units(&self) -> Result<(), SimError> {
-        let DeviceKeys { copy_back, program_order, cell, .. } = self.keys;
-        let at_once = self.units.programmed_at_once(cell, CellMode::Native);
+        let DeviceKeys { copy_back, program_order, .. } = self.keys;
+        let at_once = self.programmed_at_once();
         let refuse = |sentence: String| Err(SimError::study(sentence));
         if self.asked.power_loss_protection == Some(false) {
             self.check_unprotected()?;
@@ -420,13 +475,13 @@ impl Draft {
         }
         if program_order != ProgramOrder::Strict {
             return refuse(format!(
-                "device.program_order: {at_once} units are programmed at once here (device.mapping_unit, device.programming), so a gap would be \
+                "device.program_order: {at_once} units are programmed at once here (device.mapping_unit, device.programming, device.superblock), so a gap would be \
                  programmed with its neighbours; leave program_order out, or set it to \"strict\""
             ));
         }
         if copy_back {
             return refuse(format!(
-                "device.copy_back = true: {at_once} units are programmed at once here (device.mapping_unit, device.programming), and are gathered in \
+                "device.copy_back = true: {at_once} units are programmed at once here (device.mapping_unit, device.programming, device.superblock), and are gathered in \
                  the controller, so no copy stays in its plane; leave copy_back out"
             ));
         }
@@ -442,9 +497,24 @@ impl Draft {
         if self.asked.blocks_per_plane.is_some() { 1 } else { exported(pages, self.keys.spare).max(1) }
     }
 
-    /// The fewest blocks per plane that export so many pages beside the spare.
-    fn scale(&self, logical_pages: u64) -> Result<u32, SimError> {
-        let shape = self.shape;
+    /// Units of a superblock on a device that exports so many pages, in whole program units: all on
+    /// the whole device, and fewer on a smaller one, so that it has about as many superblocks.
+    /// Where they are blocks, or their size is asked for, they keep it.
+    fn scaled_superblock(&self, logical_pages: u64) -> u32 {
+        let (whole, superblocks) = (self.shape.pages_per_block, self.abilities.superblocks.blocks());
+        if superblocks == 1 || self.asked.pages_per_block.is_some() {
+            return whole;
+        }
+        let row = self.units.programmed_at_once(self.keys.cell, CellMode::Native) * superblocks;
+        let count = [self.shape.channels, self.shape.dies_per_channel, self.shape.planes_per_die]
+            .into_iter()
+            .fold(f64::from(self.shape.blocks_per_plane), |count, times| count * f64::from(times));
+        let rows = (logical_pages as f64 / (1.0 - self.keys.spare) / count / f64::from(row)).round();
+        ((rows.max(1.0) * f64::from(row)).min(f64::from(whole))) as u32
+    }
+
+    /// The fewest blocks per plane of a shape that export so many pages beside the spare.
+    fn scale(&self, shape: Shape, logical_pages: u64) -> Result<u32, SimError> {
         let per_row = [shape.channels, shape.dies_per_channel, shape.planes_per_die, shape.pages_per_block]
             .into_iter()
             .map(u64::from)

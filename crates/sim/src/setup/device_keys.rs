@@ -10,6 +10,7 @@ use crate::error::SimError;
 use crate::latencies::{Latencies, PageTimes, PslcTimes};
 use crate::timing::abilities::Abilities;
 use crate::timing::front_end::FrontEnd;
+use crate::timing::superblocks::Superblocks;
 use crate::timing::units::Programming;
 
 /// Erases of a block in pSLC mode for each that it survives with all bits, where nobody says. TLC
@@ -48,6 +49,7 @@ impl DeviceKeys {
             reads_first: self.reads_first,
             gc_channels: self.gc_channels,
             gc_yields: self.gc_yields,
+            superblocks: Superblocks::of(self.superblock, self.shape()),
         }
     }
 
@@ -114,7 +116,8 @@ impl DeviceKeys {
 
     /// Whether units wait for others that are programmed with them.
     fn gathers(&self) -> bool {
-        u64::from(self.unit_bytes()) < self.pages_at_once() * self.page_size.0
+        let planes = if self.multi_plane { self.abilities().superblocks.planes } else { 1 };
+        u64::from(self.unit_bytes()) < self.pages_at_once() * self.page_size.0 || planes > 1
     }
 
     /// The keys that mean something on this device, as a study would write them.

@@ -20,6 +20,7 @@ use crate::latencies::Latencies;
 use crate::observe::timeline::Window;
 use crate::timing::abilities::Suspend;
 use crate::timing::engine::Model;
+use crate::timing::superblocks::Superblock;
 use crate::timing::units::Programming;
 
 /// What keys are given together, or refused together.
@@ -267,12 +268,16 @@ table! {
     /// costs latency plus transfer, as in `FlashSim` |  | the preset's
     pricing: Model = Model::Parallel;
     /// a page that is read and at once programmed in the same plane stays in the die: no transfers
-    /// | true, false | false | see *Priced options* for this and the next ten; none of them with
+    /// | true, false | false | see *Priced options* for this and the next eleven; none of them with
     /// serial pricing
     copy_back: bool = false, for Ability;
     /// operations of one kind on different planes of a die run side by side | true, false;
     /// `planes_per_die` above 1 | false | only what is ready when the first begins joins it
     multi_plane: bool = false, for Ability;
+    /// what is opened, filled and collected together: `"plane"`, a block; `"die"`, a block of each
+    /// plane of a die; `"group"`, that of a die of each channel; see *Superblocks* |  | `"plane"` |
+    /// few large superblocks: those that are open take much of the spare
+    superblock: Superblock = Superblock::Plane, for Ability;
     /// planes read and program side by side only at pages with equal numbers in their blocks |
     /// true, false; with `multi_plane` | false | erases join whatever their blocks are
     aligned_planes: bool = false, for Ability;

@@ -1,7 +1,11 @@
 //! What a device can do beyond the plain model, as a study says it.
 
+use flash::{CellMode, CellType};
 use ftl::FlashOp;
 use serde::{Deserialize, Serialize};
+
+use crate::timing::superblocks::Superblocks;
+use crate::timing::units::Units;
 
 /// Which operations a read suspends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +58,8 @@ pub struct Abilities {
     pub gc_channels: Option<u32>,
     /// Whether collections let reads pass between their operations.
     pub gc_yields: bool,
+    /// How many blocks of the chip are opened, filled and collected together.
+    pub superblocks: Superblocks,
 }
 
 impl Abilities {
@@ -65,6 +71,11 @@ impl Abilities {
     /// Whether an operation lets reads pass that the host waits for.
     pub(crate) fn yields(&self, op: FlashOp, in_background: bool) -> bool {
         self.reads_first || self.gc_yields && in_background || self.suspend.covers(op)
+    }
+
+    /// Units of a block in a mode that are programmed at once, by all planes that work together.
+    pub fn programmed_at_once(&self, units: Units, cell: CellType, mode: CellMode) -> u32 {
+        self.superblocks.at_once(units.programmed_at_once(cell, mode), self.multi_plane)
     }
 }
 
@@ -82,5 +93,6 @@ impl Abilities {
         reads_first: false,
         gc_channels: None,
         gc_yields: false,
+        superblocks: Superblocks::BLOCKS,
     };
 }

@@ -13,6 +13,7 @@ use crate::timing::abilities::Abilities;
 use crate::timing::priced_task::{
     COPY_BACK, CourseId, ERASE, IN_REGISTER, PROGRAM, PSLC, Price, PricedTask, READ, TYPES,
 };
+use crate::timing::superblocks::Layout;
 use crate::timing::units::Units;
 
 /// How operations of a class and a price go. Of copy-backs, a course says only what they take.
@@ -54,11 +55,17 @@ impl Prices {
         is_serial: bool,
     ) -> Self {
         let transfer_ns = units.transfer_ns(latencies);
-        let at_once = [CellMode::Native, CellMode::Pslc].map(|mode| units.programmed_at_once(latencies.cell, mode));
+        let modes = [CellMode::Native, CellMode::Pslc];
+        let at_once = modes.map(|mode| abilities.programmed_at_once(units, latencies.cell, mode));
+        let layout = Layout::new(abilities.superblocks, units, latencies.cell);
+        let erase_ns = abilities.superblocks.erase_ns(latencies.erase_ns, abilities.multi_plane);
         let inside_ns = if is_serial { transfer_ns } else { 0 };
         let with_transfers =
             |(read, program): (u64, u64), units: u32| (read + inside_ns, program + inside_ns * u64::from(units));
-        let native = |unit| (units.read_ns(latencies, unit), units.program_ns(latencies, unit));
+        let native = |unit| {
+            let unit = layout.place(CellMode::Native, unit).unit;
+            (units.read_ns(latencies, unit), units.program_ns(latencies, unit))
+        };
         let (mut times, by_unit) = times(geometry, |unit| with_transfers(native(unit), at_once[0]));
         times[PSLC] = with_transfers(units.pslc_ns(latencies), at_once[1]);
         times[IN_REGISTER] = with_transfers((0, 0), 0);
@@ -75,7 +82,7 @@ impl Prices {
             let (alone_ns, moves, asks_after_ns, then_ns) = match class {
                 READ => (read + transfer_ns, moves(1), read, 0),
                 PROGRAM => (transfer_ns * u64::from(at_once) + program, moves(at_once), 0, then_ns),
-                ERASE => (latencies.erase_ns, 0, 0, 0),
+                ERASE => (erase_ns, 0, 0, 0),
                 _ => (times[types / TYPES % TYPES].0 + program, 0, 0, 0),
             };
             Course { alone_ns, moves, asks_after_ns, then_ns }

@@ -81,6 +81,11 @@ impl ProgramUnits {
         }
     }
 
+    /// The same of so many dies.
+    pub(super) fn of_dies(self, dies: u32) -> Self {
+        Self { registers: vec![None; dies as usize].into(), ..self }
+    }
+
     /// Units of a native block that are programmed at once.
     pub(super) fn size(&self) -> u32 {
         self.erased.size

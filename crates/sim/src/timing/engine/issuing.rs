@@ -86,17 +86,29 @@ impl EventTiming {
         Some(self.tasks.end_of(number, earliest))
     }
 
+    /// Issues an operation whose die is known.
+    #[expect(clippy::inline_always, reason = "its task stays in registers")]
+    #[inline(always)]
+    pub(super) fn perform_on_die(&mut self, task: Task, after: Moment) -> Moment {
+        if self.program_units.is_some() {
+            self.perform_in_units(task, after)
+        } else {
+            self.perform_on_flash(task, self.prices.of(&task), after)
+        }
+    }
+
     /// Issues an operation on flash.
     #[expect(clippy::inline_always, reason = "its task stays in registers")]
     #[inline(always)]
     pub(super) fn perform_on_flash(&mut self, task: Task, price: Price, after: Moment) -> Moment {
-        let (Task { op, pbn, .. }, priced) = (task, PricedTask::new(&task, price));
+        let (op, priced) = (task.op, PricedTask::new(&task, price));
         let earliest = after.earliest.0.max(self.now) + self.prices.course(priced.course).alone_ns;
         if self.rules.has_tails && op != FlashOp::Erase {
-            let before = if op == FlashOp::Program { self.last_in_block[pbn.get() as usize] } else { Event::NONE };
+            let block = self.block_of(&priced);
+            let before = if op == FlashOp::Program { self.last_in_block[block] } else { Event::NONE };
             if let Some(event) = self.tasks.issue_behind(&priced, after, before) {
                 if op == FlashOp::Program {
-                    self.last_in_block[pbn.get() as usize] = event;
+                    self.last_in_block[block] = event;
                 }
                 return Moment::end_of(event.number, event.generation, Nanos(earliest));
             }
@@ -119,8 +131,8 @@ impl EventTiming {
         let &Task { op, chain, .. } = task;
         let die = task.die & self.die_mask;
         let number = self.tasks.issue(PricedTask { die, ..*priced }, Kind::Operation);
-        if self.abilities.aligned_planes {
-            self.tasks.details_mut(number).page = task.page / self.units_per_page;
+        if self.planes.is_some() {
+            self.set_place(number, task);
         }
         if self.is_serial() {
             self.dies[0].queue.push(&mut self.tasks, number);
@@ -151,7 +163,7 @@ impl EventTiming {
     /// whether it has to wait for that.
     fn stand_in_block(&mut self, number: u32) -> bool {
         let entry = self.tasks.get(number);
-        let (block, is_program) = (entry.task.pbn.get() as usize, entry.class() != ERASE);
+        let (block, is_program) = (self.block_of(&entry.task), entry.class() != ERASE);
         let before = std::mem::replace(&mut self.last_in_block[block], self.tasks.event(number));
         if is_program && let Some(programs) = &mut self.programs {
             self.tasks.details_mut(number).place_in_block = programs.issue(block);
@@ -169,6 +181,13 @@ impl EventTiming {
         first..first + self.dies_per_channel as usize
     }
 
+    /// How long a channel of the chip is busy behind a moment, as far as is known.
+    fn busy_ns(&self, channel: u32, until: u64) -> u64 {
+        let (_, busy_until) = self.buses[channel as usize].to_move(self.now, self.rounds);
+        let longest = self.dies_of(channel).map(|die| self.backlog_ns(die, until)).max().unwrap_or(0);
+        longest.max(busy_until.saturating_sub(until))
+    }
+
     /// What a die still needs, at a moment, for what it has taken up and what is ready now.
     fn backlog_ns(&self, index: usize, at: u64) -> u64 {
         let die = &self.dies[index];
@@ -183,11 +202,10 @@ impl Timing for EventTiming {
     #[expect(clippy::inline_always, reason = "its task stays in registers")]
     #[inline(always)]
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        if self.program_units.is_some() {
-            self.perform_in_units(task, after)
-        } else {
-            self.perform_on_flash(task, self.prices.of(&task), after)
+        if self.abilities.superblocks.dies > 1 {
+            return self.perform_in_group(task, after);
         }
+        self.perform_on_die(task, after)
     }
 
     #[inline]
@@ -275,7 +293,7 @@ impl Timing for EventTiming {
 
     fn estimate(&self, task: Task, from: Moment) -> Nanos {
         let until = from.earliest.0.max(self.now);
-        let index = (task.die & self.die_mask) as usize;
+        let index = self.die_of(&task) as usize;
         let transfer_ns = self.prices.transfer_ns;
         let &Course { alone_ns, asks_after_ns, .. } = self.prices.course_of(task.op, self.prices.of(&task));
         let die_ns = self.backlog_ns(index, until);
@@ -304,10 +322,9 @@ impl Timing for EventTiming {
 
     fn busy(&self, channel: u32, from: Moment) -> Nanos {
         let until = from.earliest.0.max(self.now);
-        let channel = channel & self.die_mask;
-        let (_, busy_until) = self.buses[channel as usize].to_move(self.now, self.rounds);
-        let longest = self.dies_of(channel).map(|die| self.backlog_ns(die, until)).max().unwrap_or(0);
-        Nanos(longest.max(busy_until.saturating_sub(until)))
+        let (channel, channels) = (channel & self.die_mask, self.abilities.superblocks.dies);
+        let of_group = channel * channels..(channel + 1) * channels;
+        Nanos(of_group.map(|channel| self.busy_ns(channel, until)).max().unwrap_or(0))
     }
 
     #[inline]

@@ -36,6 +36,7 @@ use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};
 use crate::timing::program_buffer::ProgramBuffer;
 use crate::timing::program_units::ProgramUnits;
+use crate::timing::superblocks::Layout;
 use crate::timing::tails::{Event, MOST_DIES, NONE};
 use crate::timing::tasks::{Kind, Tasks};
 use crate::timing::units::Units;
@@ -46,6 +47,7 @@ mod passing;
 mod plain;
 mod planes;
 mod serving;
+mod superblocks;
 mod units;
 
 /// Which resources there are.
@@ -242,6 +244,8 @@ pub struct EventTiming {
     blocks_per_plane: u32,
     planes_per_die: u32,
     units_per_page: u32,
+    /// Where units lie, where blocks are superblocks.
+    layout: Option<Layout>,
     dies: Box<[Die]>,
     more: Box<[More]>,
     /// Who waits, where planes work together.
@@ -289,7 +293,8 @@ pub struct EventTiming {
 
 fn has_tails(die_mask: u32, dies: usize, abilities: Abilities) -> bool {
     let is_parallel = die_mask != 0 && dies <= MOST_DIES as usize;
-    is_parallel && !abilities.copy_back && !abilities.aligned_planes && abilities.gc_channels.is_none()
+    let is_by_page = abilities.aligned_planes || abilities.superblocks.is_placed_by_page(abilities.multi_plane);
+    is_parallel && !abilities.copy_back && !is_by_page && abilities.gc_channels.is_none()
 }
 
 /// The end of a request, as it is handed to the host's side of the simulation.
@@ -318,23 +323,32 @@ impl EventTiming {
         abilities: Abilities,
     ) -> Self {
         let shape = geometry.shape();
+        let superblocks = abilities.superblocks;
         let (channels, dies_per_channel, die_mask) = match model {
-            Model::Parallel => (shape.channels, shape.dies_per_channel, u32::MAX),
+            Model::Parallel => (shape.channels * superblocks.dies, shape.dies_per_channel, u32::MAX),
             Model::Serial => (1, 1, 0),
         };
         let prices = Prices::new(geometry, units, &latencies, abilities, die_mask == 0);
         let (dies, transfer_ns) = (channels * dies_per_channel, prices.transfer_ns);
-        let at_once = [CellMode::Native, CellMode::Pslc].map(|mode| units.programmed_at_once(latencies.cell, mode));
+        let at_once =
+            [CellMode::Native, CellMode::Pslc].map(|mode| abilities.programmed_at_once(units, latencies.cell, mode));
         let moves_page = transfer_ns > 0;
         let overlaps = [abilities.cache_read && moves_page, abilities.cache_program && moves_page, false, false];
         // Behind one that is in a second register, a page waits for up to two of each plane.
-        let pages = dies_per_channel * shape.planes_per_die * (1 + u32::from(overlaps[READ]));
-        let may_overtake = abilities.aligned_planes || abilities.multi_plane && abilities.copy_back;
-        let of_blocks = || vec![Event::NONE; geometry.blocks() as usize].into();
+        let planes = shape.planes_per_die * superblocks.planes;
+        let pages = dies_per_channel * planes * (1 + u32::from(overlaps[READ]));
+        // Programs of superblocks take all planes.
+        let may_overtake =
+            superblocks.planes == 1 && abilities.aligned_planes || abilities.multi_plane && abilities.copy_back;
+        let blocks = (geometry.blocks() * superblocks.dies) as usize;
+        let of_blocks = || vec![Event::NONE; blocks].into();
         Self {
             now: 0,
             prices,
-            program_units: (at_once[0] > 1).then(|| ProgramUnits::new(at_once, geometry, units.per_page())),
+            program_units: (at_once[0] > 1).then(|| {
+                let dies = geometry.dies() * superblocks.dies;
+                ProgramUnits::new(at_once, geometry, units.per_page()).of_dies(dies)
+            }),
             buffer: None,
             abilities,
             rules: Rules::of(die_mask, dies, abilities, overlaps),
@@ -345,15 +359,16 @@ impl EventTiming {
             blocks_per_plane: shape.blocks_per_plane,
             planes_per_die: shape.planes_per_die,
             units_per_page: units.per_page(),
+            layout: (superblocks.blocks() > 1).then(|| Layout::new(superblocks, units, latencies.cell)),
             dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
             more: vec![More::NONE; dies as usize].into(),
-            planes: abilities.multi_plane.then(|| Planes::new(shape.planes_per_die)),
+            planes: abilities.multi_plane.then(|| Planes::new(planes)),
             programs: may_overtake.then(|| Programs::new(geometry.blocks())),
             buses: vec![Bus::new(transfer_ns, pages); channels as usize].into(),
             tasks: Tasks::new(),
             calendar: Calendar::new(),
             last_in_block: of_blocks(),
-            blocks_others: vec![Cause::Host; geometry.blocks() as usize].into(),
+            blocks_others: vec![Cause::Host; blocks].into(),
             yielding_in_block: abilities.has_precedence().then(of_blocks),
             ready_now: Vec::new(),
             free_dies: Vec::new(),

@@ -348,7 +348,7 @@ impl EventTiming {
     /// An operation is ready, and so are those of its block that waited for nothing else.
     #[inline(never)]
     pub(super) fn let_block_go_on(&mut self, number: u32) {
-        let cause = self.blocks_others[self.tasks.get(number).task.pbn.get() as usize];
+        let cause = self.blocks_others[self.block_of(&self.tasks.get(number).task)];
         let mut next = std::mem::replace(&mut self.tasks.get_mut(number).next, NONE);
         while next != NONE {
             let entry = self.tasks.get_mut(next);

@@ -1,14 +1,28 @@
 //! How the planes of a die work together: who waits, and who runs beside whom.
 
+use ftl::Task;
+
 use super::serving::queue_of;
 use super::{EventTiming, PROGRAM, Standing};
 use crate::timing::planes::{Alike, Programs};
 
 impl EventTiming {
+    /// Sets what the page of an operation says of where it is done, if that matters.
+    pub(super) fn set_place(&mut self, number: u32, task: &Task) {
+        let place = self.layout.as_ref().map(|layout| layout.of_task(task));
+        let details = self.tasks.details_mut(number);
+        if let Some(place) = place {
+            details.plane = place.plane;
+        }
+        if self.abilities.aligned_planes {
+            details.page = place.map_or(task.page, |place| place.unit) / self.units_per_page;
+        }
+    }
+
     /// Puts an operation that is ready into a queue of its die.
     #[inline]
     pub(super) fn push(&mut self, index: usize, number: u32, standing: Standing) {
-        if self.planes.is_some() {
+        if self.planes.is_some() && self.layout.is_none() {
             let pbn = self.tasks.get(number).task.pbn.get();
             self.tasks.details_mut(number).plane = pbn / self.blocks_per_plane % self.planes_per_die;
         }

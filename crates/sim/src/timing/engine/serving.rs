@@ -176,7 +176,7 @@ impl EventTiming {
 
     /// Whether reads pass what stands before a program or an erase in its block, and so that too.
     fn yields_in_block(&self, op: FlashOp, number: u32) -> bool {
-        let block = self.tasks.get(number).task.pbn.get() as usize;
+        let block = self.block_of(&self.tasks.get(number).task);
         let before = self.yielding_in_block.as_ref().map_or(Event::NONE, |events| events[block]);
         op != FlashOp::Read && self.tasks.is_under_way(before)
     }
@@ -184,7 +184,7 @@ impl EventTiming {
     /// Reads pass a program or an erase, and what comes behind it in its block.
     fn stands_yielding(&mut self, op: FlashOp, number: u32) {
         let event = self.tasks.event(number);
-        let block = self.tasks.get(number).task.pbn.get() as usize;
+        let block = self.block_of(&self.tasks.get(number).task);
         if op != FlashOp::Read
             && let Some(events) = &mut self.yielding_in_block
         {

@@ -97,7 +97,8 @@ impl EventTiming {
     pub fn buffering(mut self, geometry: &Geometry, units: Option<u64>) -> Self {
         self.buffer = units.map(ProgramBuffer::new);
         if self.buffer.is_some() {
-            self.program_units.get_or_insert_with(|| ProgramUnits::new([1, 1], geometry, 1));
+            let dies = geometry.dies() * self.abilities.superblocks.dies;
+            self.program_units.get_or_insert_with(|| ProgramUnits::new([1, 1], geometry, 1).of_dies(dies));
         }
         self
     }

@@ -7,7 +7,7 @@ use ftl::{Stack, Tally};
 use random::SeededRng;
 
 use super::host::{Asked, Host, Keeper, Pace};
-use super::rules::{Cells, Rules, Units};
+use super::rules::{Cells, Rules, Superblocks, Units};
 
 /// Random choices.
 struct Draw(SeededRng);
@@ -220,6 +220,7 @@ impl Case {
                 case.add_second_registers(Draw::new(seed ^ 1 << 63));
                 case.add_cells(Draw::new(seed ^ 1 << 62));
                 case.add_units(Draw::new(seed ^ 1 << 61));
+                case.add_superblocks(Draw::new(seed ^ 1 << 59));
                 case.add_program_buffer(Draw::new(seed ^ 1 << 60));
                 return case;
             }
@@ -327,6 +328,37 @@ impl Case {
         let (share, is_drawn) = (draw.one_of(&[100, 100, 130, 200, 400, 1600]), draw.percent(40));
         if !self.rules.serial && (self.rules.at_once() > 1 || is_drawn) {
             self.rules.buffered = Some(least * share / 100);
+        }
+    }
+
+    /// Gives half of the devices that can have them superblocks, if the scheme accepts them. Drawn
+    /// apart from all else, which stays what it is, but for the number and the size of blocks.
+    fn add_superblocks(&mut self, mut draw: Draw) {
+        let shape = self.geometry.shape();
+        let is_group = draw.percent(40) && shape.channels <= 4 && self.rules.gc_channels.is_none();
+        let planes = shape.planes_per_die;
+        let superblocks = Superblocks { planes, dies: if is_group { shape.channels } else { 1 } };
+        let blocks = superblocks.planes * superblocks.dies;
+        if blocks == 1 || self.rules.serial || draw.percent(50) {
+            return;
+        }
+        let rules = Rules { superblocks, copy_back: false, ..self.rules };
+        let row = rules.at_once() / if rules.multi_plane { planes } else { 1 } * blocks;
+        let pages_per_block = row * draw.between(1, 3) as u32 * if row < 8 { 2 } else { 1 };
+        let shape = Shape {
+            channels: shape.channels / superblocks.dies,
+            planes_per_die: 1,
+            blocks_per_plane: shape.blocks_per_plane * planes,
+            pages_per_block,
+            ..shape
+        };
+        let geometry = Geometry::new(shape).expect("a shape");
+        let logical_pages =
+            u64::from(self.logical_pages) * u64::from(geometry.pages()) / u64::from(self.geometry.pages());
+        let before = (self.geometry, self.logical_pages, self.rules);
+        (self.geometry, self.logical_pages, self.rules) = (geometry, logical_pages as u32, rules);
+        if self.host(Keeper::referee(&geometry, rules)).is_none() {
+            (self.geometry, self.logical_pages, self.rules) = before;
         }
     }
 

@@ -8,7 +8,7 @@ use ftl::{
     registry,
 };
 
-use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, PageTimes, Programming, Suspend, Units};
+use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, PageTimes, Programming, Superblocks, Suspend, Units};
 
 use super::queues::Queues;
 use super::rules::Rules;
@@ -117,6 +117,7 @@ impl Keeper {
             reads_first,
             gc_channels,
             gc_yields,
+            superblocks: Superblocks { planes: rules.superblocks.planes, dies: rules.superblocks.dies },
         };
         let front_end = FrontEnd {
             link_bytes_per_s: rules.link_bytes_per_s,

@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use cases::{Case, Load};
 use ftl::{Cause, FlashOp, Tally};
 use host::{Answered, Keeper};
-use rules::{Rules, Units};
+use rules::{Rules, Superblocks, Units};
 
 /// Runs that are judged unless more are asked for.
 const RUNS: u64 = 60;
@@ -188,6 +188,39 @@ fn a_place_less_in_the_program_buffer_is_noticed() {
     let count = cases.iter().filter(|case| case.rules.buffered.is_some()).count();
     println!("{count} of {} runs have a program buffer", cases.len());
     assert!(cases.iter().filter(notices).take(5).count() == 5, "too few runs notice");
+}
+
+#[test]
+fn missing_superblocks_are_noticed() {
+    let changes: [fn(&mut Superblocks); 2] = [|superblocks| superblocks.planes = 1, |superblocks| superblocks.dies = 1];
+    let cases = default_cases();
+    for (number, change) in changes.into_iter().enumerate() {
+        let notices = |case: &&Case| {
+            let mut rules = case.rules;
+            change(&mut rules.superblocks);
+            rules.superblocks != case.rules.superblocks && difference_under(case, rules).is_some()
+        };
+        assert!(cases.iter().filter(notices).take(2).count() == 2, "too few runs notice change {number}");
+    }
+}
+
+#[test]
+fn the_drawn_runs_have_superblocks_of_every_kind() {
+    type IsSuch = fn(&Rules) -> bool;
+    let cases = default_cases();
+    let kinds: [(&str, IsSuch); 5] = [
+        ("of a die whose planes work together", |rules| rules.superblocks.dies == 1 && rules.multi_plane),
+        ("of a die whose planes take turns", |rules| rules.superblocks.dies == 1 && !rules.multi_plane),
+        ("of a group", |rules| rules.superblocks.dies > 1),
+        ("of several units a page", |rules| rules.units.is_some_and(|units| units.in_a_page > 1)),
+        ("of pages that are programmed at once", |rules| rules.units.is_none() && rules.at_once() > 1),
+    ];
+    for (name, is_such) in kinds {
+        let has = |case: &&Case| case.rules.superblocks != Superblocks::default() && is_such(&case.rules);
+        let count = cases.iter().filter(has).count();
+        println!("{count} of {} runs have superblocks {name}", cases.len());
+        assert!(count > 0, "no run has superblocks {name}");
+    }
 }
 
 #[test]

@@ -141,8 +141,9 @@ pub(crate) struct Queues {
     stations: [Station; STATIONS],
     /// Where the commands were, in the order of issue.
     passages: Vec<Passage>,
-    /// Programs and erases of each block, in the order of issue.
-    changes: HashMap<u32, Vec<Node>>,
+    /// Programs and erases of each block of the chip, by the scheme's block and die, in the order
+    /// of issue.
+    changes: HashMap<(u32, usize), Vec<Node>>,
     /// Background work that moves data, in the order of issue.
     works: Vec<Work>,
     /// The work that each chain belongs to.
@@ -155,14 +156,16 @@ pub(crate) struct Queues {
     /// The program buffer.
     buffer: Buffer,
     /// By die, the unit that is to be read last, by its place on the flash, and for whom.
-    registers: HashMap<u32, (Pbn, u32, (usize, u32))>,
+    registers: HashMap<usize, (Pbn, u32, (usize, u32))>,
     /// Commands of the host.
     commands: usize,
 }
 
 impl Queues {
     pub(crate) fn new(geometry: &Geometry, rules: Rules) -> Self {
-        let (dies, channels) = if rules.serial { (1, 1) } else { (geometry.dies(), geometry.channels()) };
+        let of_group = rules.superblocks.dies;
+        let (dies, channels) =
+            if rules.serial { (1, 1) } else { (geometry.dies() * of_group, geometry.channels() * of_group) };
         Self {
             rules: rules.flattened(),
             asked: rules,
@@ -244,22 +247,6 @@ impl Queues {
         Moment::end_of(node as u32, self.resets, Nanos(earliest))
     }
 
-    /// Whether a read finds its flash page in the register of its die, since the die was to read
-    /// another unit of it last, for the same command or work.
-    fn is_in_register(&mut self, task: &Task) -> bool {
-        let Some(units) = self.rules.units.filter(|_| self.rules.at_once() > 1) else { return false };
-        let before = self.registers.remove(&task.die);
-        if task.op != FlashOp::Read {
-            return false;
-        }
-        let whom = (self.commands, task.chain);
-        self.registers.insert(task.die, (task.pbn, task.page, whom));
-        before.is_some_and(|(pbn, unit, other)| {
-            let is_same_page = (pbn, unit / units.in_a_page) == (task.pbn, task.page / units.in_a_page);
-            is_same_page && unit != task.page && whom == other
-        })
-    }
-
     /// All that a node follows has ended.
     fn is_ready(&mut self, node: Node) {
         let now = self.now;
@@ -339,6 +326,52 @@ impl Queues {
         let work = *self.work_of.get(&task.chain)?;
         self.works[work].unfinished += 1;
         Some(self.moment(self.works[work].leave, 0))
+    }
+
+    /// Issues an operation on a die.
+    fn perform_at(&mut self, task: Task, after: Moment, (die, channel): (usize, usize)) -> Moment {
+        let is_of_host = self.is_of_host(&task);
+        let after = if is_of_host { self.take_place(after) } else { after };
+        if self.is_done_in_buffer(&task, after, is_of_host) {
+            return after;
+        }
+        self.issued += 1;
+        if let Some(read) = self.copied_read(&task, after) {
+            return self.copy_back(read, &task, after);
+        }
+        let kind = Kind::of(task.op);
+        let in_register = self.is_in_register(&task, die);
+        let (data, places) = self.data_of(&task);
+        let begins = data.iter().chain([&after]).map(|moment| moment.earliest.0).max().unwrap_or(0);
+        let comes: Vec<_> = data.into_iter().chain([after]).collect();
+        let mut follows: Vec<_> = comes.iter().copied().chain(self.before_in_block(&task, die)).collect();
+        let leave = self.leave_for(&task, channel);
+        follows.extend(leave);
+        let readiness = (kind != Kind::Read).then(|| self.add(What::Readiness, &[]));
+        let operation = Operation {
+            number: self.issued,
+            task,
+            kind,
+            to: task.page,
+            to_block: task.pbn,
+            sense_ns: if in_register { self.rules.moved_inside_ns } else { self.rules.sense(task.page) },
+            die,
+            channel,
+            readiness,
+            gives_back: places + i64::from(is_of_host),
+            ready_in: 0,
+            yields_in_block: false,
+            taken_at: None,
+            alone: false,
+            has_moved: false,
+            has_sensed: false,
+            ends: None,
+        };
+        self.unfinished += 1;
+        let node = self.add(What::Operation(operation), &follows);
+        let end = self.moment(node, begins.max(self.now) + self.operation(node).alone(&self.rules));
+        self.stand_in_block(node);
+        if is_of_host { after } else { end }
     }
 
     /// The third and the fourth step of a round.
@@ -425,49 +458,16 @@ impl Timing for Queues {
     ftl::known_ends! { is_traced is_buffered trace wait_beside }
 
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        let is_of_host = self.is_of_host(&task);
-        let after = if is_of_host { self.take_place(after) } else { after };
-        if self.is_done_in_buffer(&task, after, is_of_host) {
-            return after;
-        }
-        self.issued += 1;
         let (die, channel) = self.rules.place(&self.geometry, &task);
-        if let Some(read) = self.copied_read(&task, after) {
-            return self.copy_back(read, &task, after);
+        if task.op != FlashOp::Erase || self.rules.superblocks.dies == 1 {
+            return self.perform_at(task, after, (die, channel));
         }
-        let kind = Kind::of(task.op);
-        let in_register = self.is_in_register(&task);
-        let (data, places) = self.data_of(&task);
-        let begins = data.iter().chain([&after]).map(|moment| moment.earliest.0).max().unwrap_or(0);
-        let comes: Vec<_> = data.into_iter().chain([after]).collect();
-        let mut follows: Vec<_> = comes.iter().copied().chain(self.before_in_block(&task)).collect();
-        let leave = self.leave_for(&task, channel);
-        follows.extend(leave);
-        let readiness = (kind != Kind::Read).then(|| self.add(What::Readiness, &[]));
-        let operation = Operation {
-            number: self.issued,
-            task,
-            kind,
-            to: task.page,
-            to_block: task.pbn,
-            sense_ns: if in_register { self.rules.moved_inside_ns } else { self.rules.sense(task.page) },
-            die,
-            channel,
-            readiness,
-            gives_back: places + i64::from(is_of_host),
-            ready_in: 0,
-            yields_in_block: false,
-            taken_at: None,
-            alone: false,
-            has_moved: false,
-            has_sensed: false,
-            ends: None,
-        };
-        self.unfinished += 1;
-        let node = self.add(What::Operation(operation), &follows);
-        let end = self.moment(node, begins.max(self.now) + self.operation(node).alone(&self.rules));
-        self.stand_in_block(node);
-        if is_of_host { after } else { end }
+        // Each die of the group erases its blocks. All have when the last has.
+        let dies = self.geometry.shape().dies_per_channel as usize;
+        let place = |number: usize| (die + number * dies, channel + number);
+        let places: Vec<_> = (0..self.rules.superblocks.dies as usize).map(place).collect();
+        let ends: Vec<_> = places.into_iter().map(|place| self.perform_at(task, after, place)).collect();
+        ends.into_iter().reduce(|one, other| self.join(one, other)).expect("a group has dies")
     }
 
     fn join(&mut self, one: Moment, other: Moment) -> Moment {

@@ -40,6 +40,30 @@ pub(crate) struct Rules {
     pub(crate) buffered: Option<u64>,
     /// On a serial device, what moving a unit takes: its operations contain it.
     pub(crate) moved_inside_ns: u64,
+    /// How many blocks of the chip are one block to the scheme.
+    pub(crate) superblocks: Superblocks,
+}
+
+/// What is one block to the scheme: blocks of so many planes, on so many dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Superblocks {
+    pub(crate) planes: u32,
+    pub(crate) dies: u32,
+}
+
+impl Default for Superblocks {
+    fn default() -> Self {
+        Self { planes: 1, dies: 1 }
+    }
+}
+
+/// Where a unit of a superblock is on the chip: on which of its dies, on which plane, and which
+/// unit of the block there it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) die: u32,
+    pub(crate) plane: u32,
+    pub(crate) unit: u32,
 }
 
 /// What is mapped, in pages of the flash, and what is programmed at once.
@@ -123,8 +147,26 @@ impl Rules {
         programs + moved_inside_ns
     }
 
+    /// Where a unit of a block of the scheme is: rows of program units go over the planes of a die,
+    /// and over one die after the other.
+    pub(crate) fn spot(&self, unit: u32) -> Spot {
+        let of_plane = self.at_once_in_a_plane();
+        let of_die = of_plane * self.superblocks.planes;
+        let row = of_die * self.superblocks.dies;
+        let in_row = unit % row;
+        let block_unit = unit / row * of_plane + in_row % of_plane;
+        Spot { die: in_row / of_die, plane: in_row % of_die / of_plane, unit: block_unit }
+    }
+
+    /// What the erase of a superblock's blocks on one die takes.
+    pub(crate) fn erases_ns(&self) -> u64 {
+        let turns = if self.multi_plane { 1 } else { self.superblocks.planes };
+        self.erase_ns * u64::from(turns)
+    }
+
     /// The pages of the flash that a unit has, or the one that it is a part of.
     fn pages_of(&self, unit: u32) -> Range<u32> {
+        let unit = self.spot(unit).unit;
         match self.units {
             Some(Units { pages, in_a_page: 1, .. }) => unit * pages..(unit + 1) * pages,
             Some(Units { in_a_page, .. }) => unit / in_a_page..unit / in_a_page + 1,
@@ -137,8 +179,14 @@ impl Rules {
         if self.units.is_some_and(|units| units.one_shot) { page as usize % cells.bits } else { cells.bit(page) }
     }
 
-    /// How many units are programmed at once.
+    /// How many units are programmed at once, by all planes that work together.
     pub(crate) fn at_once(&self) -> u32 {
+        let planes = if self.multi_plane { self.superblocks.planes } else { 1 };
+        self.at_once_in_a_plane() * planes
+    }
+
+    /// How many units a plane programs at once.
+    fn at_once_in_a_plane(&self) -> u32 {
         let Some(Units { in_a_page, pages, one_shot, .. }) = self.units else { return 1 };
         let pages_at_once = self.cells.filter(|_| one_shot).map_or(1, |cells| cells.bits as u32);
         (pages_at_once * in_a_page / pages).max(1)
@@ -151,7 +199,7 @@ impl Rules {
 
     /// The fewest units that a program buffer of a device may hold.
     pub(crate) fn least_buffered(&self, geometry: &Geometry) -> u64 {
-        u64::from(geometry.dies() * self.at_once())
+        u64::from(geometry.dies() * self.superblocks.dies * self.at_once())
     }
 
     /// What moving a unit takes: a part of a page, rounded up, or several pages.
@@ -169,14 +217,14 @@ impl Rules {
         }
     }
 
-    /// The page of a block that takes longest.
+    /// The first page of a block that takes longest.
     pub(crate) fn slowest_page(&self, op: FlashOp, pages_per_block: u32) -> u32 {
         let time = |page: u32| match op {
             FlashOp::Read => self.sense(page),
             FlashOp::Program => self.program(page),
             FlashOp::Erase => 0,
         };
-        (0..pages_per_block).max_by_key(|&page| time(page)).unwrap_or(0)
+        (0..pages_per_block).rev().max_by_key(|&page| time(page)).unwrap_or(0)
     }
 
     /// What an operation on a page takes on an idle device; a copy goes to another page.
@@ -184,7 +232,7 @@ impl Rules {
         match kind {
             Kind::Read => self.sense(page) + self.moves_ns(kind),
             Kind::Program => self.moves_ns(kind) + self.program(page),
-            Kind::Erase => self.erase_ns,
+            Kind::Erase => self.erases_ns(),
             Kind::Copy => self.sense(page) + self.program(to),
         }
     }
@@ -226,7 +274,17 @@ impl Rules {
 
     /// Die and channel of an operation.
     pub(crate) fn place(&self, geometry: &Geometry, task: &Task) -> (usize, usize) {
-        if self.serial { (0, 0) } else { (task.die as usize, geometry.channel_of(task.die) as usize) }
+        if self.serial {
+            return (0, 0);
+        }
+        let die = self.die_of(geometry, task);
+        (die as usize, (die / geometry.shape().dies_per_channel) as usize)
+    }
+
+    /// The die of the chip that an operation is done on: of a group the one on the channel of its
+    /// unit, and of an erase the first.
+    pub(crate) fn die_of(&self, geometry: &Geometry, task: &Task) -> u32 {
+        task.die + self.spot(task.page).die * geometry.shape().dies_per_channel
     }
 }
 

@@ -12,7 +12,7 @@ use sim::{Control, RunResult, parse_toml, run_study_logged};
 
 use super::cases::Case;
 use super::host::{Answered, Asked, Host, Keeper, Pace};
-use super::rules::{Cells, Rules, Units};
+use super::rules::{Cells, Rules, Superblocks, Units};
 
 /// All logical pages, and then the requests of a case.
 fn requests(case: &Case) -> (Vec<Asked>, Pace) {
@@ -88,7 +88,7 @@ fn program_buffer(case: &Case) -> String {
 
 /// The table of the device.
 fn device(case: &Case) -> String {
-    let shape = case.geometry.shape();
+    let (shape, superblocks) = (case.geometry.shape(), case.rules.superblocks);
     let Rules { erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = case.rules;
     let (Units { in_a_page, pages, .. }, units) = units(case);
     let mut text = format!(
@@ -109,11 +109,11 @@ fn device(case: &Case) -> String {
         pricing = "{}"
         endurance = 1000000
         "#,
-        shape.channels,
+        shape.channels * superblocks.dies,
         shape.dies_per_channel,
-        shape.planes_per_die,
+        shape.planes_per_die * superblocks.planes,
         shape.blocks_per_plane,
-        shape.pages_per_block / in_a_page * pages,
+        shape.pages_per_block / (superblocks.planes * superblocks.dies) / in_a_page * pages,
         shape.page_size_bytes * in_a_page / pages,
         case.logical_pages * shape.page_size_bytes,
         cells(case),
@@ -124,6 +124,8 @@ fn device(case: &Case) -> String {
             writeln!(text, "{line}").expect("text");
         }
     };
+    let superblock = if superblocks.dies > 1 { "group" } else { "die" };
+    key(superblocks != Superblocks::default(), format!("superblock = \"{superblock}\""));
     key(case.rules.copy_back, "copy_back = true".into());
     key(case.rules.multi_plane, "multi_plane = true".into());
     key(case.rules.aligned_planes, "aligned_planes = true".into());

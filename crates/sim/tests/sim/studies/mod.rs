@@ -19,6 +19,7 @@ mod queueing;
 mod refusals;
 mod runs;
 mod shared_ram;
+mod superblocks;
 mod traces;
 mod units;
 mod unwritten;

@@ -3,7 +3,7 @@
 //! In the drawings, `+` is a page that waits for the second register or for the programs before.
 
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
-use sim::{Abilities, Latencies, PageTimes, Suspend};
+use sim::{Abilities, Latencies, PageTimes, Superblocks, Suspend};
 
 use super::{COLLECTION, ERASE, HOST, LATENCIES, PROGRAM, READ, Row, Scenario, block, now};
 
@@ -21,6 +21,7 @@ const PLAIN: Abilities = Abilities {
     reads_first: false,
     gc_channels: None,
     gc_yields: false,
+    superblocks: Superblocks::BLOCKS,
 };
 
 /// Operations of the host on die 0 of one, each with its plane and when it is ready.

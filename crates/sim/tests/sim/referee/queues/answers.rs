@@ -6,13 +6,12 @@ use ftl::{FlashOp, Moment, Nanos, Task};
 
 use super::dies::Die;
 use super::{Operation, Queues};
-use crate::referee::rules::{Kind, Rules};
+use crate::referee::rules::Kind;
 
 impl Queues {
     /// How long an operation would take from a moment on.
     pub(super) fn estimate_from(&self, task: &Task, from: Moment) -> Nanos {
         let (die, channel) = self.rules.place(&self.geometry, task);
-        let Rules { erase_ns, .. } = self.rules;
         let [sense, program] = [self.rules.sense(task.page), self.rules.program(task.page)];
         let moves = self.rules.moves_ns(Kind::of(task.op));
         let ahead = from.earliest.since(Nanos(self.now)).0;
@@ -21,14 +20,17 @@ impl Queues {
         Nanos(match task.op {
             FlashOp::Read => (needs + sense).max(bus) + moves,
             FlashOp::Program => needs.max(bus) + moves + program,
-            FlashOp::Erase => needs + erase_ns,
+            FlashOp::Erase => needs + self.rules.erases_ns(),
         })
     }
 
     /// How long a channel stays busy from a moment on.
     pub(super) fn busy_from(&self, channel: u32, from: Moment) -> Nanos {
-        let channel = if self.buses.len() == 1 { 0 } else { channel as usize };
-        let needs = self.dies_of(channel).map(|die| self.die_needs(die)).chain([self.still_moves(channel)]);
+        let of_group = self.rules.superblocks.dies as usize;
+        let first = if self.buses.len() == 1 { 0 } else { channel as usize * of_group };
+        let dies = (first..first + of_group).flat_map(|channel| self.dies_of(channel));
+        let buses = (first..first + of_group).map(|channel| self.still_moves(channel));
+        let needs = dies.map(|die| self.die_needs(die)).chain(buses);
         let ahead = from.earliest.since(Nanos(self.now));
         Nanos(needs.max().unwrap_or(0)).since(ahead)
     }

@@ -8,8 +8,8 @@ use crate::referee::rules::{Kind, plane_of};
 impl Queues {
     /// What a program or an erase of a block waits for there: the end of an erase, before a
     /// program, and otherwise until the operation before it is ready.
-    pub(super) fn before_in_block(&self, task: &Task) -> Option<Moment> {
-        let before = *self.changes.get(&task.pbn.get()).filter(|_| task.op != FlashOp::Read)?.last()?;
+    pub(super) fn before_in_block(&self, task: &Task, die: usize) -> Option<Moment> {
+        let before = *self.changes.get(&(task.pbn.get(), die)).filter(|_| task.op != FlashOp::Read)?.last()?;
         let Operation { kind, readiness, .. } = *self.operation(before);
         let is_erased = kind == Kind::Erase && task.op == FlashOp::Program;
         let awaited = if is_erased { before } else { readiness.expect("it changes its block") };
@@ -18,9 +18,9 @@ impl Queues {
 
     /// A program or an erase stands behind those of its block.
     pub(super) fn stand_in_block(&mut self, node: Node) {
-        let Operation { to_block, kind, .. } = *self.operation(node);
+        let Operation { to_block, die, kind, .. } = *self.operation(node);
         if kind != Kind::Read {
-            self.changes.entry(to_block.get()).or_default().push(node);
+            self.changes.entry((to_block.get(), die)).or_default().push(node);
         }
     }
 
@@ -35,8 +35,8 @@ impl Queues {
         let mut new: Vec<_> = waiting.filter(is_new).collect();
         new.sort_unstable_by_key(|&node| self.operation(node).number);
         for node in new {
-            let block = self.operation(node).to_block.get();
-            let before = self.changes[&block].iter().take_while(|&&other| other != node);
+            let Operation { to_block, die, .. } = *self.operation(node);
+            let before = self.changes[&(to_block.get(), die)].iter().take_while(|&&other| other != node);
             let mut open = before.filter(|&&other| self.things[other].ended_at.is_none());
             self.operation_mut(node).yields_in_block = open.any(|&other| self.yields(self.operation(other)));
         }
@@ -60,12 +60,12 @@ impl Queues {
         let read_alone = self.operation(read).alone(&self.rules);
         let readiness = self.add(What::Readiness, &[]);
         let is_ready = self.things[read].missing == 0;
-        let before = self.before_in_block(task);
+        let die = self.operation(read).die;
+        let before = self.before_in_block(task, die);
         let operation = self.operation_mut(read);
         (operation.kind, operation.to, operation.to_block) = (Kind::Copy, task.page, task.pbn);
         operation.readiness = Some(readiness);
         if let Some(before) = before {
-            let die = self.operation(read).die;
             self.dies[die].waiting.retain(|&other| other != read);
             self.follow(read, before);
         } else if is_ready {

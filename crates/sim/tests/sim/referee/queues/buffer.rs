@@ -77,4 +77,20 @@ impl Queues {
         let comes = units.into_iter().map(|(_, comes, _)| comes);
         (comes.filter(|_| task.op == FlashOp::Program).collect(), places.cast_signed() as i64)
     }
+
+    /// Whether a read finds its flash page in the register of its die, since the die was to read
+    /// another unit of it last, for the same command or work.
+    pub(super) fn is_in_register(&mut self, task: &Task, die: usize) -> bool {
+        let Some(units) = self.rules.units.filter(|_| self.rules.at_once() > 1) else { return false };
+        let before = self.registers.remove(&die);
+        if task.op != FlashOp::Read {
+            return false;
+        }
+        let whom = (self.commands, task.chain);
+        self.registers.insert(die, (task.pbn, task.page, whom));
+        before.is_some_and(|(pbn, unit, other)| {
+            let is_same_page = (pbn, unit / units.in_a_page) == (task.pbn, task.page / units.in_a_page);
+            is_same_page && unit != task.page && whom == other
+        })
+    }
 }

@@ -211,7 +211,7 @@ impl Queues {
         if !self.rules.multi_plane || self.operation(first).kind == Kind::Copy {
             return group;
         }
-        let plane = |node: Node| plane_of(&self.geometry, self.operation(node).task.pbn);
+        let plane = |node: Node| self.plane_of(node);
         let standing = |node: Node| {
             let operation = self.operation(node);
             (operation.kind, self.rules.has_precedence() && operation.is_awaited_read(), self.yields(operation))
@@ -234,12 +234,22 @@ impl Queues {
         kind != Kind::Program || programs.filter(|other| other.to_block == to_block).all(|other| other.number >= number)
     }
 
+    /// The plane that an operation is on. On a superblock it is on all of them, but for a read.
+    fn plane_of(&self, node: Node) -> u32 {
+        let Operation { task, kind, .. } = self.operation(node);
+        if self.rules.superblocks.planes == 1 {
+            return plane_of(&self.geometry, task.pbn);
+        }
+        if *kind == Kind::Read { self.rules.spot(task.page).plane } else { 0 }
+    }
+
     /// Whether two operations may run side by side where planes are aligned: of reads and programs
     /// those at pages of the flash with one number.
     fn is_aligned(&self, node: Node, first: Node) -> bool {
         let units = self.rules.units.map_or(1, |units| units.in_a_page);
         let (one, other) = (self.operation(node), self.operation(first));
-        let is_same_page = one.task.page / units == other.task.page / units;
+        let page = |operation: &Operation| self.rules.spot(operation.task.page).unit / units;
+        let is_same_page = page(one) == page(other);
         !self.rules.aligned_planes || one.kind == Kind::Erase || is_same_page
     }
 
@@ -252,7 +262,7 @@ impl Queues {
         self.dies[die].waiting.retain(|&other| other != node);
         match kind {
             Kind::Read | Kind::Copy => _ = self.at(now + self.operation(node).sense_ns, Event::Sensed(node)),
-            Kind::Erase => self.begin_last_phase(node, self.rules.erase_ns),
+            Kind::Erase => self.begin_last_phase(node, self.rules.erases_ns()),
             Kind::Program if self.rules.transfer_ns == 0 => self.begin_last_phase(node, self.rules.program(page)),
             Kind::Program => self.ask_bus(node),
         }

@@ -1,0 +1,182 @@
+//! What is opened, filled and collected together, and where its units lie.
+//!
+//! A *superblock* has a block of each plane of a die, or of each die of a group: a die of each
+//! channel. Everything above the timing calls it a block. The geometry, the chip and the schemes
+//! know nothing else. This file alone knows the blocks of the chip in it.
+//!
+//! ```text
+//! two planes, program units of three units (n = 3)
+//!
+//! plane 0   |  0  1  2 |  6  7  8 | ...      with `multi_plane`: units 0 to 5 are programmed
+//! plane 1   |  3  4  5 |  9 10 11 | ...      at once; without it: 0 to 2, then 3 to 5
+//! ```
+//!
+//! Neighbouring units fill a program unit of a plane. Then comes the next plane, and behind the
+//! last plane of a die the next die of the group.
+
+use flash::{CellMode, CellType, Shape};
+use ftl::{FlashOp, Task};
+use serde::{Deserialize, Serialize};
+
+use crate::timing::units::Units;
+
+/// What is opened, filled and collected together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Superblock {
+    /// A block.
+    #[default]
+    Plane,
+    /// A block of each plane of a die.
+    Die,
+    /// A block of each plane of a die of each channel.
+    Group,
+}
+
+impl Superblock {
+    /// As a study says it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Plane => "plane",
+            Self::Die => "die",
+            Self::Group => "group",
+        }
+    }
+}
+
+/// How many blocks of the chip a superblock has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Superblocks {
+    /// Planes of each of its dies that it has a block of.
+    pub planes: u32,
+    /// Dies that it has blocks of, one of each channel.
+    pub dies: u32,
+}
+
+impl Default for Superblocks {
+    fn default() -> Self {
+        Self::BLOCKS
+    }
+}
+
+impl Superblocks {
+    /// Each is a block.
+    pub const BLOCKS: Self = Self { planes: 1, dies: 1 };
+
+    /// Those of a chip.
+    pub(crate) fn of(superblock: Superblock, chip: Shape) -> Self {
+        match superblock {
+            Superblock::Plane => Self::BLOCKS,
+            Superblock::Die => Self { planes: chip.planes_per_die, dies: 1 },
+            Superblock::Group => Self { planes: chip.planes_per_die, dies: chip.channels },
+        }
+    }
+
+    /// Blocks of the chip in a superblock.
+    pub(crate) fn blocks(self) -> u32 {
+        self.planes.saturating_mul(self.dies)
+    }
+
+    /// The shape whose blocks are the superblocks of a chip: what translation layers see.
+    pub(crate) fn mapped(self, chip: Shape) -> Shape {
+        Shape {
+            channels: chip.channels / self.dies,
+            planes_per_die: chip.planes_per_die / self.planes,
+            pages_per_block: chip.pages_per_block.saturating_mul(self.blocks()),
+            ..chip
+        }
+    }
+
+    /// Units that a die programs at once, of so many that a plane does.
+    pub(crate) fn at_once(self, of_a_plane: u32, multi_plane: bool) -> u32 {
+        if multi_plane { of_a_plane.saturating_mul(self.planes) } else { of_a_plane }
+    }
+
+    /// Whether an operation's page says on which die or plane it is done, and that matters.
+    pub(super) fn is_placed_by_page(self, multi_plane: bool) -> bool {
+        self.dies > 1 || self.planes > 1 && multi_plane
+    }
+
+    /// What erasing the blocks of a die takes: planes that do not work together take turns.
+    pub(crate) fn erase_ns(self, block_ns: u64, multi_plane: bool) -> u64 {
+        if multi_plane { block_ns } else { block_ns * u64::from(self.planes) }
+    }
+}
+
+/// A unit of a superblock on the chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The die, by its number in the group.
+    pub(super) die: u32,
+    pub(super) plane: u32,
+    /// The unit's offset in its block of the chip.
+    pub(super) unit: u32,
+}
+
+/// Where the units of superblocks lie.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    superblocks: Superblocks,
+    /// Units that a plane programs at once, natively and in pSLC mode.
+    of_a_plane: [u32; 2],
+}
+
+impl Layout {
+    pub(super) fn new(superblocks: Superblocks, units: Units, cell: CellType) -> Self {
+        let of_a_plane = [CellMode::Native, CellMode::Pslc].map(|mode| units.programmed_at_once(cell, mode));
+        Self { superblocks, of_a_plane }
+    }
+
+    /// Where a unit of a superblock in a mode lies.
+    #[inline]
+    pub(super) fn place(&self, mode: CellMode, unit: u32) -> Place {
+        let Superblocks { planes, dies } = self.superblocks;
+        let strip = self.of_a_plane[usize::from(mode == CellMode::Pslc)];
+        let (strips, offset) = (unit / strip, unit % strip);
+        let (row, of_row) = (strips / (planes * dies), strips % (planes * dies));
+        Place { die: of_row / planes, plane: of_row % planes, unit: row * strip + offset }
+    }
+
+    /// Where an operation is done whose die's planes work together: a read on the plane of its
+    /// unit, all others on all planes, and so as if on the first.
+    #[inline]
+    pub(super) fn of_task(&self, task: &Task) -> Place {
+        let place = self.place(task.mode, task.page);
+        if task.op == FlashOp::Read { place } else { Place { plane: 0, ..place } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timing::units::Programming;
+
+    #[test]
+    fn units_fill_a_program_unit_then_the_next_plane_then_the_next_die() {
+        let units = Units::of_a_page(2, Programming::OneShot);
+        let layout = Layout::new(Superblocks { planes: 2, dies: 2 }, units, CellType::Tlc);
+        let places = |mode| {
+            (0..48).map(move |unit| layout.place(mode, unit)).map(|Place { die, plane, unit }| (die, plane, unit))
+        };
+        let native: Vec<_> = places(CellMode::Native).collect();
+        assert_eq!(native[..7].iter().map(|place| place.2).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 0]);
+        assert_eq!([native[5], native[6], native[12], native[18]], [(0, 0, 5), (0, 1, 0), (1, 0, 0), (1, 1, 0)]);
+        assert_eq!([native[23], native[24], native[47]], [(1, 1, 5), (0, 0, 6), (1, 1, 11)]);
+        let in_pslc: Vec<_> = places(CellMode::Pslc).take(9).collect();
+        assert_eq!(in_pslc[..3], [(0, 0, 0), (0, 0, 1), (0, 1, 0)], "a word line has one page there");
+        assert_eq!(in_pslc[8], (0, 0, 2));
+    }
+
+    #[test]
+    fn each_unit_of_a_superblock_has_a_place_of_its_own() {
+        for (planes, dies) in [(1, 1), (4, 1), (1, 3), (2, 2)] {
+            let layout = Layout::new(Superblocks { planes, dies }, Units::PAGES, CellType::Slc);
+            let mut places: Vec<_> = (0..12 * planes * dies)
+                .map(|unit| layout.place(CellMode::Native, unit))
+                .map(|Place { die, plane, unit }| (die * planes + plane) * 12 + unit)
+                .collect();
+            places.sort_unstable();
+            assert_eq!(places, (0..12 * planes * dies).collect::<Vec<_>>(), "{planes} planes, {dies} dies");
+        }
+    }
+}
