@@ -421,8 +421,7 @@ impl Draft {
         if asked / unit < least {
             let [of_die, of_all] = [u64::from(at_once), least].map(|units| Bytes(units * unit));
             return refuse(format!(
-                "{} dies that program {of_die} at once need {of_all} at least; set it to \"{of_all}\"",
-                dies
+                "{dies} dies that program {of_die} at once need {of_all} at least; set it to \"{of_all}\""
             ));
         }
         Ok(Some(asked / unit))

@@ -77,6 +77,11 @@ impl Abilities {
     pub fn programmed_at_once(&self, units: Units, cell: CellType, mode: CellMode) -> u32 {
         self.superblocks.at_once(units.programmed_at_once(cell, mode), self.multi_plane)
     }
+
+    /// The same natively and in pSLC mode.
+    pub(crate) fn programmed_at_once_by_mode(&self, units: Units, cell: CellType) -> [u32; 2] {
+        [CellMode::Native, CellMode::Pslc].map(|mode| self.programmed_at_once(units, cell, mode))
+    }
 }
 
 impl Abilities {

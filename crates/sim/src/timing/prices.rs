@@ -55,8 +55,7 @@ impl Prices {
         is_serial: bool,
     ) -> Self {
         let transfer_ns = units.transfer_ns(latencies);
-        let modes = [CellMode::Native, CellMode::Pslc];
-        let at_once = modes.map(|mode| abilities.programmed_at_once(units, latencies.cell, mode));
+        let at_once = abilities.programmed_at_once_by_mode(units, latencies.cell);
         let layout = Layout::new(abilities.superblocks, units, latencies.cell);
         let erase_ns = abilities.superblocks.erase_ns(latencies.erase_ns, abilities.multi_plane);
         let inside_ns = if is_serial { transfer_ns } else { 0 };

@@ -16,7 +16,7 @@
 //! of simulators. An operation stands in its queue from when it is issued, ready or not, and is
 //! taken up when it is first and ready.
 
-use flash::{CellMode, Geometry};
+use flash::Geometry;
 use ftl::{Cause, FlashOp, Moment, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -330,12 +330,11 @@ impl EventTiming {
         };
         let prices = Prices::new(geometry, units, &latencies, abilities, die_mask == 0);
         let (dies, transfer_ns) = (channels * dies_per_channel, prices.transfer_ns);
-        let at_once =
-            [CellMode::Native, CellMode::Pslc].map(|mode| abilities.programmed_at_once(units, latencies.cell, mode));
+        let at_once = abilities.programmed_at_once_by_mode(units, latencies.cell);
         let moves_page = transfer_ns > 0;
         let overlaps = [abilities.cache_read && moves_page, abilities.cache_program && moves_page, false, false];
         // Behind one that is in a second register, a page waits for up to two of each plane.
-        let planes = shape.planes_per_die * superblocks.planes;
+        let (planes, all) = (shape.planes_per_die * superblocks.planes, geometry.dies() * superblocks.dies);
         let pages = dies_per_channel * planes * (1 + u32::from(overlaps[READ]));
         // Programs of superblocks take all planes.
         let may_overtake =
@@ -345,10 +344,8 @@ impl EventTiming {
         Self {
             now: 0,
             prices,
-            program_units: (at_once[0] > 1).then(|| {
-                let dies = geometry.dies() * superblocks.dies;
-                ProgramUnits::new(at_once, geometry, units.per_page()).of_dies(dies)
-            }),
+            program_units: (at_once[0] > 1)
+                .then(|| ProgramUnits::new(at_once, geometry, units.per_page()).of_dies(all)),
             buffer: None,
             abilities,
             rules: Rules::of(die_mask, dies, abilities, overlaps),

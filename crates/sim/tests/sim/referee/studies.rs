@@ -72,12 +72,21 @@ fn cells(case: &Case) -> String {
 
 /// What is mapped and what is programmed at once, and the keys that say so.
 fn units(case: &Case) -> (Units, String) {
-    let buffer = program_buffer(case);
+    let buffer = program_buffer(case) + superblock(case);
     let Some(units) = case.rules.units else {
         return (Units { in_a_page: 1, pages: 1, one_shot: false }, buffer);
     };
     let programming = if units.one_shot { "programming = \"one_shot\"" } else { "" };
     (units, format!("mapping_unit = {}\n{programming}\n{buffer}", case.geometry.page_size_bytes()))
+}
+
+/// The key of superblocks.
+fn superblock(case: &Case) -> &'static str {
+    match case.rules.superblocks {
+        Superblocks { planes: 1, dies: 1 } => "",
+        Superblocks { dies: 1, .. } => "\nsuperblock = \"die\"",
+        _ => "\nsuperblock = \"group\"",
+    }
 }
 
 /// The key of the program buffer.
@@ -124,8 +133,6 @@ fn device(case: &Case) -> String {
             writeln!(text, "{line}").expect("text");
         }
     };
-    let superblock = if superblocks.dies > 1 { "group" } else { "die" };
-    key(superblocks != Superblocks::default(), format!("superblock = \"{superblock}\""));
     key(case.rules.copy_back, "copy_back = true".into());
     key(case.rules.multi_plane, "multi_plane = true".into());
     key(case.rules.aligned_planes, "aligned_planes = true".into());
