@@ -13,6 +13,7 @@ mod exposed;
 mod faults;
 mod idle;
 mod policies;
+mod paced;
 mod power_cuts;
 mod pslc;
 mod random;

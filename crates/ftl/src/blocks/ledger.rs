@@ -87,12 +87,18 @@ impl Ledger {
     /// Appends the valid pages of a block, in order.
     pub fn list_valid(&self, pbn: Pbn, into: &mut Vec<Ppn>) {
         let before = into.len();
-        self.append_valid(pbn, into);
+        self.append_valid(pbn, usize::MAX, into);
         let (listed, counted) = ((into.len() - before) as u32, self.counts[pbn.index()]);
         debug_assert!(listed == counted, "{pbn} counts {counted} valid pages, but {listed} are marked");
     }
 
-    fn append_valid(&self, pbn: Pbn, into: &mut Vec<Ppn>) {
+    /// Appends the first valid pages of a block, so many at most, in order.
+    pub fn list_first(&self, pbn: Pbn, pages: usize, into: &mut Vec<Ppn>) {
+        self.append_valid(pbn, into.len() + pages, into);
+    }
+
+    /// Appends the valid pages of a block until so many are listed.
+    fn append_valid(&self, pbn: Pbn, most: usize, into: &mut Vec<Ppn>) {
         let range = self.geometry.page_indices(pbn);
         let mut word = range.start / 64;
         while word * 64 < range.end {
@@ -102,7 +108,7 @@ impl Ledger {
             }
             while bits != 0 {
                 let page = word * 64 + bits.trailing_zeros() as usize;
-                if page >= range.end {
+                if page >= range.end || into.len() == most {
                     return;
                 }
                 into.push(Ppn::at(page));

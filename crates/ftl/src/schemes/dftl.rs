@@ -79,7 +79,8 @@ use crate::api::parameter::{AccessDelays, Values, joined};
 use crate::engines::demand::machine::{self, TRANSLATION};
 use crate::engines::demand::mapping_cache::{self, MappingCache};
 use crate::engines::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
-use crate::engines::page_map::mapped::{GC_IDLE, HOST};
+use crate::engines::page_map::idle::GC_IDLE;
+use crate::engines::page_map::mapped::HOST;
 use crate::engines::page_map::placement::{self, Placement};
 use crate::port::error::ConfigError;
 
@@ -93,7 +94,7 @@ impl DemandScheme for Dftl {
         capabilities: Capabilities::FILLS_BLOCKS_UP,
         memory: Memory::CACHED_MAP,
         source: "RFTL 2-3, Wang 2013 3.2.3; Gupta 2009",
-        parameters: &joined::<15>(&[
+        parameters: &joined::<16>(&[
             &[placement::PARAMETER],
             &mapping_cache::PARAMETERS,
             &machine::PARAMETERS,

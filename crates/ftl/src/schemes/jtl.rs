@@ -104,7 +104,7 @@ impl DemandScheme for Map {
         capabilities: Capabilities { fills_blocks_up: true, ..Capabilities::write_buffer(policy::RAM.name) },
         memory: Memory { page_bytes: 5.0, ram: &[policy::RAM.name], entry_bytes: 17.0, ..Memory::PAGE_MAP },
         source: "Wang 2013 3.2.3; Huang 2012",
-        parameters: &joined::<15>(&[&policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
+        parameters: &joined::<16>(&[&policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("jtl.rs"),
     };
 

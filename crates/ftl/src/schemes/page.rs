@@ -82,8 +82,9 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
 use crate::api::wear::Purpose;
 use crate::blocks::victims;
-use crate::engines::page_map::mapped::GC_IDLE;
+use crate::engines::page_map::idle::GC_IDLE;
 use crate::engines::page_map::mapped::HOST;
+use crate::engines::page_map::pacing::GC;
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::pslc;
 use crate::engines::page_map::space::{GC_THRESHOLD, Stream};
@@ -133,9 +134,9 @@ impl PageMapScheme for Page {
         capabilities: Capabilities::FILLS_BLOCKS_UP,
         memory: Memory::PAGE_MAP,
         source: "WAFTL tab. I, RFTL 2 (baseline)",
-        parameters: &joined::<12>(&[
+        parameters: &joined::<13>(&[
             &victims::PARAMETERS,
-            &[GC_THRESHOLD, STREAMS, HINT_STREAMS, HINT_COLLECTION, summary::PARAMETER, GC_IDLE],
+            &[GC, GC_THRESHOLD, STREAMS, HINT_STREAMS, HINT_COLLECTION, summary::PARAMETER, GC_IDLE],
             &pslc::PARAMETERS,
         ]),
         header: include_str!("page.rs"),

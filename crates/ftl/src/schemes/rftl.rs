@@ -104,7 +104,7 @@ impl DemandScheme for Rftl {
         capabilities: Capabilities::FILLS_BLOCKS_UP,
         memory: Memory::CACHED_MAP,
         source: "RFTL 3",
-        parameters: &joined::<13>(&[&[REPLICAS, COPY_CHOICE], &mapping_cache::PARAMETERS, &machine::PARAMETERS]),
+        parameters: &joined::<14>(&[&[REPLICAS, COPY_CHOICE], &mapping_cache::PARAMETERS, &machine::PARAMETERS]),
         header: include_str!("rftl.rs"),
     };
 

@@ -16,7 +16,7 @@
 //! the first pages. Hence room for the whole table is made before its first page is written: until
 //! then a collection writes no translation pages, and gains room each time.
 
-use flash::{Lpn, Pbn, Ppn, Role, Tag};
+use flash::{Flash, Lpn, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
 use crate::api::wear::{AllocRequest, BlockUse, Purpose};
@@ -163,6 +163,30 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         Err(self.blocks.out_of_space("a page"))
     }
 
+    fn move_some<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        victim: Pbn,
+        moves: u32,
+    ) -> Result<(), FtlError> {
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_first(victim, moves, &mut moving);
+        let result = if self.space.stream_of(victim) == TRANSLATION {
+            flash.with_cause(Cause::MappingCollection, |flash| {
+                let (moved, result) = up_to_error(&moving, |from| self.move_translation(flash, die, from));
+                self.space.is_moved(moved);
+                result
+            })
+        } else {
+            self.moving_to = self.destination(self.space.stream_of(victim));
+            self.add_of_same_translation_pages(flash, victim, &mut moving);
+            flash.with_cause(Cause::Collection, |flash| self.move_data(flash, die, &moving))
+        };
+        self.moving = moving;
+        result
+    }
+
     fn refill<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32) -> Result<(), FtlError> {
         // Moving a data block also writes translation pages, so a policy that keeps choosing full
         // blocks (fifo does) may spend as much as it gains for ever. So a block without an invalid
@@ -280,16 +304,46 @@ impl<S: DemandScheme> DemandPaged<S> {
         debug_assert!(!self.space.is_collectable(victim), "{victim} is collected, but was not taken as a victim");
         let mut moving = std::mem::take(&mut self.moving);
         self.space.list_valid(victim, &mut moving);
-        let (moved, result) = self.move_pages(flash, die, &moving);
-        // What was moved is mapped there even if something failed on the way; unless its
-        // translation page could not be written.
-        let updated = flash.with_cause(of_the_map, |flash| self.update_translations(flash));
-        let unmoved = self.take_back_updates();
-        let result = result.and(updated).and_then(|()| self.replace_vanishing(flash, die, victim));
+        let (moved, unmoved, result) = self.move_and_map(flash, die, &moving, of_the_map);
+        let result = result.and_then(|()| self.replace_vanishing(flash, die, victim));
         let moved = moved.iter().copied().filter(|from| !unmoved.contains(from));
         self.space.finish(flash, &mut self.blocks, victim, moved, result)?;
         self.moving = moving;
         Ok(())
+    }
+
+    /// Moves data pages and writes the translation pages that say so. Returns the pages that were
+    /// moved, those of them that count where they were, and how it ended.
+    fn move_and_map<'a, D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        pages: &'a [Ppn],
+        of_the_map: Cause,
+    ) -> (&'a [Ppn], Vec<Ppn>, Result<(), FtlError>) {
+        let (moved, result) = self.move_pages(flash, die, pages);
+        // What was moved is mapped there even if something failed on the way; unless its
+        // translation page could not be written.
+        let updated = flash.with_cause(of_the_map, |flash| self.update_translations(flash));
+        (moved, self.take_back_updates(), result.and(updated))
+    }
+
+    /// Moves data pages of a block in hand.
+    fn move_data<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32, pages: &[Ppn]) -> Result<(), FtlError> {
+        let (moved, unmoved, result) = self.move_and_map(flash, die, pages, Cause::MappingCollection);
+        self.space.is_moved(moved.iter().filter(|from| !unmoved.contains(from)));
+        let restored = flash.with_cause(Cause::MappingCollection, |flash| self.restore_aside(flash));
+        result.and(restored)
+    }
+
+    /// Adds to pages of a block in hand those that are mapped by the same translation pages, so
+    /// that each of those is written once for the block.
+    fn add_of_same_translation_pages<D: Device>(&self, flash: &FlashPort<D>, victim: Pbn, moving: &mut Vec<Ppn>) {
+        let page_of = |ppn: Ppn| flash.chip().peek(ppn).map(|logical| self.table.page_of(Lpn::new(logical)));
+        let mut all = Vec::new();
+        self.space.list_valid(victim, &mut all);
+        let begun: Vec<_> = moving.iter().map(|&ppn| page_of(ppn)).collect();
+        moving.extend(all.into_iter().skip(begun.len()).filter(|&ppn| begun.contains(&page_of(ppn))));
     }
 
     /// Rewrites each translation page that the pending updates concern, once.

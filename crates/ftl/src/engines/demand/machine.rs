@@ -35,7 +35,9 @@ use crate::blocks::victims::{self, Policy};
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::demand::translation::{CopyChoice, MAPPING_BYTES, TranslationTable};
-use crate::engines::page_map::mapped::{HOST, PageMapped, collect_in_idle};
+use crate::engines::page_map::idle::collect_in_idle;
+use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::page_map::pacing::{self, GC};
 use crate::engines::page_map::placement::Placement;
 use crate::engines::page_map::space::{self, PageSpace, SpaceNeeds, Stream};
 use crate::port::cause::Cause;
@@ -71,12 +73,12 @@ const WRITE_MISSES: Parameter = Parameter {
 };
 
 /// The parameters of every demand-paged scheme.
-pub const PARAMETERS: [Parameter; 7] = joined(&[&WITHOUT_SUMMARIES, &[summary::PARAMETER]]);
+pub const PARAMETERS: [Parameter; 8] = joined(&[&WITHOUT_SUMMARIES, &[summary::PARAMETER]]);
 
 /// The same for a scheme with blocks in which no summary has room, and which says so in
 /// [`DemandScheme::summaries`].
-pub const WITHOUT_SUMMARIES: [Parameter; 6] =
-    joined(&[&[MAPPING_BYTES, WRITE_MISSES], &victims::PARAMETERS, &[GC_THRESHOLD]]);
+pub const WITHOUT_SUMMARIES: [Parameter; 7] =
+    joined(&[&[MAPPING_BYTES, WRITE_MISSES], &victims::PARAMETERS, &[GC, GC_THRESHOLD]]);
 
 type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;
 
@@ -127,6 +129,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             valid,
             summaries,
             pslc: None,
+            is_paced: pacing::is_paced(values),
         };
         let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs).map_err(|refused| {
             let advice = S::ForeignPages::advice(layout, values);
@@ -307,7 +310,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let to = self.append_on(flash, (stream, hint), page, data, next_die)?;
         debug_assert!(self.cache.find(lpn).is_some(), "the entry of {lpn} has left while the page was programmed");
         self.remap(flash, lpn, slot, Some(to));
-        Ok(())
+        pacing::on_written(self, flash, to)
     }
 
     /// Forgets what flash holds of a logical page.
@@ -494,7 +497,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         };
         self.remap(flash, lpn, slot, Some(to));
-        Ok(())
+        pacing::on_written(self, flash, to)
     }
 }
 
@@ -538,7 +541,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let label = Label::new(lpn.get(), Role::Data);
         let to = self.append_on(flash, (HOST, hint), (label, 0), data, |scheme, flash| scheme.next_die(flash, HOST))?;
         self.remap(flash, lpn, slot, Some(to));
-        Ok(())
+        pacing::on_written(self, flash, to)
     }
 
     /// Writes a cached translation page with all its newer entries, if it has any, so that it can

@@ -110,7 +110,7 @@ pub trait DemandScheme {
     }
 
     /// Free blocks of a die that idle time is used to reach beyond those at which it collects, for
-    /// a scheme that declares [`GC_IDLE`](crate::engines::page_map::mapped::GC_IDLE).
+    /// a scheme that declares [`GC_IDLE`](crate::engines::page_map::idle::GC_IDLE).
     fn gc_idle(_values: &Values) -> usize {
         0
     }

@@ -7,7 +7,8 @@ use flash::{CellMode, Lpn, Pbn, Ppn, Role};
 use host::Hint;
 
 use crate::api::wear::{AllocRequest, Purpose};
-use crate::engines::page_map::mapped::{HOST, PageMapped, at_most};
+use crate::engines::page_map::idle::at_most;
+use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::FtlError;

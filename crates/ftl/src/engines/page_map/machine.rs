@@ -21,7 +21,9 @@ use crate::api::wear::RelocateOutcome;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::victims::Policy;
 use crate::engines::page_map::folding;
-use crate::engines::page_map::mapped::{HOST, PageMapped, collect_in_idle};
+use crate::engines::page_map::idle::collect_in_idle;
+use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::page_map::pacing;
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::pslc::{self, PslcCache};
 use crate::engines::page_map::space::{PageSpace, SpaceNeeds, Stream};
@@ -64,6 +66,7 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
             valid: u64::from(layout.logical_pages),
             summaries: Summaries::from_values(values, layout, S::ENTRY.name)?,
             pslc: pslc::needs(layout, values),
+            is_paced: pacing::is_paced(values),
         };
         // First, since it refuses what does not fit before the map is allocated.
         let (space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;
@@ -122,13 +125,13 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
                 && let Some(to) = folding::append_cached(self, flash, request.hint, (lpn, stored_hint), &data[i])?
             {
                 self.remap(lpn, Some(to));
-                return Ok(());
+                return pacing::on_written(self, flash, to);
             }
             let page = (Label::new(lpn.get(), Role::Data), stored_hint);
             let to = (stream, request.hint);
             let to = self.append_on(flash, to, page, &data[i], |scheme, flash| scheme.next_die(flash, stream))?;
             self.remap(lpn, Some(to));
-            Ok(())
+            pacing::on_written(self, flash, to)
         })?;
         if let Some(message) = self.policy.take_failure() {
             return Err(FtlError::Failed { message });
@@ -401,6 +404,26 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
         self.repair_before_write(flash)?;
         let die = self.space.take_turn(stream);
         if self.space.has_room(die, stream) { Ok(die) } else { self.make_place(flash, die, stream) }
+    }
+
+    fn move_some<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        die: u32,
+        victim: Pbn,
+        moves: u32,
+    ) -> Result<(), FtlError> {
+        self.moving_to = self.destination(self.space.stream_of(victim));
+        self.cache.iter_mut().for_each(|cache| cache.set_folding(false));
+        let mut moving = std::mem::take(&mut self.moving);
+        self.space.list_first(victim, moves, &mut moving);
+        let result = flash.with_cause(Cause::Collection, |flash| {
+            let (moved, result) = self.move_pages(flash, die, &moving);
+            self.space.is_moved(moved);
+            result
+        });
+        self.moving = moving;
+        result
     }
 
     fn collect<D: Device>(

@@ -2,8 +2,10 @@
 //! failing block costs.
 
 pub mod folding;
+pub mod idle;
 pub mod machine;
 pub mod mapped;
+pub mod pacing;
 pub mod placement;
 pub mod policy;
 pub mod pslc;

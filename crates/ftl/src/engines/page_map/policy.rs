@@ -15,15 +15,17 @@ use crate::api::parameter::{Parameter, Values, joined};
 use crate::api::request::Request;
 use crate::api::wear::Purpose;
 use crate::blocks::victims;
-use crate::engines::page_map::mapped::{GC_IDLE, HOST};
+use crate::engines::page_map::idle::GC_IDLE;
+use crate::engines::page_map::mapped::HOST;
+use crate::engines::page_map::pacing::GC;
 use crate::engines::page_map::pslc;
 use crate::engines::page_map::space::{GC_THRESHOLD, Stream};
 use crate::port::error::ConfigError;
 use crate::recovery::summary;
 
 /// What the machine reads: the parameters of each such scheme, besides its own.
-pub const PARAMETERS: [Parameter; 9] =
-    joined(&[&victims::PARAMETERS, &[GC_THRESHOLD, summary::PARAMETER, GC_IDLE], &pslc::PARAMETERS]);
+pub const PARAMETERS: [Parameter; 10] =
+    joined(&[&victims::PARAMETERS, &[GC, GC_THRESHOLD, summary::PARAMETER, GC_IDLE], &pslc::PARAMETERS]);
 
 /// A scheme with its map in RAM: its registry entry, and the policy that its parameters ask for.
 /// [`StreamPolicy`] has an example.

@@ -146,7 +146,7 @@ impl DemandScheme for Map {
             ..Memory::PAGE_MAP
         },
         source: "Wang 2013 3.2.3; Shim 2010",
-        parameters: &joined::<19>(&[&PARAMETERS, &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
+        parameters: &joined::<20>(&[&PARAMETERS, &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),
     };
 

@@ -116,7 +116,7 @@ impl DemandScheme for Map {
         },
         memory: Memory { page_bytes: 15.0, ..Memory::PAGE_MAP },
         source: "BDB 3-6, tab. 1",
-        parameters: &joined::<18>(&[
+        parameters: &joined::<19>(&[
             &write_buffer::PARAMETERS,
             &channel_status::PARAMETERS,
             &RAM_DELAYS,

@@ -93,7 +93,7 @@ impl DemandScheme for Cdftl {
         capabilities: Capabilities::FILLS_BLOCKS_UP,
         memory: Memory { page_bytes: 2.0, ram: &[CMT.name, CTP.name], entry_bytes: 8.0, ..Memory::PAGE_MAP },
         source: "Wang 2013 3.2.3; Qin 2011",
-        parameters: &joined::<9>(&[&[CMT, CTP], &machine::PARAMETERS]),
+        parameters: &joined::<10>(&[&[CMT, CTP], &machine::PARAMETERS]),
         header: include_str!("mod.rs"),
     };
 

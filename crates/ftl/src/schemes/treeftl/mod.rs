@@ -127,7 +127,7 @@ impl DemandScheme for Map {
         capabilities: Capabilities { fills_blocks_up: true, ..Capabilities::write_buffer(policy::RAM.name) },
         memory: Memory { ram: &[policy::RAM.name], data_bytes: 16.0, ..Memory::CACHED_MAP },
         source: "Wang 2013 6",
-        parameters: &joined::<16>(&[&[VICTIMS], &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
+        parameters: &joined::<17>(&[&[VICTIMS], &policy::PARAMETERS, &machine::PARAMETERS, &RAM_DELAYS]),
         header: include_str!("mod.rs"),
     };
 

@@ -63,5 +63,5 @@ const CPMT: [Parameter; 4] = {
     parameters
 };
 
-pub(super) const ALL: [Parameter; 22] =
+pub(super) const ALL: [Parameter; 23] =
     joined(&[&hybrid_map::PARAMETERS, &threshold::PARAMETERS, &OWN, &CPMT, &machine::WITHOUT_SUMMARIES]);

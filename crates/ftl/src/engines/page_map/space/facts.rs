@@ -6,7 +6,7 @@ use flash::{Flash, Pbn, Ppn, Tag};
 
 use super::{PageSpace, Stream};
 use crate::api::report::Footprint;
-use crate::api::wear::Purpose;
+use crate::api::wear::{BlockUse, Purpose};
 use crate::blocks::manager::BlockManager;
 use crate::port::cause::Cause;
 use crate::port::device::Device;
@@ -115,6 +115,7 @@ impl PageSpace {
     /// Adds what summaries take, if there are any: RAM for the tags of open blocks, flash for the
     /// summaries of all.
     pub fn add_summaries(&self, footprint: Footprint) -> Footprint {
+        let footprint = self.add_hands(footprint);
         if !self.summaries.are_written() {
             return footprint;
         }
@@ -143,6 +144,11 @@ impl PageSpace {
             BrokenInvariant::unless(unused, name, || format!("{pbn} is in the free pool but in use"))?;
         }
         blocks.check(flash, name)?;
+        for pbn in (0..self.dies()).filter_map(|die| self.in_hand(die)) {
+            let in_use = matches!(blocks.use_of(pbn), BlockUse::InUse(_));
+            let is_there_alone = in_use && !self.victims.contains(pbn) && !self.is_pinned(pbn) && !self.is_open(pbn);
+            BrokenInvariant::unless(is_there_alone, name, || format!("{pbn} is in hand, and elsewhere or free"))?;
+        }
         let mut pages = Vec::new();
         for pbn in (0..self.geometry.blocks()).map(Pbn::new) {
             self.summaries.check(flash, pbn, name)?;

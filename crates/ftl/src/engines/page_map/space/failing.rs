@@ -107,6 +107,7 @@ impl PageSpace {
         blocks: &mut BlockManager,
         trims: &Trims,
     ) -> Result<Option<u32>, FtlError> {
+        self.put_all_down();
         while blocks.may_have_failed() {
             let is_empty = |&pbn: &Pbn| self.victims.contains(pbn) && self.ledger.valid_pages(pbn) == 0;
             let is_safe = |&pbn: &Pbn| trims.about_to_vanish(self.page_indices(pbn)).is_empty();

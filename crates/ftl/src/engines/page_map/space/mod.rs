@@ -18,12 +18,14 @@
 //! more while it has spares (`failing.rs`).
 //!
 //! `failing.rs` copes with blocks that fail, `filling.rs` with pages that a power cut takes,
-//! `pinned.rs` with blocks that nobody collects, `facts.rs` tells about all of them.
+//! `pinned.rs` with blocks that nobody collects, `hands.rs` with those that are emptied step by
+//! step, `facts.rs` tells about all of them.
 
 mod capacity;
 mod facts;
 mod failing;
 mod filling;
+mod hands;
 mod pinned;
 mod pslc;
 
@@ -32,6 +34,8 @@ use std::ops::Range;
 
 use flash::{Exposure, Flash, Geometry, Pbn, Ppn};
 use host::Hint;
+
+use self::hands::Hand;
 
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
@@ -76,6 +80,8 @@ pub struct SpaceNeeds {
     pub summaries: Summaries,
     /// Blocks that are used in pSLC mode, if any.
     pub pslc: Option<PslcNeeds>,
+    /// Whether blocks are emptied step by step.
+    pub is_paced: bool,
 }
 
 /// What a scheme asks of its space for blocks in pSLC mode.
@@ -136,6 +142,8 @@ pub struct PageSpace {
     padding: u32,
     /// The most pages of a block that a power cut may take.
     exposed_in_block: u32,
+    /// What each die has in hand; nothing where collections are whole.
+    hands: Vec<Hand>,
 }
 
 impl PageSpace {
@@ -168,6 +176,7 @@ impl PageSpace {
             pslc: needs.pslc_stream(layout),
             padding: SpaceNeeds::padding(layout),
             exposed_in_block: layout.exposure.as_ref().map_or(0, Exposure::most_pages),
+            hands: Hand::of_dies(geometry.dies(), needs.is_paced, summaries.content_pages()),
         };
         Ok((space, BlockManager::new(layout, spares).staying_on_die()))
     }
@@ -399,12 +408,15 @@ impl PageSpace {
 }
 
 impl PageSpace {
-    /// Takes the next block to collect on a die, if collecting gains anything there: the policy's
-    /// choice, unless blocks that failed have cost a die its last free block; then the one with the
+    /// Takes the next block to collect on a die, if collecting gains anything there: the one that
+    /// the die has in hand, else the policy's choice, unless blocks that failed have cost a die its last free block; then the one with the
     /// least to move, for which there may still be room.
     pub fn take_victim(&mut self, blocks: &BlockManager, die: u32) -> Result<Option<Pbn>, FtlError> {
         if blocks.has_lost_reserve() {
             return Ok(self.take_fewest_valid_on(die));
+        }
+        if let Some(in_hand) = self.take_out_of_hand(die) {
+            return Ok(Some(in_hand));
         }
         self.victims.take(die, &self.ledger, |pbn| blocks.erases_of(pbn))
     }
@@ -434,6 +446,7 @@ impl PageSpace {
     }
 
     fn take_fewest(&mut self, among: impl Fn(&Self, Pbn) -> bool) -> Option<Pbn> {
+        self.put_all_down();
         let block = (0..self.geometry.blocks())
             .map(Pbn::new)
             .filter(|&pbn| self.victims.contains(pbn) && among(self, pbn))
@@ -455,7 +468,7 @@ impl PageSpace {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
             return Some(true);
         }
-        if self.pinned.remove(&pbn) {
+        if self.pinned.remove(&pbn) || self.withdraw_from_hand(pbn) {
             return Some(true);
         }
         let pages = self.geometry.page_indices(pbn);

@@ -26,6 +26,7 @@ impl PageSpace {
 
     /// A block in use is not collected until it is unpinned.
     pub fn pin(&mut self, pbn: Pbn) {
+        self.withdraw_from_hand(pbn);
         if self.victims.contains(pbn) {
             self.victims.remove(pbn, self.ledger.valid_pages(pbn));
         }

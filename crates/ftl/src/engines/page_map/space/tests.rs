@@ -32,7 +32,9 @@ impl Model {
     fn new(blocks: u32, valid: u32, threshold: usize, policy: Policy) -> Self {
         let (flash, layout) = (device(blocks, PAGES), layout(blocks, PAGES, valid));
         let summaries = Summaries::none(layout.geometry);
-        let needs = SpaceNeeds { streams: STREAMS, policy, threshold, valid: valid.into(), summaries, pslc: None };
+        let valid = valid.into();
+        let needs =
+            SpaceNeeds { streams: STREAMS, policy, threshold, valid, summaries, pslc: None, is_paced: false };
         let (space, blocks) = PageSpace::format(&layout, "page", needs).expect("room");
         Self { flash, space, blocks, at: BTreeMap::new(), collections: 0 }
     }
@@ -114,6 +116,7 @@ fn a_page_more_than_the_capacity_is_refused_with_advice() {
         valid: valid.into(),
         summaries,
         pslc: None,
+        is_paced: false,
     };
     let refused = PageSpace::format(&layout, "page", needs).expect_err("a page too many").to_string();
     assert!(refused.contains("page needs 13 pages") && refused.contains("raise device.spare"), "{refused}");
@@ -126,7 +129,15 @@ fn what_levelling_moves_has_an_open_block_more_and_the_refusal_says_for_whom() {
     layout.wear = Some(Wear::of::<StaticLevelling>(values));
     let summaries = Summaries::none(layout.geometry);
     let of =
-        |valid| SpaceNeeds { streams: STREAMS, policy: Policy::Greedy, threshold: 1, valid, summaries, pslc: None };
+        |valid| SpaceNeeds {
+            streams: STREAMS,
+            policy: Policy::Greedy,
+            threshold: 1,
+            valid,
+            summaries,
+            pslc: None,
+            is_paced: false,
+        };
     let (space, _) = PageSpace::format(&layout, "page", of(8)).expect("2 blocks beside 3 open ones and a free one");
     let refused = PageSpace::format(&layout, "page", of(9)).expect_err("fits without levelling").to_string();
     assert!(

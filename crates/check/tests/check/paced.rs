@@ -1,0 +1,92 @@
+//! Collections that go on step by step (`gc = paced`), beyond what the suite tries of every
+//! parameter: with power cuts at every operation, so in the middle of every victim, with failing
+//! flash, in idle time, and beside what empties blocks itself.
+
+use check::drivers::failing_flash;
+use check::{Case, DeviceSpec, Effort, FaultSchedule, Outcome, Pattern, Prefill, Workload, geometries, power_cuts};
+use ftl::{Cause, FlashOp, Layout, Note, Stack, registry};
+
+use crate::common::{FAILS_AND_CUTS, by_form, passes, survive_cuts, survive_faults};
+
+const SEED: u64 = 20_271;
+
+/// What victims in hand meet in schemes whose map is in RAM: streams, summaries, blocks that others
+/// empty, a cache, few and many free blocks, idle time.
+const MEETING: [&str; 8] = [
+    "page:gc=paced:streams=shared",
+    "page:gc=paced:streams=hints:hint_streams=2:hint_collection=apart",
+    "page:gc=paced:checkpoint=summaries:gc_threshold=2:victim=fifo",
+    "page:gc=paced:gc_idle=2:victim=random",
+    "page:gc=paced:pslc_dynamic=true:pslc_static=1KiB",
+    "page:gc=paced+static:threshold=1",
+    "page:gc=paced:victim=cost-benefit+dynamic",
+    "dftl:gc=paced:gc_idle=1:cmt=512+static:threshold=1",
+];
+
+/// Every scheme that paces its collections, at its defaults.
+fn schemes() -> Vec<Stack> {
+    let paces = |entry: &&ftl::Entry| entry.parameters.iter().any(|parameter| parameter.name == "gc");
+    let all = registry::mappings();
+    all.into_iter().filter(paces).map(|entry| Stack::with(entry.name, [("gc", "paced")])).collect()
+}
+
+fn stacks() -> impl Iterator<Item = Stack> {
+    let meeting = MEETING.iter().map(|text| text.parse().unwrap_or_else(|error| panic!("{text}: {error}")));
+    schemes().into_iter().chain(meeting)
+}
+
+/// Cases on devices of several shapes, full from the beginning, which are looked at often.
+fn cases(stack: &Stack) -> Vec<Case> {
+    let device = DeviceSpec::new;
+    let devices = [device(1, 1, 1, 24, 4), device(2, 2, 1, 12, 8), device(1, 3, 1, 14, 16)];
+    let largest = |device: &DeviceSpec| {
+        geometries::largest_capacity(device, |layout: &Layout| check::create(stack, layout)).map(|pages| pages * 9 / 10)
+    };
+    let fitting = devices.iter().filter_map(|device| Some((device, largest(device)?)));
+    let patterns = [Pattern::Mixed, Pattern::Uniform, Pattern::HotCold];
+    let all = fitting.flat_map(|(device, pages)| patterns.map(|pattern| (device.clone(), pages, pattern)));
+    let case = |(seed, (device, logical_pages, pattern))| Case {
+        stack: stack.clone(),
+        device,
+        logical_pages,
+        seed,
+        workload: Workload::Generated(pattern),
+        requests: by_form(1500, 400),
+        prefill: Prefill::Full,
+        hints: true,
+        readback_every: 50,
+        check_every: 1,
+        schedule: FaultSchedule::None,
+    };
+    (1..).zip(all).map(case).collect()
+}
+
+#[test]
+fn victims_are_emptied_step_by_step_and_every_promise_is_kept() {
+    assert!(schemes().len() >= 8, "{:?}", schemes());
+    for stack in stacks() {
+        let outcomes: Vec<Outcome> = cases(&stack).iter().map(passes).collect();
+        assert!(!outcomes.is_empty(), "no device takes {stack}");
+        let collected = outcomes.iter().map(|outcome| outcome.tally.note(Note::Collection)).sum::<u64>();
+        let moved = outcomes.iter().map(|outcome| outcome.tally.count(Cause::Collection, FlashOp::Program)).sum::<u64>();
+        println!("{stack}: {collected} collections, {moved} pages");
+        assert!(collected > 20 && moved > 20, "{stack}: {collected} collections moved {moved} pages");
+    }
+}
+
+#[test]
+fn a_victim_in_hand_survives_a_power_cut_at_every_operation() {
+    for stack in stacks() {
+        let effort = Effort { first: by_form(1, 2), during_recovery: by_form(40, 200), after_recovery: 400 };
+        let shorter = |case: Case| Case { requests: by_form(case.requests, 60), ..case };
+        let cases = power_cuts::cases(&stack, SEED).into_iter().map(|(case, _)| case);
+        survive_cuts(cases.step_by(by_form(1, 11)).map(shorter), effort);
+    }
+}
+
+#[test]
+fn a_victim_in_hand_survives_failing_flash_and_cuts() {
+    for stack in stacks() {
+        survive_faults(failing_flash::cases(&stack, &[Pattern::Mixed], by_form(600, 200), SEED), FAILS_AND_CUTS);
+    }
+}

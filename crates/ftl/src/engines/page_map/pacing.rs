@@ -1,0 +1,194 @@
+//! Collections that go on step by step, as the host writes.
+//!
+//! Without pacing a die collects whole blocks when the host needs a free one: a write may then wait
+//! until hundreds of pages have been moved and a block erased. With `gc = paced` a die takes a
+//! block in hand before that, and moves some of its pages after each page that the host writes
+//! there. How many, and why the die never runs out of free blocks, is told in `space/hands.rs`.
+//!
+//! A step comes when the host's page is programmed and mapped, so that page never waits for it. The
+//! pages of a step are those that are valid then: what the host has written again or trimmed since
+//! the block was taken in hand is passed over. What was moved is not valid in hand any more; both
+//! copies carry the same version, and after a power cut either will do. The last step is an
+//! ordinary collection of what is left: it replaces the last copies of trimmed pages and erases.
+//!
+//! - *Urgent*: a die with `gc_threshold` free blocks or less collects what it has in hand, and then
+//!   whole blocks, before it opens another for the host.
+//! - *Failures*: while a block waits to be emptied or a die has lost its reserve, nothing is in
+//!   hand. A block whose wear is to be levelled leaves the hand and is emptied whole.
+//! - *pSLC*: a block of the cache that a collection takes is folded whole.
+//! - *Idle time*: steps go on while each fits, until the die has `gc_idle` free blocks, or one if
+//!   that is 0, beyond `gc_threshold`.
+
+use flash::{Pbn, Ppn};
+
+use crate::api::parameter::{Kind, Parameter, Values};
+use crate::engines::page_map::idle::{at_most, moves_at_most};
+use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::page_map::space::Stream;
+use crate::port::cause::Cause;
+use crate::port::device::Device;
+use crate::port::error::FtlError;
+use crate::port::flash_port::FlashPort;
+use crate::port::timing::Nanos;
+
+/// When a victim is emptied.
+pub const GC: Parameter = Parameter {
+    name: "gc",
+    kind: Kind::Choice { of: &["whole", "paced"] },
+    default: "whole",
+    meaning: "When garbage collection empties a block: whole, all of it when a die has gc_threshold free blocks left and the host needs one; paced, \
+              step by step as the host writes, so that a block is free and erased before it is needed. Then gc_threshold is where a die \
+              collects whole blocks at once.",
+    source: "ftlkit",
+};
+
+/// Whether collections are paced.
+pub fn is_paced(values: &Values) -> bool {
+    values.word(GC.name) == "paced"
+}
+
+/// A page of the host's was written here and is mapped: does what is due on its die.
+#[inline]
+pub fn on_written<S: PageMapped, D: Device>(
+    scheme: &mut S,
+    flash: &mut FlashPort<D>,
+    written: Ppn,
+) -> Result<(), FtlError> {
+    match scheme.space().is_due(written) {
+        Some(die) => FtlError::unless_read_only(pace(scheme, flash, die)),
+        None => Ok(()),
+    }
+}
+
+/// Whether nothing has failed that has yet to be made good.
+fn is_sound<S: PageMapped>(scheme: &mut S) -> bool {
+    let (space, blocks, _) = scheme.parts();
+    blocks.spares().admit().is_ok() && !blocks.has_lost_reserve() && !space.has_failing()
+}
+
+#[inline(never)]
+fn pace<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, die: u32) -> Result<(), FtlError> {
+    if !is_sound(scheme) {
+        scheme.space().put_all_down();
+        return Ok(());
+    }
+    let victim = match scheme.space().in_hand(die) {
+        Some(victim) => victim,
+        None => {
+            if due(scheme, die, HOST) == 0 {
+                return Ok(());
+            }
+            let Some(victim) = take_in_hand(scheme, flash, die)? else { return Ok(()) };
+            victim
+        }
+    };
+    let from = scheme.space().stream_of(victim);
+    let moves = due(scheme, die, from);
+    let is_spent = scheme.space().valid_in(victim) == 0;
+    if moves == 0 && !is_spent {
+        return Ok(());
+    }
+    flash.in_background(|flash| step(scheme, flash, die, victim, moves))
+}
+
+/// Moves that are due of a block of this stream.
+fn due<S: PageMapped>(scheme: &mut S, die: u32, from: Stream) -> u32 {
+    let destination = scheme.destination(from);
+    let (space, blocks, _) = scheme.parts();
+    space.moves_due(blocks, die, destination)
+}
+
+/// Takes the next block to collect on a die in hand, if collecting it gains anything.
+fn take_in_hand<S: PageMapped, D: Device>(
+    scheme: &mut S,
+    flash: &mut FlashPort<D>,
+    die: u32,
+) -> Result<Option<Pbn>, FtlError> {
+    let Some(victim) = scheme.take_victim(die)? else { return Ok(None) };
+    let space = scheme.space();
+    if space.is_dense(victim) {
+        space.leave(victim);
+        return Ok(None);
+    }
+    if space.pslc_stream() == Some(space.stream_of(victim)) {
+        scheme.collect_apart(flash, die, victim, Cause::Collection)?;
+        return Ok(None);
+    }
+    space.take_in_hand(victim);
+    Ok(Some(victim))
+}
+
+/// Moves so many pages of a block in hand or, if those are the last or would take a free block that
+/// is set aside, all the rest.
+fn step<S: PageMapped, D: Device>(
+    scheme: &mut S,
+    flash: &mut FlashPort<D>,
+    die: u32,
+    victim: Pbn,
+    moves: u32,
+) -> Result<(), FtlError> {
+    if ends_with(scheme, die, victim, moves) {
+        scheme.space().take_out_of_hand(die);
+        return scheme.collect(flash, die, victim, Cause::Collection);
+    }
+    let result = scheme.move_some(flash, die, victim, moves);
+    if result.is_err() {
+        scheme.space().put_down(die);
+    }
+    debug_assert!(
+        !is_sound(scheme) || scheme.blocks().free_on(die) > 0,
+        "a step of {victim} took the last free block of die {die}"
+    );
+    result
+}
+
+/// Whether a step of so many moves is the last one of a block.
+fn ends_with<S: PageMapped>(scheme: &mut S, die: u32, victim: Pbn, moves: u32) -> bool {
+    let from = scheme.space().stream_of(victim);
+    let destination = scheme.destination(from);
+    let (space, blocks, _) = scheme.parts();
+    debug_assert_eq!(space.in_hand(die), Some(victim), "a step of {victim}, which is not in hand");
+    moves >= space.valid_in(victim) || space.opens_a_block(victim, destination, moves) && space.is_short(blocks, die)
+}
+
+/// Goes on with what the dies have in hand while there is time, until each has `more` free blocks,
+/// at least one, than those at which it collects anyway.
+pub fn step_in_idle<S: PageMapped, D: Device>(
+    scheme: &mut S,
+    flash: &mut FlashPort<D>,
+    more: usize,
+    budget: Nanos,
+) -> Result<(), FtlError> {
+    let end = flash.earliest() + budget;
+    let mut dies: Vec<u32> = (0..scheme.space().dies()).collect();
+    dies.sort_by_key(|&die| scheme.blocks().free_on(die));
+    for die in dies {
+        while scheme.is_short_of(die, more.max(1)) && scheme.is_whole() {
+            let in_hand = scheme.space().in_hand(die);
+            let Some(victim) = in_hand.map_or_else(|| take_in_idle(scheme, die), |victim| Ok(Some(victim)))? else {
+                break;
+            };
+            let is_last = ends_with(scheme, die, victim, 1);
+            let price =
+                if is_last { at_most(scheme, flash, victim) } else { moves_at_most(scheme, flash, victim, (1, 0)) };
+            if flash.earliest() + price > end {
+                break;
+            }
+            FtlError::unless_read_only(step(scheme, flash, die, victim, 1))?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the next block to collect on a die in hand, as [`take_in_hand`] does, but for one whose
+/// pages cannot be moved step by step.
+fn take_in_idle<S: PageMapped>(scheme: &mut S, die: u32) -> Result<Option<Pbn>, FtlError> {
+    let Some(victim) = scheme.take_victim(die)? else { return Ok(None) };
+    let space = scheme.space();
+    if space.is_dense(victim) || space.pslc_stream() == Some(space.stream_of(victim)) {
+        space.leave(victim);
+        return Ok(None);
+    }
+    space.take_in_hand(victim);
+    Ok(Some(victim))
+}
