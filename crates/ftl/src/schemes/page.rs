@@ -48,8 +48,11 @@
 //! 2. `collect` copies a victim's valid pages to the die's collection stream, or with
 //!    `hint_collection = apart` to the stream of the victim, then erases it. The host does not wait
 //!    for it, but the die is busy with it.
-//! 3. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.
-//! 4. `fold` moves what is valid in a block in pSLC mode to native blocks of its die: in front of a
+//! 3. With `gc = paced` a die has a victim in hand before it is short, and moves some of its pages
+//!    after each page that the host writes there (`pacing.rs`). The last step is `collect`.
+//! 4. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it; with `gc = paced`
+//!    it goes on step by step.
+//! 5. `fold` moves what is valid in a block in pSLC mode to native blocks of its die: in front of a
 //!    write for which the cache has no room, and in idle time (`fold_in_idle`).
 //!
 //! ## Recover

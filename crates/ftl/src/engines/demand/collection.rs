@@ -2,7 +2,13 @@
 //! translation blocks, whose moved pages change the directory.
 //!
 //! Moved pages whose entries are cached change only there. The others are sorted by translation
-//! page, and each translation page concerned is rewritten once, in all its copies.
+//! page, and each translation page concerned is rewritten once, in all its copies. Where blocks are
+//! emptied step by step, a step takes along the pages of the block that the same translation pages
+//! map, so that each of those is still written once.
+//!
+//! Limit: whoever emptied a block so would have to know whose pages lie in it before it reads them.
+//! A list at its end would tell, as with `checkpoint = summaries`. That list is taken for known, and
+//! reading it costs nothing here.
 //!
 //! **Why that always finds room.** Besides each die's reserve, one block a copy is set aside for
 //! translation pages that a collection has to write when no die can lend one. It is opened when all

@@ -5,13 +5,17 @@
 //! free block for them: the rooms of its open blocks, and those free blocks that are not set aside
 //! by `gc_threshold`, less one if the moved pages will open one. A block should be empty a
 //! *margin* before, so that its erase has ended when its room is needed; what is left until then is
-//! the *horizon* h = max(A − margin, A / 2, 1). With m valid pages in hand, ⌊m / h⌋ of them are
-//! moved after each page of the host's. So nothing is moved while there is room for as many pages
-//! as are left, and pages that the host writes again meanwhile need not be moved at all. From then
-//! on m < (⌊m / h⌋ + 1) · h holds after each page and the moves after it, too, while h shrinks by
-//! one: the rate never grows beyond what it was to begin with, rounded up.
+//! the *horizon* h = A − margin, or A / 2 if the margin is used up. With m valid pages in hand,
+//! ⌊m / h⌋ of them are moved after each page of the host's. So nothing is moved while there is room
+//! for more pages than are left, and what the host writes again meanwhile need not be moved at all.
 //!
-//! A die takes a block in hand when h is not above what the last one held, and a margin.
+//! The rate never grows beyond what it was to begin with, rounded up. With n = ⌊m / h⌋, m is less
+//! than (n + 1) · h. After n moves and one page of the host's, which takes one off h, at most
+//! (n + 1) · (h − 1) are left: so the next rate is n + 1 at most, and if it is that, it stays so
+//! until nothing is left at h = 1.
+//!
+//! A die takes a block in hand when h is not above what the last one held and a margin. The margin
+//! is an eighth of a block.
 //!
 //! **Why the pool never runs out.** A step that would open one of the free blocks that are set
 //! aside is none: the rest of the block is collected at once, as without pacing (`mod.rs`). And a
@@ -139,10 +143,10 @@ impl PageSpace {
         let Hand { pbn, usual, .. } = self.hands[die as usize];
         let left = pbn.map_or(usual, |pbn| self.valid_in(pbn));
         let writable = self.writable(blocks, die, destination, left);
-        let horizon = writable.saturating_sub(margin).max(writable.div_ceil(2)).max(1);
-        let urgent = if pbn.is_some() { left } else { left + margin };
-        self.hands[die as usize].rest = horizon.saturating_sub(urgent).clamp(1, margin);
-        urgent / horizon
+        let horizon = horizon(writable, margin);
+        let due = if pbn.is_some() { left } else { left + margin };
+        self.hands[die as usize].rest = horizon.saturating_sub(due).clamp(1, margin);
+        due / horizon
     }
 
     /// Pages of the host's between the end of a collection and the need for the block.
@@ -184,5 +188,44 @@ impl PageSpace {
     pub fn add_hands(&self, footprint: Footprint) -> Footprint {
         let bytes = self.hands.len() as u64 * Hand::RAM_BYTES;
         if bytes == 0 { footprint } else { footprint.with("blocks in hand", bytes, 0) }
+    }
+}
+
+/// Pages of the host's until a block should be empty, if a die can take so many.
+fn horizon(writable: u32, margin: u32) -> u32 {
+    if writable > margin { writable - margin } else { writable.div_ceil(2).max(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_victim_is_empty_a_margin_before_its_room_is_needed_and_never_in_a_burst() {
+        for margin in [1, 2, 12] {
+            for first in margin + 1..150 {
+                for valid in 0..150_u32 {
+                    let most = valid.div_ceil(horizon(first, margin));
+                    let mut left = valid;
+                    for writable in (margin + 1..=first).rev() {
+                        let moves = left / horizon(writable, margin);
+                        assert!(moves <= most, "{moves} moves of {valid} at {writable} of {first}, margin {margin}");
+                        left -= moves;
+                    }
+                    assert_eq!(left, 0, "{valid} pages, {first} to be written, margin {margin}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_victim_that_is_late_is_emptied_before_the_host_is_out_of_blocks() {
+        for (writable, valid) in [(0, 9), (1, 50), (5, 3), (12, 96)] {
+            let mut left = valid;
+            for writable in (0..=writable).rev() {
+                left -= left / horizon(writable, 12);
+            }
+            assert_eq!(left, 0, "{valid} pages, {writable} to be written");
+        }
     }
 }
