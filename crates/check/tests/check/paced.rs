@@ -68,7 +68,8 @@ fn victims_are_emptied_step_by_step_and_every_promise_is_kept() {
         let outcomes: Vec<Outcome> = cases(&stack).iter().map(passes).collect();
         assert!(!outcomes.is_empty(), "no device takes {stack}");
         let collected = outcomes.iter().map(|outcome| outcome.tally.note(Note::Collection)).sum::<u64>();
-        let moved = outcomes.iter().map(|outcome| outcome.tally.count(Cause::Collection, FlashOp::Program)).sum::<u64>();
+        let moved =
+            outcomes.iter().map(|outcome| outcome.tally.count(Cause::Collection, FlashOp::Program)).sum::<u64>();
         println!("{stack}: {collected} collections, {moved} pages");
         assert!(collected > 20 && moved > 20, "{stack}: {collected} collections moved {moved} pages");
     }

@@ -169,28 +169,38 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         Err(self.blocks.out_of_space("a page"))
     }
 
+    /// Data pages of the block that the same translation pages map are moved together, so that each
+    /// of those is written once for the block.
+    fn list_step<D: Device>(&mut self, flash: &FlashPort<D>, victim: Pbn, moves: u32, into: &mut Vec<Ppn>) {
+        self.space.list_first(victim, moves, into);
+        if self.space.stream_of(victim) == TRANSLATION {
+            return;
+        }
+        let page_of = |ppn: Ppn| flash.chip().peek(ppn).map(|logical| self.table.page_of(Lpn::new(logical)));
+        let begun: Vec<_> = into.iter().map(|&ppn| page_of(ppn)).collect();
+        let mut all = std::mem::take(&mut self.moving);
+        self.space.list_valid(victim, &mut all);
+        into.extend(all.iter().skip(begun.len()).filter(|&&ppn| begun.contains(&page_of(ppn))));
+        self.moving = all;
+    }
+
     fn move_some<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
         die: u32,
         victim: Pbn,
-        moves: u32,
+        pages: &[Ppn],
     ) -> Result<(), FtlError> {
-        let mut moving = std::mem::take(&mut self.moving);
-        self.space.list_first(victim, moves, &mut moving);
-        let result = if self.space.stream_of(victim) == TRANSLATION {
-            flash.with_cause(Cause::MappingCollection, |flash| {
-                let (moved, result) = up_to_error(&moving, |from| self.move_translation(flash, die, from));
+        let from = self.space.stream_of(victim);
+        if from == TRANSLATION {
+            return flash.with_cause(Cause::MappingCollection, |flash| {
+                let (moved, result) = up_to_error(pages, |from| self.move_translation(flash, die, from));
                 self.space.is_moved(moved);
                 result
-            })
-        } else {
-            self.moving_to = self.destination(self.space.stream_of(victim));
-            self.add_of_same_translation_pages(flash, victim, &mut moving);
-            flash.with_cause(Cause::Collection, |flash| self.move_data(flash, die, &moving))
-        };
-        self.moving = moving;
-        result
+            });
+        }
+        self.moving_to = self.destination(from);
+        flash.with_cause(Cause::Collection, |flash| self.move_data(flash, die, pages))
     }
 
     fn refill<D: Device>(&mut self, flash: &mut FlashPort<D>, die: u32) -> Result<(), FtlError> {
@@ -340,16 +350,6 @@ impl<S: DemandScheme> DemandPaged<S> {
         self.space.is_moved(moved.iter().filter(|from| !unmoved.contains(from)));
         let restored = flash.with_cause(Cause::MappingCollection, |flash| self.restore_aside(flash));
         result.and(restored)
-    }
-
-    /// Adds to pages of a block in hand those that are mapped by the same translation pages, so
-    /// that each of those is written once for the block.
-    fn add_of_same_translation_pages<D: Device>(&self, flash: &FlashPort<D>, victim: Pbn, moving: &mut Vec<Ppn>) {
-        let page_of = |ppn: Ppn| flash.chip().peek(ppn).map(|logical| self.table.page_of(Lpn::new(logical)));
-        let mut all = Vec::new();
-        self.space.list_valid(victim, &mut all);
-        let begun: Vec<_> = moving.iter().map(|&ppn| page_of(ppn)).collect();
-        moving.extend(all.into_iter().skip(begun.len()).filter(|&ppn| begun.contains(&page_of(ppn))));
     }
 
     /// Rewrites each translation page that the pending updates concern, once.

@@ -411,19 +411,15 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
         flash: &mut FlashPort<D>,
         die: u32,
         victim: Pbn,
-        moves: u32,
+        pages: &[Ppn],
     ) -> Result<(), FtlError> {
         self.moving_to = self.destination(self.space.stream_of(victim));
         self.cache.iter_mut().for_each(|cache| cache.set_folding(false));
-        let mut moving = std::mem::take(&mut self.moving);
-        self.space.list_first(victim, moves, &mut moving);
-        let result = flash.with_cause(Cause::Collection, |flash| {
-            let (moved, result) = self.move_pages(flash, die, &moving);
+        flash.with_cause(Cause::Collection, |flash| {
+            let (moved, result) = self.move_pages(flash, die, pages);
             self.space.is_moved(moved);
             result
-        });
-        self.moving = moving;
-        result
+        })
     }
 
     fn collect<D: Device>(

@@ -152,14 +152,20 @@ pub trait PageMapped {
         why: Cause,
     ) -> Result<(), FtlError>;
 
-    /// Moves so many pages of a block in hand, which keeps the others: they are not valid there any
+    /// Lists what a step moves out of a block in hand when so many moves are due: valid pages, as
+    /// many or, if some are better moved together, more.
+    fn list_step<D: Device>(&mut self, _flash: &FlashPort<D>, victim: Pbn, moves: u32, into: &mut Vec<Ppn>) {
+        self.space().list_first(victim, moves, into);
+    }
+
+    /// Moves some pages of a block in hand, which keeps the others: they are not valid there any
     /// more then.
     fn move_some<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
         die: u32,
         victim: Pbn,
-        moves: u32,
+        pages: &[Ppn],
     ) -> Result<(), FtlError>;
 
     /// Collects on a die while that is short of free blocks and there is something to gain.

@@ -88,7 +88,11 @@ fn pace<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, die:
     if moves == 0 && !is_spent {
         return Ok(());
     }
-    flash.in_background(|flash| step(scheme, flash, die, victim, moves))
+    let mut pages = std::mem::take(scheme.space().pages_of_step());
+    scheme.list_step(flash, victim, moves, &mut pages);
+    let result = flash.in_background(|flash| step(scheme, flash, die, victim, &pages));
+    *scheme.space().pages_of_step() = pages;
+    result
 }
 
 /// Moves that are due of a block of this stream.
@@ -118,20 +122,21 @@ fn take_in_hand<S: PageMapped, D: Device>(
     Ok(Some(victim))
 }
 
-/// Moves so many pages of a block in hand or, if those are the last or would take a free block that
-/// is set aside, all the rest.
+/// Moves pages of a block in hand or, if those are the last or would take a free block that is set
+/// aside, all the rest.
 fn step<S: PageMapped, D: Device>(
     scheme: &mut S,
     flash: &mut FlashPort<D>,
     die: u32,
     victim: Pbn,
-    moves: u32,
+    pages: &[Ppn],
 ) -> Result<(), FtlError> {
-    if ends_with(scheme, die, victim, moves) {
+    debug_assert!(pages.iter().all(|&ppn| scheme.space().is_valid(ppn)), "{victim} gives away what is not valid");
+    if ends_with(scheme, die, victim, pages.len() as u32) {
         scheme.space().take_out_of_hand(die);
         return scheme.collect(flash, die, victim, Cause::Collection);
     }
-    let result = scheme.move_some(flash, die, victim, moves);
+    let result = scheme.move_some(flash, die, victim, pages);
     if result.is_err() {
         scheme.space().put_down(die);
     }
@@ -168,13 +173,18 @@ pub fn step_in_idle<S: PageMapped, D: Device>(
             let Some(victim) = in_hand.map_or_else(|| take_in_idle(scheme, die), |victim| Ok(Some(victim)))? else {
                 break;
             };
-            let is_last = ends_with(scheme, die, victim, 1);
-            let price =
-                if is_last { at_most(scheme, flash, victim) } else { moves_at_most(scheme, flash, victim, (1, 0)) };
+            let mut pages = Vec::new();
+            scheme.list_step(flash, victim, 1, &mut pages);
+            let moves = pages.len() as u32;
+            let price = if ends_with(scheme, die, victim, moves) {
+                at_most(scheme, flash, victim)
+            } else {
+                moves_at_most(scheme, flash, victim, (moves.into(), 0))
+            };
             if flash.earliest() + price > end {
                 break;
             }
-            FtlError::unless_read_only(step(scheme, flash, die, victim, 1))?;
+            FtlError::unless_read_only(step(scheme, flash, die, victim, &pages))?;
         }
     }
     Ok(())

@@ -129,6 +129,11 @@ impl PageSpace {
         pages.into_iter().for_each(|&ppn| self.release(ppn));
     }
 
+    /// Where the pages of a step are listed.
+    pub fn pages_of_step(&mut self) -> &mut Vec<Ppn> {
+        &mut self.stepping
+    }
+
     /// So many valid pages of a block in hand, the first ones.
     pub fn list_first(&self, pbn: Pbn, pages: u32, into: &mut Vec<Ppn>) {
         debug_assert_eq!(self.in_hand(self.die_of(pbn)), Some(pbn), "{pbn} is emptied step by step, and not in hand");

@@ -144,6 +144,8 @@ pub struct PageSpace {
     exposed_in_block: u32,
     /// What each die has in hand; nothing where collections are whole.
     hands: Vec<Hand>,
+    /// Pages of the step in hand.
+    stepping: Vec<Ppn>,
 }
 
 impl PageSpace {
@@ -177,6 +179,7 @@ impl PageSpace {
             padding: SpaceNeeds::padding(layout),
             exposed_in_block: layout.exposure.as_ref().map_or(0, Exposure::most_pages),
             hands: Hand::of_dies(geometry.dies(), needs.is_paced, summaries.content_pages()),
+            stepping: Vec::new(),
         };
         Ok((space, BlockManager::new(layout, spares).staying_on_die()))
     }

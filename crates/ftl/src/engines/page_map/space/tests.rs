@@ -33,8 +33,7 @@ impl Model {
         let (flash, layout) = (device(blocks, PAGES), layout(blocks, PAGES, valid));
         let summaries = Summaries::none(layout.geometry);
         let valid = valid.into();
-        let needs =
-            SpaceNeeds { streams: STREAMS, policy, threshold, valid, summaries, pslc: None, is_paced: false };
+        let needs = SpaceNeeds { streams: STREAMS, policy, threshold, valid, summaries, pslc: None, is_paced: false };
         let (space, blocks) = PageSpace::format(&layout, "page", needs).expect("room");
         Self { flash, space, blocks, at: BTreeMap::new(), collections: 0 }
     }
@@ -128,16 +127,15 @@ fn what_levelling_moves_has_an_open_block_more_and_the_refusal_says_for_whom() {
     let values = Values::check("static", StaticLevelling::ENTRY.parameters, &Settings::new()).expect("defaults");
     layout.wear = Some(Wear::of::<StaticLevelling>(values));
     let summaries = Summaries::none(layout.geometry);
-    let of =
-        |valid| SpaceNeeds {
-            streams: STREAMS,
-            policy: Policy::Greedy,
-            threshold: 1,
-            valid,
-            summaries,
-            pslc: None,
-            is_paced: false,
-        };
+    let of = |valid| SpaceNeeds {
+        streams: STREAMS,
+        policy: Policy::Greedy,
+        threshold: 1,
+        valid,
+        summaries,
+        pslc: None,
+        is_paced: false,
+    };
     let (space, _) = PageSpace::format(&layout, "page", of(8)).expect("2 blocks beside 3 open ones and a free one");
     let refused = PageSpace::format(&layout, "page", of(9)).expect_err("fits without levelling").to_string();
     assert!(
