@@ -91,3 +91,36 @@ fn a_victim_in_hand_survives_failing_flash_and_cuts() {
         survive_faults(failing_flash::cases(&stack, &[Pattern::Mixed], by_form(600, 200), SEED), FAILS_AND_CUTS);
     }
 }
+
+/// Programs of a stack for each page of the host's, uniform writes of single pages, with this `gc`.
+fn amplification(name: &str, gc: &str) -> f64 {
+    let stack = Stack::with(name, [("gc", gc), ("gc_threshold", "2")]);
+    let device = DeviceSpec::new(2, 1, 1, 64, 32);
+    let case = Case {
+        stack,
+        device,
+        logical_pages: 3300,
+        seed: SEED,
+        workload: Workload::Generated(Pattern::Uniform),
+        requests: by_form(60_000, 20_000),
+        prefill: Prefill::Full,
+        hints: false,
+        readback_every: 0,
+        check_every: 0,
+        schedule: FaultSchedule::None,
+    };
+    let outcome = passes(&case);
+    let programs: u64 = Cause::ALL.iter().map(|&cause| outcome.tally.count(cause, FlashOp::Program)).sum();
+    programs as f64 / outcome.tally.count(Cause::Host, FlashOp::Program) as f64
+}
+
+/// A victim that is taken before it is needed has more valid pages, by what the host writes
+/// meanwhile.
+#[test]
+fn pacing_costs_few_programs() {
+    for name in ["page", "dftl"] {
+        let [whole, paced] = ["whole", "paced"].map(|gc| amplification(name, gc));
+        println!("{name}: {whole:.3} whole, {paced:.3} paced, {:+.1} %", 100.0 * (paced / whole - 1.0));
+        assert!(paced < 1.1 * whole, "{name}: {whole} whole, {paced} paced");
+    }
+}
