@@ -35,7 +35,6 @@ use crate::blocks::victims::{self, Policy};
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::demand::translation::{CopyChoice, MAPPING_BYTES, TranslationTable};
-use crate::engines::page_map::idle::collect_in_idle;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::pacing::{self, GC};
 use crate::engines::page_map::placement::Placement;
@@ -219,7 +218,7 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
     }
 
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
-        collect_in_idle(self, flash, self.gc_idle, budget)
+        pacing::use_idle_time(self, flash, self.gc_idle, budget)
     }
 
     fn flush(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {

@@ -14,7 +14,6 @@ use flash::{Flash, Pbn};
 
 use crate::api::parameter::{Kind, Parameter};
 use crate::engines::page_map::mapped::PageMapped;
-use crate::engines::page_map::pacing;
 use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::FtlError;
@@ -40,9 +39,6 @@ pub fn collect_in_idle<S: PageMapped, D: Device>(
     more: usize,
     budget: Nanos,
 ) -> Result<(), FtlError> {
-    if scheme.space().is_paced() {
-        return pacing::step_in_idle(scheme, flash, more, budget);
-    }
     if more == 0 || !scheme.is_whole() {
         return Ok(());
     }

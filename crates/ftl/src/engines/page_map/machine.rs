@@ -21,7 +21,6 @@ use crate::api::wear::RelocateOutcome;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::victims::Policy;
 use crate::engines::page_map::folding;
-use crate::engines::page_map::idle::collect_in_idle;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::pacing;
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
@@ -152,7 +151,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
         let budget = if self.cache.is_some() { folding::fold_in_idle(self, flash, budget)? } else { budget };
-        collect_in_idle(self, flash, self.gc_idle, budget)
+        pacing::use_idle_time(self, flash, self.gc_idle, budget)
     }
 
     fn prefetch(&self, flash: &FlashPort<D>, request: &Request, stage: PrefetchStage) {

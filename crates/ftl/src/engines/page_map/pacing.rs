@@ -22,7 +22,7 @@
 use flash::{Pbn, Ppn};
 
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::engines::page_map::idle::{at_most, moves_at_most};
+use crate::engines::page_map::idle::{at_most, collect_in_idle, moves_at_most};
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::space::Stream;
 use crate::port::cause::Cause;
@@ -156,9 +156,24 @@ fn ends_with<S: PageMapped>(scheme: &mut S, die: u32, victim: Pbn, moves: u32) -
     moves >= space.valid_in(victim) || space.opens_a_block(victim, destination, moves) && space.is_short(blocks, die)
 }
 
+/// Collects in idle time, until each die has `more` free blocks than those at which it collects
+/// anyway.
+pub fn use_idle_time<S: PageMapped, D: Device>(
+    scheme: &mut S,
+    flash: &mut FlashPort<D>,
+    more: usize,
+    budget: Nanos,
+) -> Result<(), FtlError> {
+    if scheme.space().is_paced() {
+        step_in_idle(scheme, flash, more, budget)
+    } else {
+        collect_in_idle(scheme, flash, more, budget)
+    }
+}
+
 /// Goes on with what the dies have in hand while there is time, until each has `more` free blocks,
 /// at least one, than those at which it collects anyway.
-pub fn step_in_idle<S: PageMapped, D: Device>(
+fn step_in_idle<S: PageMapped, D: Device>(
     scheme: &mut S,
     flash: &mut FlashPort<D>,
     more: usize,

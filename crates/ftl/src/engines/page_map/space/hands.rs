@@ -27,7 +27,8 @@
 
 use flash::{Pbn, Ppn};
 
-use super::{PageSpace, Stream};
+use super::{Hand, PageSpace, SpaceNeeds, Stream};
+use crate::api::layout::Layout;
 use crate::api::report::Footprint;
 use crate::api::wear::Purpose;
 use crate::blocks::manager::BlockManager;
@@ -35,22 +36,14 @@ use crate::blocks::manager::BlockManager;
 /// Streams of a space at most, for which the sum of their rooms is told.
 const MOST_STREAMS: usize = 32;
 
-/// What a die has in hand.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hand {
-    pbn: Option<Pbn>,
-    /// Valid pages of the last block when it was taken in hand.
-    usual: u32,
-    /// Pages of the host's until it is looked at again.
-    rest: u32,
-}
+/// RAM for what a die has in hand.
+const RAM_BYTES: u64 = 12;
 
-impl Hand {
-    const RAM_BYTES: u64 = 12;
-
+impl SpaceNeeds {
     /// Nothing in hand on any die; none where collections are whole.
-    pub(super) fn of_dies(dies: u32, is_paced: bool, pages: u32) -> Vec<Self> {
-        vec![Self { pbn: None, usual: pages, rest: 1 }; if is_paced { dies as usize } else { 0 }]
+    pub(super) fn nothing_in_hand(&self, layout: &Layout) -> Vec<Hand> {
+        let dies = if self.is_paced { layout.geometry.dies() as usize } else { 0 };
+        vec![Hand { pbn: None, usual: self.summaries.content_pages(), rest: 1 }; dies]
     }
 }
 
@@ -191,7 +184,7 @@ impl PageSpace {
 
     /// Adds the RAM for what the dies have in hand.
     pub fn add_hands(&self, footprint: Footprint) -> Footprint {
-        let bytes = self.hands.len() as u64 * Hand::RAM_BYTES;
+        let bytes = self.hands.len() as u64 * RAM_BYTES;
         if bytes == 0 { footprint } else { footprint.with("blocks in hand", bytes, 0) }
     }
 }

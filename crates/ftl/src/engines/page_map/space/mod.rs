@@ -35,8 +35,6 @@ use std::ops::Range;
 use flash::{Exposure, Flash, Geometry, Pbn, Ppn};
 use host::Hint;
 
-use self::hands::Hand;
-
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter};
 use crate::api::wear::{AllocRequest, BlockUse, Purpose};
@@ -117,6 +115,16 @@ impl Open {
     }
 }
 
+/// What a die has in hand, where blocks are emptied step by step.
+#[derive(Clone, Copy, Debug)]
+struct Hand {
+    pbn: Option<Pbn>,
+    /// Valid pages of the last block when it was taken in hand.
+    usual: u32,
+    /// Pages of the host's until it is looked at again.
+    rest: u32,
+}
+
 /// Open blocks and valid pages of a page-mapped device.
 #[derive(Clone, Debug)]
 pub struct PageSpace {
@@ -178,7 +186,7 @@ impl PageSpace {
             pslc: needs.pslc_stream(layout),
             padding: SpaceNeeds::padding(layout),
             exposed_in_block: layout.exposure.as_ref().map_or(0, Exposure::most_pages),
-            hands: Hand::of_dies(geometry.dies(), needs.is_paced, summaries.content_pages()),
+            hands: needs.nothing_in_hand(layout),
             stepping: Vec::new(),
         };
         Ok((space, BlockManager::new(layout, spares).staying_on_die()))
@@ -412,8 +420,8 @@ impl PageSpace {
 
 impl PageSpace {
     /// Takes the next block to collect on a die, if collecting gains anything there: the one that
-    /// the die has in hand, else the policy's choice, unless blocks that failed have cost a die its last free block; then the one with the
-    /// least to move, for which there may still be room.
+    /// the die has in hand, else the policy's choice; unless blocks that failed have cost a die its
+    /// last free block: then the one with the least to move, for which there may still be room.
     pub fn take_victim(&mut self, blocks: &BlockManager, die: u32) -> Result<Option<Pbn>, FtlError> {
         if blocks.has_lost_reserve() {
             return Ok(self.take_fewest_valid_on(die));
