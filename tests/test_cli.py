@@ -203,6 +203,7 @@ def test_trace_info_shows_locality_by_window(call: Call) -> None:
         assert str(round(row["logical_blocks"])) in line
 
 
+@pytest.mark.full
 def test_a_look_alike_is_a_study_with_what_it_rests_on(call: Call, tmp_path: Path) -> None:
     completed = call("trace", "fit", "iozone-80", "like.toml", "--requests", 1500)
     assert completed.exit_code == 0, completed.output

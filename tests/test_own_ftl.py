@@ -67,6 +67,7 @@ def test_the_example_runs_beside_built_in_schemes_and_every_read_is_right() -> N
     assert 1.0 < simple < 2 * page
 
 
+@pytest.mark.full
 def test_the_example_survives_torture_with_cuts_and_failing_flash(simple: type[Ftl]) -> None:
     report = fk.torture([simple], minutes=0.2, seed=1, geometry=[SMALL, "2x1x1x8x5x512"], threads=1)
     scheme = report["schemes"][0]

@@ -331,6 +331,7 @@ def long_sweep(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> t
     return process, store
 
 
+@pytest.mark.full
 def test_a_killed_sweep_is_resumed(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     process, store = long_sweep(start, tmp_path)
     process.kill()
