@@ -15,17 +15,20 @@ LONG := host_crash damage no_checkpoint_misleads every_scheme_endures_swarms is_
 	the_power_is_cut_while_blocks_fail blocks_fail_with_every_setting each_leveller_keeps_its_bound \
 	dftl_hit_ratio_meets_che
 
+MODULES := $(VENV)/simulator $(VENV)/native $(VENV)/checked
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 MATURIN := VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop
 PARALLEL := $(MAKE) --jobs=2 --output-sync=target
 
-.PHONY: demo test test-all test-rust test-python all-rust rest-python torture bench instructions module lint docs api site wheel lock release clean
+.PHONY: demo live test test-all test-rust test-python all-rust rest-python torture bench instructions module lint docs api site wheel lock release clean
 .DELETE_ON_ERROR:
 
-demo: $(VENV)/native ## four translation layers on one workload, and a report
+demo: $(if $(wildcard $(VENV)/native),$(VENV)/native,$(VENV)/simulator) ## four translation layers on one workload, and a report
 	mkdir -p out
 	$(BIN)/ftlkit run examples/demo.toml --report out/report.html --json out/report.json
 	@echo "Open out/report.html in a browser."
+
+live: $(VENV)/native ## what serves and mounts images, which the demo does without
 
 test: $(VENV)/checked ## every kind of check, at a small size
 	$(PARALLEL) test-rust test-python
@@ -99,19 +102,25 @@ $(VENV)/tools: $(VENV)/maturin
 	touch $@
 
 # The package is installed in place: Python files are used as they stand, only the compiled module is built. There is one
-# place for it, so the fast one and the one of the tests, which checks itself and shares its libraries with the Rust tests,
-# take turns. The compiler works while pip fetches the tools.
-$(VENV)/native: requirements.lock pyproject.toml $(RUST_SOURCES)
-	$(MAKE) --jobs=2 $(VENV)/tools module BUILD=--release
-	$(MATURIN) --release
-	rm -f $(VENV)/checked
-	touch $@
+# place for it, so these take turns: one that simulates alone, the whole one, and that of the tests, which checks itself and
+# shares its libraries with the Rust tests. The compiler works while pip fetches the tools.
+define in_place
+$(MAKE) --jobs=2 $(VENV)/tools module BUILD="$(1)"
+$(MATURIN) $(1)
+rm -f $(filter-out $@,$(MODULES))
+touch $@
+endef
 
-$(VENV)/checked: requirements.lock pyproject.toml $(RUST_SOURCES)
-	$(MAKE) --jobs=2 $(VENV)/tools module
-	$(MATURIN)
-	rm -f $(VENV)/native
-	touch $@
+$(MODULES): requirements.lock pyproject.toml $(RUST_SOURCES)
+
+$(VENV)/simulator:
+	$(call in_place,--release --no-default-features)
+
+$(VENV)/native:
+	$(call in_place,--release)
+
+$(VENV)/checked:
+	$(call in_place,)
 
 module: $(VENV)/maturin
 	$(MATURIN) $(BUILD) --skip-install

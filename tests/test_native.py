@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
+import shutil
+import subprocess
 from pathlib import Path
+
+import pytest
 
 import ftlkit
 from ftlkit import _native
 
 PACKAGE = Path(ftlkit.__file__).parent
+CRATE = Path(__file__).parents[1] / "crates" / "py"
 
 
 def native_names() -> set[str]:
@@ -68,3 +74,36 @@ def test_every_native_name_is_documented() -> None:
 def test_errors_have_one_base() -> None:
     assert issubclass(_native.UserError, _native.FtlkitError)
     assert issubclass(_native.FtlBug, _native.FtlkitError)
+
+
+def names_in(source: str) -> list[tuple[str, str]]:
+    """Names that a file of the module adds to it."""
+    text = (CRATE / "src" / source).read_text(encoding="utf-8")
+    return re.findall(r"add_class::<(\w+)>|wrap_pyfunction!\((\w+),", text)
+
+
+@pytest.mark.parametrize(("whole", "instead"), [("live_device", "without_live"), ("mounted", "without_fuse")])
+def test_a_build_that_leaves_something_out_has_its_names(whole: str, instead: str) -> None:
+    assert names_in(f"{whole}.rs") == names_in(f"{instead}.rs") != []
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not there")
+def test_what_simulates_alone_needs_no_live_device() -> None:
+    tree = [
+        "cargo",
+        "tree",
+        "--offline",
+        "--manifest-path",
+        str(CRATE / "Cargo.toml"),
+        "--prefix",
+        "none",
+        "--edges",
+        "normal",
+    ]
+    whole, simulator = (
+        subprocess.run([*tree, *options], check=True, capture_output=True, text=True).stdout
+        for options in ([], ["--no-default-features"])
+    )
+    for crate in ("ftlkit-live ", "ftlkit-mount ", "rustls ", "fuser "):
+        assert crate in whole
+        assert crate not in simulator

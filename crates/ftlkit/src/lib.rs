@@ -56,6 +56,7 @@ pub mod trials;
 pub use check;
 pub use flash;
 pub use ftl;
+#[cfg(feature = "live")]
 pub use live;
 pub use sim;
 

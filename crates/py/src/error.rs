@@ -1,5 +1,6 @@
 //! Rust's errors as Python's: the user's mistakes and our bugs, kept apart.
 
+#[cfg(feature = "live")]
 use live::LiveError;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -35,6 +36,7 @@ impl From<SimError> for Failure {
     }
 }
 
+#[cfg(feature = "live")]
 impl From<LiveError> for Failure {
     fn from(error: LiveError) -> Self {
         match error {
@@ -73,6 +75,7 @@ pub(crate) fn parse_documented<T: DeserializeOwned>(what: &str, json: &str, page
 }
 
 /// The same, of the options of a command, which errors name as the command line does.
+#[cfg(feature = "live")]
 pub(crate) fn parse_options<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Failure> {
     read(json).map_err(|(key, said)| match key.rsplit('.').next() {
         Some(option) if !option.is_empty() => Failure::User(format!("--{}: {said}", option.replace('_', "-"))),

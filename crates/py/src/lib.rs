@@ -9,6 +9,10 @@
 mod catalogue;
 mod control;
 mod error;
+#[cfg(feature = "live")]
+mod live_device;
+#[cfg(not(feature = "live"))]
+#[path = "without_live.rs"]
 mod live_device;
 #[cfg(feature = "fuse")]
 mod mounted;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use live::{CreateText, ServeText};
+use live::{CreateText, LiveError, ServeOptions, ServeText};
 use pyo3::prelude::*;
 
 use crate::error::{Failure, json, parse, parse_options};
@@ -65,16 +65,25 @@ pub(crate) fn wait_for(seconds: f64, is_so: impl Fn() -> bool) -> bool {
     true
 }
 
+/// Starts a server. What the journal of a volume holds is put in its place first, where volumes can
+/// be mounted.
+fn start(options: &ServeOptions) -> Result<live::Server, LiveError> {
+    #[cfg(feature = "fuse")]
+    return mount::serve(options);
+    #[cfg(not(feature = "fuse"))]
+    return live::Server::start(options);
+}
+
 #[pymethods]
 impl Server {
     #[new]
     fn new(py: Python<'_>, options_json: &str) -> PyResult<Self> {
-        let start = || -> Result<Self, Failure> {
+        let started = || -> Result<Self, Failure> {
             let options = parse_options::<ServeText>("the options of the server", options_json)?.check()?;
-            let server = mount::serve(&options)?;
+            let server = start(&options)?;
             Ok(Self { ready: json(server.ready())?, running: Mutex::new(Some(server)) })
         };
-        Ok(py.detach(start)?)
+        Ok(py.detach(started)?)
     }
 
     /// Where it listens and what it serves (JSON).

@@ -12,8 +12,11 @@ struct Mounted;
 impl Mounted {
     #[new]
     fn new(_options_json: &str) -> PyResult<Self> {
+        #[cfg(feature = "live")]
         let words = "this build of ftlkit has no FUSE, so it mounts nothing: serve the image as a block device \
                      (ftlkit serve), or use a build for Linux";
+        #[cfg(not(feature = "live"))]
+        let words = crate::live_device::HOW_TO_GET_IT;
         Err(Failure::User(words.to_owned()).into())
     }
 }

@@ -1,0 +1,54 @@
+//! What stands for images and servers in a build for simulations alone: it says how to get them.
+
+use pyo3::prelude::*;
+
+use crate::error::Failure;
+
+/// What there is to do.
+pub(crate) const HOW_TO_GET_IT: &str = "this build of ftlkit, made by `make demo`, simulates alone: `make live` \
+                                        compiles what makes, serves and mounts images";
+
+fn refused<T>() -> PyResult<T> {
+    Err(Failure::User(HOW_TO_GET_IT.to_owned()).into())
+}
+
+#[pyfunction]
+fn image_create(_image_json: &str) -> PyResult<String> {
+    refused()
+}
+
+#[pyfunction]
+fn image_info(_path: &str) -> PyResult<String> {
+    refused()
+}
+
+#[pyfunction]
+fn image_check(_path: &str) -> PyResult<String> {
+    refused()
+}
+
+#[pyfunction]
+fn server_call(_image: &str, _request_json: &str) -> PyResult<String> {
+    refused()
+}
+
+/// No image can be served.
+#[pyclass(frozen, module = "ftlkit._native")]
+struct Server;
+
+#[pymethods]
+impl Server {
+    #[new]
+    fn new(_options_json: &str) -> PyResult<Self> {
+        refused()
+    }
+}
+
+/// Adds the functions to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Server>()?;
+    module.add_function(wrap_pyfunction!(image_create, module)?)?;
+    module.add_function(wrap_pyfunction!(image_info, module)?)?;
+    module.add_function(wrap_pyfunction!(image_check, module)?)?;
+    module.add_function(wrap_pyfunction!(server_call, module)?)
+}
