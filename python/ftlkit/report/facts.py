@@ -98,12 +98,11 @@ def _shown(key: str, value: object) -> str:
 def _host(document: Document) -> list[str]:
     study = document["study"]
     host = study.get("host", {})
-    closed = host.get("loop") == "closed"
-    loop = (
-        f"closed loop, {host.get('queue_depth')} requests at once"
-        if closed
-        else "open loop: requests arrive at the workload's own times"
-    )
+    loop = {
+        "closed": f"closed loop, {host.get('queue_depth')} requests at once",
+        "threads": "threads: requests arrive at the workload's own times, and each stream has at most "
+        f"{host.get('queue_depth')} outstanding",
+    }.get(host.get("loop", ""), "open loop: requests arrive at the workload's own times")
     lines = [
         loop,
         preparation(document),

@@ -111,12 +111,13 @@ class Options(TraceOptions, total=False):
     loop: Annotated[
         str,
         Option(
-            "open: requests arrive at the trace's times; closed: one arrives when another is done.",
-            "open|closed",
+            "open: requests arrive at the trace's times; closed: one arrives when another is done; threads: as "
+            "open, with a bound on what each stream has outstanding.",
+            "open|closed|threads",
             DEVICE,
         ),
     ]
-    queue_depth: Annotated[int, Option("Outstanding requests of a closed loop.", "N", DEVICE)]
+    queue_depth: Annotated[int, Option("Outstanding requests of a closed loop, or of each thread.", "N", DEVICE)]
     skip: Annotated[int, Option("Serve N requests before measuring begins, as a warm-up.", "N", DEVICE)]
     precondition: Annotated[
         str,

@@ -47,8 +47,7 @@ pub(crate) struct Experiment {
     pub(crate) capacity_reason: Option<String>,
     pub(crate) workload: Workload,
     pub(crate) survey: Survey,
-    /// Outstanding requests of a closed loop; none for an open one.
-    pub(crate) queue_depth: Option<u32>,
+    pub(crate) pace: Pace,
     /// The `[run]` table with its defaults.
     pub(crate) asked: RunKeys,
     /// How devices are prepared; never `auto`.
@@ -60,6 +59,49 @@ pub(crate) struct Experiment {
     pub(crate) most_under_way: usize,
     pub(crate) probe_config: ProbeConfig,
     pub(crate) plans: Vec<Plan>,
+}
+
+/// Who sets the pace, with how many requests outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    Open,
+    Closed(u32),
+    /// So many of each thread.
+    Threads(u32),
+}
+
+impl Pace {
+    fn of(host: &HostText, workload: &Workload) -> Result<Self, SimError> {
+        let keys = HostKeys::from(host);
+        let depth = keys.queue_depth.unwrap_or(32);
+        match (keys.r#loop, keys.queue_depth) {
+            (LoopText::Open, Some(depth)) => Err(SimError::study(format!(
+                "host.queue_depth = {depth}: an open loop has no queue depth, requests begin when they arrive. Set host.loop = \"closed\", or leave \
+                 queue_depth out"
+            ))),
+            (LoopText::Open | LoopText::Threads, _) if workload.arrives_at_once() => {
+                let name = if keys.r#loop == LoopText::Open { "open" } else { "threads" };
+                Err(SimError::study(format!(
+                    "host.loop = \"{name}\": every request of this workload arrives at time 0, so response times would only measure its length. Give the \
+                     generator arrivals, such as {{ poisson = {{ mean_gap = \"100us\" }} }}, or set host.loop = \"closed\""
+                )))
+            }
+            (LoopText::Open, None) => Ok(Self::Open),
+            (LoopText::Closed, _) if workload.changes_times() => Err(SimError::study(
+                "workload.speedup: a closed loop does not follow arrivals, so it changes nothing; leave it out, or set host.loop = \"open\"",
+            )),
+            (LoopText::Closed, _) => host.check().map(|()| Self::Closed(depth)),
+            (LoopText::Threads, _) => host.check().map(|()| Self::Threads(depth)),
+        }
+    }
+
+    /// Outstanding requests, of all or of each thread; without a bound in an open loop.
+    pub(crate) fn queue_depth(self) -> Option<u32> {
+        match self {
+            Self::Open => None,
+            Self::Closed(depth) | Self::Threads(depth) => Some(depth),
+        }
+    }
 }
 
 /// One translation layer to run.
@@ -97,7 +139,7 @@ impl Experiment {
         let reporter = control.reporter(0, Order { index: 0, first_failed: &none_failed });
         let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
         let mut workload = Workload::of(&study.workload, seed, limit, &reporter)?;
-        let queue_depth = queue_depth(&study.host, &workload)?;
+        let pace = Pace::of(&study.host, &workload)?;
         study.run.check()?;
         let asked = RunKeys::from(&study.run);
         let plans = plans(&study.ftl)?;
@@ -124,7 +166,7 @@ impl Experiment {
             capacity_reason: draft.capacity_reason(span_pages),
             workload,
             survey,
-            queue_depth,
+            pace,
             precondition,
             precondition_chosen,
             live,
@@ -177,8 +219,12 @@ impl Experiment {
             device: self.device.keys.clone(),
             workload: self.workload.text(),
             host: HostText {
-                r#loop: Some(if self.queue_depth.is_some() { LoopText::Closed } else { LoopText::Open }),
-                queue_depth: self.queue_depth,
+                r#loop: Some(match self.pace {
+                    Pace::Open => LoopText::Open,
+                    Pace::Closed(_) => LoopText::Closed,
+                    Pace::Threads(_) => LoopText::Threads,
+                }),
+                queue_depth: self.pace.queue_depth(),
             },
             run: RunText::from(&self.asked),
             ftl: self.plans.iter().map(|plan| FtlText::of(&plan.resolved.filled(), Some(plan.label.clone()))).collect(),
@@ -293,25 +339,6 @@ fn check_flash_trace(run: &RunKeys, device: &Device) -> Result<(), SimError> {
 fn run_bytes(device: &Device, plans: &[Plan], is_verified: bool) -> Vec<u64> {
     let size = Size::of(&device.geometry, device.logical_pages);
     plans.iter().map(|plan| size.run_bytes(&plan.resolved, is_verified)).collect()
-}
-
-fn queue_depth(host: &HostText, workload: &Workload) -> Result<Option<u32>, SimError> {
-    let keys = HostKeys::from(host);
-    match (keys.r#loop, keys.queue_depth) {
-        (LoopText::Open, Some(depth)) => Err(SimError::study(format!(
-            "host.queue_depth = {depth}: an open loop has no queue depth, requests begin when they arrive. Set host.loop = \"closed\", or leave \
-             queue_depth out"
-        ))),
-        (LoopText::Open, None) if workload.arrives_at_once() => Err(SimError::study(
-            "host.loop = \"open\": every request of this workload arrives at time 0, so response times would only measure its length. Give the \
-             generator arrivals, such as { poisson = { mean_gap = \"100us\" } }, or set host.loop = \"closed\"",
-        )),
-        (LoopText::Open, None) => Ok(None),
-        (LoopText::Closed, _) if workload.changes_times() => Err(SimError::study(
-            "workload.speedup: a closed loop does not follow arrivals, so it changes nothing; leave it out, or set host.loop = \"open\"",
-        )),
-        (LoopText::Closed, depth) => host.check().map(|()| Some(depth.unwrap_or(32))),
-    }
 }
 
 /// Whether requests are left to measure behind those that are skipped.

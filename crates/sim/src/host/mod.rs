@@ -8,3 +8,4 @@ pub(crate) mod precondition;
 pub(crate) mod run;
 mod run_device;
 pub(crate) mod server;
+pub(crate) mod threads;

@@ -22,6 +22,7 @@ pub(crate) struct Pending {
     pub(crate) arrival_ns: u64,
     pub(crate) begin: Nanos,
     pub(crate) pages: u32,
+    pub(crate) stream: u8,
     pub(crate) is_measured: bool,
     /// What few requests have.
     pub(crate) rare: Option<Box<Rare>>,
@@ -51,7 +52,8 @@ impl Pending {
         let first = request.extents.first().map_or(Lpn::new(0), |extent| extent.lpn);
         let pages = request.pages() as u32;
         let rare = operations.map(|operations| Box::new(Rare { operations: Some(operations), ..Rare::default() }));
-        Self { op, number, arrival_ns, begin, pages, is_measured, rare, first, ended: None }
+        let stream = request.hint.stream();
+        Self { op, number, arrival_ns, begin, pages, stream, is_measured, rare, first, ended: None }
     }
 
     /// It ends an interval of the time series.

@@ -26,19 +26,20 @@ use std::time::Instant;
 
 use check::ExactOracle;
 use flash::{Flash, Lpn};
-use ftl::{AnyDevice, BitErrors, FlashOp, FlashPort, Nanos, Note, ReadRetries, Tally, Timing};
+use ftl::{AnyDevice, BitErrors, FlashOp, FlashPort, Nanos, Note, ReadRetries, Tally};
 use trace::HostOp;
 
 use self::totals::{merges, operations, utilisation};
 use crate::SimError;
 use crate::control::Reporter;
 use crate::error::{Fault, Halt, Stage};
-use crate::host::experiment::{Experiment, Plan};
+use crate::host::experiment::{Experiment, Pace, Plan};
 use crate::host::mount::mount;
 use crate::host::outstanding::{Outstanding, Pending};
 use crate::host::precondition::{Prepared, prepare};
 use crate::host::run_device::RunDevice;
 use crate::host::server::{Host, NoCheck, ReadChecker};
+use crate::host::threads::Threads;
 use crate::observe::flash_trace::FlashTrace;
 use crate::observe::log::{Part, Row};
 use crate::observe::metrics::{
@@ -58,6 +59,7 @@ use crate::workload::stream::{Ahead, all_calls};
 mod bit_errors;
 mod facts;
 mod totals;
+mod waiting;
 
 /// Requests between two reports: some milliseconds, so that stopping takes no noticeable time.
 const REPORT_EVERY: u64 = 1024;
@@ -88,6 +90,10 @@ pub(crate) fn run(
 const PROVED_WITH_CUT: &str = "this run, one clean cut after a flush";
 const PROVED_READ_ONLY: &str = "this run, until the device was read-only; no cut";
 
+/// What a translation layer that looks ahead is told with threads.
+const THREADS_HAVE_NO_FUTURE: &str = "host.loop = \"threads\": a translation layer here looks ahead in the workload, and threads \
+    may send requests in another order. Set host.loop = \"open\" or \"closed\"";
+
 struct Run<'a, D: RunDevice, W> {
     experiment: &'a Experiment,
     plan: &'a Plan,
@@ -101,6 +107,8 @@ struct Run<'a, D: RunDevice, W> {
     log: Option<Part>,
     sampler: Sampler,
     outstanding: Outstanding,
+    /// Where each stream is a thread of the host.
+    threads: Option<Threads>,
     /// Requests that have just ended; empty between calls.
     ended: Vec<Ended>,
     /// Whether the translation layer decides by how long requests take.
@@ -166,6 +174,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             log,
             sampler: Sampler::new(0, 1, 1, &Tally::default()),
             outstanding: Outstanding::default(),
+            threads: if let Pace::Threads(depth) = experiment.pace { Some(Threads::new(depth)) } else { None },
         }
     }
 
@@ -202,64 +211,90 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
     /// Serves the whole workload, or what the device lives to serve. Tells how things stood when
     /// measuring began, too.
     fn measure(&mut self, reporter: &Reporter) -> Result<(Series, Option<EndOfLife>, Before), Halt> {
-        let Experiment { workload, survey, asked: RunKeys { samples, skip, .. }, .. } = self.experiment;
+        let workload = &self.experiment.workload;
         if self.host.ftl().needs_future() {
+            if self.threads.is_some() {
+                return Err(SimError::study(THREADS_HAVE_NO_FUTURE).into());
+            }
             self.host.set_future(&all_calls(workload.open(self.experiment.pager())?)?);
         }
         let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
-        let mut before = self.before();
+        let mut progress = Progress { before: self.before(), number: 0, reporter };
         if let Some(log) = &mut self.log {
-            log.begin(&before.tally);
+            log.begin(&progress.before.tally);
         }
-        let page_bytes = self.chip().geometry().page_size_bytes();
-        let sampler = |before: &Before| Sampler::new(survey.facts.requests - skip, *samples, page_bytes, &before.tally);
-        self.sampler = sampler(&before);
-        let mut number = 0;
-        while let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))? {
-            number += 1;
-            if let Err(fault) = self.issue(request, number) {
-                if !fault.is_end_of_life() {
-                    return Err(Halt::Fault(Stage::Request(number), fault));
-                }
-                self.host.mark_uncertain(request);
-                self.finish_outstanding()?;
-                let snapshot = self.snapshot((number - 1).saturating_sub(*skip), &before);
-                self.sampler.take_last(&self.metrics, snapshot);
-                let host_written_bytes = self.metrics.totals.bytes_written;
-                let end = EndOfLife { request: number, host_written_bytes, message: fault.to_string() };
-                return Ok((self.take_series(), Some(end), before));
-            }
-            let measured = number.checked_sub(*skip);
-            if measured == Some(0) {
-                before = self.begin_measuring();
-                self.sampler = sampler(&before);
-            } else if let Some(measured) = measured
-                && self.sampler.is_due(measured)
-            {
-                let snapshot = self.snapshot(measured, &before);
-                self.outstanding.last_mut().keep_snapshot(snapshot);
-            }
-            if measured == Some(before.life.due()) {
-                let (bytes, spares) = (self.metrics.totals.bytes_written, self.host.ftl().spares());
-                before.life.look(bytes, spares, || before.wear.counts(self.chip()));
-            }
-            self.measure_ended()?;
-            self.check_backlog()?;
-            if number % REPORT_EVERY == 0 {
-                reporter.report(number)?;
-            }
+        self.sampler = self.new_sampler(&progress.before);
+        let mut end = None;
+        while end.is_none()
+            && let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))?
+        {
+            end = match self.threads {
+                None => self.send(request, &mut progress)?,
+                Some(_) => self.send_in_threads(request, &mut progress)?,
+            };
         }
-        self.finish_outstanding()?;
-        reporter.report(number)?;
-        Ok((self.take_series(), None, before))
+        if end.is_none() {
+            end = self.send_waiting(Nanos(u64::MAX), &mut progress)?;
+        }
+        if end.is_none() {
+            self.finish_outstanding()?;
+            reporter.report(progress.number)?;
+        }
+        Ok((self.take_series(), end, progress.before))
+    }
+
+    fn new_sampler(&self, before: &Before) -> Sampler {
+        let Experiment { survey, asked: RunKeys { samples, skip, .. }, .. } = self.experiment;
+        Sampler::new(survey.facts.requests - skip, *samples, self.chip().geometry().page_size_bytes(), &before.tally)
+    }
+
+    /// Serves the next request; tells if the device has worn out.
+    #[inline]
+    fn send(&mut self, request: &HostRequest, progress: &mut Progress<'_>) -> Result<Option<EndOfLife>, Halt> {
+        progress.number += 1;
+        let &mut Progress { number, reporter, ref mut before } = progress;
+        let skip = self.experiment.asked.skip;
+        if let Err(fault) = self.issue(request, number) {
+            if !fault.is_end_of_life() {
+                return Err(Halt::Fault(Stage::Request(number), fault));
+            }
+            self.host.mark_uncertain(request);
+            self.finish_outstanding()?;
+            let snapshot = self.snapshot((number - 1).saturating_sub(skip), before);
+            self.sampler.take_last(&self.metrics, snapshot);
+            let host_written_bytes = self.metrics.totals.bytes_written;
+            return Ok(Some(EndOfLife { request: number, host_written_bytes, message: fault.to_string() }));
+        }
+        let measured = number.checked_sub(skip);
+        if measured == Some(0) {
+            *before = self.begin_measuring();
+            self.sampler = self.new_sampler(before);
+        } else if let Some(measured) = measured
+            && self.sampler.is_due(measured)
+        {
+            let snapshot = self.snapshot(measured, before);
+            self.outstanding.last_mut().keep_snapshot(snapshot);
+        }
+        if measured == Some(before.life.due()) {
+            let (bytes, spares) = (self.metrics.totals.bytes_written, self.host.ftl().spares());
+            before.life.look(bytes, spares, || before.wear.counts(self.chip()));
+        }
+        self.measure_ended()?;
+        self.check_backlog()?;
+        if number % REPORT_EVERY == 0 {
+            reporter.report(number)?;
+        }
+        Ok(None)
     }
 
     /// Lets time pass until a request begins, and issues it.
     #[inline]
     fn issue(&mut self, request: &HostRequest, number: u64) -> Result<(), Fault> {
-        let begin = match self.experiment.queue_depth {
-            Some(depth) => self.await_a_place(depth as usize),
-            None => self.await_arrival(Nanos(request.arrival_ns))?,
+        let begin = match self.experiment.pace {
+            Pace::Closed(depth) => self.await_a_place(depth as usize),
+            Pace::Open => self.await_arrival(Nanos(request.arrival_ns))?,
+            // One that waited in its thread is sent now.
+            Pace::Threads(_) => self.await_arrival(Nanos(request.arrival_ns).max(self.host.flash().now()))?,
         };
         self.trace_request(request, number, begin);
         let end = self.host.serve(request, begin)?;
@@ -271,6 +306,9 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             held.see(request);
         }
         let operations = self.log.as_mut().map(|log| log.operations(self.host.flash().tally()));
+        if let Some(threads) = &mut self.threads {
+            threads.begin(request);
+        }
         let ticket = self.outstanding.push(Pending::new(request, number, begin, is_measured, operations));
         self.host.device_mut().engine_mut().tell_when_over(end, ticket);
         Ok(())
@@ -303,36 +341,15 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         }
     }
 
-    /// Lets time pass until fewer than `depth` requests are under way; returns that moment.
-    #[inline]
-    fn await_a_place(&mut self, depth: usize) -> Nanos {
-        self.hear_of_ended();
-        while self.outstanding.under_way() >= depth {
-            self.host.device_mut().engine_mut().pass_until_end();
-            self.hear_of_ended();
-        }
-        self.host.flash().now()
-    }
-
-    /// Lets time pass until a request arrives, and offers the device what is idle time before;
-    /// returns the moment of arrival.
-    fn await_arrival(&mut self, arrival: Nanos) -> Result<Nanos, Fault> {
-        if self.host.device_mut().engine_mut().pass_until_idle_before(arrival) {
-            self.hear_of_ended();
-            self.trace_idle();
-            self.host.idle(self.host.flash().now(), arrival)?;
-        }
-        self.host.device_mut().engine_mut().pass_until(arrival);
-        self.hear_of_ended();
-        Ok(arrival)
-    }
-
     /// Hears of the requests that have ended.
     #[inline]
     fn hear_of_ended(&mut self) {
         self.host.device_mut().engine_mut().take_ended(&mut self.ended);
         for ended in self.ended.drain(..) {
             let pending = self.outstanding.end(ended);
+            if let Some(threads) = &mut self.threads {
+                threads.end(pending.stream);
+            }
             if let Some(pages) = pending.pages_of_read_or_write()
                 && self.observes_responses
             {
@@ -396,7 +413,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             return Ok(());
         }
         let label = &self.plan.label;
-        Err(SimError::study(match self.experiment.queue_depth {
+        Err(SimError::study(match self.experiment.pace.queue_depth() {
             None => format!(
                 "ftl \"{label}\": the device falls ever further behind: {under_way} flash operations wait, and at most {most} may. \
                  Let requests come more slowly (workload.speedup below 1), take a closed loop (host.loop = \"closed\"), \
@@ -532,7 +549,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             endurance,
             footprint: self.footprint(),
             utilisation: utilisation(timing, metrics.end),
-            load: load.facts(timing, experiment.queue_depth.is_none()),
+            load: load.facts(timing, !matches!(experiment.pace, Pace::Closed(_))),
             waiting_ns,
             bus_waiting_ns,
             service_ns,
@@ -542,6 +559,14 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             mount: None,
         }
     }
+}
+
+/// How far a run is.
+struct Progress<'a> {
+    before: Before,
+    /// Of the request issued last, in the order in which they were issued, from 1.
+    number: u64,
+    reporter: &'a Reporter<'a>,
 }
 
 /// The state of the device when measurement began.

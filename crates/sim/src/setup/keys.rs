@@ -436,10 +436,12 @@ table! {
     /// The `[host]` table.
     HostText, HostKeys, "host";
     /// `"open"`: requests begin when they arrive, however long the queue; `"closed"`: the host
-    /// keeps `queue_depth` requests outstanding and ignores arrivals |  | `"open"` | an open loop
+    /// keeps `queue_depth` requests outstanding and ignores arrivals; `"threads"`: requests begin
+    /// when they arrive, but each stream of the workload is a thread that has at most `queue_depth`
+    /// outstanding, and sends what has to wait as soon as it may |  | `"open"` | an open loop
     /// that asks more than the device can do measures how long it ran
     r#loop: LoopText = LoopText::Open;
-    /// outstanding requests of a closed loop | 1 to 65 536 | 32 | 1: a host that waits for every
+    /// outstanding requests of a closed loop, or of each thread | 1 to 65 536 | 32 | 1: a host that waits for every
     /// request
     queue_depth: u32,
         in (1.0..=65_536.0, "must be from 1 to 65536; 1 is a host that waits for every request, 32 a busy one");

@@ -227,6 +227,8 @@ pub enum LoopText {
     Open,
     /// Requests begin when an earlier one completes.
     Closed,
+    /// Requests begin when the workload says, unless their thread has too many outstanding.
+    Threads,
 }
 
 /// How a device is prepared before measurement.

@@ -1,0 +1,195 @@
+"""Hold ftlkit beside drives under load: percentiles over the rate of writes that is offered.
+
+    python tools/drive_latency.py 7450-pro-960                # every rate of a drive
+    python tools/drive_latency.py 7450-pro-960 10000 60000    # two of them
+
+`drive_latency.csv` has what was measured: SSD-iq (VLDB 2025), `paper/finallat10` of its public
+records, medians over the second half of each run and over three runs. Its load is made here as its
+source makes it (`iob/RequestGenerator.hpp`, `scripts/benchlat.sh`):
+
+- One thread measures: 10 000 requests a second at constant gaps, half of them reads.
+- Six threads write (99 %) at exponential gaps. All writes together are the rate that is offered.
+- A thread has at most 64 requests outstanding. What has to wait is sent as soon as a place is free,
+  and response times count from then.
+- Places are uniform over the used capacity.
+
+So no write of the measuring thread waits longer than 64 ÷ 5000 s = 12.8 ms for long, and beyond
+saturation the writing threads always have 6 × 64 writes outstanding.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+import ftlkit as fk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MEASURED = Path(__file__).with_name("drive_latency.csv")
+
+UNIT = 4096
+PLACES = 64
+"""Requests that a thread has outstanding at most."""
+
+WRITERS = 6
+MEASURING_GAP_NS = 100_000
+MEASURED_WRITES_PER_S = 5000
+READS_OF_WRITERS = 0.01
+
+QUANTILES = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999, "max": 1.0}
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A measured drive, its preset, and the scale at which it is simulated.
+
+    Physical GiB are those at which greedy collection has the drive's write amplification
+    (`docs/device-truth.md`). A device of the same utilisation stands for the drive: it has
+    `blocks` of `pages` flash pages a plane, so WA and the load of dies are those of the drive.
+    """
+
+    name: str
+    preset: str
+    used_gib: float
+    physical_gib: float
+    blocks: int = 128
+    pages: int = 48
+    device: dict[str, Any] = field(default_factory=dict)
+    ftl: dict[str, Any] = field(default_factory=lambda: {"name": "page"})
+
+    def measured(self) -> pl.DataFrame:
+        """What was measured of it."""
+        return pl.read_csv(MEASURED).filter(pl.col("drive") == self.name)
+
+    @property
+    def units(self) -> int:
+        """Logical units of the scaled device."""
+        preset = next(each for each in fk.devices() if each["name"] == self.preset)
+        keys = {**preset, **self.device}
+        planes = keys["channels"] * keys["dies_per_channel"] * keys["planes_per_die"]
+        flash = planes * self.blocks * self.pages * keys["page_size"]
+        return int(flash * self.used_gib / self.physical_gib) // UNIT
+
+    def study(self, workload: dict[str, Any], host: dict[str, Any], **run: Any) -> dict[str, Any]:  # noqa: ANN401
+        """A study of the scaled device."""
+        device = {"preset": self.preset, "blocks_per_plane": self.blocks, "pages_per_block": self.pages}
+        spare = (1 - self.used_gib / self.physical_gib) / 2
+        device |= {"capacity": self.units * UNIT, "spare": spare, **self.device}
+        return {
+            "device": device,
+            "workload": workload,
+            "host": host,
+            "run": {"waiting": False, "samples": 1, **run},
+            "ftl": [self.ftl],
+        }
+
+
+DRIVES = {
+    each.name: each
+    for each in (
+        Drive("7450-pro-960", "7450-like", 894.3, 1080),
+        Drive("7450-max-800", "7450-like", 745.2, 1080),
+        Drive("p5520-1920", "p5520-like", 1788.5, 2142),
+    )
+}
+
+
+def arrivals(offered: float, seconds: float, units: int, seed: int = 1) -> pl.DataFrame:
+    """The requests of all threads: the measuring thread is stream 0, those that write are 1 to 6.
+
+    Only the measuring thread has arrivals at whole multiples of its gap, which tells its requests
+    apart in the log of a run.
+    """
+    draw = np.random.default_rng(seed)
+    end = round(seconds * 1e9)
+    times = [np.arange(0, end, MEASURING_GAP_NS)]
+    writes = [draw.random(times[0].size) < 0.5]
+    rate = (offered - MEASURED_WRITES_PER_S) / (1 - READS_OF_WRITERS) / WRITERS
+    for _ in range(WRITERS):
+        gaps = draw.exponential(1e9 / rate, round(rate * seconds * 1.2) + 100)
+        own = np.cumsum(gaps).astype(np.int64)
+        own = own[own < end]
+        times.append(own + (own % MEASURING_GAP_NS == 0))
+        writes.append(draw.random(own.size) >= READS_OF_WRITERS)
+    streams = np.repeat(np.arange(WRITERS + 1), [each.size for each in times])
+    time, is_write = np.concatenate(times), np.concatenate(writes)
+    places = draw.integers(0, units, time.size) * UNIT
+    columns = {"time_ns": time, "op": is_write.astype(np.int64), "offset": places, "stream": streams}
+    length = pl.lit(UNIT, pl.Int64).alias("length")
+    frame = pl.DataFrame({name: values.astype(np.int64) for name, values in columns.items()})
+    return frame.with_columns(length).sort("time_ns", maintain_order=True)
+
+
+def row(drive: Drive, offered: float, seconds: float = 12.0, warm: float = 2.0, seed: int = 1) -> dict[str, float]:
+    """A row of the measured table, simulated: of what is sent from `warm` seconds on.
+
+    The device is in its steady state before, so `warm` lets queues and buffers fill alone.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        trace, log = Path(folder) / "load.parquet", Path(folder) / "requests.parquet"
+        arrivals(offered, seconds, drive.units, seed).write_parquet(trace)
+        host = {"loop": "threads", "queue_depth": PLACES}
+        study = drive.study({"trace": str(trace)}, host, precondition="steady")
+        results = fk.run_study(study, threads=1, requests_out=log)
+        found = percentiles(pl.read_parquet(log), warm, seconds)
+    amplification = float(results.frame("runs")["write_amplification"][0])
+    return {"offered_writes_per_s": offered, **found, "write_amplification": amplification}
+
+
+def percentiles(log: pl.DataFrame, begin_s: float, end_s: float) -> dict[str, float]:
+    """Rates of all threads and percentiles of the measuring one, between two moments."""
+    begin, end = begin_s * 1e9, end_s * 1e9
+    done = log.filter(pl.col("end_ns").is_between(begin, end)).group_by("kind").len()
+    rates = dict(done.iter_rows())
+    found = {f"{kind}s_per_s": rates.get(kind, 0) / (end_s - begin_s) for kind in ("write", "read")}
+    sent = log.filter(pl.col("begin_ns").is_between(begin, end), pl.col("arrival_ns") % MEASURING_GAP_NS == 0)
+    for kind in ("read", "write"):
+        own = sent.filter(pl.col("kind") == kind).select((pl.col("end_ns") - pl.col("begin_ns")) / 1000).to_series()
+        for name, quantile in QUANTILES.items():
+            value = own.quantile(quantile, "higher")
+            found[f"{kind}_{name}_us"] = float("nan") if value is None else value
+    return found
+
+
+def most_outstanding(log: pl.DataFrame) -> int:
+    """Most requests that were under way at the same time."""
+    begins = log.select(time="begin_ns", change=pl.lit(1))
+    ends = log.select(time="end_ns", change=pl.lit(-1))
+    steps = pl.concat([begins, ends]).sort("time", "change")["change"].cum_sum()
+    return int(steps.max() or 0)  # type: ignore[call-overload] - a count
+
+
+SHOWN = ("writes_per_s", "read_p50_us", "read_p99_us", "read_p99_9_us", "write_p50_us", "write_p99_us", "write_max_us")
+
+
+def table(drive: Drive, rates: Sequence[float], seconds: float = 12.0) -> str:
+    """Measured and simulated, as Markdown: each cell has both."""
+    lines = [("offered", *SHOWN, "WA"), ("---",) * (len(SHOWN) + 2)]
+    for measured in drive.measured().iter_rows(named=True):
+        offered = measured["offered_writes_per_s"]
+        if offered in rates:
+            ours = row(drive, offered, seconds)
+            cells = (f"{measured[name]:.0f} {ours[name]:.0f}" for name in SHOWN)
+            lines.append((f"{offered}", *cells, f"{ours['write_amplification']:.2f}"))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the rows that are asked for."""
+    if not arguments or arguments[0] not in DRIVES:
+        raise SystemExit(f"Name a drive: {', '.join(DRIVES)}.")
+    drive = DRIVES[arguments[0]]
+    rates = [float(each) for each in arguments[1:]] or drive.measured()["offered_writes_per_s"].to_list()
+    print(table(drive, rates), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
