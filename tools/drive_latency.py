@@ -1,7 +1,7 @@
 """Hold ftlkit beside drives under load: percentiles over the rate of writes that is offered.
 
-    python tools/drive_latency.py 7450-pro-960                # every rate of a drive
-    python tools/drive_latency.py 7450-pro-960 10000 60000    # two of them
+    python tools/drive_latency.py --write                     # all drives, into the page
+    python tools/drive_latency.py 7450-pro-960 10000 60000    # two rates of one
 
 `drive_latency.csv` has what was measured: SSD-iq (VLDB 2025), `paper/finallat10` of its public
 records, medians over the second half of each run and over three runs. Its load is made here as its
@@ -19,12 +19,14 @@ saturation the writing threads always have 6 × 64 writes outstanding.
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 
@@ -96,8 +98,9 @@ DRIVES = {
     each.name: each
     for each in (
         Drive("7450-pro-960", "7450-like", 894.3, 1080),
-        Drive("7450-max-800", "7450-like", 745.2, 1080),
+        Drive("7450-max-800", "7450-max-like", 745.2, 1080),
         Drive("p5520-1920", "p5520-like", 1788.5, 2142),
+        Drive("cm7-r-3840", "cm7-r-like", 3576.9, 4064, 96, 24),
     )
 }
 
@@ -164,31 +167,81 @@ def most_outstanding(log: pl.DataFrame) -> int:
     begins = log.select(time="begin_ns", change=pl.lit(1))
     ends = log.select(time="end_ns", change=pl.lit(-1))
     steps = pl.concat([begins, ends]).sort("time", "change")["change"].cum_sum()
-    return int(steps.max() or 0)  # type: ignore[call-overload] - a count
+    return max(steps.to_list(), default=0)
 
 
+PAGE = Path(__file__).parents[1] / "docs" / "device-truth.md"
 SHOWN = ("writes_per_s", "read_p50_us", "read_p99_us", "read_p99_9_us", "write_p50_us", "write_p99_us", "write_max_us")
+HEAD = ("offered writes/s", "written/s", "read p50", "p99", "p99.9", "write p50", "p99", "longest", "WA")
+TOLD = (10_000, 30_000, 50_000, 60_000, 70_000, 100_000, 110_000, 120_000, 200_000, 300_000, 500_000)
+"""Rates that the page shows; beyond saturation one is enough."""
 
 
-def table(drive: Drive, rates: Sequence[float], seconds: float = 12.0) -> str:
-    """Measured and simulated, as Markdown: each cell has both."""
-    lines = [("offered", *SHOWN, "WA"), ("---",) * (len(SHOWN) + 2)]
+def rows(drive: Drive, rates: Sequence[float], seconds: float = 12.0) -> list[tuple[dict[str, Any], dict[str, float]]]:
+    """Measured and simulated rows, up to the second at which the drive is saturated."""
+    found: list[tuple[dict[str, Any], dict[str, float]]] = []
     for measured in drive.measured().iter_rows(named=True):
-        offered = measured["offered_writes_per_s"]
-        if offered in rates:
-            ours = row(drive, offered, seconds)
-            cells = (f"{measured[name]:.0f} {ours[name]:.0f}" for name in SHOWN)
-            lines.append((f"{offered}", *cells, f"{ours['write_amplification']:.2f}"))
+        is_saturated = measured["writes_per_s"] < SATURATED * measured["offered_writes_per_s"]
+        if measured["offered_writes_per_s"] in rates:
+            length = seconds / 3 if is_saturated else seconds
+            found.append((measured, row(drive, measured["offered_writes_per_s"], length)))
+            if is_saturated:
+                break
+    return found
+
+
+SATURATED = 0.97
+"""Share of the offered writes below which a drive is saturated."""
+
+
+def table(found: Sequence[tuple[dict[str, Any], dict[str, float]]]) -> str:
+    """Measured and simulated, as Markdown: each cell has both, in µs."""
+    lines = [HEAD, ("---",) * len(HEAD)]
+    for measured, ours in found:
+        cells = (f"{measured[name]:.0f} {ours[name]:.0f}" for name in SHOWN)
+        lines.append((f"{measured['offered_writes_per_s']}", *cells, f"{ours['write_amplification']:.2f}"))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def picture(name: str, found: Sequence[tuple[dict[str, Any], dict[str, float]]], path: Path) -> None:
+    """Percentiles over the offered rate: lines are the drive, points are ours."""
+    told = []
+    for measured, ours in found:
+        for who, values in (("drive", measured), ("ftlkit", ours)):
+            for kind in ("read", "write"):
+                for quantile in ("p50", "p99", "p99_9"):
+                    at = {"of": f"{kind}s", "percentile": quantile.replace("_", "."), "by": who}
+                    value = max(1.0, values[f"{kind}_{quantile}_us"])
+                    told.append({**at, "offered": measured["offered_writes_per_s"] / 1000, "us": value})
+    base = alt.Chart(pl.DataFrame(told)).encode(
+        x=alt.X("offered:Q", title="offered writes, thousands a second"),
+        y=alt.Y("us:Q", scale=alt.Scale(type="log"), title="response, µs"),
+        color=alt.Color("percentile:N"),
+    )
+    lines = base.transform_filter("datum.by == 'drive'").mark_line()
+    points = base.transform_filter("datum.by == 'ftlkit'").mark_point(filled=True)
+    chart = alt.layer(lines, points).properties(width=320, height=260).facet(column=alt.Column("of:N", title=name))
+    chart.save(path)
+
+
+def written(page: str, name: str, text: str) -> str:
+    """The page with a table between its marks."""
+    begin, end = f"<!-- latency-{name} -->", f"<!-- /latency-{name} -->"
+    if begin not in page or end not in page:
+        raise SystemExit(f"{PAGE} has no place for {name}: set {begin} and {end}.")
+    return re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n\n{text}\n\n{end}", page, flags=re.DOTALL)
+
+
 def main(arguments: Sequence[str]) -> None:
-    """Print the rows that are asked for."""
-    if not arguments or arguments[0] not in DRIVES:
-        raise SystemExit(f"Name a drive: {', '.join(DRIVES)}.")
-    drive = DRIVES[arguments[0]]
-    rates = [float(each) for each in arguments[1:]] or drive.measured()["offered_writes_per_s"].to_list()
-    print(table(drive, rates), flush=True)
+    """Print the rows that are asked for, and write them and their picture into the page."""
+    names = [each for each in arguments if each in DRIVES] or list(DRIVES)
+    rates = [float(each) for each in arguments if each.isdigit()] or list(TOLD)
+    for name in names:
+        found = rows(DRIVES[name], rates)
+        print(f"{name}\n\n{table(found)}\n", flush=True)
+        if "--write" in arguments:
+            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), name, table(found)), encoding="utf-8")
+            picture(name, found, PAGE.with_name(f"latency-{name}.png"))
 
 
 if __name__ == "__main__":

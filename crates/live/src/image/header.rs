@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use flash::{CellMode, CellType, ChipOptions, Flash, Geometry, PastEndurance, ProgramOrder, Shape};
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
-use sim::study::Group;
+use sim::study::{DeviceText, Group};
 use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Units};
 
 use super::file::ImageFile;
@@ -120,11 +120,19 @@ impl Gathering {
     }
 }
 
+/// Whether what a device does beyond the plain model of time is what its preset does, which an
+/// image leaves out as it does the preset's link.
+fn has_abilities_of_preset(device: &sim::Device) -> bool {
+    let text = DeviceText { preset: device.keys.preset.clone(), ..DeviceText::default() };
+    let preset = sim::Device::resolve(&text, device.seed);
+    text.preset.is_some() && preset.is_ok_and(|preset| preset.abilities == device.abilities)
+}
+
 impl Description {
     /// The device of a `[device]` table under a translation layer.
     pub fn new(device: &sim::Device, stack: &Stack) -> Result<Self, LiveError> {
         let stack = registry::resolve(stack)?.filled();
-        if device.abilities != Abilities::default() {
+        if device.abilities != Abilities::default() && !has_abilities_of_preset(device) {
             return Err(LiveError::user(format!(
                 "device: {} are for simulations; an image's modelled latency does not know them. Leave them out",
                 sim::study::names_of(Group::Ability)

@@ -139,7 +139,7 @@ fn every_preset_makes_an_image_that_lives_through_power_cuts() {
             live_through(folder.path(), &preset.name, "page+lru:ram=256KiB");
         }
     }
-    assert_eq!(gathering, 7, "drives of today");
+    assert_eq!(gathering, 9, "drives of today");
 }
 
 #[test]
