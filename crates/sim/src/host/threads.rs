@@ -1,7 +1,7 @@
 //! Threads of a host, each of which has a bounded number of requests outstanding.
 //!
-//! A request that arrives while its thread has no place waits in the host. It is sent as soon as one
-//! of its thread has ended, behind those of its thread that wait already.
+//! A request that arrives while its thread has no place waits in the host. It is sent as soon as
+//! one of its thread has ended, behind those of its thread that wait already.
 
 use std::collections::VecDeque;
 

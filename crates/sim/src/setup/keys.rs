@@ -435,11 +435,9 @@ table! {
 table! {
     /// The `[host]` table.
     HostText, HostKeys, "host";
-    /// `"open"`: requests begin when they arrive, however long the queue; `"closed"`: the host
-    /// keeps `queue_depth` requests outstanding and ignores arrivals; `"threads"`: requests begin
-    /// when they arrive, but each stream of the workload is a thread that has at most `queue_depth`
-    /// outstanding, and sends what has to wait as soon as it may |  | `"open"` | an open loop
-    /// that asks more than the device can do measures how long it ran
+    /// `"open"`: requests begin when they arrive; `"closed"`: `queue_depth` are always outstanding;
+    /// `"threads"`: open, with at most as many of each stream |  | `"open"` | an open loop that
+    /// asks more than the device can do measures how long it ran
     r#loop: LoopText = LoopText::Open;
     /// outstanding requests of a closed loop, or of each thread | 1 to 65 536 | 32 | 1: a host that waits for every
     /// request
