@@ -2,6 +2,7 @@
 
     python tools/drive_latency.py --write                     # all drives, into the page
     python tools/drive_latency.py 7450-pro-960 10000 60000    # two rates of one
+    python tools/drive_latency.py sheet --write               # data sheets
 
 `drive_latency.csv` has what was measured: SSD-iq (VLDB 2025), `paper/finallat10` of its public
 records, medians over the second half of each run and over three runs. Its load is made here as its
@@ -64,6 +65,7 @@ class Drive:
     physical_gib: float
     blocks: int = 128
     pages: int = 48
+    rates: tuple[int, ...] = ()
     device: dict[str, Any] = field(default_factory=dict)
     ftl: dict[str, Any] = field(default_factory=lambda: {"name": "page"})
 
@@ -94,13 +96,14 @@ class Drive:
         }
 
 
+THOUSAND = 1000
 DRIVES = {
     each.name: each
     for each in (
-        Drive("7450-pro-960", "7450-like", 894.3, 1080),
-        Drive("7450-max-800", "7450-max-like", 745.2, 1080),
-        Drive("p5520-1920", "p5520-like", 1788.5, 2142),
-        Drive("cm7-r-3840", "cm7-r-like", 3576.9, 4064, 96, 24),
+        Drive("7450-pro-960", "7450-like", 894.3, 1080, rates=(10, 20, 30, 40, 50, 60, 70)),
+        Drive("7450-max-800", "7450-max-like", 745.2, 1080, rates=(10, 30, 50, 70, 100, 130)),
+        Drive("p5520-1920", "p5520-like", 1788.5, 2142, rates=(10, 20, 50, 80, 100, 130)),
+        Drive("cm7-r-3840", "cm7-r-like", 3576.9, 4064, 96, 24, rates=(10, 50, 100, 200, 500)),
     )
 }
 
@@ -131,7 +134,7 @@ def arrivals(offered: float, seconds: float, units: int, seed: int = 1) -> pl.Da
     return frame.with_columns(length).sort("time_ns", maintain_order=True)
 
 
-def row(drive: Drive, offered: float, seconds: float = 12.0, warm: float = 2.0, seed: int = 1) -> dict[str, float]:
+def row(drive: Drive, offered: float, seconds: float = 8.0, warm: float = 2.0, seed: int = 1) -> dict[str, float]:
     """A row of the measured table, simulated: of what is sent from `warm` seconds on.
 
     The device is in its steady state before, so `warm` lets queues and buffers fill alone.
@@ -173,17 +176,15 @@ def most_outstanding(log: pl.DataFrame) -> int:
 PAGE = Path(__file__).parents[1] / "docs" / "device-truth.md"
 SHOWN = ("writes_per_s", "read_p50_us", "read_p99_us", "read_p99_9_us", "write_p50_us", "write_p99_us", "write_max_us")
 HEAD = ("offered writes/s", "written/s", "read p50", "p99", "p99.9", "write p50", "p99", "longest", "WA")
-TOLD = (10_000, 30_000, 50_000, 60_000, 70_000, 100_000, 110_000, 120_000, 200_000, 300_000, 500_000)
-"""Rates that the page shows; beyond saturation one is enough."""
 
 
-def rows(drive: Drive, rates: Sequence[float], seconds: float = 12.0) -> list[tuple[dict[str, Any], dict[str, float]]]:
+def rows(drive: Drive, rates: Sequence[float], seconds: float = 8.0) -> list[tuple[dict[str, Any], dict[str, float]]]:
     """Measured and simulated rows, up to the second at which the drive is saturated."""
     found: list[tuple[dict[str, Any], dict[str, float]]] = []
     for measured in drive.measured().iter_rows(named=True):
         is_saturated = measured["writes_per_s"] < SATURATED * measured["offered_writes_per_s"]
         if measured["offered_writes_per_s"] in rates:
-            length = seconds / 3 if is_saturated else seconds
+            length = seconds / 2 if is_saturated else seconds
             found.append((measured, row(drive, measured["offered_writes_per_s"], length)))
             if is_saturated:
                 break
@@ -200,6 +201,50 @@ def table(found: Sequence[tuple[dict[str, Any], dict[str, float]]]) -> str:
     for measured, ours in found:
         cells = (f"{measured[name]:.0f} {ours[name]:.0f}" for name in SHOWN)
         lines.append((f"{measured['offered_writes_per_s']}", *cells, f"{ours['write_amplification']:.2f}"))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+SHEETS: dict[str, tuple[int | None, ...]] = {
+    "7450-pro-960": (6800, 1400, 530, 80, 15),
+    "7450-max-800": (6800, 1400, 530, 80, 15),
+    "p5520-1920": (5300, 1900, 700, 75, 15),
+    "cm7-r-3840": (14_000, 6750, 2700, None, None),
+}
+"""MB/s in order, read and write; random reads, thousands a second; µs of a read and of a write."""
+
+ASKED = (
+    ("read 128 KiB in order, 64 at a time, MB/s", 128, "sequential", 0.0, 64),
+    ("write 128 KiB in order, 64 at a time, MB/s", 128, "sequential", 1.0, 64),
+    ("read 4 KiB at random, 512 at a time, k/s", 4, "uniform", 0.0, 512),
+    ("read 4 KiB, one at a time, µs", 4, "uniform", 0.0, 1),
+    ("write 4 KiB, one at a time, µs", 4, "uniform", 1.0, 1),
+)
+"""What is asked for, KiB a request, pattern, share of writes, and how many at a time."""
+
+
+def on_sheet(drive: Drive, kib: int, pattern: str, write_share: float, depth: int) -> float:
+    """A figure of the data sheet, simulated: MB/s, thousands a second, or µs."""
+    requests = {1: 20_000, 64: 20_000, 512: 200_000}[depth]
+    generator: dict[str, Any] = {
+        "requests": requests,
+        "span": drive.units * UNIT // (1 << 20) << 20,
+        "write_share": write_share,
+    }
+    generator |= {"sizes": f"{kib}KiB", "pattern": pattern}
+    begin = "none" if write_share else "fill"
+    study = drive.study({"generator": generator}, {"loop": "closed", "queue_depth": depth}, precondition=begin)
+    iops = float(fk.run_study(study, threads=1).frame("runs")["iops"][0])
+    if depth == 1:
+        return 1e6 / iops
+    return iops / THOUSAND if depth == ASKED[2][4] else iops * kib * 1024 / 1e6
+
+
+def sheet() -> str:
+    """Data sheets beside the presets, as Markdown: each cell has both."""
+    lines = [("", *SHEETS), ("---",) * (len(SHEETS) + 1)]
+    for (what, kib, pattern, write_share, depth), told in zip(ASKED, zip(*SHEETS.values(), strict=True), strict=True):
+        ours = [on_sheet(DRIVES[name], kib, pattern, write_share, depth) for name in SHEETS]
+        lines.append((what, *(f"{each or 'not told'}, {own:.4g}" for each, own in zip(told, ours, strict=True))))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -235,9 +280,14 @@ def written(page: str, name: str, text: str) -> str:
 def main(arguments: Sequence[str]) -> None:
     """Print the rows that are asked for, and write them and their picture into the page."""
     names = [each for each in arguments if each in DRIVES] or list(DRIVES)
-    rates = [float(each) for each in arguments if each.isdigit()] or list(TOLD)
+    if "sheet" in arguments:
+        text, names = sheet(), []
+        print(text, flush=True)
+        if "--write" in arguments:
+            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), "sheet", text), encoding="utf-8")
+    asked = [float(each) for each in arguments if each.isdigit()]
     for name in names:
-        found = rows(DRIVES[name], rates)
+        found = rows(DRIVES[name], asked or [THOUSAND * each for each in DRIVES[name].rates])
         print(f"{name}\n\n{table(found)}\n", flush=True)
         if "--write" in arguments:
             PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), name, table(found)), encoding="utf-8")
