@@ -92,7 +92,7 @@ def test_threads_of_a_saturated_device_have_all_their_places_taken(tmp_path: Pat
     assert tool.most_outstanding(log) <= 7 * tool.PLACES
     writers = log.filter(pl.col("arrival_ns") % 100_000 != 0)
     begin, end = 0.3e9, 0.9e9
-    overlap = (writers["end_ns"].clip(begin, end) - writers["begin_ns"].clip(begin, end)).sum()
+    overlap = float((writers["end_ns"].clip(begin, end) - writers["begin_ns"].clip(begin, end)).sum())
     assert overlap / (end - begin) == pytest.approx(6 * tool.PLACES, rel=0.001), "a free place is taken at once"
     assert (log["begin_ns"] >= log["arrival_ns"]).all()
     for stream in range(7):

@@ -48,7 +48,7 @@ impl PageMapScheme for HotCold {
         source: "this template",
         capabilities: Capabilities::NONE,
         memory: Memory { page_bytes: 8.0, ..Memory::PAGE_MAP },
-        parameters: &joined::<10>(&[&policy::PARAMETERS, &[SOON]]),
+        parameters: &joined::<11>(&[&policy::PARAMETERS, &[SOON]]),
         header: include_str!("hot_cold.rs"),
     };
 

@@ -68,7 +68,6 @@ def in_use(device: Json) -> str:
     return f" In use {of_host}a program unit of {size} for each block that is being filled come to that."
 
 
-
 def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: float | None) -> str:
     """Which larger unit lets a stack into the RAM that was asked for, or that none does.
 

@@ -10,7 +10,7 @@ use crate::paging::HostRequest;
 /// Threads by the stream that their requests carry.
 pub(crate) struct Threads {
     depth: u32,
-    threads: Vec<Thread>,
+    of_streams: Vec<Thread>,
     /// Requests that wait, over all threads.
     waiting: usize,
 }
@@ -24,12 +24,12 @@ struct Thread {
 impl Threads {
     /// Threads with so many places each.
     pub(crate) fn new(depth: u32) -> Self {
-        let threads = vec![Thread::default(); usize::from(u8::MAX) + 1];
-        Self { depth, threads, waiting: 0 }
+        let of_streams = vec![Thread::default(); usize::from(u8::MAX) + 1];
+        Self { depth, of_streams, waiting: 0 }
     }
 
     fn of(&mut self, request: &HostRequest) -> &mut Thread {
-        &mut self.threads[usize::from(request.hint.stream())]
+        &mut self.of_streams[usize::from(request.hint.stream())]
     }
 
     /// Whether a request that arrives has to wait, and then keeps it.
@@ -51,7 +51,7 @@ impl Threads {
 
     /// A request of a stream has ended.
     pub(crate) fn end(&mut self, stream: u8) {
-        self.threads[usize::from(stream)].under_way -= 1;
+        self.of_streams[usize::from(stream)].under_way -= 1;
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
@@ -64,7 +64,7 @@ impl Threads {
             return None;
         }
         let depth = self.depth;
-        let can_send = self.threads.iter_mut().filter(|thread| thread.under_way < depth);
+        let can_send = self.of_streams.iter_mut().filter(|thread| thread.under_way < depth);
         let first = |thread: &&mut Thread| thread.waiting.front().map_or(u64::MAX, |request| request.arrival_ns);
         let request = can_send.min_by_key(first)?.waiting.pop_front()?;
         self.waiting -= 1;

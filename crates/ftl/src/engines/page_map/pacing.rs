@@ -72,15 +72,14 @@ fn pace<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, die:
         scheme.space().put_all_down();
         return Ok(());
     }
-    let victim = match scheme.space().in_hand(die) {
-        Some(victim) => victim,
-        None => {
-            if due(scheme, die, HOST) == 0 {
-                return Ok(());
-            }
-            let Some(victim) = take_in_hand(scheme, flash, die)? else { return Ok(()) };
-            victim
+    let victim = if let Some(victim) = scheme.space().in_hand(die) {
+        victim
+    } else {
+        if due(scheme, die, HOST) == 0 {
+            return Ok(());
         }
+        let Some(victim) = take_in_hand(scheme, flash, die)? else { return Ok(()) };
+        victim
     };
     let from = scheme.space().stream_of(victim);
     let moves = due(scheme, die, from);
