@@ -2,7 +2,7 @@
 
     python tools/drive_latency.py --write                     # all drives, into the page
     python tools/drive_latency.py 7450-pro-960 10000 60000    # two rates of one
-    python tools/drive_latency.py sheet --write               # data sheets
+    python tools/drive_latency.py sheet scale --write         # data sheets, and other scales
 
 `drive_latency.csv` has what was measured: SSD-iq (VLDB 2025), `paper/finallat10` of its public
 records, medians over the second half of each run and over three runs. Its load is made here as its
@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,8 @@ class Drive:
 
     Physical GiB are those at which greedy collection has the drive's write amplification
     (`docs/device-truth.md`). A device of the same utilisation stands for the drive: it has
-    `blocks` of `pages` flash pages a plane, so WA and the load of dies are those of the drive.
+    `blocks` of `pages` flash pages a plane. An erase takes as much less time as a block is shorter,
+    so that erases take the same share of a die's time.
     """
 
     name: str
@@ -74,10 +75,14 @@ class Drive:
         return pl.read_csv(MEASURED).filter(pl.col("drive") == self.name)
 
     @property
+    def keys(self) -> dict[str, Any]:
+        """The preset's keys."""
+        return next(each for each in fk.devices() if each["name"] == self.preset)
+
+    @property
     def units(self) -> int:
         """Logical units of the scaled device."""
-        preset = next(each for each in fk.devices() if each["name"] == self.preset)
-        keys = {**preset, **self.device}
+        keys = {**self.keys, **self.device}
         planes = keys["channels"] * keys["dies_per_channel"] * keys["planes_per_die"]
         flash = planes * self.blocks * self.pages * keys["page_size"]
         return int(flash * self.used_gib / self.physical_gib) // UNIT
@@ -86,7 +91,8 @@ class Drive:
         """A study of the scaled device."""
         device = {"preset": self.preset, "blocks_per_plane": self.blocks, "pages_per_block": self.pages}
         spare = (1 - self.used_gib / self.physical_gib) / 2
-        device |= {"capacity": self.units * UNIT, "spare": spare, **self.device}
+        erase_ns = int(self.keys["erase_latency"].removesuffix("ns")) * self.pages // self.keys["pages_per_block"]
+        device |= {"capacity": self.units * UNIT, "spare": spare, "erase_latency": f"{erase_ns}ns", **self.device}
         return {
             "device": device,
             "workload": workload,
@@ -100,10 +106,10 @@ THOUSAND = 1000
 DRIVES = {
     each.name: each
     for each in (
-        Drive("7450-pro-960", "7450-like", 894.3, 1080, rates=(10, 20, 30, 40, 50, 60, 70)),
-        Drive("7450-max-800", "7450-max-like", 745.2, 1080, rates=(10, 30, 50, 70, 100, 130)),
-        Drive("p5520-1920", "p5520-like", 1788.5, 2142, rates=(10, 20, 50, 80, 100, 130)),
-        Drive("cm7-r-3840", "cm7-r-like", 3576.9, 4064, 96, 24, rates=(10, 50, 100, 200, 500)),
+        Drive("7450-pro-960", "7450-like", 894.3, 1080, rates=(10, 20, 30, 40, 50, 60, 100)),
+        Drive("7450-max-800", "7450-max-like", 745.2, 1080, rates=(10, 30, 50, 70, 100, 150)),
+        Drive("p5520-1920", "p5520-like", 1788.5, 2142, rates=(10, 20, 50, 80, 100, 150)),
+        Drive("cm7-r-3840", "cm7-r-like", 3576.9, 4064, 96, 48, rates=(10, 50, 100, 200, 500)),
     )
 }
 
@@ -179,15 +185,13 @@ HEAD = ("offered writes/s", "written/s", "read p50", "p99", "p99.9", "write p50"
 
 
 def rows(drive: Drive, rates: Sequence[float], seconds: float = 8.0) -> list[tuple[dict[str, Any], dict[str, float]]]:
-    """Measured and simulated rows, up to the second at which the drive is saturated."""
+    """Measured and simulated rows; shorter where the drive is saturated."""
     found: list[tuple[dict[str, Any], dict[str, float]]] = []
     for measured in drive.measured().iter_rows(named=True):
         is_saturated = measured["writes_per_s"] < SATURATED * measured["offered_writes_per_s"]
         if measured["offered_writes_per_s"] in rates:
             length = seconds / 2 if is_saturated else seconds
             found.append((measured, row(drive, measured["offered_writes_per_s"], length)))
-            if is_saturated:
-                break
     return found
 
 
@@ -248,6 +252,25 @@ def sheet() -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+SCALES = ((128, 48), (256, 48), (128, 96))
+
+
+def scale() -> str:
+    """The 7450 PRO with other numbers of blocks, and of pages a block, as Markdown."""
+    told = ("offered_writes_per_s", *SHOWN, "write_amplification")
+    head = ("blocks × pages", *HEAD)
+    lines = [head, ("---",) * len(head)]
+    for blocks, pages in SCALES:
+        drive = replace(DRIVES["7450-pro-960"], blocks=blocks, pages=pages)
+        for offered in (30_000, 100_000):
+            ours = row(drive, offered, 4.0)
+            lines.append((f"{blocks} × {pages}", *(f"{ours[name]:.4g}" for name in told)))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+TABLES = {"sheet": sheet, "scale": scale}
+
+
 def picture(name: str, found: Sequence[tuple[dict[str, Any], dict[str, float]]], path: Path) -> None:
     """Percentiles over the offered rate: lines are the drive, points are ours."""
     told = []
@@ -280,11 +303,11 @@ def written(page: str, name: str, text: str) -> str:
 def main(arguments: Sequence[str]) -> None:
     """Print the rows that are asked for, and write them and their picture into the page."""
     names = [each for each in arguments if each in DRIVES] or list(DRIVES)
-    if "sheet" in arguments:
-        text, names = sheet(), []
+    for name in TABLES.keys() & set(arguments):
+        text, names = TABLES[name](), []
         print(text, flush=True)
         if "--write" in arguments:
-            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), "sheet", text), encoding="utf-8")
+            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), name, text), encoding="utf-8")
     asked = [float(each) for each in arguments if each.isdigit()]
     for name in names:
         found = rows(DRIVES[name], asked or [THOUSAND * each for each in DRIVES[name].rates])
