@@ -257,14 +257,15 @@ SCALES = ((128, 48), (256, 48), (128, 96))
 
 def scale() -> str:
     """The 7450 PRO with other numbers of blocks, and of pages a block, as Markdown."""
-    told = ("offered_writes_per_s", *SHOWN, "write_amplification")
+    told = ("offered_writes_per_s", *SHOWN)
     head = ("blocks × pages", *HEAD)
     lines = [head, ("---",) * len(head)]
     for blocks, pages in SCALES:
         drive = replace(DRIVES["7450-pro-960"], blocks=blocks, pages=pages)
         for offered in (30_000, 100_000):
             ours = row(drive, offered, 4.0)
-            lines.append((f"{blocks} × {pages}", *(f"{ours[name]:.4g}" for name in told)))
+            cells = [f"{ours[name]:.0f}" for name in told]
+            lines.append((f"{blocks} × {pages}", *cells, f"{ours['write_amplification']:.2f}"))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
