@@ -17,7 +17,8 @@
 //!   hand. A block whose wear is to be levelled leaves the hand and is emptied whole.
 //! - *pSLC*: a block of the cache that a collection takes is folded whole.
 //! - *Idle time*: steps go on while each fits, until the die has `gc_idle` free blocks, or one if
-//!   that is 0, beyond `gc_threshold`.
+//!   that is 0, beyond `gc_threshold`. Schemes that keep pages of the host's in RAM in front of a
+//!   map do not hand idle time on.
 
 use flash::{Pbn, Ppn};
 
