@@ -106,7 +106,7 @@ fn scaled(capacity: &str) -> RunResult {
 
 #[test]
 fn a_smaller_device_has_as_many_superblocks_and_amplifies_as_the_whole() {
-    let runs = ["192MiB", "384MiB", "1152MiB"].map(|capacity| (capacity, scaled(capacity)));
+    let runs = ["1152MiB", "1536MiB", "2304MiB"].map(|capacity| (capacity, scaled(capacity)));
     let amplifications = runs.map(|(capacity, run)| (capacity, run.write_amplification.expect("it writes")));
     println!("{amplifications:?}");
     let (_, largest) = amplifications[2];
