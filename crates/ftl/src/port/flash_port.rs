@@ -441,10 +441,15 @@ impl<D: Device> FlashPort<D> {
         self.estimate_at(op, (pbn, self.device.timing().slowest_page(op)))
     }
 
+    /// Pages of a native block that the device programs at once.
+    pub fn programmed_at_once(&self) -> u32 {
+        self.device.timing().programmed_at_once()
+    }
+
     /// How long programming so many pages of a native block takes, each program as that on a block
     /// is estimated: those that are programmed at once take one, and others may wait there already.
     pub fn estimate_programs(&self, pages: u64, pbn: Pbn) -> Nanos {
-        let at_once = u64::from(self.device.timing().programmed_at_once());
+        let at_once = u64::from(self.programmed_at_once());
         let programs = if at_once == 1 { pages } else { pages.div_ceil(at_once) + 1 };
         Nanos(self.estimate(FlashOp::Program, pbn).0 * programs)
     }

@@ -51,8 +51,8 @@
 //! 2. `collect_data`: moved pages whose entries are cached change only there; the others are sorted
 //!    by translation page, and each translation page concerned is rewritten once.
 //! 3. `collect_translation`: translation pages are moved, the GTD is changed.
-//! 4. With `gc = paced` victims are emptied step by step as the host writes (`pacing.rs`). A step of
-//!    data pages takes along those of the block that the same translation page maps.
+//! 4. With `gc = paced` victims are emptied step by step as the host writes (`pacing.rs`). A step
+//!    of data pages takes along those of the block that the same translation page maps.
 //! 5. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.
 //!
 //! ## Recover

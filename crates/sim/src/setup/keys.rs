@@ -439,8 +439,8 @@ table! {
     /// `"threads"`: open, with at most as many of each stream |  | `"open"` | an open loop that
     /// asks more than the device can do measures how long it ran
     r#loop: LoopText = LoopText::Open;
-    /// outstanding requests of a closed loop, or of each thread | 1 to 65 536 | 32 | 1: a host that waits for every
-    /// request
+    /// outstanding requests of a closed loop, or of each thread | 1 to 65 536 | 32 | 1: a host that
+    /// waits for every request
     queue_depth: u32,
         in (1.0..=65_536.0, "must be from 1 to 65536; 1 is a host that waits for every request, 32 a busy one");
 }

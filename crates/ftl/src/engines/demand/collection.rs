@@ -7,8 +7,8 @@
 //! map, so that each of those is still written once.
 //!
 //! Limit: whoever emptied a block so would have to know whose pages lie in it before it reads them.
-//! A list at its end would tell, as with `checkpoint = summaries`. That list is taken for known, and
-//! reading it costs nothing here.
+//! A list at its end would tell, as with `checkpoint = summaries`. That list is taken for known,
+//! and reading it costs nothing here.
 //!
 //! **Why that always finds room.** Besides each die's reserve, one block a copy is set aside for
 //! translation pages that a collection has to write when no die can lend one. It is opened when all

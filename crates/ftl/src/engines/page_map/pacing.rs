@@ -11,6 +11,9 @@
 //! copies carry the same version, and after a power cut either will do. The last step is an
 //! ordinary collection of what is left: it replaces the last copies of trimmed pages and erases.
 //!
+//! - *Program units*: a step moves at least as many pages as the device programs at once, and the
+//!   next ones come later for that. So a flash page of several is sensed once, and nothing waits in
+//!   the controller for the next step.
 //! - *Urgent*: a die with `gc_threshold` free blocks or less collects what it has in hand, and then
 //!   whole blocks, before it opens another for the host.
 //! - *Failures*: while a block waits to be emptied or a die has lost its reserve, nothing is in
@@ -89,7 +92,7 @@ fn pace<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, die:
         return Ok(());
     }
     let mut pages = std::mem::take(scheme.space().pages_of_step());
-    scheme.list_step(flash, victim, moves, &mut pages);
+    scheme.list_step(flash, victim, moves.max(flash.programmed_at_once()), &mut pages);
     let result = flash.in_background(|flash| step(scheme, flash, die, victim, &pages));
     *scheme.space().pages_of_step() = pages;
     result
