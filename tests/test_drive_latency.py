@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import ftlkit as fk
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from tool_modules import load_tool
 
 ROOT = Path(__file__).parents[1]
 
 
-def load() -> ModuleType:
-    """`tools/drive_latency.py` as a module."""
-    spec = importlib.util.spec_from_file_location("drive_latency", ROOT / "tools" / "drive_latency.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["drive_latency"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tool = load()
+tool = load_tool("drive_latency")
 
 DEVICE = {"channels": 2, "blocks_per_plane": 160, "pages_per_block": 32, "spare": 0.2}
+
+
+def most_outstanding(log: pl.DataFrame) -> int:
+    """Most requests that were under way at the same time."""
+    begins = log.select(time="begin_ns", change=pl.lit(1))
+    ends = log.select(time="end_ns", change=pl.lit(-1))
+    steps = pl.concat([begins, ends]).sort("time", "change")["change"].cum_sum()
+    return max(steps.to_list(), default=0)
 
 
 def served(trace: Path, log: Path, host: dict[str, Any]) -> tuple[str, pl.DataFrame]:
@@ -89,7 +82,7 @@ def test_threads_of_a_saturated_device_have_all_their_places_taken(tmp_path: Pat
     load = tool.arrivals(60_000, seconds, 8000)
     load.write_parquet(trace)
     _, log = served(trace, tmp_path / "log.parquet", {"loop": "threads", "queue_depth": tool.PLACES})
-    assert tool.most_outstanding(log) <= 7 * tool.PLACES
+    assert most_outstanding(log) <= 7 * tool.PLACES
     writers = log.filter(pl.col("arrival_ns") % 100_000 != 0)
     begin, end = 0.3e9, 0.9e9
     overlap = float((writers["end_ns"].clip(begin, end) - writers["begin_ns"].clip(begin, end)).sum())
@@ -99,7 +92,7 @@ def test_threads_of_a_saturated_device_have_all_their_places_taken(tmp_path: Pat
         # A few requests of two threads arrive at the same nanosecond.
         arrivals = load.filter(pl.col("time_ns").is_unique(), pl.col("stream") == stream)["time_ns"]
         own = log.filter(pl.col("arrival_ns").is_in(arrivals.implode()))
-        assert tool.most_outstanding(own) <= tool.PLACES
+        assert most_outstanding(own) <= tool.PLACES
         assert own.sort("arrival_ns", maintain_order=True)["begin_ns"].is_sorted(), "in the thread's order"
 
 

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from conftest import LONG
 from ftlkit.models import uniform
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from tool_modules import load_tool
 
 ROOT = Path(__file__).parents[1]
 
 
-def load() -> ModuleType:
-    """`tools/drives.py` as a module."""
-    spec = importlib.util.spec_from_file_location("drives", ROOT / "tools" / "drives.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["drives"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-drives = load()
+drives = load_tool("drives")
 
 
 @pytest.mark.parametrize("fill", [0.5, 0.75])

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from conftest import LONG
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from tool_modules import load_tool
 
 ROOT = Path(__file__).parents[1]
 TOOL = ROOT / "tools" / "lost_assignments.py"
@@ -40,17 +36,6 @@ fn on_inserted(_1: &mut Ghosts, _2: &mut dyn Iterator<Item = u32>, _3: u32) -> (
 WITH_VALUE = WITHOUT_VALUE.replace("        _8 =", "        _4 = Ne(copy _5, const 0_u32);\n        _8 =")
 
 
-def tool() -> ModuleType:
-    """`tools/lost_assignments.py` as a module."""
-    spec = importlib.util.spec_from_file_location("lost_assignments", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize(
     ("listing", "statements"),
     [
@@ -61,7 +46,7 @@ def tool() -> ModuleType:
     ids=["lost", "kept", "assembly"],
 )
 def test_a_value_that_is_read_and_never_written_is_found(listing: str, statements: list[str]) -> None:
-    mir = tool()
+    mir = load_tool("lost_assignments")
     found = [each for head, body in mir.bodies(listing.splitlines()) for each in mir.lost(head, body)]
     assert [each.statement for each in found] == statements
 

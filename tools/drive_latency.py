@@ -171,14 +171,6 @@ def percentiles(log: pl.DataFrame, begin_s: float, end_s: float) -> dict[str, fl
     return found
 
 
-def most_outstanding(log: pl.DataFrame) -> int:
-    """Most requests that were under way at the same time."""
-    begins = log.select(time="begin_ns", change=pl.lit(1))
-    ends = log.select(time="end_ns", change=pl.lit(-1))
-    steps = pl.concat([begins, ends]).sort("time", "change")["change"].cum_sum()
-    return max(steps.to_list(), default=0)
-
-
 PAGE = Path(__file__).parents[1] / "docs" / "device-truth.md"
 SHOWN = ("writes_per_s", "read_p50_us", "read_p99_us", "read_p99_9_us", "write_p50_us", "write_p99_us", "write_max_us")
 HEAD = ("offered writes/s", "written/s", "read p50", "p99", "p99.9", "write p50", "p99", "longest", "WA")
