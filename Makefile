@@ -28,7 +28,7 @@ demo: $(if $(wildcard $(VENV)/native),$(VENV)/native,$(VENV)/simulator) ## four 
 	$(BIN)/ftlkit run examples/demo.toml --report out/report.html --json out/report.json
 	@echo "Open out/report.html in a browser."
 
-live: $(VENV)/native ## what serves and mounts images, which the demo does without
+live: $(VENV)/native ## the live device: images, servers and mounts, which the demo leaves out
 
 test: $(VENV)/checked ## every kind of check, at a small size
 	$(PARALLEL) test-rust test-python

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use crate::error::Failure;
 
 /// What there is to do.
-pub(crate) const HOW_TO_GET_IT: &str = "this build of ftlkit, made by `make demo`, simulates alone: `make live` \
-                                        compiles what makes, serves and mounts images";
+pub(crate) const HOW_TO_GET_IT: &str = "this build of ftlkit, made by `make demo`, is the simulator alone; run `make live` \
+                                        for images, servers and mounts";
 
 fn refused<T>() -> PyResult<T> {
     Err(Failure::User(HOW_TO_GET_IT.to_owned()).into())

@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use check::drivers::failing_flash::Rates;
 use check::drivers::variants::Subject;
 use check::torture::campaign::Campaign;
-use check::{Case, Effort, Explored, FaultRun, Outcome, explore, run_case, run_with_faults};
-use ftl::Stack;
+use check::{
+    Case, DeviceSpec, Effort, Explored, FaultRun, FaultSchedule, Outcome, Pattern, Prefill, Workload, explore,
+    geometries, run_case, run_with_faults,
+};
+use ftl::{Layout, Stack};
 
 /// Programs and erases that fail at random, and cuts.
 pub(crate) const FAILS_AND_CUTS: Rates = Rates { program: 100, erase: 40, read: 0, corrected: 0, cut: 300 };
@@ -17,6 +20,32 @@ pub(crate) fn cases(stack: &Stack, seed: u64, one_in: usize) -> Vec<Case> {
     let cases: Vec<_> = Campaign::of(subject, seed).defaults().cases.into_iter().step_by(one_in).collect();
     assert!(cases.len() > 3, "{stack}: {} cases", cases.len());
     cases
+}
+
+/// Cases on devices on which a stack has room, filled to such a share of the largest capacity, under
+/// three patterns; nothing is looked at on the way.
+pub(crate) fn on_full_devices(stack: &Stack, devices: &[DeviceSpec], (share, of): (u32, u32)) -> Vec<Case> {
+    let largest = |device: &DeviceSpec| {
+        geometries::largest_capacity(device, |layout: &Layout| check::create(stack, layout))
+            .map(|pages| pages * share / of)
+    };
+    let fitting = devices.iter().filter_map(|device| Some((device, largest(device)?)));
+    let patterns = [Pattern::Mixed, Pattern::Uniform, Pattern::HotCold];
+    let all = fitting.flat_map(|(device, pages)| patterns.map(|pattern| (device.clone(), pages, pattern)));
+    let case = |(seed, (device, logical_pages, pattern))| Case {
+        stack: stack.clone(),
+        device,
+        logical_pages,
+        seed,
+        workload: Workload::Generated(pattern),
+        requests: 300,
+        prefill: Prefill::Full,
+        hints: false,
+        readback_every: 0,
+        check_every: 0,
+        schedule: FaultSchedule::None,
+    };
+    (1..).zip(all).map(case).collect()
 }
 
 /// Runs a case, which must keep every promise.

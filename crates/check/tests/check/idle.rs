@@ -1,34 +1,14 @@
 //! Promise 8 of every scheme that there is, with its defaults and, where it has the parameter, with
 //! collection in idle time.
 
-use check::{
-    Case, DeviceSpec, FaultSchedule, Idled, Pattern, Prefill, Promise, Workload, geometries, offer_idle_time, run_case,
-};
-use ftl::{Layout, Stack};
+use check::{Case, DeviceSpec, Idled, Promise, offer_idle_time, run_case};
+use ftl::Stack;
+
+use crate::common::on_full_devices;
 
 fn cases(stack: &Stack) -> Vec<Case> {
     let device = DeviceSpec::new;
-    let devices = [device(1, 1, 1, 20, 4), device(2, 2, 1, 10, 8), device(1, 3, 1, 12, 16)];
-    let largest = |device: &DeviceSpec| {
-        geometries::largest_capacity(device, |layout: &Layout| check::create(stack, layout)).map(|pages| pages * 7 / 8)
-    };
-    let fitting = devices.iter().filter_map(|device| Some((device, largest(device)?)));
-    let patterns = [Pattern::Mixed, Pattern::Uniform, Pattern::HotCold];
-    let all = fitting.flat_map(|(device, pages)| patterns.map(|pattern| (device.clone(), pages, pattern)));
-    let case = |(seed, (device, logical_pages, pattern))| Case {
-        stack: stack.clone(),
-        device,
-        logical_pages,
-        seed,
-        workload: Workload::Generated(pattern),
-        requests: 300,
-        prefill: Prefill::Full,
-        hints: false,
-        readback_every: 0,
-        check_every: 0,
-        schedule: FaultSchedule::None,
-    };
-    (1..).zip(all).map(case).collect()
+    on_full_devices(stack, &[device(1, 1, 1, 20, 4), device(2, 2, 1, 10, 8), device(1, 3, 1, 12, 16)], (7, 8))
 }
 
 fn offered(stack: &Stack) -> Idled {

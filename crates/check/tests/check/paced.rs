@@ -3,10 +3,10 @@
 //! flash, in idle time, and beside what empties blocks itself.
 
 use check::drivers::failing_flash;
-use check::{Case, DeviceSpec, Effort, FaultSchedule, Outcome, Pattern, Prefill, Workload, geometries, power_cuts};
-use ftl::{Cause, FlashOp, Layout, Note, Stack, registry};
+use check::{Case, DeviceSpec, Effort, FaultSchedule, Outcome, Pattern, Prefill, Workload, power_cuts};
+use ftl::{Cause, FlashOp, Note, Stack, registry};
 
-use crate::common::{FAILS_AND_CUTS, by_form, passes, survive_cuts, survive_faults};
+use crate::common::{FAILS_AND_CUTS, by_form, on_full_devices, passes, survive_cuts, survive_faults};
 
 const SEED: u64 = 20_271;
 
@@ -36,36 +36,19 @@ fn stacks() -> impl Iterator<Item = Stack> {
 }
 
 /// Cases on devices of several shapes, full from the beginning, which are looked at often.
-fn cases(stack: &Stack) -> Vec<Case> {
+fn cases(stack: &Stack) -> impl Iterator<Item = Case> + use<> {
     let device = DeviceSpec::new;
-    let devices = [device(1, 1, 1, 24, 4), device(2, 2, 1, 12, 8), device(1, 3, 1, 14, 16)];
-    let largest = |device: &DeviceSpec| {
-        geometries::largest_capacity(device, |layout: &Layout| check::create(stack, layout)).map(|pages| pages * 9 / 10)
-    };
-    let fitting = devices.iter().filter_map(|device| Some((device, largest(device)?)));
-    let patterns = [Pattern::Mixed, Pattern::Uniform, Pattern::HotCold];
-    let all = fitting.flat_map(|(device, pages)| patterns.map(|pattern| (device.clone(), pages, pattern)));
-    let case = |(seed, (device, logical_pages, pattern))| Case {
-        stack: stack.clone(),
-        device,
-        logical_pages,
-        seed,
-        workload: Workload::Generated(pattern),
-        requests: by_form(1500, 400),
-        prefill: Prefill::Full,
-        hints: true,
-        readback_every: 50,
-        check_every: 1,
-        schedule: FaultSchedule::None,
-    };
-    (1..).zip(all).map(case).collect()
+    let cases =
+        on_full_devices(stack, &[device(1, 1, 1, 24, 4), device(2, 2, 1, 12, 8), device(1, 3, 1, 14, 16)], (9, 10));
+    let requests = by_form(1500, 400);
+    cases.into_iter().map(move |case| Case { requests, hints: true, readback_every: 50, check_every: 1, ..case })
 }
 
 #[test]
 fn victims_are_emptied_step_by_step_and_every_promise_is_kept() {
     assert!(schemes().len() >= 8, "{:?}", schemes());
     for stack in stacks() {
-        let outcomes: Vec<Outcome> = cases(&stack).iter().map(passes).collect();
+        let outcomes: Vec<Outcome> = cases(&stack).map(|case| passes(&case)).collect();
         assert!(!outcomes.is_empty(), "no device takes {stack}");
         let collected = outcomes.iter().map(|outcome| outcome.tally.note(Note::Collection)).sum::<u64>();
         let moved =

@@ -64,6 +64,9 @@ pub struct Description {
 /// The most that an image may say of `program_buffers`.
 const MOST_BUFFERS: u32 = 64;
 
+/// The most pages that a program buffer holds: 64 GiB of 512 bytes.
+const MOST_BUFFERED: u64 = 1 << 27;
+
 /// Which pages wait in the controller until they are programmed at once. A page is what the
 /// translation layer maps, so it may be a part of a page of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +97,9 @@ impl Gathering {
 
     /// Pages that the program buffer of a device holds.
     fn pages(self, geometry: &Geometry, cell: CellType) -> Option<u64> {
-        let per_die = self.program_buffers.map(|units| units * self.units.programmed_at_once(cell, CellMode::Native));
+        let at_once = self.units.programmed_at_once(cell, CellMode::Native);
+        // Where each is programmed by itself, the number said nothing.
+        let per_die = self.program_buffers.filter(|_| at_once > 1).map(|buffers| buffers * at_once);
         self.buffered_pages.or_else(|| Some(u64::from(per_die? * geometry.dies())))
     }
 
@@ -111,6 +116,9 @@ impl Gathering {
         self.units.check(*geometry, latencies).map_err(|error| error.to_string())?;
         if let Some(buffers) = self.program_buffers.filter(|buffers| !(1..=MOST_BUFFERS).contains(buffers)) {
             return Err(format!("{buffers} buffers per die"));
+        }
+        if let Some(pages) = self.buffered_pages.filter(|pages| !(1..=MOST_BUFFERED).contains(pages)) {
+            return Err(format!("a program buffer of {pages} pages"));
         }
         if self.units.programmed_at_once(latencies.cell, CellMode::Native) > 1 && *program_order != ProgramOrder::Strict
         {

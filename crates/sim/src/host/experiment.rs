@@ -76,14 +76,14 @@ impl Pace {
         let depth = keys.queue_depth.unwrap_or(32);
         match (keys.r#loop, keys.queue_depth) {
             (LoopText::Open, Some(depth)) => Err(SimError::study(format!(
-                "host.queue_depth = {depth}: an open loop has no queue depth, requests begin when they arrive. Set host.loop = \"closed\", or leave \
-                 queue_depth out"
+                "host.queue_depth = {depth}: an open loop has no queue depth, requests begin when they arrive. Set \
+                 host.loop = \"closed\", or leave queue_depth out"
             ))),
             (LoopText::Open | LoopText::Threads, _) if workload.arrives_at_once() => {
                 let name = if keys.r#loop == LoopText::Open { "open" } else { "threads" };
                 Err(SimError::study(format!(
-                    "host.loop = \"{name}\": every request of this workload arrives at time 0, so response times would only measure its length. Give the \
-                     generator arrivals, such as {{ poisson = {{ mean_gap = \"100us\" }} }}, or set host.loop = \"closed\""
+                    "host.loop = \"{name}\": every request of this workload arrives at time 0, so response times would \
+                     only measure its length. Give the generator arrivals, such as {{ poisson = {{ mean_gap = \"100us\" }} }}, or set host.loop = \"closed\""
                 )))
             }
             (LoopText::Open, None) => Ok(Self::Open),

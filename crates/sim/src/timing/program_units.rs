@@ -13,7 +13,7 @@
 //! for the chip and for every scheme. A capacitor keeps the buffer when the power is cut, so that
 //! it is. Counting goes on when the clock is started anew.
 
-use flash::{CellMode, Geometry};
+use flash::CellMode;
 use ftl::{Moment, Task};
 
 /// Where units of a block wait for others.
@@ -64,26 +64,20 @@ pub(super) struct ProgramUnits {
 
 impl ProgramUnits {
     /// Of a device whose blocks are erased, by the units that are programmed at once in a native
-    /// block and in pSLC mode.
-    pub(super) fn new([size, pslc_size]: [u32; 2], geometry: &Geometry, units_per_page: u32) -> Self {
+    /// block and in pSLC mode, on a chip of so many dies.
+    pub(super) fn new([size, pslc_size]: [u32; 2], blocks: u32, dies: usize, units_per_page: u32) -> Self {
         let erased = Filling { units: 0, size, arrives: Moment::ZERO, of_host: 0, is_staged: false };
-        let blocks = || vec![erased; geometry.blocks() as usize].into();
         Self {
             pslc_size,
             erased,
-            blocks: blocks(),
+            blocks: vec![erased; blocks as usize].into(),
             open: 0,
             most_open: 0,
             units_per_page,
-            registers: vec![None; geometry.dies() as usize].into(),
+            registers: vec![None; dies].into(),
             commands: 0,
             was_in_register: false,
         }
-    }
-
-    /// The same of so many dies.
-    pub(super) fn of_dies(self, dies: u32) -> Self {
-        Self { registers: vec![None; dies as usize].into(), ..self }
     }
 
     /// Units of a native block that are programmed at once.
@@ -220,22 +214,14 @@ impl ProgramUnits {
 
 #[cfg(test)]
 mod tests {
-    use flash::{Pbn, Shape};
+    use flash::Pbn;
     use ftl::{Cause, FlashOp};
 
     use super::*;
 
     /// Of blocks on one die, with two units a page.
     fn with(sizes: [u32; 2], blocks: u32) -> ProgramUnits {
-        let shape = Shape {
-            channels: 1,
-            dies_per_channel: 1,
-            planes_per_die: 1,
-            blocks_per_plane: blocks,
-            pages_per_block: 12,
-            page_size_bytes: 512,
-        };
-        ProgramUnits::new(sizes, &Geometry::new(shape).expect("a shape"), 2)
+        ProgramUnits::new(sizes, blocks, 1, 2)
     }
 
     #[test]

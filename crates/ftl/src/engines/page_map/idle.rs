@@ -26,8 +26,8 @@ pub const GC_IDLE: Parameter = Parameter {
     name: "gc_idle",
     kind: Kind::Integer { min: 0, max: 1 << 20 },
     default: "0",
-    meaning: "Free blocks of a die beyond gc_threshold up to which idle time is used to collect; 0 leaves idle time unused, and means 1 with \
-              gc = paced.",
+    meaning: "Free blocks of a die beyond gc_threshold up to which idle time is used to collect; 0 leaves idle \
+              time unused, and means 1 with gc = paced.",
     source: "ftlkit",
 };
 

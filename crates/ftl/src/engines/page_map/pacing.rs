@@ -40,9 +40,9 @@ pub const GC: Parameter = Parameter {
     name: "gc",
     kind: Kind::Choice { of: &["whole", "paced"] },
     default: "whole",
-    meaning: "When garbage collection empties a block: whole, all of it when a die has gc_threshold free blocks left and the host needs one; paced, \
-              step by step as the host writes, so that a block is free and erased before it is needed. Then gc_threshold is where a die \
-              collects whole blocks at once.",
+    meaning: "When garbage collection empties a block: whole, all of it when a die has gc_threshold free blocks \
+              left and the host needs one; paced, step by step as the host writes, so that a block is free and \
+              erased before it is needed. Then gc_threshold is where a die collects whole blocks at once.",
     source: "ftlkit",
 };
 
@@ -64,15 +64,9 @@ pub fn on_written<S: PageMapped, D: Device>(
     }
 }
 
-/// Whether nothing has failed that has yet to be made good.
-fn is_sound<S: PageMapped>(scheme: &mut S) -> bool {
-    let (space, blocks, _) = scheme.parts();
-    blocks.spares().admit().is_ok() && !blocks.has_lost_reserve() && !space.has_failing()
-}
-
 #[inline(never)]
 fn pace<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, die: u32) -> Result<(), FtlError> {
-    if !is_sound(scheme) {
+    if !scheme.is_whole() {
         scheme.space().put_all_down();
         return Ok(());
     }
@@ -82,7 +76,8 @@ fn pace<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, die:
         if due(scheme, die, HOST) == 0 {
             return Ok(());
         }
-        let Some(victim) = take_in_hand(scheme, flash, die)? else { return Ok(()) };
+        let fold = |scheme: &mut S, victim| scheme.collect_apart(flash, die, victim, Cause::Collection);
+        let Some(victim) = take_in_hand(scheme, die, fold)? else { return Ok(()) };
         victim
     };
     let from = scheme.space().stream_of(victim);
@@ -105,24 +100,24 @@ fn due<S: PageMapped>(scheme: &mut S, die: u32, from: Stream) -> u32 {
     space.moves_due(blocks, die, destination)
 }
 
-/// Takes the next block to collect on a die in hand, if collecting it gains anything.
-fn take_in_hand<S: PageMapped, D: Device>(
+/// Takes the next block to collect on a die in hand, if collecting it gains anything; one of the
+/// cache is given to `fold` instead.
+fn take_in_hand<S: PageMapped>(
     scheme: &mut S,
-    flash: &mut FlashPort<D>,
     die: u32,
+    fold: impl FnOnce(&mut S, Pbn) -> Result<(), FtlError>,
 ) -> Result<Option<Pbn>, FtlError> {
     let Some(victim) = scheme.take_victim(die)? else { return Ok(None) };
     let space = scheme.space();
     if space.is_dense(victim) {
         space.leave(victim);
-        return Ok(None);
+    } else if space.pslc_stream() == Some(space.stream_of(victim)) {
+        fold(scheme, victim)?;
+    } else {
+        space.take_in_hand(victim);
+        return Ok(Some(victim));
     }
-    if space.pslc_stream() == Some(space.stream_of(victim)) {
-        scheme.collect_apart(flash, die, victim, Cause::Collection)?;
-        return Ok(None);
-    }
-    space.take_in_hand(victim);
-    Ok(Some(victim))
+    Ok(None)
 }
 
 /// Moves pages of a block in hand or, if those are the last or would take a free block that is set
@@ -144,7 +139,7 @@ fn step<S: PageMapped, D: Device>(
         scheme.space().put_down(die);
     }
     debug_assert!(
-        !is_sound(scheme) || scheme.blocks().free_on(die) > 0,
+        !scheme.is_whole() || scheme.blocks().free_on(die) > 0,
         "a step of {victim} took the last free block of die {die}"
     );
     result
@@ -187,10 +182,13 @@ fn step_in_idle<S: PageMapped, D: Device>(
     dies.sort_by_key(|&die| scheme.blocks().free_on(die));
     for die in dies {
         while scheme.is_short_of(die, more.max(1)) && scheme.is_whole() {
-            let in_hand = scheme.space().in_hand(die);
-            let Some(victim) = in_hand.map_or_else(|| take_in_idle(scheme, die), |victim| Ok(Some(victim)))? else {
-                break;
+            let leave = |scheme: &mut S, victim| {
+                scheme.space().leave(victim);
+                Ok(())
             };
+            let in_hand = scheme.space().in_hand(die);
+            let taken = in_hand.map_or_else(|| take_in_hand(scheme, die, leave), |victim| Ok(Some(victim)))?;
+            let Some(victim) = taken else { break };
             let mut pages = Vec::new();
             scheme.list_step(flash, victim, 1, &mut pages);
             let moves = pages.len() as u32;
@@ -206,17 +204,4 @@ fn step_in_idle<S: PageMapped, D: Device>(
         }
     }
     Ok(())
-}
-
-/// Takes the next block to collect on a die in hand, as [`take_in_hand`] does, but for one whose
-/// pages cannot be moved step by step.
-fn take_in_idle<S: PageMapped>(scheme: &mut S, die: u32) -> Result<Option<Pbn>, FtlError> {
-    let Some(victim) = scheme.take_victim(die)? else { return Ok(None) };
-    let space = scheme.space();
-    if space.is_dense(victim) || space.pslc_stream() == Some(space.stream_of(victim)) {
-        space.leave(victim);
-        return Ok(None);
-    }
-    space.take_in_hand(victim);
-    Ok(Some(victim))
 }

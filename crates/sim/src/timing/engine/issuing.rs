@@ -163,10 +163,10 @@ impl EventTiming {
     /// whether it has to wait for that.
     fn stand_in_block(&mut self, number: u32) -> bool {
         let entry = self.tasks.get(number);
-        let (block, is_program) = (self.block_of(&entry.task), entry.class() != ERASE);
+        let (block, pbn, is_program) = (self.block_of(&entry.task), entry.task.pbn, entry.class() != ERASE);
         let before = std::mem::replace(&mut self.last_in_block[block], self.tasks.event(number));
         if is_program && let Some(programs) = &mut self.programs {
-            self.tasks.details_mut(number).place_in_block = programs.issue(block);
+            self.tasks.details_mut(number).place_in_block = programs.issue(pbn.get() as usize);
         }
         let Some(awaited) = self.tasks.wait_in_block(number, before) else { return false };
         // An operation of the host that is not ready waits for the same.

@@ -364,7 +364,6 @@ impl EventTiming {
             self.ready_now.push(next);
             next = std::mem::replace(&mut entry.next, NONE);
         }
-        self.is_unsettled = true;
     }
 
     pub(super) fn let_collections_begin(&mut self) {

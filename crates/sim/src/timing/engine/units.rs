@@ -11,8 +11,8 @@ use crate::timing::program_units::ProgramUnits;
 use crate::timing::tasks::Kind;
 
 impl EventTiming {
-    /// Issues an operation where several units are programmed at once. What goes into the buffer,
-    /// or is read there, takes no time.
+    /// Issues an operation where units wait in the controller. A program of one that waits for
+    /// others, and a read of it, take no time.
     #[inline(never)]
     pub(super) fn perform_in_units(&mut self, task: Task, after: Moment) -> Moment {
         let Some(units) = &mut self.program_units else { return after };
@@ -97,8 +97,8 @@ impl EventTiming {
     pub fn buffering(mut self, geometry: &Geometry, units: Option<u64>) -> Self {
         self.buffer = units.map(ProgramBuffer::new);
         if self.buffer.is_some() {
-            let dies = geometry.dies() * self.abilities.superblocks.dies;
-            self.program_units.get_or_insert_with(|| ProgramUnits::new([1, 1], geometry, 1).of_dies(dies));
+            let (blocks, dies) = (geometry.blocks(), self.dies.len());
+            self.program_units.get_or_insert_with(|| ProgramUnits::new([1, 1], blocks, dies, 1));
         }
         self
     }

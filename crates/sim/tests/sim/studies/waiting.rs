@@ -115,7 +115,7 @@ fn bears(text: &str, speedup: f64) -> bool {
 
 #[test]
 fn a_bisection_finds_the_bottlenecks_rate_or_what_waits_for_merges() {
-    // Writes to a log block wait for a merge whose pages it takes first, while dies are free.
+    // Writes to a log block wait for the merge in front of them in that block, while dies are free.
     for (name, most_ratio) in [("page", 2.0), ("dftl", 2.0), ("fast", 3.0)] {
         let text = text("4ms", "");
         let (head, _) = text.split_once("[[ftl]]").expect("a scheme");
