@@ -22,8 +22,8 @@ pub(crate) fn cases(stack: &Stack, seed: u64, one_in: usize) -> Vec<Case> {
     cases
 }
 
-/// Cases on devices on which a stack has room, filled to such a share of the largest capacity, under
-/// three patterns; nothing is looked at on the way.
+/// Cases on devices on which a stack has room, filled to such a share of the largest capacity,
+/// under three patterns; nothing is looked at on the way.
 pub(crate) fn on_full_devices(stack: &Stack, devices: &[DeviceSpec], (share, of): (u32, u32)) -> Vec<Case> {
     let largest = |device: &DeviceSpec| {
         geometries::largest_capacity(device, |layout: &Layout| check::create(stack, layout))

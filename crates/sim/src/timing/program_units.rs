@@ -65,7 +65,7 @@ pub(super) struct ProgramUnits {
 impl ProgramUnits {
     /// Of a device whose blocks are erased, by the units that are programmed at once in a native
     /// block and in pSLC mode, on a chip of so many dies.
-    pub(super) fn new([size, pslc_size]: [u32; 2], blocks: u32, dies: usize, units_per_page: u32) -> Self {
+    pub(super) fn new([size, pslc_size]: [u32; 2], blocks: u32, dies: u32, units_per_page: u32) -> Self {
         let erased = Filling { units: 0, size, arrives: Moment::ZERO, of_host: 0, is_staged: false };
         Self {
             pslc_size,
@@ -74,7 +74,7 @@ impl ProgramUnits {
             open: 0,
             most_open: 0,
             units_per_page,
-            registers: vec![None; dies].into(),
+            registers: vec![None; dies as usize].into(),
             commands: 0,
             was_in_register: false,
         }

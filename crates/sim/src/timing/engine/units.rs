@@ -97,7 +97,7 @@ impl EventTiming {
     pub fn buffering(mut self, geometry: &Geometry, units: Option<u64>) -> Self {
         self.buffer = units.map(ProgramBuffer::new);
         if self.buffer.is_some() {
-            let (blocks, dies) = (geometry.blocks(), self.dies.len());
+            let (blocks, dies) = (geometry.blocks(), geometry.dies() * self.abilities.superblocks.dies);
             self.program_units.get_or_insert_with(|| ProgramUnits::new([1, 1], blocks, dies, 1));
         }
         self

@@ -47,12 +47,19 @@ const BURSTS: &str = "requests = 1500\nwrite_share = 0.7\narrivals = { poisson =
 /// Every mapping alone, and under every wear policy that it takes and behind every write buffer;
 /// of those in turn one, unless more are asked for.
 fn stacks() -> Vec<String> {
-    let names = |kind| ftl::registry::entries(kind).into_iter().map(|entry| entry.name);
+    // RAM that would keep all pages of the workload from the flash is small.
+    let names = |kind| {
+        ftl::registry::entries(kind).into_iter().map(move |entry| match (kind, entry.name) {
+            (PartKind::Buffer, name) => format!("{name}:ram=64KiB"),
+            (_, name @ ("treeftl" | "aps" | "jtl")) => format!("{name}:ram=8KiB"),
+            (_, name) => name.to_owned(),
+        })
+    };
     let parts = names(PartKind::WearPolicy).chain(names(PartKind::Buffer)).map(|name| format!("+{name}"));
     let above: Vec<String> = std::iter::once(String::new()).chain(parts).collect();
     let mappings = names(PartKind::Mapping);
     let is_valid = |stack: &String| ftl::registry::resolve(&stack.parse().expect("a stack")).is_ok();
-    let of_mapping = |(number, mapping): (usize, &str)| {
+    let of_mapping = |(number, mapping): (usize, String)| {
         let stacks: Vec<String> = above.iter().map(|above| format!("{mapping}{above}")).filter(is_valid).collect();
         let in_turn = 1 + number % (stacks.len() - 1);
         if is_long() { stacks } else { vec![stacks[0].clone(), stacks[in_turn].clone()] }
@@ -63,13 +70,10 @@ fn stacks() -> Vec<String> {
 #[test]
 fn no_program_of_any_stack_begins_before_an_earlier_one_of_its_block_has_ended() {
     let text = study("channels = 2\ndies_per_channel = 2", BURSTS, &stacks());
-    let mut judged = 0;
     for run in results(&text).runs {
         let (early, programs) = too_early(run.flash_trace.as_ref().expect("asked for"));
-        assert_eq!(early, 0, "{}: of {programs} programs", run.label);
-        judged += programs;
+        assert!(early == 0 && programs > 300, "{}: {early} of {programs} programs begin too early", run.label);
     }
-    assert!(judged > 50_000, "{judged} programs were judged");
 }
 
 #[test]
