@@ -72,6 +72,11 @@ impl Exposure {
         is_ever.then_some(Self { at_once, word_lines, safe_at })
     }
 
+    /// Pages that are programmed at once.
+    pub fn at_once(&self) -> u32 {
+        self.at_once
+    }
+
     /// How many pages of a block must be programmed until the page at an offset is safe.
     #[inline]
     pub fn safe_at(&self, offset: u32) -> u32 {

@@ -38,8 +38,9 @@ fn stacks() -> impl Iterator<Item = Stack> {
 /// Cases on devices of several shapes, full from the beginning, which are looked at often.
 fn cases(stack: &Stack) -> impl Iterator<Item = Case> + use<> {
     let device = DeviceSpec::new;
-    let cases =
-        on_full_devices(stack, &[device(1, 1, 1, 24, 4), device(2, 2, 1, 12, 8), device(1, 3, 1, 14, 16)], (9, 10));
+    let devices =
+        [device(1, 1, 1, 24, 4), device(2, 2, 1, 12, 8), device(1, 3, 1, 14, 16), device(1, 2, 1, 14, 16).gathering(4)];
+    let cases = on_full_devices(stack, &devices, (9, 10));
     let requests = by_form(1500, 400);
     cases.into_iter().map(move |case| Case { requests, hints: true, readback_every: 50, check_every: 1, ..case })
 }

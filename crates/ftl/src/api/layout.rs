@@ -22,6 +22,8 @@ pub struct Layout {
     pub program_order: ProgramOrder,
     /// Pages of a block in pSLC mode; 0 where there is no such mode.
     pub pslc_pages: u32,
+    /// Pages of a native block that are programmed at once, 1 or more.
+    pub programmed_at_once: u32,
     /// Which pages a power cut takes although their programs have ended; none where each page is
     /// safe by then.
     pub exposure: Option<Exposure>,
@@ -45,6 +47,7 @@ impl Layout {
             good_blocks,
             program_order: chip.program_order(),
             pslc_pages: chip.pslc_pages(),
+            programmed_at_once: chip.exposure().map_or(1, Exposure::at_once),
             exposure: chip.exposure().cloned(),
             in_use: false,
             seed,

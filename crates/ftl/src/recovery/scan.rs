@@ -216,6 +216,7 @@ mod tests {
             good_blocks,
             program_order: ProgramOrder::Any,
             pslc_pages: 0,
+            programmed_at_once: 1,
             exposure: None,
             in_use: true,
             seed: 1,

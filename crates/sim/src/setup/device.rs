@@ -120,6 +120,7 @@ impl Device {
             good_blocks,
             program_order: self.chip.program_order,
             pslc_pages: self.chip.pslc_pages,
+            programmed_at_once: self.programmed_at_once(),
             exposure: self.chip.exposure.clone(),
             in_use: false,
             seed: self.seed,

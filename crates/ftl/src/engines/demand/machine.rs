@@ -128,7 +128,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             valid,
             summaries,
             pslc: None,
-            is_paced: pacing::is_paced(values),
+            least_step: pacing::least_step(layout, values),
         };
         let (mut space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs).map_err(|refused| {
             let advice = S::ForeignPages::advice(layout, values);

@@ -65,7 +65,7 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
             valid: u64::from(layout.logical_pages),
             summaries: Summaries::from_values(values, layout, S::ENTRY.name)?,
             pslc: pslc::needs(layout, values),
-            is_paced: pacing::is_paced(values),
+            least_step: pacing::least_step(layout, values),
         };
         // First, since it refuses what does not fit before the map is allocated.
         let (space, mut blocks) = PageSpace::format(layout, S::ENTRY.name, needs)?;

@@ -25,6 +25,7 @@
 
 use flash::{Pbn, Ppn};
 
+use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::engines::page_map::idle::{at_most, collect_in_idle, moves_at_most};
 use crate::engines::page_map::mapped::{HOST, PageMapped};
@@ -38,17 +39,22 @@ use crate::port::timing::Nanos;
 /// When a victim is emptied.
 pub const GC: Parameter = Parameter {
     name: "gc",
-    kind: Kind::Choice { of: &["whole", "paced"] },
-    default: "whole",
+    kind: Kind::Choice { of: &["auto", "whole", "paced"] },
+    default: "auto",
     meaning: "When garbage collection empties a block: whole, all of it when a die has gc_threshold free blocks \
               left and the host needs one; paced, step by step as the host writes, so that a block is free and \
-              erased before it is needed. Then gc_threshold is where a die collects whole blocks at once.",
+              erased before it is needed. Then gc_threshold is where a die collects whole blocks at once. auto is \
+              paced on a device that programs several pages at once, as today's do, and whole on others.",
     source: "ftlkit",
 };
 
-/// Whether collections are paced.
-pub fn is_paced(values: &Values) -> bool {
-    values.word(GC.name) == "paced"
+/// The fewest pages of a step, if collections are paced: those that are programmed at once.
+pub fn least_step(layout: &Layout, values: &Values) -> Option<u32> {
+    let is_paced = match values.word(GC.name) {
+        "auto" => layout.programmed_at_once > 1,
+        word => word == "paced",
+    };
+    is_paced.then_some(layout.programmed_at_once)
 }
 
 /// A page of the host's was written here and is mapped: does what is due on its die.
@@ -86,8 +92,9 @@ fn pace<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, die:
     if moves == 0 && !is_spent {
         return Ok(());
     }
+    let moves = moves.max(scheme.space().least_step());
     let mut pages = std::mem::take(scheme.space().pages_of_step());
-    scheme.list_step(flash, victim, moves.max(flash.programmed_at_once()), &mut pages);
+    scheme.list_step(flash, victim, moves, &mut pages);
     let result = flash.in_background(|flash| step(scheme, flash, die, victim, &pages));
     *scheme.space().pages_of_step() = pages;
     result
@@ -189,8 +196,8 @@ fn step_in_idle<S: PageMapped, D: Device>(
             let in_hand = scheme.space().in_hand(die);
             let taken = in_hand.map_or_else(|| take_in_hand(scheme, die, leave), |victim| Ok(Some(victim)))?;
             let Some(victim) = taken else { break };
-            let mut pages = Vec::new();
-            scheme.list_step(flash, victim, 1, &mut pages);
+            let (least, mut pages) = (scheme.space().least_step(), Vec::new());
+            scheme.list_step(flash, victim, least, &mut pages);
             let moves = pages.len() as u32;
             let price = if ends_with(scheme, die, victim, moves) {
                 at_most(scheme, flash, victim)

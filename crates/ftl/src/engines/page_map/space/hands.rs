@@ -42,7 +42,7 @@ const RAM_BYTES: u64 = 12;
 impl SpaceNeeds {
     /// Nothing in hand on any die; none where collections are whole.
     pub(super) fn nothing_in_hand(&self, layout: &Layout) -> Vec<Hand> {
-        let dies = if self.is_paced { layout.geometry.dies() as usize } else { 0 };
+        let dies = if self.least_step.is_some() { layout.geometry.dies() as usize } else { 0 };
         vec![Hand { pbn: None, usual: self.summaries.content_pages(), rest: 1 }; dies]
     }
 }
@@ -120,6 +120,11 @@ impl PageSpace {
     pub fn is_moved<'a>(&mut self, pages: impl IntoIterator<Item = &'a Ppn>) {
         // What failed on the way may have put the block down.
         pages.into_iter().for_each(|&ppn| self.release(ppn));
+    }
+
+    /// The fewest pages of a step.
+    pub fn least_step(&self) -> u32 {
+        self.least_step
     }
 
     /// Where the pages of a step are listed.

@@ -78,8 +78,8 @@ pub struct SpaceNeeds {
     pub summaries: Summaries,
     /// Blocks that are used in pSLC mode, if any.
     pub pslc: Option<PslcNeeds>,
-    /// Whether blocks are emptied step by step.
-    pub is_paced: bool,
+    /// The fewest pages of a step, where blocks are emptied step by step.
+    pub least_step: Option<u32>,
 }
 
 /// What a scheme asks of its space for blocks in pSLC mode.
@@ -152,6 +152,8 @@ pub struct PageSpace {
     exposed_in_block: u32,
     /// What each die has in hand; nothing where collections are whole.
     hands: Vec<Hand>,
+    /// The fewest pages of a step.
+    least_step: u32,
     /// Pages of the step in hand.
     stepping: Vec<Ppn>,
 }
@@ -187,6 +189,7 @@ impl PageSpace {
             padding: SpaceNeeds::padding(layout),
             exposed_in_block: layout.exposure.as_ref().map_or(0, Exposure::most_pages),
             hands: needs.nothing_in_hand(layout),
+            least_step: needs.least_step.unwrap_or(1),
             stepping: Vec::new(),
         };
         Ok((space, BlockManager::new(layout, spares).staying_on_die()))

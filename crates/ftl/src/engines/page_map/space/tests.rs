@@ -33,7 +33,7 @@ impl Model {
         let (flash, layout) = (device(blocks, PAGES), layout(blocks, PAGES, valid));
         let summaries = Summaries::none(layout.geometry);
         let valid = valid.into();
-        let needs = SpaceNeeds { streams: STREAMS, policy, threshold, valid, summaries, pslc: None, is_paced: false };
+        let needs = SpaceNeeds { streams: STREAMS, policy, threshold, valid, summaries, pslc: None, least_step: None };
         let (space, blocks) = PageSpace::format(&layout, "page", needs).expect("room");
         Self { flash, space, blocks, at: BTreeMap::new(), collections: 0 }
     }
@@ -115,7 +115,7 @@ fn a_page_more_than_the_capacity_is_refused_with_advice() {
         valid: valid.into(),
         summaries,
         pslc: None,
-        is_paced: false,
+        least_step: None,
     };
     let refused = PageSpace::format(&layout, "page", needs).expect_err("a page too many").to_string();
     assert!(refused.contains("page needs 13 pages") && refused.contains("raise device.spare"), "{refused}");
@@ -134,7 +134,7 @@ fn what_levelling_moves_has_an_open_block_more_and_the_refusal_says_for_whom() {
         valid,
         summaries,
         pslc: None,
-        is_paced: false,
+        least_step: None,
     };
     let (space, _) = PageSpace::format(&layout, "page", of(8)).expect("2 blocks beside 3 open ones and a free one");
     let refused = PageSpace::format(&layout, "page", of(9)).expect_err("fits without levelling").to_string();

@@ -18,8 +18,15 @@ fn map() -> (HybridMap, PageSpace) {
     let values = Values::check("waftl", Waftl::ENTRY.parameters, &Settings::new()).expect("defaults");
     let summaries = Summaries::none(layout.geometry);
     let streams = &[Purpose::Data, Purpose::Collected, Purpose::Translation, Purpose::Log];
-    let needs =
-        SpaceNeeds { streams, policy: Policy::Greedy, threshold: 2, valid: 23, summaries, pslc: None, is_paced: false };
+    let needs = SpaceNeeds {
+        streams,
+        policy: Policy::Greedy,
+        threshold: 2,
+        valid: 23,
+        summaries,
+        pslc: None,
+        least_step: None,
+    };
     let (space, _) = PageSpace::format(&layout, "waftl", needs).expect("room");
     (HybridMap::new(&layout, &values, &space), space)
 }
