@@ -4,7 +4,7 @@
 
 A closed loop of one-page requests at random places runs on full devices without collections. Each
 line has the mean response in us of: MQSim; ftlkit; a small model with ftlkit's rules; the same
-model with MQSim's. `docs/conformance.md` says what the rules are.
+model with MQSim's. `docs/reliability.md` says what the rules are.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ impl Bug {
     }
 
     /// Whether it does harm only when a page decays while the power is off: no part of the fault
-    /// model (`docs/fault-model.md`), but what becomes of the image under a live device.
+    /// model (`docs/correctness.md`), but what becomes of the image under a live device.
     pub fn needs_a_decayed_page(self) -> bool {
         self == Self::UnreadTwin
     }

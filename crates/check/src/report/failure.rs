@@ -11,7 +11,7 @@ use crate::case::test_case::Case;
 use crate::oracle::crash_oracle::WentBack;
 use crate::oracle::exact::Mismatch;
 
-/// What every scheme promises; the numbers are those of `docs/conformance.md`.
+/// What every scheme promises; the numbers are those of `docs/correctness.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Promise {
     /// 1: every read returns the last write, in all of the logical space that the scheme accepted.

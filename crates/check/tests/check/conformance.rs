@@ -1,5 +1,5 @@
 //! Every registered scheme, every device, every workload and every setting: the promises of
-//! `docs/conformance.md`.
+//! `docs/correctness.md`.
 //!
 //! A new scheme is covered as soon as the registry lists it. Of its cases every twenty-ninth one is
 //! tried, in which the canary's bugs are found. `FTLKIT_SCHEME=name` tries one scheme alone and all

@@ -1,5 +1,5 @@
 //! Every registered scheme, several devices and workloads, on flash that fails in every way it can;
-//! promise 4 of `docs/conformance.md`, in the terms of `docs/fault-model.md`.
+//! promise 4 of `docs/correctness.md`, and in its terms.
 //!
 //! Of failures at random every third case is tried, of single ones every seventh, and all with
 //! `FTLKIT_LONG`. `FTLKIT_SCHEME=name` tries one scheme alone, `FTLKIT_SEED=number` other requests

@@ -1,4 +1,4 @@
-//! The promises of `docs/conformance.md`, held by every part that the registry lists; and the tests
+//! The promises of `docs/correctness.md`, held by every part that the registry lists; and the tests
 //! of these tests.
 
 extern crate ftlkit_check as check;

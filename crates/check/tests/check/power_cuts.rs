@@ -1,6 +1,6 @@
 //! Every registered scheme, several devices and workloads: the power is cut at every program and
-//! erase, in four ways, and again during recovery and after; promise 3 of `docs/conformance.md`, in
-//! the terms of `docs/fault-model.md`.
+//! erase, in four ways, and again during recovery and after; promise 3 of `docs/correctness.md`,
+//! and in its terms.
 //!
 //! Of the cases of a stack every eleventh one is tried, and of the cuts of a case every third one,
 //! which also finds all planted bugs. With `FTLKIT_LONG` these are all cuts, in all cases of a

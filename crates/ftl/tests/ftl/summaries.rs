@@ -73,8 +73,8 @@ fn scan(
     (pages, flash.last_version(), flash.tally().total(FlashOp::Read))
 }
 
-/// The formula of `docs/recovery.md`: the summary of a filled block; else a look for one, and the
-/// pages up to the first erased one.
+/// The formula of `docs/correctness.md`: the summary of a filled block; else a look for one, and
+/// the pages up to the first erased one.
 fn promised_reads(flash: &Faulty<u64>, summary_pages: u64) -> u64 {
     let (geometry, mut flash) = (*flash.geometry(), flash.clone());
     let mut reads = 0;

@@ -2,8 +2,8 @@
 //! other work.
 //!
 //! Recovery reads all dies at once, so the time is what the busiest die or channel takes; see
-//! `docs/recovery.md` for what is read. Before the cut a flush makes trims last, so the device must
-//! hold afterwards what the host knows it to hold.
+//! `docs/correctness.md` for what is read. Before the cut a flush makes trims last, so the device
+//! must hold afterwards what the host knows it to hold.
 //!
 //! Limits: reading a tag is priced like reading its page, though a controller need not move the
 //! page over the channel. What the controller does itself, such as sorting tags in RAM, takes no

@@ -18,7 +18,7 @@
 //! **Eviction.** A log block that leaves becomes a data block, or its newest pages are moved or
 //! merged, and it is erased.
 //!
-//! **Trims** survive a power cut as docs/recovery.md says.
+//! **Trims** survive a power cut as docs/correctness.md says.
 //!
 //! **Relocation.** A data block is emptied by a full merge of its logical block. A log block leaves
 //! the log before its turn: each logical block with a newest page in it is merged. A page in it

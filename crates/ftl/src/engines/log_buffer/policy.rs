@@ -12,10 +12,10 @@
 //!     └─────────────────────────────────────────────────┘
 //! ```
 //!
-//! A trimmed page must not come back from an older copy in the log (`docs/recovery.md`). Where log
-//! blocks leave in the order in which they came and one of them may take any page, a page that says
-//! so goes to the youngest ([`LogPolicy::place_of_trims`]): when it leaves, no older copy is left.
-//! Elsewhere a flush merges every log block with a copy of a trimmed page.
+//! A trimmed page must not come back from an older copy in the log (`docs/correctness.md`). Where
+//! log blocks leave in the order in which they came and one of them may take any page, a page that
+//! says so goes to the youngest ([`LogPolicy::place_of_trims`]): when it leaves, no older copy is
+//! left. Elsewhere a flush merges every log block with a copy of a trimmed page.
 
 use flash::{Lbn, Lpn};
 use host::Hint;

@@ -1,4 +1,4 @@
-//! Bringing a log-buffer scheme back from the tags alone; the reasons are in `docs/recovery.md`.
+//! Bringing a log-buffer scheme back from the tags alone; the reasons are in `docs/correctness.md`.
 //!
 //! Data and log blocks are told apart by role and logical block. A log block in place counts as one
 //! that claims its logical block, as a data block does. Shared log blocks keep their order and are

@@ -1,7 +1,7 @@
 //! A referee for time: response times of the simulation, and those of a simulation that was written
 //! apart from it, by the rules of `docs/timing.md`, on real schemes. Both must agree to the
 //! nanosecond, in every request, and so must the order of all flash operations. See
-//! `docs/conformance.md`.
+//! `docs/reliability.md`.
 
 mod cases;
 mod host;

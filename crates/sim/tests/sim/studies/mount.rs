@@ -1,5 +1,5 @@
 //! What it costs to mount a device after a power cut, with and without summaries, held to the
-//! formulae of `docs/recovery.md`.
+//! formulae of `docs/correctness.md`.
 
 use sim::{MountFacts, Results};
 
@@ -201,7 +201,7 @@ fn runs_that_are_not_verified_are_not_mounted() {
     assert_eq!(results(text).runs[0].mount, None);
 }
 
-/// The figures of `docs/recovery.md`; takes a minute and some gigabytes.
+/// The figures of `docs/correctness.md`; takes a minute and some gigabytes.
 #[test]
 #[ignore = "measures a device of 128 GiB: run it by name, with --ignored --nocapture"]
 fn the_figures_of_the_manual() {
