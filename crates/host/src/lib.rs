@@ -16,6 +16,12 @@
 use std::fmt;
 
 /// What a request does.
+///
+/// The compiler names every `match` that another operation needs. It does not name these places:
+/// `add_calls` (`crates/sim/src/workload/stream.rs`), which takes all but reads for changes; the
+/// sums of `crates/trace/src/statistics/tally.rs`; `REQUESTS` in `python/ftlkit/report/packing.py`
+/// and `REQUEST_VERBS` in the player's `words.js`; the names in messages of `crates/trace/src/read`
+/// and in `docs/trace-formats.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum HostOp {
