@@ -199,174 +199,142 @@ table! {
     DeviceText, DeviceKeys, "device";
     /// the device to start from | a name | `slc-small`
     preset: String;
-    /// logical bytes that the host sees; `blocks_per_plane` is scaled until the flash holds them
-    /// beside the spare | 1 B to 2³² − 2 pages, or `"auto"` | what the preset's flash exports,
-    /// where a `preset` or `blocks_per_plane` is given; else `"auto"` | rounded up to whole pages
+    /// logical bytes; scales `blocks_per_plane` | 1 B to 2³² − 2 pages, or `"auto"` | the flash's,
+    /// given `preset` or `blocks_per_plane`; else `"auto"` | rounded up to whole pages
     capacity: Capacity, for Size;
-    /// share of the physical pages that the host does not see; theory's utilisation ρ is 1 −
-    /// `spare` | above 0, below 1 | the preset's | near 0 garbage collection copies almost
-    /// everything, and schemes refuse what leaves them no block to work with; near 1 it copies
-    /// nothing
+    /// share of physical pages hidden from the host; utilisation ρ is 1 − `spare` | above 0, below
+    /// 1 |  | near 0 GC copies almost everything or a scheme refuses
     #[serde(deserialize_with = "optional_share")]
     spare: f64 = 0.07, for Size,
         in (f64::MIN_POSITIVE..1.0, "must be above 0 and below 1. It is the share of physical pages that the host does not see (utilisation is 1 − spare); without any, no page could be rewritten. 0.07 is usual");
-    /// the same flash as a share of what the host sees: `spare` ÷ (1 − `spare`) | above 0; not
-    /// beside `spare` |  | 0.28 is a `spare` of 0.219
+    /// spare as over-provisioning: `spare` ÷ (1 − `spare`) | above 0; not beside `spare` |  | 0.28
+    /// is a `spare` of 0.219
     #[serde(deserialize_with = "optional_share")]
     op: f64, for Size,
         in (f64::MIN_POSITIVE..=f64::MAX, "must be above 0. It is the flash that the host does not see ÷ what it sees; 0.07 is usual, and 0.28 for many writes");
-    /// independent buses | 1 to 65 536, and so is their product with `dies_per_channel` | the
-    /// preset's | 1: all transfers take turns
+    /// independent buses | 1 to 65 536, also times `dies_per_channel`
     channels: u32 = 1;
-    /// dies that share a bus and work side by side | 1 or more | the preset's | 1: a die has its
-    /// channel to itself
+    /// parallel dies per bus | 1 or more
     dies_per_channel: u32 = 1;
-    /// planes of a die; they hold blocks, but do not work in parallel without `multi_plane` | 1 or
-    /// more | the preset's
+    /// planes, parallel only with `multi_plane` | 1 or more
     planes_per_die: u32 = 1;
-    /// erase blocks of a plane | 1 or more | the preset's, or scaled to `capacity` | given together
-    /// with `capacity`, both hold and the spare is what is between them; a `spare` beside both is a
-    /// lower bound
+    /// erase blocks per plane | 1 or more | scaled to `capacity` | with `capacity`, the spare
+    /// follows from both; a given `spare` is then a lower bound
     blocks_per_plane: u32 = 1024, for Size;
-    /// pages of an erase block; need not be a power of two | 1 or more | the preset's | large
-    /// blocks are cheap to erase and dear to merge
+    /// pages per block, not only powers of two | 1 or more |  | large blocks: cheap erases, costly
+    /// merges
     pages_per_block: u32 = 64;
-    /// data bytes of a page | multiples of 512 B up to 1 MiB | the preset's | larger than requests:
-    /// most writes become read-modify-write
+    /// data bytes per page | multiples of 512 B up to 1 MiB |  | larger than requests: mostly
+    /// read-modify-write
     page_size: Bytes = Bytes(4096), in (..=MIB, "at most 1 MiB is possible; 4KiB and 16KiB are usual");
-    /// data bytes of what a translation layer maps, see *Units and word lines* | a divisor of
-    /// `page_size`, or a power of two times it; 512 B to 1 MiB | `page_size` | larger than
-    /// requests: most writes become read-modify-write; small: large maps
+    /// bytes per map entry ([units](#units-and-word-lines)) | `page_size` ÷ n or × 2ⁿ, 512 B to 1
+    /// MiB | `page_size` | large: read-modify-write; small: large maps
     mapping_unit: Bytes, in (..=MIB, "at most 1 MiB is possible; 4KiB and 16KiB are usual");
-    /// what is programmed at once: `"shadow"`, one page; `"one_shot"`, all pages of a word line in
-    /// one `program_latency` | `"one_shot"` with `cell` above SLC | `"shadow"`
+    /// `"shadow"` programs pages, `"one_shot"` word lines, in one `program_latency` | `"one_shot"`:
+    /// `cell` above SLC | `"shadow"`
     programming: Programming = Programming::Shadow;
-    /// a capacitor keeps what waits to be programmed with others, and finishes programs; without it
-    /// blocks are filled up with padding, see *Without a capacitor* | true, false | true | false
-    /// where the host flushes often: most programs are padding
+    /// a capacitor saves buffered units and finishes programs ([without](#without-a-capacitor)) |
+    /// | true | false with frequent flushes: mostly padding
     power_loss_protection: bool;
-    /// RAM for host data that have been answered and wait for their programs; a write waits for a
-    /// place in it, see *Units and word lines* | a program unit for each die or more; with
-    /// `power_loss_protection` and parallel pricing | two program units for each die, where several
-    /// units are programmed at once; otherwise none, and writes wait for their programs | larger:
-    /// longer bursts at the speed of the link
+    /// RAM for acknowledged data that wait for programs ([units](#units-and-word-lines)) | at least
+    /// a program unit per die; capacitor, parallel pricing | two program units per die where these
+    /// have several units; else none | larger: longer bursts at link speed
     program_buffer: Bytes, in (..=64.0 * 1024.0 * MIB, "at most 64 GiB is possible; drives of today have some MiB");
-    /// bits of a cell: `"slc"`, `"mlc"`, `"tlc"`, `"qlc"`; it says which type each page of a block
-    /// has, see *Types of page* |  | the preset's | changes nothing where all pages take the same
+    /// `"slc"`, `"mlc"`, `"tlc"`, `"qlc"`; sets the [type of each page](#types-of-page)
     cell: CellType = CellType::Slc;
-    /// sensing a page (tR): one time, or a list of one for each type of page | 0 to 1 min | the
-    /// preset's
+    /// sensing a page (tR): one time, or one per page type
     read_latency: PageDurations = PageDurations(vec![Nanoseconds(0)]), in MOST;
-    /// programming a page (tPROG), in the same way | 0 to 1 min | the preset's
+    /// programming a page (tPROG), likewise
     program_latency: PageDurations = PageDurations(vec![Nanoseconds(0)]), in MOST;
-    /// erasing a block (tBERS) | 0 to 1 min | the preset's
+    /// erasing a block (tBERS)
     erase_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// moving one page over the channel, command included | 0 to 1 min | the preset's | 0: channels
-    /// never limit
+    /// moving a page and its command over the channel |  |  | 0: channels never limit
     transfer_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// `"parallel"`: dies and channels work side by side; `"serial"`: one resource, an operation
-    /// costs latency plus transfer, as in `FlashSim` |  | the preset's
+    /// `"parallel"` dies and channels; `"serial"`: one resource, latency plus transfer, as in
+    /// `FlashSim`
     pricing: Model = Model::Parallel;
-    /// a page that is read and at once programmed in the same plane stays in the die: no transfers
-    /// | true, false | false | see *Priced options* for this and the next eleven; none of them with
-    /// serial pricing
+    /// a page read and programmed in one plane is not transferred |  | false | one of the [priced
+    /// options](#priced-options)
     copy_back: bool = false, for Ability;
-    /// operations of one kind on different planes of a die run side by side | true, false;
-    /// `planes_per_die` above 1 | false | only what is ready when the first begins joins it
+    /// operations of one kind on several planes of a die run side by side | `planes_per_die` above
+    /// 1 | false | only if ready when the first begins
     multi_plane: bool = false, for Ability;
-    /// what is opened, filled and collected together: `"plane"`, a block; `"die"`, a block of each
-    /// plane of a die; `"group"`, that of a die of each channel; see *Superblocks* |  | `"plane"` |
-    /// few large superblocks: those that are open take much of the spare
+    /// blocks managed [together](#superblocks): `"plane"`, `"die"`, `"group"` |  | `"plane"` | few
+    /// large ones: open superblocks take much spare
     superblock: Superblock = Superblock::Plane, for Ability;
-    /// planes read and program side by side only at pages with equal numbers in their blocks |
-    /// true, false; with `multi_plane` | false | erases join whatever their blocks are
+    /// planes read and program together only at equal page numbers | with `multi_plane` | false
     aligned_planes: bool = false, for Ability;
-    /// a die senses the next pages while those before move over the channel | true, false | false |
-    /// reads back to back take the longer of sensing and transfer, not the sum; nothing without a
-    /// transfer
+    /// a die senses the next pages during a transfer |  | false | back-to-back reads take the
+    /// longer of sensing and transfer
     cache_read: bool = false, for Ability;
-    /// pages of the next programs move while the die programs those before | true, false | false |
-    /// the same of programs
+    /// the next pages are transferred during a program |  | false
     cache_program: bool = false, for Ability;
-    /// what a read that the host waits for suspends: `"off"`, `"erase"`, `"program"`, `"both"` |  |
-    /// `"off"`
+    /// suspended by host reads: `"off"`, `"erase"`, `"program"`, `"both"` |  | `"off"`
     suspend: Suspend = Suspend::Off, for Ability;
-    /// from the command to suspend until the die can read | 0 to 1 min; with `suspend` | 0 | so
-    /// long that the operation would be over: it is not suspended
+    /// until the die can read | with `suspend` | 0 | longer than the rest of the operation: not
+    /// suspended
     suspend_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// what taking up suspended work costs | 0 to 1 min; with `suspend` | 0 | cannot itself be
-    /// suspended, so work always goes on
+    /// cost of resuming, which cannot be suspended | with `suspend` | 0
     resume_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// a die takes up reads that the host waits for before anything else | true, false | false |
-    /// writes wait for as long as reads come
+    /// a die serves host reads before anything else |  | false | writes wait while reads keep
+    /// coming
     reads_first: bool = false, for Ability;
-    /// channels that may have a collection under way at the same time | 1 to `channels` | all | 1:
-    /// collections queue, and the pages meant for the blocks that they free wait
+    /// channels that may collect at one time | 1 to `channels` | all | 1: collections queue, and
+    /// writes that need their blocks
     gc_channels: u32, for Ability;
-    /// collections let reads pass between their operations | true, false | false | a die with reads
-    /// without end does not collect
+    /// collections let reads pass between operations |  | false | a die that is always read does
+    /// not collect
     gc_yields: bool = false, for Ability;
-    /// what the link to the host moves, each way | 1 kB/s or more, as `"3.5GB/s"` | data move at
-    /// once, unless the preset says so | requests wait for the link
+    /// rate of the host link, each way | 1 kB/s or more, as `"3.5GB/s"` | the preset's, or
+    /// unlimited
     link_bandwidth: BytesPerSecond,
         in (1000.0.., "must be 1000 B/s or more; give a rate such as \"3.5GB/s\", or leave it out for a link that takes no time");
-    /// what a command takes on the link besides its data; it holds nothing | 0 to 1 min | 0
+    /// link time per command, holding nothing |  | 0
     link_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// commands that the controller can be at in the same time | 1 to 1024; with
-    /// `controller_latency` | one for every command
+    /// commands processed at one time | 1 to 1024; with `controller_latency` | one per command
     controller_cores: u32, in (1.0..=1024.0, "must be from 1 to 1024; leave it out for a core for every command");
-    /// what a command takes of the controller | 0 to 1 min | 0 | at most cores ÷ latency commands a
-    /// second
+    /// controller time per command |  | 0 | at most cores ÷ latency commands per second
     controller_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// order in which the pages of a block may be programmed: `"ascending"` (gaps allowed),
-    /// `"strict"` (no gaps), `"any"` |  | `"ascending"`; `"strict"` where several units are
-    /// programmed at once | `"strict"` is what MLC and TLC parts ask for; `block` and the
-    /// log-buffer schemes (but `superblock`) leave gaps and refuse it
+    /// programs in a block: `"ascending"` (gaps allowed), `"strict"` (no gaps), `"any"` |  |
+    /// `"ascending"`; `"strict"` where a program takes several units | MLC and TLC need `"strict"`;
+    /// schemes that leave gaps refuse it
     program_order: ProgramOrder = ProgramOrder::Ascending;
-    /// erases that a block survives | 1 or more | the preset's | a block erased more often fails
-    /// and is retired, see *Wearing out*
+    /// erases per block | 1 or more |  | then it fails and is retired ([wearing out](#wearing-out))
     endurance: u32 = 3000,
         in (1.0.., "a block must survive at least one erase; 3000 (TLC) to 100000 (SLC) are usual");
-    /// share of blocks that are bad from the factory, placed by the seed; they come out of the
-    /// spare | 0 or more, below `spare` | 0
+    /// share of factory-bad blocks, from the spare | 0 or more, below `spare` | 0
     #[serde(deserialize_with = "optional_share")]
     bad_blocks: f64 = 0.0, for Size;
-    /// sensing a page of a block in pSLC mode, see *pSLC* | 0 to 1 min; not with `cell = "slc"` |
-    /// that of a lower page
+    /// sensing a page in [pSLC mode](#pslc) | `cell` above SLC | a lower page's
     pslc_read_latency: Nanoseconds, for Pslc, in MOST;
-    /// programming such a page | 0 to 1 min; not with `cell = "slc"` | that of a lower page; with
-    /// `programming = "one_shot"` that of a word line ÷ bits | with one time for all types, pSLC is
-    /// no faster unless this says so
+    /// programming such a page | `cell` above SLC | a lower page's; `"one_shot"`: a word line's ÷
+    /// bits
     pslc_program_latency: Nanoseconds, for Pslc, in MOST;
-    /// erases in pSLC mode that a block survives | 1 or more; not with `cell = "slc"` | ten times
-    /// `endurance` | a block that was in both modes fails when the shares of both make one life
+    /// erases per block in pSLC mode | `cell` above SLC | ten times `endurance` | mixed use: a
+    /// block fails when its shares of both add to 1
     pslc_endurance: u32, for Pslc, in (1.0.., "a block must survive at least one erase; 30000 to 100000 are usual");
-    /// how bits decay: `"none"`; `"tlc-72l"`, as in TLC of 72 layers; `"mlc-2y"`, as in MLC of 20
-    /// to 24 nm; see *Bit errors* for this and the next seven |  | `"none"`
+    /// [decay](#bit-errors): `"none"`, `"tlc-72l"` (72 layers), `"mlc-2y"` (20 to 24 nm) |  |
+    /// `"none"`
     bit_errors: BitErrorsText = BitErrorsText::None;
-    /// the highest share of wrong bits that one read corrects | above 0, at most 0.5; with
-    /// `bit_errors` | 0.005 (assumed) | low: every read is tried again
+    /// highest share of wrong bits that one read corrects | above 0, at most 0.5 | 0.005 (assumed)
     #[serde(deserialize_with = "optional_share")]
     ecc_limit: f64 = 0.005, for BitErrors,
         in (f64::MIN_POSITIVE..=0.5, "must be above 0 and at most 0.5. It is the share of wrong bits that one read corrects; 0.005 is usual for LDPC codes");
-    /// most retries of a read | 0 to 15; with `bit_errors` | 5 (assumed) | 0: what one read does
-    /// not correct is uncorrectable
+    /// most retries per read | 0 to 15 | 5 (assumed)
     read_retries: u32 = 5, for BitErrors,
         in (..=MOST_RETRIES as f64, "must be from 0 to 15; drives try some five times");
-    /// from the end of a try to the begin of the next | 0 to 1 min; with `bit_errors` | 0
+    /// pause before a retry |  | 0
     read_retry_latency: Nanoseconds = Nanoseconds(0), for BitErrors, in MOST;
-    /// a block is refreshed when its share of wrong bits passes this share of `ecc_limit` | 0 to
-    /// 100; with `bit_errors` | 0.8 (assumed) | 0: never; above 1: after the first retries
+    /// share of `ecc_limit` above which a block is refreshed | 0 to 100 | 0.8 (assumed) | 0: never;
+    /// above 1: after the first retries
     #[serde(deserialize_with = "optional_share")]
     refresh_at: f64 = 0.8, for BitErrors, in (0.0..=100.0, "must be from 0 to 100; 0 refreshes nothing");
-    /// erases that each block had before the run | 0 or more, below `endurance` | 0 | blocks
-    /// survive only what is left
+    /// erases of each block before the run | 0 or more, below `endurance` | 0
     initial_erases: u32 = 0, for Size;
-    /// days that data have lain when measuring begins | 0 to 36 500; with `bit_errors` | 0
+    /// age of the data when measuring begins | 0 to 36 500 | 0
     retention_days: f64 = 0.0, for BitErrors,
         in (0.0..=36_500.0, "must be from 0 to 36500; 365 is a year on the shelf");
-    /// how many times faster data age than simulated time passes | 0 to 10⁹; with `bit_errors` | 1
-    /// | 86 400: a day a second; 0: data never age
+    /// ageing relative to simulated time | 0 to 10⁹ | 1 | 86 400: a day per second; 0: none
     retention_speedup: f64 = 1.0, for BitErrors,
         in (0.0..=1e9, "must be from 0 to 1000000000; 86400 lets a day pass in a second");
 }
@@ -374,73 +342,63 @@ table! {
 table! {
     /// The `[workload]` table: exactly one of `trace`, `preset` and `generator`.
     WorkloadText, WorkloadKeys, "workload";
-    /// path of a trace file; in a study file relative to that file |  |  | gzip, zstd, xz and bz2
-    /// are read as they are
+    /// path of a trace file, relative to the study; gzip, zstd, xz and bz2 too
     trace: String;
-    /// a ready workload, a statistical look-alike of a published trace; see
-    /// [workloads](workloads.md) | a name
+    /// a ready workload, a [look-alike](look-alikes.md) of a published trace | a name
     preset: String;
-    /// a table that describes a workload; see [workloads](workloads.md)
+    /// a table that describes a [workload](workloads.md)
     generator: GeneratorSpec;
-    /// bytes that a preset spans instead of its own: requests, sizes and gaps stay, places are
-    /// fewer | multiples of the preset's `unit`; with `preset` | the preset's
+    /// bytes that a preset spans; requests, sizes and gaps stay | multiples of the preset's `unit`
+    /// | the preset's
     span: Bytes;
-    /// the trace's format | a name from `ftlkit trace info --help` | guessed from content; what
-    /// fits several is refused
+    /// the trace's format | `ftlkit trace info --help` | guessed; ambiguous content is refused
     format: Format, for Trace;
-    /// what the columns of a delimited text are, instead of a format: `"time:ms, device, offset:B,
-    /// size:B, op:1=read"`; see [trace formats](trace-formats.md)
+    /// columns of a delimited text, instead of a format: `"time:ms, device, offset:B, size:B,
+    /// op:1=read"` ([more](trace-formats.md))
     columns: Columns, for Trace;
-    /// which rows of a text are taken, by the values of their columns: `"type=D"`, or a list of
-    /// such conditions, which must all hold; see [trace
-    /// formats](trace-formats.md#some-rows-of-a-text) |  | all rows
+    /// rows to take: `"type=D"`, or a list of conditions that must all hold
+    /// ([more](trace-formats.md#some-rows-of-a-text)) |  | all
     r#where: Conditions, for Trace;
     /// unit of its times | `"ns"`, `"100ns"`, `"us"`, `"ms"`, `"s"` | the format's
     time_unit: TimeUnit, for Trace;
-    /// leave unusable records out and count them | true, false | false: stop at the first, before
-    /// anything is simulated
+    /// leave unusable records out and count them |  | false: stop at the first
     skip_bad: bool = false, for Trace;
-    /// which of its devices: a name, or `"stacked"` to lay all out one after another |  | the only
-    /// one; several are refused and listed
+    /// a device's name, or `"stacked"`: all, one after another |  | the only one; several are
+    /// refused and listed
     trace_device: DeviceChoice, for Trace;
-    /// a request earlier than one before it: `"refuse"`, `"clamp"` it to the latest time,
-    /// `"sort:N"` within N requests | N from 1 to 1 048 576 | `"refuse"`
+    /// decreasing times: `"refuse"`, `"clamp"` to the latest, `"sort:N"` within N requests | N from
+    /// 1 to 1 048 576 | `"refuse"`
     time_backwards: TimeBackwards = TimeBackwards::Refuse, for Trace;
-    /// which action of a blkparse trace is a request | one letter | `"Q"`
+    /// blkparse action that counts as a request | one letter | `"Q"`
     blkparse_action: char, for Trace;
-    /// requests of one time are spread evenly over this long, or until the next time | duration, 1
-    /// ns to 1 h | none: they arrive together
+    /// spread requests of one time over this long, at most until the next time | 1 ns to 1 h |
+    /// none: they arrive together
     tick: Nanoseconds, for Trace;
-    /// use the first N requests of the trace, or generate N | 1 or more | all of the trace; the
-    /// preset's or generator's own number
+    /// first N of the trace, or number to generate | 1 or more | all of the trace; the preset's or
+    /// generator's number
     requests: u64, in (1.0.., "must be at least 1; leave it out to take all");
-    /// serve the trace N times in a row, one mean gap apart; `requests` counts over all rounds | 1
-    /// or more; with `trace` | 1 | each round asks the same, so caches and forecasts do better than
-    /// on a longer trace
+    /// serve the trace N times, one mean gap apart; `requests` counts all | 1 or more | 1 |
+    /// flatters caches and forecasts
     repeat: u64 = 1, in (1.0.., "must be at least 1; leave it out to serve a trace once");
-    /// what to do with addresses: `"refuse"` those beyond the device; `"dense"`: number the pages
-    /// touched in order of first touch; `"wrap"`: take them modulo the capacity |  | `"refuse"` |
-    /// `"dense"` tears neighbours apart that are not first touched in order, `"wrap"` invents
-    /// overwrites; the results count both
+    /// beyond the device: `"refuse"`; `"dense"`: renumber pages by first access; `"wrap"`: modulo
+    /// the capacity |  | `"refuse"` | `"dense"` may lose spatial locality, `"wrap"` invents
+    /// overwrites; both are counted
     addresses: Addresses = Addresses::Refuse;
-    /// factor by which arrivals come faster; open loop only | above 0 | 1 | 0.5 is half as fast
+    /// factor on the arrival rate; open loop only | above 0 | 1 | 0.5 is half as fast
     speedup: f64 = 1.0,
         in (f64::MIN_POSITIVE..=f64::MAX, "must be above 0; 2 makes requests arrive twice as fast, 0.5 half as fast");
-    /// bytes added to every address | 0 or more | 0 | an old partition offset puts a whole trace
-    /// off the page grid; 512 puts 63 sectors back on it; results say so where an offset would
-    /// align many more requests
+    /// bytes added to every address | 0 or more | 0 | 512 realigns a partition at sector 63;
+    /// results suggest it
     align_offset: Bytes = Bytes(0);
 }
 
 table! {
     /// The `[host]` table.
     HostText, HostKeys, "host";
-    /// `"open"`: requests begin when they arrive; `"closed"`: `queue_depth` are always outstanding;
-    /// `"threads"`: open, with at most as many of each stream |  | `"open"` | an open loop that
-    /// asks more than the device can do measures how long it ran
+    /// `"open"`: requests begin at arrival; `"closed"`: `queue_depth` outstanding; `"threads"`:
+    /// open, at most that many per stream |  | `"open"`
     r#loop: LoopText = LoopText::Open;
-    /// outstanding requests of a closed loop, or of each thread | 1 to 65 536 | 32 | 1: a host that
-    /// waits for every request
+    /// outstanding requests, in all or per thread | 1 to 65 536 | 32
     queue_depth: u32,
         in (1.0..=65_536.0, "must be from 1 to 65536; 1 is a host that waits for every request, 32 a busy one");
 }
@@ -448,43 +406,37 @@ table! {
 table! {
     /// The `[run]` table.
     RunText, RunKeys, "run";
-    /// how the device is prepared before measuring (below) | `"auto"`, `"none"`, `"fill"`,
-    /// `"steady"`, `"workload"` | `"auto"`
+    /// [preparation](#preconditions) before measuring | `"auto"`, `"none"`, `"fill"`, `"steady"`,
+    /// `"workload"` | `"auto"`
     precondition: Precondition = Precondition::Auto;
-    /// share of the capacity that holds data when measuring begins, under `"fill"` and `"steady"`:
-    /// the pages that the workload reads or writes, and the lowest others | above 0, at most 1, or
-    /// `"80%"`; no less than the workload touches | all | a device that is partly full has more
-    /// room, so its collections copy less
+    /// share of the capacity that holds data after `"fill"` or `"steady"` | above 0, at most 1; no
+    /// less than the workload touches | all | partly full devices collect more cheaply
     #[serde(deserialize_with = "optional_share")]
     in_use: f64;
-    /// memory that the runs may use, estimated before it is allocated (below) | a size | 80 % of
-    /// what is available | more is refused with the number
+    /// memory of the runs, [estimated](#the-oracle-and-the-memory) beforehand | a size | 80 % of
+    /// the available | more is refused with the number
     memory_limit: Bytes;
-    /// requests at the beginning that are served but not measured: a warm-up under the workload
-    /// itself | 0 to less than there are requests | 0 | utilisation and load are of the whole run;
-    /// all else begins afterwards
+    /// warm-up: first requests, not measured | 0 to less than all requests | 0 | utilisation and
+    /// load still cover the whole run
     skip: u64 = 0;
-    /// split the time of requests by what they waited for (below) | true, false | true | off: a run
-    /// is faster; no other result changes
+    /// split request times by [cause of waiting](#what-requests-waited-for) |  | true | false:
+    /// faster, no other result changes
     waiting: bool = true;
-    /// points of the time series | 1 to 100 000 | 200 | at most one a request
+    /// points of the time series | 1 to 100 000 | 200 | at most one per request
     samples: u32 = 200,
         in (1.0..=100_000.0, "must be from 1 to 100000 points of the time series; 200 draw a smooth line");
-    /// years over which the results tell drive writes a day ([endurance](endurance.md)) | 0.01 to
-    /// 100 | 5 | changes no other result
+    /// years for drive writes per day ([endurance](endurance.md)) | 0.01 to 100 | 5
     warranty_years: f64 = 5.0, in (0.01..=100.0, "must be from 0.01 to 100; makers of drives give 3 or 5");
-    /// run under the oracle (below) | true, false | false | the same operations at the same times
-    /// (equal event hash), at some ten times the memory
+    /// run under the [oracle](#the-oracle-and-the-memory) |  | false | same event hash, ten times
+    /// the memory
     verify: bool = false;
-    /// tell latency of flash operations by class, waiting and service apart (below) | true, false |
-    /// false | slows a run by a third or so, hence not always on; changes no result
+    /// [latency by class](#latency-by-class-and-timelines) of operation |  | false | a third slower
+    /// or so
     classes: bool = false;
-    /// a stretch of virtual time whose flash operations are told one by one; `ftlkit run --timeline
-    /// t.html` draws them | two times, `"10ms..12ms"`, from the beginning of the measurement | none
-    /// | the first 20 000 operations or so: a window that holds more ends earlier, and says so
+    /// [window](#latency-by-class-and-timelines) whose flash operations are recorded | two times,
+    /// `"10ms..12ms"` | none | ends early after some 20 000 operations, and says so
     timeline: Window;
-    /// a stretch of virtual time whose requests are traced down to each page of flash; [the
-    /// player](player.md) shows it | two times, as for `timeline` | none | at most 100 000
-    /// operations and 262 144 pages of flash: it ends earlier, or is refused
+    /// window traced down to flash pages for [the player](player.md) | as `timeline` | none | at
+    /// most 100 000 operations and 262 144 flash pages: ends early, or is refused
     flash_trace: Window;
 }

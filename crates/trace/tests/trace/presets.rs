@@ -1,4 +1,4 @@
-//! The presets against the figures they were made after, and `docs/workloads.md` against both.
+//! The presets against the figures they were made after, and `docs/look-alikes.md` against both.
 //!
 //! `UPDATE_DOCS=1 cargo test -p ftlkit-trace --test trace presets` writes the tables of the
 //! documentation anew.
@@ -303,10 +303,9 @@ fn an_unknown_name_is_answered_with_the_nearest_and_all() {
     assert_eq!(preset("fin1").unwrap(), presets()[0].spec());
 }
 
-/// `published / ours`, with a dash for what is not published.
+/// `published / ours`, or ours where nothing is published.
 fn cell(published: Option<f64>, ours: f64, decimals: usize) -> String {
-    let published = published.map_or("–".to_owned(), |figure| format!("{figure:.decimals$}"));
-    format!("{published} / {ours:.decimals$}")
+    published.map_or_else(String::new, |figure| format!("{figure:.decimals$} / ")) + &format!("{ours:.decimals$}")
 }
 
 fn tables() -> String {
@@ -339,28 +338,7 @@ fn tables() -> String {
         ];
         writeln!(figures_table, "| {} |", columns.join(" | ")).unwrap();
     }
-    format!("\n{figures_table}\n{}\n{}\n{}\n", locality_table(), notes_table(), kinds_table())
-}
-
-/// What each preset looks like, and what is assumed of it alone.
-fn notes_table() -> String {
-    let mut table =
-        String::from("| preset | figures from | what it looks like | assumed of it alone |\n|---|---|---|---|\n");
-    for preset in presets() {
-        let assumed = preset.assumed.join("; ");
-        writeln!(table, "| `{}` | {} | {} | {assumed} |", preset.name, preset.source, preset.description).unwrap();
-    }
-    table
-}
-
-/// What is assumed of several presets.
-fn kinds_table() -> String {
-    let mut table = String::from("| presets | assumed of all of them |\n|---|---|\n");
-    for kind in presets().chunk_by(|one, next| one.assumed_of_kind == next.assumed_of_kind) {
-        let names: Vec<String> = kind.iter().map(|preset| format!("`{}`", preset.name)).collect();
-        writeln!(table, "| {} | {} |", names.join(", "), kind[0].assumed_of_kind.join("; ")).unwrap();
-    }
-    table
+    format!("\n{figures_table}\n{}\n", locality_table())
 }
 
 /// Locality of the writes in windows of 16 384 pages, of the first 100 000 requests.
@@ -389,18 +367,18 @@ fn locality_table() -> String {
 
 #[test]
 fn the_documentation_shows_these_figures() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workloads.md");
-    let text = std::fs::read_to_string(&path).expect("docs/workloads.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/look-alikes.md");
+    let text = std::fs::read_to_string(&path).expect("docs/look-alikes.md");
     let (before, rest) = text.split_once("<!-- presets -->\n").expect("the mark where the tables begin");
     let (shown, after) = rest.split_once("<!-- end of presets -->").expect("the mark where the tables end");
     let tables = tables();
     if std::env::var_os("UPDATE_DOCS").is_some() {
         let updated = format!("{before}<!-- presets -->\n{tables}<!-- end of presets -->{after}");
-        std::fs::write(&path, updated).expect("docs/workloads.md is writable");
+        std::fs::write(&path, updated).expect("docs/look-alikes.md is writable");
     } else {
         assert!(
             shown == tables,
-            "docs/workloads.md is out of date: run UPDATE_DOCS=1 cargo test -p ftlkit-trace --test trace presets\n{tables}"
+            "docs/look-alikes.md is out of date: run UPDATE_DOCS=1 cargo test -p ftlkit-trace --test trace presets\n{tables}"
         );
     }
 }

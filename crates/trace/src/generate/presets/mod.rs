@@ -3,8 +3,8 @@
 //!
 //! They are statistical look-alikes, not the traces. What a publication prints (sizes, write share,
 //! sequentiality, gaps) is met, and a test holds it; what it does not print is an assumption, named
-//! in the preset's description and in `docs/workloads.md`. Results from a look-alike may be
-//! compared with a publication's by direction, never claimed as the same.
+//! in the preset's description. Results from a look-alike may be compared with a publication's by
+//! direction, never claimed as the same.
 //!
 //! *WAFTL* is Wei et al., "WAFTL: A Workload Adaptive Flash Translation Layer with Data Partition"
 //! (MSST 2011); *thesis* is Wang, "Flash Memory Management with Cooperation, Adaptation and
