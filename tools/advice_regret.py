@@ -10,9 +10,8 @@ Hedged is an answer that says "best so far", and a refusal for want of time. Wit
 a budget (`--budgets 60t`) what is answered does not depend on the machine.
 
 Grids are kept in the store and run once. `--json FILE` keeps the cases, too: those that it has are
-not asked again, so several calls may share the work. `--docs FILE` writes the table of all of them
-between the two marks in a page. Recorded windows are asked about where `--traces` names a folder
-that has them.
+not asked again, so several calls may share the work. Recorded windows are asked about where
+`--traces` names a folder that has them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ import json
 import os
 import random
 import statistics
-import sys
 import textwrap
 import time
 from dataclasses import dataclass, replace
@@ -80,7 +78,6 @@ SHARES = (0.1, 0.3, 0.6, 0.9)
 """Sizes of a cache or buffer in the grid, as shares of the RAM that may be taken."""
 BUFFERED = ("page", "fast", "faster", "kast", "superblock", "dftl", "jtl")
 """The mappings that the grid puts behind a buffer."""
-MARKS = ("<!-- regret: begin -->", "<!-- regret: end -->")
 SMALL, LARGE = 0.05, 0.25
 """Regret up to which an answer is right, and above which it is wrong."""
 
@@ -259,15 +256,6 @@ def table(cases: Sequence[Case]) -> str:
     return "\n".join(lines)
 
 
-def written(page: Path, text: str) -> None:
-    """Put a table between the marks of a page."""
-    before, begin, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
-    if not begin or not end:
-        sys.exit(f"{page}: must have the lines {MARKS[0]} and {MARKS[1]}; the table goes between them.")
-    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
-
-
 def kept(file: Path | None) -> dict[Any, Case]:
     """The cases of a file, by their questions."""
     cases = [Case(**case) for case in json.loads(file.read_text(encoding="utf-8"))] if file and file.exists() else []
@@ -303,7 +291,6 @@ def main() -> None:
     parser.add_argument("--store", type=Path, default=Path("out/regret"), help="the runs of the grids")
     parser.add_argument("--traces", type=Path, help="the folder with recorded traces")
     parser.add_argument("--json", type=Path, help="a file for the cases")
-    parser.add_argument("--docs", type=Path, help="a page for the table")
     asked = parser.parse_args()
     cases = kept(asked.json)
     budgets = [budget for budget in asked.budgets.split(",") if budget]
@@ -319,10 +306,7 @@ def main() -> None:
             if questions or not budgets:
                 ask(Held(name, seed, asked.store, asked.traces or Path()), questions, cases, asked.json)
     if cases:
-        text = table(list(cases.values()))
-        print(text)
-        if asked.docs:
-            written(asked.docs, text)
+        print(table(list(cases.values())))
 
 
 if __name__ == "__main__":
