@@ -7,6 +7,7 @@ the page of all columns, from the table of metrics and the frames; and the page 
 from __future__ import annotations
 
 import sys
+from itertools import groupby
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -21,8 +22,6 @@ from ftlkit.results.frames import FRAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    import polars as pl
 
     from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
@@ -96,41 +95,41 @@ def titles() -> str:
 _COLUMNS_HEAD = """\
 # Every column
 
-The columns of the frames that results are read as, and of the files that `--csv`, `--parquet` and
-`--series` write. In Python, `results.runs` is a Polars frame with one row a run, and
-`results.series`, `results.operations` and so on are the others;
-`results.save(path, frame="series")` writes one of them. Times are virtual nanoseconds unless the
-name says otherwise, sizes are bytes, shares go from 0 to 1. What does not exist is null: the mean
-response time of no read, the hit ratio of a scheme without a mapping cache.
+Columns of the frames of results, and of the files of `--csv`, `--parquet` and `--series`. In
+Python, `results.runs`, `results.series` and so on are Polars frames;
+`results.save(path, frame="series")` writes one. Times are virtual nanoseconds, sizes bytes, shares
+0 to 1. Missing values are null.
 
-*From* names the key of a run in the JSON results (`--json`), part by part; a column with several is
-computed from these. *Better* says which way is better where one is.
+*From* names the keys of a run in the JSON results (`--json`), if they differ from the column's
+name. `read_…_ns` and `write_…_ns` have the figures of `response_…_ns` for reads and writes alone.
 """
 
 
 def columns() -> str:
     """The page of all columns and metrics."""
     metrics = METRICS.values()
-    parts = [_COLUMNS_HEAD, "## `runs`: one row a run", "", *_metrics(metric for metric in metrics if metric.is_column)]
+    parts = [_COLUMNS_HEAD, "## `runs`: one row per run", "", *_metrics(filter(_has_row, metrics))]
     for name, frame in FRAMES.items():
         if name != "runs":
             parts += [
                 "",
                 f"## `{name}`",
                 "",
-                fill(f"One row {frame.row}.", 100, break_on_hyphens=False),
+                fill(f"One row per {frame.row}.", 100, break_on_hyphens=False),
                 "",
                 "| column | type | meaning |",
                 "|---|---|---|",
             ]
+            alike = groupby(frame.columns.items(), key=lambda column: (str(column[1][0]), column[1][1]))
             parts += [
-                f"| `{key}` | {_type(kind)} | {_cell(meaning)} |" for key, (kind, meaning) in frame.columns.items()
+                f"| {', '.join(f'`{key}`' for key, _ in columns)} | {_TYPES[kind]} | {_cell(meaning)} |"
+                for (kind, meaning), columns in alike
             ]
     parts += [
         "",
         "## The log of requests",
         "",
-        "What `--requests-out FILE.parquet` writes: one row a run and request.",
+        "`--requests-out FILE.parquet` writes one row per run and request.",
         "",
     ]
     parts += ["| column | type | meaning |", "|---|---|---|"]
@@ -152,28 +151,31 @@ def columns() -> str:
     return "\n".join([*parts, ""])
 
 
+_TYPES = {"String": "text", "Int64": "integer", "Float64": "number", "Boolean": "boolean"}
+"""What a type of Polars is called."""
+
 _REQUEST_COLUMNS = {
     "label": ("text", "the run"),
     "kind": ("text", "`read`, `write`, `trim` or `flush`"),
-    "request": ("whole number", "its place in the workload, from 1"),
-    "arrival_ns": ("whole number", "when it arrives, says the workload; a closed loop ignores that"),
+    "request": ("integer", "its place in the workload, from 1"),
+    "arrival_ns": ("integer", "its arrival in the workload; a closed loop ignores it"),
     "begin_ns": (
-        "whole number",
-        "when the host sent it, in an open loop at its arrival: the response time counts from here",
+        "integer",
+        "when the host sent it (open loop: at its arrival); response times start here",
     ),
-    "end_ns": ("whole number", "when its last page was done"),
-    "pages": ("whole number", "pages that it covers, whole or in part"),
+    "end_ns": ("integer", "completion of its last page"),
+    "pages": ("integer", "pages covered, whole or in part"),
     "CAUSE_operations": (
-        "whole number",
-        "flash operations of each cause since the request before it, in the background, too",
+        "integer",
+        "flash operations per cause since the last request, background included",
     ),
     "waiting_CAUSE_ns": (
-        "whole number",
-        "time that it waited behind operations of each cause; not without `run.waiting`",
+        "integer",
+        "wait behind operations of each cause; needs `run.waiting`",
     ),
-    "service_CAUSE_ns": ("whole number", "time of its own operations of each cause; not without `run.waiting`"),
-    "controller_ns": ("whole number", "its time at the controller and between operations; not without `run.waiting`"),
-    "link_ns": ("whole number", "its time on the host link, waiting included; not without `run.waiting`"),
+    "service_CAUSE_ns": ("integer", "time of its own operations per cause; needs `run.waiting`"),
+    "controller_ns": ("integer", "time at the controller and between operations; needs `run.waiting`"),
+    "link_ns": ("integer", "time on the host link, waiting included; needs `run.waiting`"),
 }
 
 
@@ -186,16 +188,18 @@ def request_columns() -> list[str]:
 
 
 def _metrics(metrics: Iterable[Metric]) -> list[str]:
-    head = ["| column | type | unit | meaning | better | from |", "|---|---|---|---|---|---|"]
+    head = ["| column | type | meaning | better | from |", "|---|---|---|---|---|"]
     return head + [
-        f"| `{metric.name}` | {_type(metric.type)} | {metric.unit} | {_cell(metric.meaning)} | {metric.better} "
-        f"| {_keys(metric.source)} |"
+        f"| `{metric.name}` | {metric.unit or _TYPES[str(metric.type)]} | {_cell(metric.meaning)} | {metric.better} "
+        f"| {'' if metric.source == metric.name else _keys(metric.source)} |"
         for metric in metrics
     ]
 
 
-def _type(kind: pl.DataType) -> str:
-    return {"String": "text", "Int64": "whole number", "Float64": "number", "Boolean": "true, false"}[str(kind)]
+def _has_row(metric: Metric) -> bool:
+    """Whether it is a column that the page does not describe by its like for reads and writes together."""
+    kind, _, figure = metric.name.partition("_")
+    return metric.is_column and not (kind in ("read", "write") and f"response_{figure}" in METRICS)
 
 
 def _keys(source: str) -> str:

@@ -48,7 +48,7 @@ def _responses(kind: str, requests: str) -> list[Metric]:
     rest = [
         Metric(
             f"{kind}_{key}_ns",
-            f"{meaning} of the response time of {requests}; {null}",
+            f"{meaning} response time of {requests}; {null}",
             *_NS,
             f"{source}.{key}",
             LOWER,
@@ -60,13 +60,13 @@ def _responses(kind: str, requests: str) -> list[Metric]:
 
 
 _WHO = (
-    Metric("label", "what the run is called in tables and charts", *_TEXT, "label"),
+    Metric("label", "name of the run in tables and charts", *_TEXT, "label"),
     Metric("ftl", "translation layer: the names of its parts", *_TEXT, "ftl"),
-    Metric("stack", "the translation layer with what was set, as on the command line", *_TEXT, "stack"),
+    Metric("stack", "the translation layer with its settings, as on the command line", *_TEXT, "stack"),
     Metric("family", "how it maps: page, block, log-buffer, demand-paged", *_TEXT, "family"),
     Metric(
         "parameters",
-        "every parameter, as key=value; of parts behind the mapping as part.key=value",
+        "all parameters as key=value, of further parts as part.key=value",
         *_TEXT,
         "parameters",
         compute=derived.parameters,
@@ -77,7 +77,7 @@ _TIMES = (
     Metric("simulated_ns", "from the first arrival to the last completion", *_NS, "simulated_ns"),
     Metric(
         "response_mean_ns",
-        "mean response time of all reads and writes",
+        "mean response time",
         *_MEAN_NS,
         "response_ns.all.mean",
         LOWER,
@@ -87,7 +87,7 @@ _TIMES = (
     *(
         Metric(
             f"response_{key}_ns",
-            f"{meaning} of the response time of all reads and writes",
+            f"{meaning} response time",
             *_NS,
             f"response_ns.all.{key}",
             LOWER,
@@ -98,22 +98,19 @@ _TIMES = (
     ),
     *_responses("read", "reads"),
     *_responses("write", "writes"),
-    Metric("iops", "reads and writes served a second of simulated time", *_RATE, "iops", HIGHER, "IOPS"),
+    Metric("iops", "reads and writes served per second of simulated time", *_RATE, "iops", HIGHER, "IOPS"),
     Metric(
         "throughput_bytes_per_s",
-        "bytes read and written a second of simulated time",
+        "bytes read and written per second of simulated time",
         *_THROUGHPUT,
         "throughput_bytes_per_s",
         HIGHER,
         "MB/s",
     ),
-    Metric(
-        "offered_iops", "reads and writes that arrive a second; null for a closed loop", *_RATE, "load.offered_iops"
-    ),
+    Metric("offered_iops", "arriving reads and writes per second; null for a closed loop", *_RATE, "load.offered_iops"),
     Metric(
         "bottleneck_iops",
-        "reads and writes a second for which the busiest die or channel would be held all the time: an upper bound, "
-        "of which far less may be reached",
+        "reads and writes per second that would keep the busiest die or channel busy: an upper bound",
         *_RATE,
         "load.bottleneck_iops",
         HIGHER,
@@ -129,11 +126,10 @@ _TIMES = (
         "load.outlasts_arrivals_ns",
         LOWER,
     ),
-    Metric("is_overloaded", "whether more was asked than the device can do", *_SWITCH, "load.is_overloaded"),
+    Metric("is_overloaded", "whether the offered load exceeds the throughput", *_SWITCH, "load.is_overloaded"),
     Metric(
         "flash_time_per_request_ns",
-        "time of all flash operations, those that prepared the device left out, for each read or "
-        "write served; does not depend on queues",
+        "flash time per read or write served, without preparation and waiting",
         *_MEAN_NS,
         "operations, requests",
         LOWER,
@@ -141,11 +137,10 @@ _TIMES = (
     ),
 )
 _WORK = (
-    Metric("host_pages_read", "pages that the host read", *_PAGES, "host_pages_read"),
+    Metric("host_pages_read", "pages read by the host", *_PAGES, "host_pages_read"),
     Metric(
         "reads_without_flash",
-        "share of page reads whose page held no data, never written or trimmed, so that none was read in flash; null "
-        "without page reads",
+        "share of page reads of unwritten or trimmed pages, which cost no flash time",
         *_SHARE,
         "reads_without_flash",
         heading="reads without flash",
@@ -154,17 +149,17 @@ _WORK = (
     ),
     Metric(
         "host_pages_written",
-        "pages that the host wrote, until the device wore out where it did",
+        "pages written by the host, until the device wore out",
         *_PAGES,
         "host_pages_written",
         HIGHER,
         "pages written",
         when="grown_bad_blocks",
     ),
-    Metric("host_written_bytes", "bytes that the host wrote", *_BYTES, "host_written_bytes", HIGHER),
+    Metric("host_written_bytes", "bytes written by the host", *_BYTES, "host_written_bytes", HIGHER),
     Metric(
         "write_amplification",
-        "bytes programmed to flash for each byte that the host wrote, as SMART counts; null without writes",
+        "bytes programmed per byte written by the host, as in SMART",
         *_REAL,
         "write_amplification",
         LOWER,
@@ -173,8 +168,7 @@ _WORK = (
     ),
     Metric(
         "page_write_amplification",
-        "flash pages programmed for each page that host writes touch, as theory and papers count: below "
-        "`write_amplification` where writes cover pages in part; null without writes",
+        "pages programmed per page that host writes touch, as in theory; lower where writes cover pages in part",
         *_REAL,
         "page_write_amplification",
         LOWER,
@@ -199,32 +193,32 @@ _WORK = (
     ),
     Metric(
         "pslc_pages_written",
-        "pages that the host wrote to the pSLC cache",
+        "pages written to the pSLC cache",
         *_PAGES,
         "notes.cached_pages",
         compute=derived.cached_pages,
     ),
     Metric(
         "pslc_share",
-        "share of the pages that the host wrote which went to the pSLC cache; null without writes",
+        "share of written pages that went to the pSLC cache",
         *_SHARE,
         "notes.cached_pages, host_pages_written",
         compute=derived.cached_share,
     ),
     Metric(
         "pages_folded",
-        "pages that folds moved from the pSLC cache to native blocks",
+        "pages folded from the pSLC cache to native blocks",
         *_PAGES,
         "operations",
         LOWER,
         compute=derived.folded_pages,
     ),
-    Metric("controller_ns", "time of requests on the controller's RAM and registers, summed", *_NS, "controller_ns"),
+    Metric("controller_ns", "total time on the controller's RAM and registers", *_NS, "controller_ns"),
 )
 _WEAR = (
     Metric(
         "erases",
-        "blocks erased; one that could not be is none of these, but counts among the operations",
+        "blocks erased; failed erases count only as operations",
         *_ERASES,
         "erases.total",
         LOWER,
@@ -232,16 +226,16 @@ _WEAR = (
     ),
     Metric(
         "erases_pslc",
-        "how many of the erases ended a time of a block in pSLC mode",
+        "erases that ended pSLC mode",
         *_ERASES,
         "erases.pslc",
         LOWER,
         compute=lambda run: run["erases"].get("pslc", 0),
     ),
-    Metric("erases_mean", "mean erase count of a block", *_REAL, "erases.mean", LOWER),
+    Metric("erases_mean", "mean erase count per block", *_REAL, "erases.mean", LOWER),
     Metric(
         "erases_std",
-        "standard deviation of the blocks' erase counts",
+        "standard deviation of erase counts",
         *_REAL,
         "erases.std",
         LOWER,
@@ -250,8 +244,7 @@ _WEAR = (
     ),
     Metric(
         "erases_cv",
-        "coefficient of variation of the blocks' erase counts: their standard deviation over their mean, "
-        "which a longer run need not raise; null without erases",
+        "coefficient of variation of erase counts: `erases_std` ÷ `erases_mean`",
         *_REAL,
         "erases.std, erases.mean",
         LOWER,
@@ -259,8 +252,7 @@ _WEAR = (
     ),
     Metric(
         "erases_gini",
-        "Gini coefficient of the blocks' erase counts: 0 where all were erased alike, near 1 where one took all; "
-        "null without erases",
+        "Gini coefficient of erase counts: 0 for equal ones, near 1 if one block took all",
         *_REAL,
         "erases.gini",
         LOWER,
@@ -270,7 +262,7 @@ _WEAR = (
     *(
         Metric(
             f"levelling_{what}",
-            f"{words} for wear levelling's sake",
+            f"{words} for wear levelling",
             *unit,
             "operations",
             LOWER,
@@ -283,7 +275,7 @@ _WEAR = (
     ),
     Metric(
         "levelling_time_ns",
-        "flash time of all operations for wear levelling's sake",
+        "flash time of all operations for wear levelling",
         *_NS,
         "operations",
         LOWER,
@@ -291,13 +283,13 @@ _WEAR = (
     ),
     Metric(
         "levelling_time_share",
-        "share of the flash time that wear levelling took, preparation left out; null without flash time",
+        "share of the flash time for wear levelling, without preparation",
         *_SHARE,
         "operations",
         LOWER,
         compute=derived.levelling_time_share,
     ),
-    Metric("spare_blocks", "blocks that could fail when the device was new", *_BLOCKS, "spares.total"),
+    Metric("spare_blocks", "spare blocks of the new device", *_BLOCKS, "spares.total"),
     Metric(
         "spare_blocks_left",
         "blocks that may still fail before writes are refused",
@@ -307,10 +299,10 @@ _WEAR = (
         "spares left",
         when="grown_bad_blocks",
     ),
-    Metric("grown_bad_blocks", "blocks that failed and were marked bad", *_BLOCKS, "spares.grown_bad_blocks", LOWER),
+    Metric("grown_bad_blocks", "failed blocks, marked bad", *_BLOCKS, "spares.grown_bad_blocks", LOWER),
     Metric(
         "end_of_life_request",
-        "the request that was refused because the device had worn out; null where it lasted",
+        "first request refused by a worn-out device",
         *_REQUESTS,
         "end_of_life.request",
         HIGHER,
@@ -319,7 +311,7 @@ _WEAR = (
     ),
     Metric(
         "end_of_life_bytes",
-        "bytes that the host had written until then; null where the device lasted",
+        "bytes written by then",
         *_BYTES,
         "end_of_life.host_written_bytes",
         HIGHER,
@@ -337,8 +329,7 @@ def _lifetime(name: str, source: str, until: str) -> list[Metric]:
         *(
             Metric(
                 f"{name}{end}_bytes",
-                f"bytes that the host writes until {until}, from the begin of the measurement: {words}; null where "
-                "nothing is forecast",
+                f"bytes written until {until}, from the start of measuring: {words}",
                 *_BYTES,
                 f"{source}.{key}",
                 HIGHER,
@@ -347,14 +338,14 @@ def _lifetime(name: str, source: str, until: str) -> list[Metric]:
         ),
         Metric(
             f"{name}_dwpd",
-            f"the expected bytes until {until} in drive writes a day over `run.warranty_years`",
+            "the same in drive writes per day over `run.warranty_years`",
             *_REAL,
             f"{source}.drive_writes_per_day",
             HIGHER,
         ),
         Metric(
             f"{name}_years",
-            f"years until {until} at the workload's own arrivals; null where all arrive at once",
+            f"years until {until} at the workload's rate; null if all arrive at once",
             *_REAL,
             f"{source}.years",
             HIGHER,
@@ -364,10 +355,10 @@ def _lifetime(name: str, source: str, until: str) -> list[Metric]:
 
 _LIFE = (
     *_lifetime("first_block", "first_block", "the first block fails"),
-    *_lifetime("life", "spares_gone", "the spares are gone and the device is read-only"),
+    *_lifetime("life", "spares_gone", "the device is read-only"),
     Metric(
         "is_life_measured",
-        "whether the device wore out in the run; else its life is forecast",
+        "whether the device wore out in the run; else forecast",
         *_SWITCH,
         "endurance.spares_gone.is_measured",
     ),
@@ -379,16 +370,15 @@ _LIFE = (
     ),
     Metric(
         "wear_drift",
-        "power of the mean erase count with which blocks' counts drift apart: from 0 (levelling holds them together) "
-        "to 1; null without a forecast",
+        "exponent of the growth of differences between erase counts: 0 (level) to 1",
         *_REAL,
         "endurance.drift",
         LOWER,
     ),
-    Metric("endurance", "erases that a block survives", *_ERASES, "endurance.limit"),
+    Metric("endurance", "erases per block", *_ERASES, "endurance.limit"),
     Metric(
         "pslc_endurance",
-        "erases out of pSLC mode that a block survives; null for cells of one bit",
+        "erases per block in pSLC mode; null for cells of one bit",
         *_ERASES,
         "endurance.pslc_limit",
     ),
@@ -396,7 +386,7 @@ _LIFE = (
 _BIT_ERRORS = (
     Metric(
         "read_retries_mean",
-        "retries of a page read in flash; null where no bit is ever wrong (`device.bit_errors`)",
+        "mean retries per page read; null without `device.bit_errors`",
         *_REAL,
         "bit_errors.mean_retries",
         LOWER,
@@ -405,14 +395,14 @@ _BIT_ERRORS = (
     ),
     Metric(
         "read_retries_max",
-        "most retries of a page read in flash; null where no bit is ever wrong",
+        "most retries of a page read",
         *_WHOLE,
         "bit_errors.most_retries",
         LOWER,
     ),
     Metric(
         "retried_reads_share",
-        "share of the pages read in flash that took a retry or more; null where no bit is ever wrong",
+        "share of page reads with a retry",
         *_SHARE,
         "bit_errors.reads_by_retries",
         LOWER,
@@ -420,7 +410,7 @@ _BIT_ERRORS = (
     ),
     Metric(
         "uncorrectable_reads",
-        "pages read with more wrong bits than the last retry corrects; they are given all the same",
+        "pages with more wrong bits than the last retry corrects; their data are returned",
         *_PAGES,
         "bit_errors.uncorrectable_reads",
         LOWER,
@@ -429,7 +419,7 @@ _BIT_ERRORS = (
     ),
     Metric(
         "refreshed_blocks",
-        "blocks whose content was moved because it decayed, by reads or by time",
+        "blocks refreshed because of decay, by reads or by time",
         *_BLOCKS,
         "bit_errors.refreshed_blocks",
         LOWER,
@@ -448,8 +438,7 @@ _BIT_ERRORS = (
     ),
     Metric(
         "read_life_bytes",
-        "bytes that the host reads until blocks have worn out on the average, where it only reads: an upper bound; "
-        "null where it wrote, or no block was erased",
+        "bytes read until blocks have worn out on average, an upper bound; null with writes or without erases",
         *_BYTES,
         "bit_errors.read_life.read_bytes",
         HIGHER,
@@ -458,7 +447,7 @@ _BIT_ERRORS = (
     ),
     Metric(
         "read_life_years",
-        "years until then at the workload's own arrivals; null where all arrive at once",
+        "years until then at the workload's rate",
         *_REAL,
         "bit_errors.read_life.years",
         HIGHER,
@@ -467,7 +456,7 @@ _BIT_ERRORS = (
 _MAPPING = (
     Metric(
         "ram_bytes",
-        "RAM that the translation layer takes, with caches, write buffer and program buffer",
+        "RAM of the translation layer, with caches, write buffer and program buffer",
         *_BYTES,
         "footprint.ram_bytes",
         LOWER,
@@ -475,17 +464,16 @@ _MAPPING = (
     ),
     Metric(
         "program_buffer_bytes",
-        "of ram_bytes, what units took that waited for others of their program unit, at most; null where none did",
+        "the part of `ram_bytes` for units that wait for their program unit",
         *_BYTES,
         "footprint.structures",
         LOWER,
         compute=derived.program_buffer,
     ),
-    Metric("flash_bytes", "flash that the mapping takes", *_BYTES, "footprint.flash_bytes", LOWER),
+    Metric("flash_bytes", "flash of the mapping", *_BYTES, "footprint.flash_bytes", LOWER),
     Metric(
         "mapping_hit_ratio",
-        "share of map look-ups for pages of the host that RAM answered, one a page however it is completed; null where "
-        "the whole map is in RAM",
+        "share of map look-ups for host pages that RAM answered, one per page; null if the whole map is in RAM",
         *_SHARE,
         "mapping_hit_ratio",
         HIGHER,
@@ -494,7 +482,7 @@ _MAPPING = (
     ),
     Metric(
         "buffer_hit_ratio",
-        "share of pages written that replace a version in RAM (in a write buffer, one that waits); null without either",
+        "share of pages written that replace a version waiting in RAM",
         *_SHARE,
         "buffer_hit_ratio",
         HIGHER,
@@ -505,7 +493,7 @@ _MAPPING = (
     *(
         Metric(
             f"padding_{what}",
-            f"pages {words} to complete logical blocks that a write buffer writes whole",
+            f"pages {words} to write logical blocks whole",
             *_PAGES,
             "operations",
             LOWER,
@@ -515,7 +503,7 @@ _MAPPING = (
     ),
     Metric(
         "merges",
-        "merges of log with data blocks: switch, partial and full; null where all were others, as waftl's of its zone",
+        "merges of log with data blocks; null for other kinds, as of waftl's zone",
         *_MERGES,
         "merges",
         heading="merges",
@@ -528,45 +516,45 @@ _MAPPING = (
 _RUN = (
     Metric(
         "dies_busy",
-        "mean share of time that a die was busy; with serial pricing, that the device was",
+        "mean busy share of dies; with serial pricing, of the device",
         *_SHARE,
         "utilisation.dies",
     ),
     Metric(
         "channels_busy",
-        "mean share of time that a channel was busy; null with serial pricing",
+        "mean busy share of channels; null with serial pricing",
         *_SHARE,
         "utilisation.channels",
     ),
     Metric(
         "link_busy",
-        "share of time that the link to the host moved data, the way that was busier; null where data move at once",
+        "busy share of the host link, in its busier direction; null without a link",
         *_SHARE,
         "utilisation.link",
     ),
     Metric(
         "controller_busy",
-        "mean share of time that a core of the controller was busy; null where there is one for every command",
+        "mean busy share of controller cores; null without `device.controller_cores`",
         *_SHARE,
         "utilisation.controller",
     ),
     Metric(
         "proved",
-        "what --verify proved: this run, and one clean power cut after a flush; null when it was not asked to",
+        "scope of --verify: this run, and one clean power cut after a flush",
         *_TEXT,
         "proved",
     ),
     Metric(
         "mount_reads",
-        "pages read to mount the device after a power cut; null for runs that were not verified",
+        "pages read to mount after the power cut of --verify",
         *_PAGES,
         "mount.reads",
         LOWER,
     ),
-    Metric("mount_time_ns", "how long that took, in simulated time", *_NS, "mount.time_ns", LOWER),
-    Metric("event_hash", "hash of all flash operations: the same run gives the same hash", *_TEXT, "event_hash"),
-    Metric("wall_s", "seconds that the run took here", *_SECONDS, "wall_s"),
-    Metric("measured_wall_s", "of these, seconds that the measured part took", *_SECONDS, "measured_wall_s"),
+    Metric("mount_time_ns", "simulated time of that mount", *_NS, "mount.time_ns", LOWER),
+    Metric("event_hash", "hash of all flash operations; equal runs have equal hashes", *_TEXT, "event_hash"),
+    Metric("wall_s", "wall time of the run", *_SECONDS, "wall_s"),
+    Metric("measured_wall_s", "wall time of its measured part", *_SECONDS, "measured_wall_s"),
 )
 
 ROWS = (*_WHO, *_TIMES, *_WORK, *_WEAR, *_LIFE, *_BIT_ERRORS, *_MAPPING, *_RUN)
@@ -601,7 +589,7 @@ PARTS: dict[str, str] = {
     "gauges": "`gauges.NAME` in reproductions; over time in `Results.series`",
     "end_of_life": "`end_of_life_request`; in the device's own words in the verdict",
     "endurance": "the columns that begin with `first_block_` and `life_`; why nothing is forecast, in the verdict",
-    "bit_errors": "`read_retries_mean` and what follows it; reads by their retries in the JSON",
+    "bit_errors": "`read_retries_mean` and the following; reads by their retries in the JSON",
     "precondition": "how the device was prepared; the verdict's cautions",
     "mount": "`mount_reads`, `mount_time_ns`; programs and erases in the JSON",
     "seed": "the study's seed",

@@ -99,10 +99,10 @@ _TIMELINE: Columns = {
     "op": (_TEXT, "`read`, `program` or `erase`"),
     "cause": (_TEXT, "why it was done"),
     "ready_ns": (_WHOLE, "when it could have begun"),
-    "start_ns": (_WHOLE, "from when on the die was held"),
-    "transfer_ns": (_WHOLE, "from when on the channel moved the page; null for an erase, and with serial pricing"),
+    "start_ns": (_WHOLE, "start of its hold on the die"),
+    "transfer_ns": (_WHOLE, "start of the transfer; null for an erase, and with serial pricing"),
     "end_ns": (_WHOLE, "when the die was free again"),
-    "service_ns": (_WHOLE, "what it takes on an idle device; null for the part of one that went on later"),
+    "service_ns": (_WHOLE, "time on an idle device; null for a suspended part"),
 }
 
 
@@ -115,18 +115,18 @@ def _timeline(run: Run) -> Iterator[Row]:
 
 
 _FLASH_TRACE: Columns = {
-    "request": (_WHOLE, "number of the request that it was issued for, from 1; null for work in idle time"),
+    "request": (_WHOLE, "number of its request, from 1; null for work in idle time"),
     "op": (_TEXT, "`read`, `program` or `erase`"),
     "cause": (_TEXT, "why it was done"),
     "die": (_WHOLE, "its die, counted over the whole device"),
     "block": (_WHOLE, "its block, counted over the whole device"),
     "page": (_WHOLE, "its page, counted within the block; null for an erase"),
-    "role": (_TEXT, "what a program writes: `data`, `random_log`, `translation` and so on; null for others"),
-    "logical": (_WHOLE, "the logical page, or the number of the translation page, that a program writes"),
-    "copies": (_FLAG, "whether it programs what another page holds"),
+    "role": (_TEXT, "role of a programmed page: `data`, `random_log`, `translation` and so on"),
+    "logical": (_WHOLE, "logical page, or number of the translation page, of a program"),
+    "copies": (_FLAG, "whether it programs a copy"),
     "has_failed": (_FLAG, "whether a program or an erase failed"),
-    "background": (_WHOLE, "stretch of work that the host does not wait for; 0 for none"),
-    "start_ns": (_WHOLE, "when its die took it up"),
+    "background": (_WHOLE, "number of the background work; 0 for none"),
+    "start_ns": (_WHOLE, "start on its die"),
     "end_ns": (_WHOLE, "when it was done"),
 }
 
@@ -158,30 +158,30 @@ def _series(document: Document) -> pl.DataFrame:
 SERIES: Columns = _LABEL | {
     "request": (_WHOLE, "requests done so far"),
     "time_ns": (_WHOLE, "completion of the last of them"),
-    "mean_response_ns": (_REAL, "mean response time of the stretch's reads and writes; null without any"),
-    "write_amplification": (_REAL, "write amplification of the stretch; null without writes"),
+    "mean_response_ns": (_REAL, "mean response time of the interval"),
+    "write_amplification": (_REAL, "write amplification of the interval"),
     "moved_share": (
         _REAL,
-        "share of the stretch's programmed pages that moved data, as collections and merges do; null without programs",
+        "share of programs that moved data, as collections and merges do",
     ),
     "erases": (_WHOLE, "blocks erased so far"),
-    "erases_std": (_REAL, "standard deviation over blocks of the erases so far"),
-    "erases_max": (_WHOLE, "erases so far of the block that has most"),
-    "host_written_bytes": (_WHOLE, "bytes that the host wrote so far"),
-    "mapping_hit_ratio": (_REAL, "hit ratio of the mapping cache in the stretch; null where there is none"),
-    "buffer_hit_ratio": (_REAL, "hit ratio of the write buffer in the stretch; null where there is none"),
+    "erases_std": (_REAL, "standard deviation of erase counts so far"),
+    "erases_max": (_WHOLE, "most erases of a block so far"),
+    "host_written_bytes": (_WHOLE, "bytes written by the host so far"),
+    "mapping_hit_ratio": (_REAL, "hit ratio of the mapping cache in the interval"),
+    "buffer_hit_ratio": (_REAL, "hit ratio of the write buffer in the interval"),
 }
 """Columns of the time series that every run has; one more follows for each gauge of a scheme."""
 
 FRAMES: dict[str, Frame] = {
-    "runs": Frame("a run", {name: (metric.type, metric.meaning) for name, metric in COLUMNS.items()}, _runs),
+    "runs": Frame("run", {name: (metric.type, metric.meaning) for name, metric in COLUMNS.items()}, _runs),
     "series": Frame(
-        "a run and point in time, each about the stretch that the point ends; a column more for each gauge of a scheme",
+        "run and interval, with a further column per gauge of the scheme",
         SERIES,
         _series,
     ),
     "operations": _frame(
-        "a run, cause and kind of flash operation",
+        "run, cause and kind of flash operation",
         {
             "cause": (_TEXT, "why they were done; `precondition` is the preparation of the device"),
             "op": (_TEXT, "`read`, `program` or `erase`"),
@@ -191,48 +191,47 @@ FRAMES: dict[str, Frame] = {
         _operations,
     ),
     "waiting": _frame(
-        "a run, part of the response time and cause; the times of a run add up to its mean response; empty without "
-        "`run.waiting`",
+        "run, part of the response time and cause; times add up to the mean response; empty without `run.waiting`",
         {
-            "part": (_TEXT, "`waiting` for what held its die or channel, or `service`, the request's own operations"),
-            "cause": (_TEXT, "of what was waited for, or of the own operation; or `controller`, `link`"),
+            "part": (_TEXT, "`waiting` for a die or channel, or `service`, the request's own operations"),
+            "cause": (_TEXT, "of the operation waited for, or of the own one; or `controller`, `link`"),
             "mean_ns": (_REAL, "mean over all reads and writes"),
-            "bus_ns": (_REAL, "what of it was waiting for a channel's bus; null for service"),
+            "bus_ns": (_REAL, "part of it that waited for a bus; null for service"),
         },
         _waiting,
     ),
     "cdf": _frame(
-        "a run, kind of requests and point of the distribution of response times",
+        "run, kind of requests and point of the distribution of response times",
         {
             "requests": (_TEXT, "`all`, `read` or `write`"),
             "response_ns": (_REAL, "response time"),
-            "share": (_REAL, "share of these requests that took so long or less"),
+            "share": (_REAL, "share of these requests up to this time"),
         },
         _cdf,
     ),
     "erases": _frame(
-        "a run and range of erase counts",
+        "run and range of erase counts",
         {
             "low": (_WHOLE, "lowest count of the range"),
             "high": (_WHOLE, "highest count of the range"),
-            "blocks": (_WHOLE, "blocks that were erased so often"),
+            "blocks": (_WHOLE, "blocks in the range"),
         },
         lambda run: run["erases"]["histogram"],
     ),
     "wear_map": _frame(
-        "a run and cell of the map of wear: a stretch of neighbouring blocks of one plane, in the order channel, die, "
+        "run and cell of the wear map: neighbouring blocks of one plane, in the order channel, die, "
         "plane, block; at most 1024 cells",
         {
             "cell": (_WHOLE, "the cell's place in that order, from 0"),
-            "blocks": (_WHOLE, "blocks of a cell; the last cell of a plane may have fewer"),
-            "erases_mean": (_REAL, "mean erases of the cell's blocks; null where all were bad when the device was new"),
+            "blocks": (_WHOLE, "blocks per cell; the last of a plane may have fewer"),
+            "erases_mean": (_REAL, "mean erases; null if all blocks were bad from the factory"),
             "erases_max": (_WHOLE, "most erases of one of them"),
-            "failed": (_WHOLE, "those that failed and were marked bad"),
+            "failed": (_WHOLE, "failed blocks, marked bad"),
         },
         _wear_map,
     ),
     "classes": _frame(
-        "a run, class of flash operations and part of their latency; empty without `run.classes`",
+        "run, class of flash operations and part of their latency; empty without `run.classes`",
         {
             "class": (_TEXT, "`host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` or `other`"),
             "part": (_TEXT, "`waiting` or `service`"),
@@ -243,20 +242,18 @@ FRAMES: dict[str, Frame] = {
         _classes,
     ),
     "class_cdf": _frame(
-        "a run, class of flash operations, part and point of its distribution; empty without `run.classes`",
+        "run, class of flash operations, part and point of its distribution; empty without `run.classes`",
         {
             "class": (_TEXT, "as in `classes`"),
             "part": (_TEXT, "`waiting` or `service`"),
             "time_ns": (_REAL, "waiting or service time"),
-            "share": (_REAL, "share of the class's operations for which the part took so long or less"),
+            "share": (_REAL, "share of the class's operations up to this time"),
         },
         _class_cdf,
     ),
-    "timeline": _frame(
-        "a run and flash operation of the window that was asked for; empty without `run.timeline`", _TIMELINE, _timeline
-    ),
+    "timeline": _frame("run and flash operation of the window; empty without `run.timeline`", _TIMELINE, _timeline),
     "flash_trace": _frame(
-        "a run and flash operation of the requests that begin in the window that was asked for, in the order of issue; "
+        "run and flash operation of requests that begin in the window, in order of issue; "
         "empty without `run.flash_trace`",
         _FLASH_TRACE,
         _flash_trace,

@@ -24,7 +24,7 @@ def _of_reproductions(
 ROWS = (
     _of_reproductions(
         "flash_time_s",
-        "time of all flash operations, those that prepared the device left out",
+        "flash time, without preparation",
         "s",
         "operations",
         lambda run: derived.flash_time_ns(run) / 1e9,
@@ -38,8 +38,7 @@ ROWS = (
     ),
     _of_reproductions(
         "merge_allocation_share",
-        "of the blocks that a log-buffer scheme takes for data, those for full merges; "
-        "the others are for logical blocks without one",
+        "share of blocks taken for data that are for full merges",
         "share",
         "notes",
         derived.merge_allocation_share,
@@ -47,7 +46,7 @@ ROWS = (
     ),
     _of_reproductions(
         "merge_cost_ms",
-        "flash time of merges for each log block that left",
+        "flash time of merges per leaving log block",
         "ms",
         "operations, notes",
         derived.merge_cost_ms,
