@@ -197,7 +197,7 @@ def _metrics(metrics: Iterable[Metric]) -> list[str]:
 
 
 def _has_row(metric: Metric) -> bool:
-    """Whether it is a column, and none that stands for reads or writes alone beside one for both."""
+    """Whether it is a column, and not one of reads or writes alone beside one of both."""
     kind, _, figure = metric.name.partition("_")
     return metric.is_column and not (kind in ("read", "write") and f"response_{figure}" in METRICS)
 
