@@ -3,9 +3,9 @@
 //!
 //! A row has the key's type, the default that it has where neither a study nor a preset gives it,
 //! the group that it belongs to, and the limits of its value with what is said beyond them. Above
-//! it stands its row of `docs/study.md`, which is compared with it: meaning | range | default | at
-//! the extremes. From these rows come the tables of a study as it was given, every key of it
-//! optional, and the same with defaults.
+//! it stands its row of `docs/study.md`, which is compared with it: meaning | range | default. From
+//! these rows come the tables of a study as it was given, every key of it optional, and the same
+//! with defaults.
 
 use flash::{CellType, ProgramOrder};
 use ftl::MOST_RETRIES;
@@ -49,16 +49,16 @@ pub struct Key {
     pub name: &'static str,
     /// What it belongs to, if to anything.
     pub group: Option<Group>,
-    /// Its row of the manual, in lines: meaning | range | default | at the extremes.
+    /// Its row of the manual, in lines: meaning | range | default.
     pub manual: &'static str,
 }
 
 impl Key {
-    /// Its row of `docs/study.md`, whose tables have a column less for keys of traces.
+    /// Its row of `docs/study.md`.
     pub fn manual_row(&self) -> String {
         let text = self.manual.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut cells: Vec<_> = text.split('|').map(str::trim).collect();
-        cells.resize(if self.group == Some(Group::Trace) { 3 } else { 4 }, "");
+        cells.resize(3, "");
         let cells: String =
             cells.iter().map(|cell| if cell.is_empty() { " |".into() } else { format!(" {cell} |") }).collect();
         format!("| `{}` |{cells}", self.name)
@@ -199,16 +199,15 @@ table! {
     DeviceText, DeviceKeys, "device";
     /// the device to start from | a name | `slc-small`
     preset: String;
-    /// logical bytes; scales `blocks_per_plane` | 1 B to 2³² − 2 pages, or `"auto"` | the flash's,
-    /// given `preset` or `blocks_per_plane`; else `"auto"` | rounded up to whole pages
+    /// logical bytes; scales `blocks_per_plane`; rounded up to whole pages | 1 B to 2³² − 2 pages,
+    /// or `"auto"` | the flash's, given `preset` or `blocks_per_plane`; else `"auto"`
     capacity: Capacity, for Size;
-    /// share of physical pages hidden from the host; utilisation ρ is 1 − `spare` | above 0, below
-    /// 1 |  | near 0 GC copies almost everything or a scheme refuses
+    /// share of physical pages hidden from the host; utilisation ρ is 1 − `spare`; near 0, GC
+    /// copies almost everything | above 0, below 1
     #[serde(deserialize_with = "optional_share")]
     spare: f64 = 0.07, for Size,
         in (f64::MIN_POSITIVE..1.0, "must be above 0 and below 1. It is the share of physical pages that the host does not see (utilisation is 1 − spare); without any, no page could be rewritten. 0.07 is usual");
-    /// spare as over-provisioning: `spare` ÷ (1 − `spare`) | above 0; not beside `spare` |  | 0.28
-    /// is a `spare` of 0.219
+    /// spare as over-provisioning: `spare` ÷ (1 − `spare`) | above 0; not beside `spare`
     #[serde(deserialize_with = "optional_share")]
     op: f64, for Size,
         in (f64::MIN_POSITIVE..=f64::MAX, "must be above 0. It is the flash that the host does not see ÷ what it sees; 0.07 is usual, and 0.28 for many writes");
@@ -218,27 +217,27 @@ table! {
     dies_per_channel: u32 = 1;
     /// planes, parallel only with `multi_plane` | 1 or more
     planes_per_die: u32 = 1;
-    /// erase blocks per plane | 1 or more | scaled to `capacity` | with `capacity`, the spare
-    /// follows from both; a given `spare` is then a lower bound
+    /// erase blocks per plane; with `capacity`, the spare follows from both, a given `spare` is a
+    /// lower bound | 1 or more | scaled to `capacity`
     blocks_per_plane: u32 = 1024, for Size;
-    /// pages per block, not only powers of two | 1 or more |  | large blocks: cheap erases, costly
-    /// merges
+    /// pages per block, not only powers of two; large blocks: cheap erases, costly merges | 1 or
+    /// more
     pages_per_block: u32 = 64;
-    /// data bytes per page | multiples of 512 B up to 1 MiB |  | larger than requests: mostly
-    /// read-modify-write
+    /// data bytes per page; larger than requests: mostly read-modify-write | multiples of 512 B up
+    /// to 1 MiB
     page_size: Bytes = Bytes(4096), in (..=MIB, "at most 1 MiB is possible; 4KiB and 16KiB are usual");
-    /// bytes per map entry ([units](#units-and-word-lines)) | `page_size` ÷ n or × 2ⁿ, 512 B to 1
-    /// MiB | `page_size` | large: read-modify-write; small: large maps
+    /// bytes per map entry ([units](#units-and-word-lines)); large: read-modify-write; small: large
+    /// maps | `page_size` ÷ n or × 2ⁿ, 512 B to 1 MiB | `page_size`
     mapping_unit: Bytes, in (..=MIB, "at most 1 MiB is possible; 4KiB and 16KiB are usual");
     /// `"shadow"` programs pages, `"one_shot"` word lines, in one `program_latency` | `"one_shot"`:
     /// `cell` above SLC | `"shadow"`
     programming: Programming = Programming::Shadow;
-    /// a capacitor saves buffered units and finishes programs ([without](#without-a-capacitor)) |
-    /// | true | false with frequent flushes: mostly padding
+    /// a capacitor saves buffered units and finishes programs ([without](#without-a-capacitor));
+    /// false with frequent flushes: mostly padding |  | true
     power_loss_protection: bool;
-    /// RAM for acknowledged data that wait for programs ([units](#units-and-word-lines)) | at least
-    /// a program unit per die; capacitor, parallel pricing | two program units per die where these
-    /// have several units; else none | larger: longer bursts at link speed
+    /// RAM for acknowledged data that wait for programs ([units](#units-and-word-lines)); larger:
+    /// longer bursts at link speed | at least a program unit per die; capacitor, parallel pricing |
+    /// two program units per die where these have several units; else none
     program_buffer: Bytes, in (..=64.0 * 1024.0 * MIB, "at most 64 GiB is possible; drives of today have some MiB");
     /// `"slc"`, `"mlc"`, `"tlc"`, `"qlc"`; sets the [type of each page](#types-of-page)
     cell: CellType = CellType::Slc;
@@ -248,42 +247,41 @@ table! {
     program_latency: PageDurations = PageDurations(vec![Nanoseconds(0)]), in MOST;
     /// erasing a block (tBERS)
     erase_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// moving a page and its command over the channel |  |  | 0: channels never limit
+    /// moving a page and its command over the channel; 0: channels never limit
     transfer_latency: Nanoseconds = Nanoseconds(0), in MOST;
     /// `"parallel"` dies and channels; `"serial"`: one resource, latency plus transfer, as in
     /// `FlashSim`
     pricing: Model = Model::Parallel;
-    /// a page read and programmed in one plane is not transferred |  | false | one of the [priced
-    /// options](#priced-options)
+    /// a page read and programmed in one plane is not transferred; one of the [priced
+    /// options](#priced-options) |  | false
     copy_back: bool = false, for Ability;
-    /// operations of one kind on several planes of a die run side by side | `planes_per_die` above
-    /// 1 | false | only if ready when the first begins
+    /// operations of one kind on several planes of a die run side by side; only if ready when the
+    /// first begins | `planes_per_die` above 1 | false
     multi_plane: bool = false, for Ability;
-    /// blocks managed [together](#superblocks): `"plane"`, `"die"`, `"group"` |  | `"plane"` | few
-    /// large ones: open superblocks take much spare
+    /// blocks managed [together](#superblocks): `"plane"`, `"die"`, `"group"`; few large ones take
+    /// much spare |  | `"plane"`
     superblock: Superblock = Superblock::Plane, for Ability;
     /// planes read and program together only at equal page numbers | with `multi_plane` | false
     aligned_planes: bool = false, for Ability;
-    /// a die senses the next pages during a transfer |  | false | back-to-back reads take the
-    /// longer of sensing and transfer
+    /// a die senses the next pages during a transfer; back-to-back reads take the longer of sensing
+    /// and transfer |  | false
     cache_read: bool = false, for Ability;
     /// the next pages are transferred during a program |  | false
     cache_program: bool = false, for Ability;
     /// suspended by host reads: `"off"`, `"erase"`, `"program"`, `"both"` |  | `"off"`
     suspend: Suspend = Suspend::Off, for Ability;
-    /// until the die can read | with `suspend` | 0 | longer than the rest of the operation: not
-    /// suspended
+    /// until the die can read; longer than the rest of the operation: not suspended | with
+    /// `suspend` | 0
     suspend_latency: Nanoseconds = Nanoseconds(0), in MOST;
     /// cost of resuming, which cannot be suspended | with `suspend` | 0
     resume_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// a die serves host reads before anything else |  | false | writes wait while reads keep
-    /// coming
+    /// a die serves host reads before anything else; writes wait while reads keep coming |  | false
     reads_first: bool = false, for Ability;
-    /// channels that may collect at one time | 1 to `channels` | all | 1: collections queue, and
-    /// writes that need their blocks
+    /// channels that may collect at one time; 1: collections queue, and writes that need their
+    /// blocks | 1 to `channels` | all
     gc_channels: u32, for Ability;
-    /// collections let reads pass between operations |  | false | a die that is always read does
-    /// not collect
+    /// collections let reads pass between operations; a die that is always read does not collect |
+    /// | false
     gc_yields: bool = false, for Ability;
     /// rate of the host link, each way | 1 kB/s or more, as `"3.5GB/s"` | the preset's, or
     /// unlimited
@@ -293,13 +291,13 @@ table! {
     link_latency: Nanoseconds = Nanoseconds(0), in MOST;
     /// commands processed at one time | 1 to 1024; with `controller_latency` | one per command
     controller_cores: u32, in (1.0..=1024.0, "must be from 1 to 1024; leave it out for a core for every command");
-    /// controller time per command |  | 0 | at most cores ÷ latency commands per second
+    /// controller time per command; at most cores ÷ latency commands per second |  | 0
     controller_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// programs in a block: `"ascending"` (gaps allowed), `"strict"` (no gaps), `"any"` |  |
-    /// `"ascending"`; `"strict"` where a program takes several units | MLC and TLC need `"strict"`;
-    /// schemes that leave gaps refuse it
+    /// programs in a block: `"ascending"` (gaps allowed), `"strict"` (no gaps), `"any"`; MLC and
+    /// TLC need `"strict"`; schemes that leave gaps refuse it |  | `"ascending"`; `"strict"` where
+    /// a program takes several units
     program_order: ProgramOrder = ProgramOrder::Ascending;
-    /// erases per block | 1 or more |  | then it fails and is retired ([wearing out](#wearing-out))
+    /// erases until a block [fails](#wearing-out) | 1 or more
     endurance: u32 = 3000,
         in (1.0.., "a block must survive at least one erase; 3000 (TLC) to 100000 (SLC) are usual");
     /// share of factory-bad blocks, from the spare | 0 or more, below `spare` | 0
@@ -310,8 +308,8 @@ table! {
     /// programming such a page | `cell` above SLC | a lower page's; `"one_shot"`: a word line's ÷
     /// bits
     pslc_program_latency: Nanoseconds, for Pslc, in MOST;
-    /// erases per block in pSLC mode | `cell` above SLC | ten times `endurance` | mixed use: a
-    /// block fails when its shares of both add to 1
+    /// erases per block in pSLC mode; mixed use: a block fails when its shares of both add to 1 |
+    /// `cell` above SLC | ten times `endurance`
     pslc_endurance: u32, for Pslc, in (1.0.., "a block must survive at least one erase; 30000 to 100000 are usual");
     /// [decay](#bit-errors): `"none"`, `"tlc-72l"` (72 layers), `"mlc-2y"` (20 to 24 nm) |  |
     /// `"none"`
@@ -325,8 +323,8 @@ table! {
         in (..=MOST_RETRIES as f64, "must be from 0 to 15; drives try some five times");
     /// pause before a retry |  | 0
     read_retry_latency: Nanoseconds = Nanoseconds(0), for BitErrors, in MOST;
-    /// share of `ecc_limit` above which a block is refreshed | 0 to 100 | 0.8 (assumed) | 0: never;
-    /// above 1: after the first retries
+    /// share of `ecc_limit` above which a block is refreshed; 0: never; above 1: after the first
+    /// retries | 0 to 100 | 0.8 (assumed)
     #[serde(deserialize_with = "optional_share")]
     refresh_at: f64 = 0.8, for BitErrors, in (0.0..=100.0, "must be from 0 to 100; 0 refreshes nothing");
     /// erases of each block before the run | 0 or more, below `endurance` | 0
@@ -334,7 +332,7 @@ table! {
     /// age of the data when measuring begins | 0 to 36 500 | 0
     retention_days: f64 = 0.0, for BitErrors,
         in (0.0..=36_500.0, "must be from 0 to 36500; 365 is a year on the shelf");
-    /// ageing relative to simulated time | 0 to 10⁹ | 1 | 86 400: a day per second; 0: none
+    /// ageing relative to simulated time; 86 400: a day per second; 0: none | 0 to 10⁹ | 1
     retention_speedup: f64 = 1.0, for BitErrors,
         in (0.0..=1e9, "must be from 0 to 1000000000; 86400 lets a day pass in a second");
 }
@@ -377,18 +375,17 @@ table! {
     /// first N of the trace, or number to generate | 1 or more | all of the trace; the preset's or
     /// generator's number
     requests: u64, in (1.0.., "must be at least 1; leave it out to take all");
-    /// serve the trace N times, one mean gap apart; `requests` counts all | 1 or more | 1 |
-    /// flatters caches and forecasts
+    /// serve the trace N times, one mean gap apart; `requests` counts all; flatters caches and
+    /// forecasts | 1 or more | 1
     repeat: u64 = 1, in (1.0.., "must be at least 1; leave it out to serve a trace once");
-    /// beyond the device: `"refuse"`; `"dense"`: renumber pages by first access; `"wrap"`: modulo
-    /// the capacity |  | `"refuse"` | `"dense"` may lose spatial locality, `"wrap"` invents
-    /// overwrites; both are counted
+    /// beyond the device: `"refuse"`; `"dense"`: renumber pages by first access, may lose locality;
+    /// `"wrap"`: modulo the capacity, invents overwrites |  | `"refuse"`
     addresses: Addresses = Addresses::Refuse;
-    /// factor on the arrival rate; open loop only | above 0 | 1 | 0.5 is half as fast
+    /// factor on the arrival rate; open loop only | above 0 | 1
     speedup: f64 = 1.0,
         in (f64::MIN_POSITIVE..=f64::MAX, "must be above 0; 2 makes requests arrive twice as fast, 0.5 half as fast");
-    /// bytes added to every address | 0 or more | 0 | 512 realigns a partition at sector 63;
-    /// results suggest it
+    /// bytes added to every address; 512 realigns a partition at sector 63; results suggest it | 0
+    /// or more | 0
     align_offset: Bytes = Bytes(0);
 }
 
@@ -409,34 +406,33 @@ table! {
     /// [preparation](#preconditions) before measuring | `"auto"`, `"none"`, `"fill"`, `"steady"`,
     /// `"workload"` | `"auto"`
     precondition: Precondition = Precondition::Auto;
-    /// share of the capacity that holds data after `"fill"` or `"steady"` | above 0, at most 1; no
-    /// less than the workload touches | all | partly full devices collect more cheaply
+    /// share of the capacity that holds data after `"fill"` or `"steady"`; partly full devices
+    /// collect more cheaply | above 0, at most 1; no less than the workload touches | all
     #[serde(deserialize_with = "optional_share")]
     in_use: f64;
-    /// memory of the runs, [estimated](#the-oracle-and-the-memory) beforehand | a size | 80 % of
-    /// the available | more is refused with the number
+    /// memory of the runs, [estimated](#the-oracle-and-the-memory) beforehand; more is refused with
+    /// the number | a size | 80 % of the available
     memory_limit: Bytes;
-    /// warm-up: first requests, not measured | 0 to less than all requests | 0 | utilisation and
-    /// load still cover the whole run
+    /// warm-up: first requests, not measured; utilisation and load still cover the whole run | 0 to
+    /// less than all requests | 0
     skip: u64 = 0;
-    /// split request times by [cause of waiting](#what-requests-waited-for) |  | true | false:
-    /// faster, no other result changes
+    /// split request times by [cause of waiting](#what-requests-waited-for); false: faster, no
+    /// other result changes |  | true
     waiting: bool = true;
-    /// points of the time series | 1 to 100 000 | 200 | at most one per request
+    /// points of the time series | 1 to 100 000 | 200
     samples: u32 = 200,
         in (1.0..=100_000.0, "must be from 1 to 100000 points of the time series; 200 draw a smooth line");
     /// years for drive writes per day ([endurance](endurance.md)) | 0.01 to 100 | 5
     warranty_years: f64 = 5.0, in (0.01..=100.0, "must be from 0.01 to 100; makers of drives give 3 or 5");
-    /// run under the [oracle](#the-oracle-and-the-memory) |  | false | same event hash, ten times
-    /// the memory
+    /// run under the [oracle](#the-oracle-and-the-memory); same event hash, ten times the memory |
+    /// | false
     verify: bool = false;
-    /// [latency by class](#latency-by-class-and-timelines) of operation |  | false | a third slower
-    /// or so
+    /// [latency by class](#latency-by-class-and-timelines) of operation; a third slower |  | false
     classes: bool = false;
-    /// [window](#latency-by-class-and-timelines) whose flash operations are recorded | two times,
-    /// `"10ms..12ms"` | none | ends early after some 20 000 operations, and says so
+    /// [window](#latency-by-class-and-timelines) whose flash operations are recorded; ends early
+    /// after some 20 000 operations, and says so | two times, `"10ms..12ms"` | none
     timeline: Window;
-    /// window traced down to flash pages for [the player](player.md) | as `timeline` | none | at
-    /// most 100 000 operations and 262 144 flash pages: ends early, or is refused
+    /// window traced down to flash pages for [the player](player.md); at most 100 000 operations
+    /// and 262 144 flash pages: ends early, or is refused | as `timeline` | none
     flash_trace: Window;
 }
