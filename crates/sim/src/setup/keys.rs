@@ -226,20 +226,21 @@ table! {
     /// data bytes per page; larger than requests: mostly read-modify-write | multiples of 512 B up
     /// to 1 MiB
     page_size: Bytes = Bytes(4096), in (..=MIB, "at most 1 MiB is possible; 4KiB and 16KiB are usual");
-    /// bytes per map entry ([units](#units-and-word-lines)); large: read-modify-write; small: large
-    /// maps | `page_size` ÷ n or × 2ⁿ, 512 B to 1 MiB | `page_size`
+    /// bytes per map entry ([units](device.md#units-and-word-lines)); large: read-modify-write;
+    /// small: large maps | `page_size` ÷ n or × 2ⁿ, 512 B to 1 MiB | `page_size`
     mapping_unit: Bytes, in (..=MIB, "at most 1 MiB is possible; 4KiB and 16KiB are usual");
     /// `"shadow"` programs pages, `"one_shot"` word lines, in one `program_latency` | `"one_shot"`:
     /// `cell` above SLC | `"shadow"`
     programming: Programming = Programming::Shadow;
-    /// a capacitor saves buffered units and finishes programs ([without](#without-a-capacitor));
-    /// false with frequent flushes: mostly padding |  | true
+    /// a capacitor saves buffered units and finishes programs
+    /// ([without](device.md#without-a-capacitor)); false with frequent flushes: mostly padding |  |
+    /// true
     power_loss_protection: bool;
-    /// RAM for acknowledged data that wait for programs ([units](#units-and-word-lines)); larger:
-    /// longer bursts at link speed | at least a program unit per die; capacitor, parallel pricing |
-    /// two program units per die where these have several units; else none
+    /// RAM for acknowledged data that wait for programs ([units](device.md#units-and-word-lines));
+    /// larger: longer bursts at link speed | at least a program unit per die; capacitor, parallel
+    /// pricing | two program units per die where these have several units; else none
     program_buffer: Bytes, in (..=64.0 * 1024.0 * MIB, "at most 64 GiB is possible; drives of today have some MiB");
-    /// `"slc"`, `"mlc"`, `"tlc"`, `"qlc"`; sets the [type of each page](#types-of-page)
+    /// `"slc"`, `"mlc"`, `"tlc"`, `"qlc"`; sets the [type of each page](device.md#types-of-page)
     cell: CellType = CellType::Slc;
     /// sensing a page (tR): one time, or one per page type
     read_latency: PageDurations = PageDurations(vec![Nanoseconds(0)]), in MOST;
@@ -253,13 +254,13 @@ table! {
     /// `FlashSim`
     pricing: Model = Model::Parallel;
     /// a page read and programmed in one plane is not transferred; one of the [priced
-    /// options](#priced-options) |  | false
+    /// options](device.md#priced-options) |  | false
     copy_back: bool = false, for Ability;
     /// operations of one kind on several planes of a die run side by side; only if ready when the
     /// first begins | `planes_per_die` above 1 | false
     multi_plane: bool = false, for Ability;
-    /// blocks managed [together](#superblocks): `"plane"`, `"die"`, `"group"`; few large ones take
-    /// much spare |  | `"plane"`
+    /// blocks managed [together](device.md#superblocks): `"plane"`, `"die"`, `"group"`; few large
+    /// ones take much spare |  | `"plane"`
     superblock: Superblock = Superblock::Plane, for Ability;
     /// planes read and program together only at equal page numbers | with `multi_plane` | false
     aligned_planes: bool = false, for Ability;
@@ -297,13 +298,13 @@ table! {
     /// TLC need `"strict"`; schemes that leave gaps refuse it |  | `"ascending"`; `"strict"` where
     /// a program takes several units
     program_order: ProgramOrder = ProgramOrder::Ascending;
-    /// erases until a block [fails](#wearing-out) | 1 or more
+    /// erases until a block [fails](device.md#wearing-out) | 1 or more
     endurance: u32 = 3000,
         in (1.0.., "a block must survive at least one erase; 3000 (TLC) to 100000 (SLC) are usual");
     /// share of factory-bad blocks, from the spare | 0 or more, below `spare` | 0
     #[serde(deserialize_with = "optional_share")]
     bad_blocks: f64 = 0.0, for Size;
-    /// sensing a page in [pSLC mode](#pslc) | `cell` above SLC | a lower page's
+    /// sensing a page in [pSLC mode](device.md#pslc) | `cell` above SLC | a lower page's
     pslc_read_latency: Nanoseconds, for Pslc, in MOST;
     /// programming such a page | `cell` above SLC | a lower page's; `"one_shot"`: a word line's ÷
     /// bits
@@ -311,8 +312,8 @@ table! {
     /// erases per block in pSLC mode; mixed use: a block fails when its shares of both add to 1 |
     /// `cell` above SLC | ten times `endurance`
     pslc_endurance: u32, for Pslc, in (1.0.., "a block must survive at least one erase; 30000 to 100000 are usual");
-    /// [decay](#bit-errors): `"none"`, `"tlc-72l"` (72 layers), `"mlc-2y"` (20 to 24 nm) |  |
-    /// `"none"`
+    /// [decay](device.md#bit-errors): `"none"`, `"tlc-72l"` (72 layers), `"mlc-2y"` (20 to 24 nm) |
+    /// | `"none"`
     bit_errors: BitErrorsText = BitErrorsText::None;
     /// highest share of wrong bits that one read corrects | above 0, at most 0.5 | 0.005 (assumed)
     #[serde(deserialize_with = "optional_share")]
