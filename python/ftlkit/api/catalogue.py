@@ -66,115 +66,87 @@ TITLES = {
     "A-SAST": (
         "D. Koo and D. Shin, Adaptive Log Block Mapping Scheme for Log Buffer-based FTL (Flash Translation Layer)"
     ),
-    "BDB": (
-        "H. Zhou, J. Jiang, T. Liu and X. Han, BDB FTL: Design and Implementation of a Buffer-Detector "
-        "Based Flash Translation Layer"
-    ),
+    "BDB": "H. Zhou et al., BDB FTL: Design and Implementation of a Buffer-Detector Based Flash Translation Layer",
     "RFTL": (
-        "R. Mativenga, J.-Y. Paik, Y. Kim, J. Lee and T.-S. Chung, RFTL: improving performance of "
-        "selective caching-based page-level FTL through replication, 2018"
+        "R. Mativenga et al., RFTL: improving performance of selective caching-based page-level FTL through "
+        "replication, 2018"
     ),
-    "WAFTL": (
-        "Q. Wei, B. Gong, S. Pathak, B. Veeravalli, L. Zeng and K. Okada, WAFTL: A Workload Adaptive "
-        "Flash Translation Layer with Data Partition, MSST 2011"
-    ),
+    "WAFTL": "Q. Wei et al., WAFTL: A Workload Adaptive Flash Translation Layer with Data Partition, MSST 2011",
     "Wang 2013": (
-        "C. Wang, Flash Memory Management with Cooperation, Adaptation and Assistance, PhD thesis, "
-        "National University of Singapore, 2013"
+        "C. Wang, Flash Memory Management with Cooperation, Adaptation and Assistance, PhD thesis, National "
+        "University of Singapore, 2013"
     ),
-    "Chang 2007": ("L.-P. Chang, On efficient wear leveling for large-scale flash-memory storage systems, SAC 2007"),
+    "Chang 2007": "L.-P. Chang, On efficient wear leveling for large-scale flash-memory storage systems, SAC 2007",
     "Chang 2007b": (
-        "Y.-H. Chang, J.-W. Hsieh and T.-W. Kuo, Endurance enhancement of flash-memory storage systems: an "
-        "efficient static wear leveling design, DAC 2007"
+        "Y.-H. Chang et al., Endurance enhancement of flash-memory storage systems: an efficient static wear "
+        "leveling design, DAC 2007"
     ),
     "Chang 2011": (
-        "L.-P. Chang and L.-C. Huang, A low-cost wear-leveling algorithm for block-mapping solid-state disks, "
-        "LCTES 2011"
+        "L.-P. Chang and L.-C. Huang, A low-cost wear-leveling algorithm for block-mapping solid-state disks,"
+        " LCTES 2011"
     ),
     "Cho 2009": (
-        "H. Cho, D. Shin and Y. I. Eom, KAST: K-associative sector translation for NAND flash memory in "
-        "real-time systems, DATE 2009"
+        "H. Cho et al., KAST: K-associative sector translation for NAND flash memory in real-time systems, DATE 2009"
     ),
     "Gupta 2009": (
-        "A. Gupta, Y. Kim and B. Urgaonkar, DFTL: a flash translation layer employing demand-based "
-        "selective caching of page-level address mappings, ASPLOS 2009"
+        "A. Gupta et al., DFTL: a flash translation layer employing demand-based selective caching of page-"
+        "level address mappings, ASPLOS 2009"
     ),
-    "Haas 2025": (
-        "G. Haas, B. Lee, P. Bonnet and V. Leis, SSD-iq: Uncovering the Hidden Side of SSD Performance, PVLDB 18, 2025"
-    ),
-    "Hu 2009": (
-        "X.-Y. Hu, E. Eleftheriou, R. Haas, I. Iliadis and R. Pletka, Write amplification analysis in "
-        "flash-based solid state drives, SYSTOR 2009"
-    ),
-    "Jo 2006": (
-        "H. Jo, J.-U. Kang, S.-Y. Park, J.-S. Kim and J. Lee, FAB: flash-aware buffer management policy for "
-        "portable media players, IEEE Transactions on Consumer Electronics 52, 2006"
-    ),
+    "Haas 2025": "G. Haas et al., SSD-iq: Uncovering the Hidden Side of SSD Performance, PVLDB 18, 2025",
+    "Hu 2009": "X.-Y. Hu et al., Write amplification analysis in flash-based solid state drives, SYSTOR 2009",
+    "Jo 2006": "H. Jo et al., FAB: flash-aware buffer management policy for portable media players, IEEE TCE 52, 2006",
     "Huang 2012": (
-        "P.-C. Huang, Y.-H. Chang and T.-W. Kuo, Joint management of RAM and flash memory with access pattern "
-        "considerations, DAC 2012"
+        "P.-C. Huang et al., Joint management of RAM and flash memory with access pattern considerations, DAC 2012"
     ),
     "Jung 2010": (
-        "D. Jung, J.-U. Kang, H. Jo, J.-S. Kim and J. Lee, Superblock FTL: a superblock-based flash translation "
-        "layer with a hybrid address translation scheme, ACM Transactions on Embedded Computing Systems 9, 2010"
+        "D. Jung et al., Superblock FTL: a superblock-based flash translation layer with a hybrid address "
+        "translation scheme, ACM TECS 9, 2010"
     ),
-    "Kang 2006": (
-        "J.-U. Kang, H. Jo, J.-S. Kim and J. Lee, A superblock-based flash translation layer for NAND "
-        "flash memory, EMSOFT 2006"
-    ),
-    "Kim 2002": (
-        "J. Kim, J. M. Kim, S. H. Noh, S. L. Min and Y. Cho, A space-efficient flash translation layer "
-        "for CompactFlash systems, IEEE Transactions on Consumer Electronics 48, 2002"
-    ),
+    "Kang 2006": "J.-U. Kang et al., A superblock-based flash translation layer for NAND flash memory, EMSOFT 2006",
+    "Kim 2002": "J. Kim et al., A space-efficient flash translation layer for CompactFlash systems, IEEE TCE 48, 2002",
     "Kim 2008": (
         "H. Kim and S. Ahn, BPLRU: a buffer management scheme for improving random writes in flash storage, FAST 2008"
     ),
     "Lee 2007": (
-        "S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park and H.-J. Song, A log buffer-based flash "
-        "translation layer using fully-associative sector translation, ACM Transactions on Embedded "
-        "Computing Systems 6, 2007"
+        "S.-W. Lee et al., A log buffer-based flash translation layer using fully-associative sector "
+        "translation, ACM TECS 6, 2007"
     ),
     "Lee 2008": (
-        "S. Lee, D. Shin, Y.-J. Kim and J. Kim, LAST: locality-aware sector translation for NAND flash "
-        "memory-based storage systems, SIGOPS Operating Systems Review 42, 2008"
+        "S. Lee et al., LAST: locality-aware sector translation for NAND flash memory-based storage systems, "
+        "SIGOPS OSR 42, 2008"
     ),
-    "Lim 2010": "S.-P. Lim, S.-W. Lee and B. Moon, FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
+    "Lim 2010": "S.-P. Lim et al., FASTer FTL for enterprise-class flash memory SSDs, SNAPI 2010",
     "Murugan 2011": (
-        "M. Murugan and D. H. C. Du, Rejuvenator: a static wear leveling algorithm for NAND flash memory with "
-        "minimized overhead, MSST 2011"
+        "M. Murugan and D. H. C. Du, Rejuvenator: a static wear leveling algorithm for NAND flash memory with"
+        " minimized overhead, MSST 2011"
     ),
     "Park 2008": (
-        "C. Park, W. Cheon, J. Kang, K. Roh, W. Cho and J.-S. Kim, A reconfigurable FTL (flash "
-        "translation layer) architecture for NAND flash-based applications, ACM Transactions on Embedded "
-        "Computing Systems 7, 2008"
+        "C. Park et al., A reconfigurable FTL (flash translation layer) architecture for NAND flash-based "
+        "applications, ACM TECS 7, 2008"
     ),
-    "Park 2017": (
-        "C. Park, S. Lee, Y. Won and S. Ahn, Practical implication of analytical models for SSD write "
-        "amplification, ICPE 2017"
-    ),
+    "Park 2017": "C. Park et al., Practical implication of analytical models for SSD write amplification, ICPE 2017",
     "Qin 2011": (
-        "Z. Qin, Y. Wang, D. Liu and Z. Shao, A two-level caching mechanism for demand-based page-level "
-        "address mapping in NAND flash memory storage systems, RTAS 2011"
+        "Z. Qin et al., A two-level caching mechanism for demand-based page-level address mapping in NAND "
+        "flash memory storage systems, RTAS 2011"
     ),
     "Rosenblum 1992": (
-        "M. Rosenblum and J. K. Ousterhout, The design and implementation of a log-structured file "
-        "system, ACM Transactions on Computer Systems 10, 1992"
+        "M. Rosenblum and J. K. Ousterhout, The design and implementation of a log-structured file system, "
+        "ACM TOCS 10, 1992"
     ),
     "Shim 2010": (
-        "H. Shim, B.-K. Seo, J.-S. Kim and S. Maeng, An adaptive partitioning scheme for DRAM-based cache in solid "
-        "state drives, MSST 2010"
+        "H. Shim et al., An adaptive partitioning scheme for DRAM-based cache in solid state drives, MSST 2010"
     ),
     "Tavakkol 2018": (
-        "A. Tavakkol, J. Gómez-Luna, M. Sadrosadati, S. Ghose and O. Mutlu, MQSim: A Framework for Enabling "
-        "Realistic Studies of Modern Multi-Queue SSD Devices, FAST 2018"
+        "A. Tavakkol et al., MQSim: A Framework for Enabling Realistic Studies of Modern Multi-Queue SSD "
+        "Devices, FAST 2018"
     ),
     "Van Houdt 2013": (
-        "B. Van Houdt, A mean field model for a class of garbage collection algorithms in flash-based "
-        "solid state drives, SIGMETRICS 2013"
+        "B. Van Houdt, A mean field model for a class of garbage collection algorithms in flash-based solid "
+        "state drives, SIGMETRICS 2013"
     ),
     "Van Houdt 2013b": (
-        "B. Van Houdt, Performance of garbage collection algorithms for flash-based solid state drives "
-        "with hot/cold data, Performance Evaluation 70, 2013"
+        "B. Van Houdt, Performance of garbage collection algorithms for flash-based solid state drives with "
+        "hot/cold data, Performance Evaluation 70, 2013"
     ),
 }
 """What is cited: its short name and its title."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -96,6 +97,11 @@ class Claim:
     def group(self) -> str:
         """What it is counted with: its kind, or `ours`."""
         return "ours" if self.ours else self.kind
+
+    @property
+    def condition(self) -> str:
+        """The beginning of `why`, up to a stop or colon: what decides."""
+        return re.split(r"[.:;](?:\s|$)", self.why, maxsplit=1)[0]
 
     @property
     def rows(self) -> list[str]:

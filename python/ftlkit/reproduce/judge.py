@@ -51,9 +51,9 @@ class Row:
         """The number, its interval over the seeds, and its inputs, as a reader wants them."""
         if not self.values:
             return self.note
-        mean, low, high = (self._shown(number) for number in (self.value, min(self.values), max(self.values)))
+        mean, low, high = (self.shown(number) for number in (self.value, min(self.values), max(self.values)))
         interval = f" ({low} to {high}, {len(self.values)} seeds)" if len(self.values) > 1 else ""
-        parts = ", ".join(f"{label}: {self._shown(value)}" for label, value in self.parts.items())
+        parts = ", ".join(f"{label}: {self.shown(value)}" for label, value in self.parts.items())
         return mean + interval + (f" [{parts}]" if parts else "") + (f"; {self.note}" if self.note else "")
 
     @property
@@ -61,7 +61,8 @@ class Row:
         """The mean over the seeds."""
         return sum(self.values) / len(self.values)
 
-    def _shown(self, value: float) -> str:
+    def shown(self, value: float) -> str:
+        """A number of this row with its unit."""
         if self.unit != "%":
             return f"{value:.3g} {self.unit}".strip()
         return f"{100 * value:+.1f} %" if self.is_signed else f"{100 * value:.1f} %"
