@@ -10,6 +10,7 @@ import ftlkit as fk
 from ftlkit import reproduce
 from ftlkit.results.columns import METRICS
 from reproduction import STUDY, claim, judged, made
+from tool_modules import load_tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -282,3 +283,10 @@ def test_a_column_over_time_varies_as_much_as_its_highest_value_is_above_its_low
     assert judgement.verdict == "reproduced"
     with pytest.raises(fk.UserError, match=r"no series gauges\.group;"):
         judged(study, text.replace("gauges.groups", "gauges.group"), [sampled([10], [2.0])])
+
+
+def test_claim_of_a_page_has_its_range_and_what_decides(study: Path) -> None:
+    bounds = 'reproduced = [1, 1]\npartly = [1, 3]\nwhy = "Time decides: it passes."\ncommand = "sleep"'
+    text = claim("measured", 'kind = "value", of = "SAST", each = ["n"]', bounds)
+    table = load_tool("claims").table([judged(study, text, [made(1.0), made(2.0, n=4)])])
+    assert table.splitlines()[2:] == ["| C | partly | a number | 1 to 2; 1 of 2 | Time decides |"]

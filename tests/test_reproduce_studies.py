@@ -11,11 +11,14 @@ import pytest
 import ftlkit as fk
 from conftest import LONG
 from ftlkit import reproduce
+from ftlkit.reproduce.judge import Row
+from tool_modules import load_tool
 
 ROOT = Path(__file__).parent.parent
 
-
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))
+
+claims = load_tool("claims")
 
 
 def reproduced(plan: reproduce.Plan, folder: Path) -> reproduce.Reproduction:
@@ -258,3 +261,18 @@ def test_the_study_of_treeftl_gives_all_its_figures_and_judges_all_its_claims_on
             free = selection[name, variant, "0us"]
             assert point.value("controller_ns") > free.value("controller_ns") > 0
             assert point.value("flash_time_s") == free.value("flash_time_s")
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_page_of_study_lists_each_claim_and_its_verdict(path: Path) -> None:
+    """The counts of its verdicts are those in the table of all studies."""
+    text = (ROOT / "docs" / "reproduce" / f"{path.stem}.md").read_text(encoding="utf-8")
+    table = text.partition(claims.BEGIN)[2].partition(claims.END)[0].strip()
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.splitlines()[2:]]
+    verdicts = {name: verdict for names, verdict in rows for name in names.split("; ")}
+    plan = reproduce.load(path)
+    assert sorted(verdicts) == sorted(claim.id for claim in plan.claims)
+    listed = [
+        reproduce.Judgement(claim, [Row("", [], verdicts[claim.id], "", is_signed=False)]) for claim in plan.claims
+    ]
+    assert claims.summary(path.stem, listed) in (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Write the tables of claims in docs: `tools/claims.py STUDY…`, of runs in ftlkit-results or made now."""
+"""Write the tables of claims in docs: `tools/claims.py STUDY…`, of runs in ftlkit-results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAD = ["| claim | verdict | paper | ours | decided by |", "|---|---|---|---|---
 
 
 def ours(judgement: reproduce.Judgement) -> str:
-    """Lowest and highest number of all rows and seeds, and the number of rows that are reproduced."""
+    """Lowest and highest number of all rows and seeds, and how many rows are reproduced."""
     rows = [row for row in judgement.rows if row.values]
     if not rows:
         return judgement.rows[0].note
@@ -50,12 +50,11 @@ def summary(name: str, judgements: Sequence[reproduce.Judgement]) -> str:
     """A study's row of the table of all."""
     of_group = counts(judgements)
     measured, own = (", ".join(map(str, of_group.get(group, {}).values())) for group in ("measured", "ours"))
-    others = [
-        f"{found['holds']} of {sum(found.values())} {group}"
-        for group, found in of_group.items()
-        if group in ("calibrated", "identity")
-    ]
-    return f"| [`{name}`](reproduce/{name}.md) | {measured} | {own or 'none'} | {', '.join(others)} |"
+    fitted, defined = (
+        f"{found['holds']} of {sum(found.values())}" if found else ""
+        for found in (of_group.get(group) for group in ("calibrated", "identity"))
+    )
+    return f"| [`{name}`](reproduce/{name}.md) | {measured} | {own} | {fitted} | {defined} |"
 
 
 def main() -> None:

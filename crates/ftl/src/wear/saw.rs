@@ -62,8 +62,8 @@
 //! `dynamic` (names `letters`, 132 erases a block) and 35.8 against 2.7 (`mix`, 100). It grows with
 //! `degrees` there, and with one degree there is one group and `saw` is `dynamic`
 //! (`ftlkit reproduce saw`, figures *The number of degrees T*). Here `dynamic` takes the least worn
-//! block of all. Which of a merge's pages speaks for the block decides less (docs/reproduce.md,
-//! saw).
+//! block of all. Which of a merge's pages speaks for the block decides less
+//! (docs/reproduce/saw.md).
 
 use host::FileEvent;
 
