@@ -289,4 +289,4 @@ def test_claim_of_a_page_has_its_range_and_what_decides(study: Path) -> None:
     bounds = 'reproduced = [1, 1]\npartly = [1, 3]\nwhy = "Time decides: it passes."\ncommand = "sleep"'
     text = claim("measured", 'kind = "value", of = "SAST", each = ["n"]', bounds)
     table = load_tool("claims").table([judged(study, text, [made(1.0), made(2.0, n=4)])])
-    assert table.splitlines()[2:] == ["| C | partly | a number | 1 to 2; 1 of 2 | Time decides |"]
+    assert table.splitlines()[2:] == ["| C | partly | a number | 1 to 2; 1 of 2 | Time |"]

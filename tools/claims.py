@@ -35,7 +35,7 @@ def ours(judgement: reproduce.Judgement) -> str:
 def line(judgement: reproduce.Judgement) -> str:
     """A claim's row of the table."""
     claim, verdict = judgement.claim, judgement.verdict
-    condition = "" if verdict == "reproduced" else claim.condition
+    condition = "" if verdict == "reproduced" else re.sub(" decides?$", "", claim.condition)
     return f"| {' | '.join((claim.id, verdict, claim.paper, ours(judgement), condition))} |"
 
 
