@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,5 @@ def test_words_by_hand_are_counted_without_those_of_programs(name: str, text: st
 
 
 if __name__ == "__main__":
-    for page, (hand, total) in sorted(counted().items(), key=lambda item: item[1]):
-        print(f"{hand:6} {total:6} {page}")
-    print("{:6} {:6} by hand, in all".format(*sums()))
+    rows = [(*words, page) for page, words in counted().items()]
+    sys.stdout.writelines(f"{hand:6} {total:6} {page}\n" for hand, total, page in [*sorted(rows), (*sums(), "all")])
