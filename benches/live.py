@@ -117,7 +117,7 @@ def fill(uri: str) -> None:
 
 
 def measure(server: Server, rw: str, depth: int, seconds: float) -> tuple[float, float]:
-    """Thousand requests a second, and microseconds of the server's processor time a request."""
+    """Thousand requests per second, and microseconds of the server's processor time a request."""
     before = server.processor_s()
     side = fio(server.uri, rw, depth, seconds)
     return side["iops"] / 1000, (server.processor_s() - before) * 1e6 / side["total_ios"]

@@ -762,7 +762,7 @@ def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Callab
     assert "The advised stack's life is a forecast from the erases of the run, not measured." in advice.sentences
     rates = next(sentence for sentence in advice.sentences if sentence.startswith("That is "))
     assert re.search(
-        r" at the workload's own arrival rate, or [\d.,]+ DWPD \(drive writes a day over 5.00 years\)", rates
+        r" at the workload's own arrival rate, or [\d.,]+ DWPD \(drive writes per day over 5.00 years\)", rates
     )
     assert "Endurance: 500 program/erase cycles a block, as given (device.endurance)." in advice.facts
     result = call("advise", "fin1", "--goal", "life", "--ftl", "page", "--trials", 2, *OPTIONS)
@@ -888,7 +888,7 @@ def test_without_the_held_out_part_the_figures_are_those_of_the_search(tmp_path:
     assert not advice.is_held_out
     assert "nothing was measured on the part that was held out" in advice.doubts[0]
     assert all(json.loads(stack.measured.rows[0]["study"])["run"]["skip"] == 2_000 for stack in advice.stacks)
-    assert any(caution.startswith("There was no time for ") for caution in advice.cautions)
+    assert any(caution.startswith("Out of time for ") for caution in advice.cautions)
 
 
 # Time, and its end.

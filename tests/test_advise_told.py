@@ -217,10 +217,8 @@ def test_it_is_told_how_many_were_not_measured_on_the_held_out_part(whole: Answe
     advice = again(before)
     assert advice.is_held_out
     sentence = next(caution for caution in advice.cautions if "on the held-out part" in caution)
-    assert sentence.startswith(
-        f"There was no time for {len(missed)} of {len(missed) + 1} stacks on the held-out part: "
-    )
-    assert "What is known of them is of the first 4,000 requests" in sentence
+    assert sentence.startswith(f"Out of time for {len(missed)} of {len(missed) + 1} stacks on the held-out part: ")
+    assert "Their figures are of the first 4,000 requests" in sentence
     best = min(
         (measured for measured in before.result.of(before.result.last) if measured.stack in missed),
         key=lambda measured: measured.mean("response_mean_ns") or 0,
@@ -283,7 +281,7 @@ def test_what_the_held_out_part_refutes_is_not_advised(whole: Answer) -> None:
     advice = again(whole)
     assert advice.advised.stack == other
     assert advice.sentences[0].startswith(f"Too few trials; best so far: {other} (on the part that was searched ")
-    assert said(advice, f"The search had chosen {best}, which the held-out part refutes: ")
+    assert said(advice, f"{best} won the search but lost on held-out requests: ")
     with_a_rival(whole, 1.04)
     assert again(whole).sentences[0].startswith(f"Take {other}: "), "so little is no reason for doubt"
     assert any("had a share in the choice" in doubt for doubt in advice.doubts)
@@ -305,7 +303,7 @@ def test_a_row_of_the_table_with_a_lower_figure_is_advised_whatever_the_search_f
     searched_as(whole, other, best, factor)
     told = again(whole)
     assert told.advised.stack == other
-    assert said(told, f"The search had chosen {best}, which ")
+    assert said(told, f"{best} won the search ")
 
 
 @pytest.mark.parametrize("lead", [1.002, 0.997])
@@ -316,8 +314,8 @@ def test_ram_that_buys_nothing_on_both_parts_is_not_advised(whole: Answer, lead:
     searched_as(whole, other, best, 1.001)
     told = again(whole)
     assert told.advised.stack == other
-    why = "which the held-out part refutes" if lead > 1 else "whose RAM buys nothing on either part"
-    assert said(told, f"The search had chosen {best}, {why}")
+    why = " but lost on held-out requests" if lead > 1 else ", but its RAM buys nothing on either part"
+    assert said(told, f"{best} won the search{why}")
     # So little is nothing where it takes more RAM.
     whole.result.finalists = finalists
     with_a_rival(whole, 1.002, ram_bytes=2 * ram)
@@ -560,7 +558,7 @@ def test_of_lives_that_are_as_long_the_fastest_is_advised(whole: Answer) -> None
     assert advice is not None
     assert advice.advised.stack == quick
     text = " ".join(advice.sentences)
-    assert f"The search had chosen {small}, which lives about as long on the held-out part: " in text
+    assert f"{small} won the search and lives about as long on the held-out part: " in text
     assert f"slower than {quick}" in text
 
 
@@ -665,7 +663,7 @@ def test_the_page_says_what_was_asked(tmp_path: Path) -> None:
     charts = panels(advice)
     assert all(ADVISED in chart.lines for chart in charts)
     assert html.count('fill="none" stroke=') >= len(charts)
-    assert "Sought is the least RAM with a mean response time at most 10 %" in html
+    assert "Goal: the least RAM with a mean response time at most 10 %" in html
     assert any("stacks were measured, with the reference page; " in doubt for doubt in advice.doubts)
 
 

@@ -22,7 +22,7 @@ def test_numbers_out_of_range_are_refused_with_the_limit(command: str, number: s
     done = call(*command.split(), "--threads", number)
     assert done.exit_code == 2, done.output
     said = " ".join(done.stderr.split())
-    assert f"--threads {number}: must be from 1 to {MOST:,}, of which at most one a core runs. Leave it out" in said
+    assert f"--threads {number}: must be from 1 to {MOST:,}, and at most one per core runs at once." in said
 
 
 def test_no_more_go_on_at_once_than_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,7 +173,7 @@ def test_the_state_of_the_drive_decides_what_a_job_says(tmp_path: Path) -> None:
     assert [(point.job, point.kind) for point in points] == [("fill", WRITE), ("late", READ), ("then", STEADY)]
     reasons = " ".join(left_out)
     assert "does not trim the drive" in reasons
-    assert "early is not used: it reads what no sequential write has filled" in reasons
+    assert "early is not used: it reads an area never written" in reasons
     assert "soon is not used: write amplification has not settled" in reasons
     assert "torn is not used: it reads several pages" in reasons
 

@@ -313,7 +313,7 @@ def test_the_example_of_a_sweep_can_be_run(call: Call, tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")
     told = call("sweep", "sweep.toml").stderr
     assert "54 runs: 0 were in ftlkit-results" in told
-    assert "Runs are kept in ftlkit-results, and found again there (--store)." in told
+    assert "Runs are kept in ftlkit-results, and reused from there (--store)." in told
 
 
 def test_all_examples_are_tested() -> None:

@@ -66,17 +66,17 @@ def test_the_verdict_over_load_ranks_by_what_layers_keep_up_with_and_compares_wh
         point("block", 100, 9e9, behind=True),
     ]
     most, together, page, dftl, block = knees.over_load(points)
-    assert most == "page keeps up with most: 400 requests a second. Behind come dftl with 200."
+    assert most == "page keeps up with most: 400 requests per second. Behind come dftl with 200."
     assert "At 200 a second, which all of these keep up with, page answers fastest" in together
-    assert page.startswith("page keeps up with 400 requests a second and falls behind at 800.")
-    assert "dftl keeps up with 200 requests a second and falls behind at 400." in dftl
+    assert page.startswith("page keeps up with 400 requests per second and falls behind at 800.")
+    assert "dftl keeps up with 200 requests per second and falls behind at 400." in dftl
     assert block == "block does not keep up with any load that was tried."
 
 
 def test_layers_that_are_level_are_not_ranked() -> None:
     points = [point(ftl, 100, mean) for ftl, mean in (("page", 100_000), ("dftl", 101_000))]
     most, together, *_ = knees.over_load(points)
-    assert most == "page and dftl keep up with 100 requests a second alike."
+    assert most == "page and dftl keep up with 100 requests per second alike."
     assert "mean responses are level" in together
     assert "fastest" not in together
 
@@ -85,7 +85,7 @@ def test_the_verdict_over_depth_names_the_depth_that_is_enough() -> None:
     served = {1: 1_000, 2: 1_900, 4: 2_000, 8: 1_990}
     points = [point("page", depth, depth * 1e6 / 2, served=rate) for depth, rate in served.items()]
     (sentence,) = (text.replace("\N{NO-BREAK SPACE}", " ") for text in knees.over_depth(points))
-    assert sentence.startswith("page serves at most 2.00 k requests a second, with 4 outstanding, and 1.90 k with 2.")
+    assert sentence.startswith("page serves at most 2.00 k requests per second, with 4 outstanding, and 1.90 k with 2.")
     assert "From 2 to 8 outstanding its mean response goes from 1.00 ms to 4.00 ms." in sentence
 
 

@@ -246,7 +246,7 @@ def test_a_process_says_the_same(start: Start, tmp_path: Path) -> None:
     ("held", "says"),
     [
         (sample.document(), "r.json holds results, not a study. `ftlkit report r.json` draws"),
-        ({"study": {}, "points": []}, "r.json holds results, not a study: its key study says"),
+        ({"study": {}, "points": []}, "r.json holds results, not a study: its key study is"),
         ({"device": {}}, "r.json is JSON, and a study is TOML"),
     ],
     ids=["results", "curve", "study"],

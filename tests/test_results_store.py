@@ -215,7 +215,7 @@ def test_a_point_is_found_by_what_it_is_whoever_ran_it(call: Callable[..., Resul
 def test_what_was_paired_and_left_out_is_said(filled: Path, call: Callable[..., Result]) -> None:
     result = call("results", "compare", "page,seed=1", "dftl", "--store", filled)
     assert "2 pairs of points, 1 seed in each" in result.stderr
-    assert "left out, since the other side has not their like: 4 of dftl" in result.stderr
+    assert "skipped, with no matching point on the other side: 4 of dftl" in result.stderr
 
 
 def test_points_that_differ_unseen_are_not_mixed(tmp_path: Path, call: Callable[..., Result]) -> None:

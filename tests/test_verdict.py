@@ -237,8 +237,8 @@ def test_runs_that_fell_behind_are_not_ranked_by_their_queue() -> None:
     text = of(document)
     assert "page answers fastest" in text, "whatever response times a queue gave"
     assert "More requests arrive than block can serve" in text
-    assert "block does not keep up with the arrivals of 1.00 k requests a second." in text
-    assert "Requests a second that were served: block 1.50 k." in text
+    assert "block does not keep up with the arrivals of 1.00 k requests per second." in text
+    assert "Requests per second that were served: block 1.50 k." in text
 
 
 def test_what_falls_behind_below_its_bottleneck_says_why() -> None:
@@ -254,12 +254,12 @@ def test_where_none_keeps_up_what_each_served_decides() -> None:
     document = sample.document()
     overload(document, ["page", "block", "fast", "dftl"])
     text = of(document)
-    assert text.startswith("No translation layer keeps up with the arrivals of 1.00 k requests a second. Requests a ")
+    assert text.startswith("No translation layer keeps up with the arrivals of 1.00 k requests per second. Requests a ")
     assert "quests a second that were served: page 3.00 k, block 1.50 k, fast 1.00 k (but its queue kept" in text
     assert "growing), dftl 750." in text
     assert "answers fastest" not in text
     assert "the mean response" not in text
-    assert "block needs 128 KiB (1.56 % of that) and serves 0.5 × the requests a second" in text
+    assert "block needs 128 KiB (1.56 % of that) and serves 0.5 × the requests per second" in text
 
 
 def test_few_requests_are_not_ranked_by_the_99th_percentile() -> None:
@@ -488,7 +488,7 @@ def test_who_lives_longest_is_named_with_the_range() -> None:
     )
     assert "years at the workload's own arrival rate; it may" not in text
     assert "It lives shortest under block: 164 GB (156 GB to 180 GB)." in text
-    assert "drive writes a day (DWPD) are over 5.00 years" in text
+    assert "drive writes per day (DWPD) are over 5.00 years" in text
     document["study"]["run"]["warranty_years"] = 3.0
     assert "are over 3.00 years" in of(document)
     document["runs"] = document["runs"][:1]

@@ -8,7 +8,7 @@
 records, medians over the second half of each run and over three runs. Its load is made here as its
 source makes it (`iob/RequestGenerator.hpp`, `scripts/benchlat.sh`):
 
-- One thread measures: 10 000 requests a second at constant gaps, half of them reads.
+- One thread measures: 10 000 requests per second at constant gaps, half of them reads.
 - Six threads write (99 %) at exponential gaps. All writes together are the rate that is offered.
 - A thread has at most 64 requests outstanding. What has to wait is sent as soon as a place is free,
   and response times count from then.

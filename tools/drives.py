@@ -523,7 +523,7 @@ SHEET = {
 
 
 def samsung_rate(what: str, **device: str) -> float:
-    """MB or thousands of requests a second of the preset. Reads are of written pages."""
+    """MB or thousands of requests per second of the preset. Reads are of written pages."""
     op, kib, *words = what.split()
     depth, writes = {"32": 32, "128": 128, "one": 1}[words[words.index("at", 3) - 1]], op == "write"
     requests = {1: 20_000, 32: 20_000, 128: 200_000}[depth]

@@ -155,10 +155,7 @@ impl FileSpec {
             return refused("streams", self.streams.to_string(), format!("must be at most {MOST_STREAMS}"));
         }
         if let Some(degree) = self.table_degree.filter(|&degree| degree > self.analyzer.degrees) {
-            let rule = format!(
-                "must be at most {}, which is degrees; leave it out if nothing shall be said",
-                self.analyzer.degrees
-            );
+            let rule = format!("must be at most {}, which is degrees; leave it out for no hint", self.analyzer.degrees);
             return refused("table_degree", degree.to_string(), rule);
         }
         if !(self.operations_per_second.is_finite() && self.operations_per_second > 0.0) {

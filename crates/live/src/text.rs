@@ -108,7 +108,7 @@ impl ServeText {
         };
         if address.is_remote() && self.tls.is_none() && !self.insecure {
             return Err(LiveError::user(format!(
-                "--listen {address} lets other hosts in, and without TLS whoever connects can read and write everything: serve over TLS \
+                "--listen {address} lets other hosts in, and without TLS any client can read and write everything: serve over TLS \
                  (--tls FOLDER), listen on 127.0.0.1, or say --insecure if that is what you want"
             )));
         }

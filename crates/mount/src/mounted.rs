@@ -173,7 +173,7 @@ impl Mounted {
         let served = if is_worn_out { server.stop_worn_out() } else { server.stop() };
         if let Some(lost) = lost {
             return Err(LiveError::user(format!(
-                "the flash is worn out, and what was accepted since everything was safe last is lost: {lost}. What had been synced is on the \
+                "the flash is worn out, and writes accepted since the last successful sync are lost: {lost}. What had been synced is on the \
                  image: mount it again, and copy it to another one"
             )));
         }

@@ -97,7 +97,7 @@ pub fn parse_rate(key: &str, text: &str) -> Result<BytesPerSecond, UnitError> {
         UnitError::new(
             key,
             text,
-            "a rate is bytes a second; write a number with one of B/s, kB/s, MB/s, GB/s, MiB/s, GiB/s",
+            "a rate is bytes per second; write a number with one of B/s, kB/s, MB/s, GB/s, MiB/s, GiB/s",
         )
     })?;
     parse_bytes(key, size)
@@ -207,7 +207,7 @@ macro_rules! written_as_text {
     };
 }
 
-written_as_text!(BytesPerSecond, parse_rate, "bytes a second, as text such as \"550MB/s\" or \"3.5GB/s\"");
+written_as_text!(BytesPerSecond, parse_rate, "bytes per second, as text such as \"550MB/s\" or \"3.5GB/s\"");
 written_as_text!(Nanoseconds, parse_duration, "a duration with its unit, as text such as \"25us\" or \"1.5ms\"");
 
 struct TextVisitor<T> {

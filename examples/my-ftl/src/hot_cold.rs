@@ -30,7 +30,7 @@ const SOON: Parameter = Parameter {
     name: "soon",
     kind: Kind::Ratio { min: 0.0, max: 100.0 },
     default: "0.5",
-    meaning: "A page is hot if it is written again within so many writes for each logical page; at 0 none is.",
+    meaning: "A page is hot if it is rewritten within this many writes per logical page; at 0 none is.",
     source: "this template",
 };
 

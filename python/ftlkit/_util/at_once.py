@@ -17,12 +17,12 @@ def cores() -> int:
 
 
 def at_once(threads: int | None) -> int:
-    """As many as asked, and at most one a core: more save no time. None: one a core."""
+    """As many as asked, and at most one per core: more save no time. None: one per core."""
     if threads is None:
         return cores()
     if not 1 <= threads <= MOST:
         raise UserError(
-            f"--threads {threads}: must be from 1 to {MOST:,}, of which at most one a core runs. Leave it out for one "
-            "a core."
+            f"--threads {threads}: must be from 1 to {MOST:,}, and at most one per core runs at once. Leave it out "
+            "for one per core."
         )
     return min(threads, cores())

@@ -72,7 +72,7 @@ class _Pace:
 
 
 class _Rate(ProgressColumn):
-    """Requests a second and the time left."""
+    """Requests per second and the time left."""
 
     def render(self, task: Task) -> Text:
         """The column's text."""

@@ -352,7 +352,7 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
         told = phrasing.against(metric, chosen, best, best.stack)
         return [
             (
-                f"The search had chosen {chosen.stack}, which ties with it on the held-out part: "
+                f"{chosen.stack} won the search and ties with it on the held-out part: "
                 f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with "
                 f"{units.size(chosen.mean('ram_bytes'))} of RAM{told and f', {told}'}."
             )
@@ -363,7 +363,7 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
         response = f"{phrasing.named(query.response)} {phrasing.text(query.response, chosen)}"
         return [
             (
-                f"The search had chosen {chosen.stack}, which lives about as long on the held-out part: {lives} with "
+                f"{chosen.stack} won the search and lives about as long on the held-out part: {lives} with "
                 f"{units.size(chosen.mean('ram_bytes'))}, {response}{slower and f', {slower}'}."
             )
         ]
@@ -371,12 +371,12 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
         buys = "RAM buys" if (best.mean("ram_bytes") or 0.0) < (chosen.mean("ram_bytes") or 0.0) else "settings buy"
         more = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with {units.size(chosen.mean('ram_bytes'))}"
         compared = phrasing.against(metric, chosen, best, best.stack)
-        start = f"The search had chosen {chosen.stack}, whose {buys} nothing on either part: {more}"
+        start = f"{chosen.stack} won the search, but its {buys} nothing on either part: {more}"
         return [f"{start}{compared and f', {compared}'}."]
     against = phrasing.against(metric, chosen, best, best.stack)
     ram = units.size(chosen.mean("ram_bytes"))
     its = f"{phrasing.named(metric)} is {phrasing.text(metric, chosen)} with {ram} of RAM{against and f', {against}'}"
-    return [f"The search had chosen {chosen.stack}, which the held-out part refutes: there its {its}."]
+    return [f"{chosen.stack} won the search but lost on held-out requests: there its {its}."]
 
 
 class _Beside:
@@ -522,4 +522,4 @@ def _also(metric: str, best: Measured, reference: Measured | None) -> list[str]:
 def goal(query: Query) -> str:
     """The goal as a sentence."""
     limit = "" if query.ram_bytes is None else f", with at most {units.size(query.ram_bytes)} of RAM"
-    return f"Sought is {GOALS[query.goal].words}{limit}."
+    return f"Goal: {GOALS[query.goal].words}{limit}."

@@ -69,7 +69,7 @@ def doubts(
             sentences += _better_there(query, result, best, figures)
         else:
             why = (
-                "the held-out part refutes the choice of the search"
+                "the choice of the search lost on held-out requests"
                 if is_refuted
                 else "it does no worse than the choice of the search, within the noise"
                 if is_tied
@@ -89,7 +89,7 @@ def doubts(
     sentences += _likeness(query, result)
     noise = "An interval tells the noise of the seeds, and nothing of how another workload would differ."
     if result.seeds == 1 or not is_held_out:
-        noise = "With one seed the noise is not known."
+        noise = "One seed was run, so there is no error estimate."
     elif not any(measured.is_drawn for measured in figures.values()):
         noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
     dry = " The proposals ended since none was new." if result.dry else ""
@@ -121,7 +121,7 @@ def _tried(result: SearchResult) -> str:
 def _seeds(query: Query, result: SearchResult, figures: Mapping[str, Measured]) -> str:
     """With how many seeds the figures were measured, and whether that made a difference."""
     if result.seeds == 1:
-        return "One seed was run." if query.seeds == 1 else f"One seed was run: there was no time for {query.seeds}."
+        return "One seed was run." if query.seeds == 1 else f"One seed was run: out of time for {query.seeds}."
     fewer = min(len(measured.rows) for measured in figures.values())
     others = "the third was" if (fewer, query.seeds) == (2, 3) else f"the others, up to {query.seeds:,}, were"
     so = f", so {others} skipped" if fewer < query.seeds else ""
@@ -301,7 +301,7 @@ def _unfinished(query: Query, result: SearchResult, best: Measured, *, is_held_o
     sentences = ["The search was stopped; this is what was found until then."] if result.interrupted else []
     if result.missed:
         many = f"{_of(result.missed, result)} on the held-out part"
-        first = f"It was stopped before {many} were measured" if result.interrupted else f"There was no time for {many}"
+        first = f"It was stopped before {many} were measured" if result.interrupted else f"Out of time for {many}"
         named = ", ".join(result.missed[:_NAMED]) + (", …" if len(result.missed) > _NAMED else "")
         known = f" {_of_the_missed(query, result, best)}" if is_held_out else ""
         sentences.append(f"{first}: {named}.{known}")
@@ -312,7 +312,7 @@ def _unfinished(query: Query, result: SearchResult, best: Measured, *, is_held_o
         sentences.append(f"{many} not run on the next one, for want of time.")
     if result.was_cut and not result.interrupted:
         sentences.append(
-            "There was no time for the whole part that is searched: stacks were sifted by its first "
+            "Out of time for the whole searched part: stacks were sifted by its first "
             f"{result.last.requests:,} of {result.searched:,} requests."
         )
     return sentences
@@ -322,14 +322,14 @@ def _of_the_missed(query: Query, result: SearchResult, advised: Measured) -> str
     """What the part that was searched tells of stacks that were not run on the held-out part."""
     best = leading(query.metric, [each for each in result.of(result.last) if each.stack in result.missed])
     if best is None:
-        return "Nothing is known of them there."
+        return "They were not measured there."
     known = f"first {result.last.requests:,} requests, which --json has"
     text = phrasing.text(query.metric, best)
     late = "" if not best.is_behind else ", though it does not keep up with the arrivals"
     mine = result.last.tried.get(advised.stack)
     beside = f" (the advised stack had {phrasing.text(query.metric, mine)} there)" if mine and mine.rows else ""
     told = f"the best of them there is {best.stack}, with {text}{late}{beside}"
-    return f"What is known of them is of the {known}: {told}."
+    return f"Their figures are of the {known}: {told}."
 
 
 def _prepared(result: SearchResult, best: Measured) -> list[str]:
@@ -363,7 +363,7 @@ def _of_the_run(best: Measured) -> list[str]:
         )
     if all(not row["erases"] for row in rows):
         sentences.append(
-            f"No block was erased in the run of {best.stack}: nothing is known of how it does when it has to collect."
+            f"No block was erased in the run of {best.stack}: its garbage-collection cost was not measured."
         )
     if any(row["end_of_life_request"] is not None for row in rows):
         sentences.append(f"The device wore out under {best.stack} in the middle of its run.")

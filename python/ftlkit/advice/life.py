@@ -55,7 +55,7 @@ def sentences(query: Query, best: Measured, reference: Measured | None) -> list[
 
 
 def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
-    """How long the life lasts at the workload's rate, and its drive writes a day."""
+    """How long the life lasts at the workload's rate, and its drive writes per day."""
     lasts, writes = _rates(best)
     if not writes:
         return []
@@ -64,11 +64,11 @@ def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
     its = ", or ".join(filter(None, _rates(reference))) if reference is not None and best.stack != REFERENCE else ""
     beside = f" ({REFERENCE}: {its})" if its else ""
     over = f"over {units.digits(years)} years"
-    return [f"That is {times}{writes} (drive writes a day {over}){beside}."]
+    return [f"That is {times}{writes} (drive writes per day {over}){beside}."]
 
 
 def _rates(measured: Measured) -> tuple[str, str]:
-    """The time of a life at the workload's own arrival rate, and its drive writes a day."""
+    """The time of a life at the workload's own arrival rate, and its drive writes per day."""
     lives = [life for row in measured.rows if (life := _endurance(row).get("spares_gone"))]
     if not lives or len(lives) < len(measured.rows):
         return "", ""

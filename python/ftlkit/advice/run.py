@@ -71,8 +71,7 @@ def answered(
     if clock.is_running and clock.left_s <= 0:
         raise clock.too_short("no stack that may be taken had been run")
     raise UserError(
-        f"no stack that was tried has what --goal {query.goal} asks for within what was asked. Give more time, or "
-        "another goal."
+        f"no stack that was tried meets --goal {query.goal} within the limits. Give more time, or another goal."
     )
 
 

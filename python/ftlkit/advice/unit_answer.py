@@ -127,7 +127,7 @@ def _unerased(measured: Measured, beside: Measured) -> str:
     """That the run of one unit collected nothing, as a sentence behind a space, if it is so."""
     if measured.rows[0]["erases"] or not beside.rows[0]["erases"]:
         return ""
-    return " No block was erased in that run, so nothing is known of collecting with that unit."
+    return " No block was erased in that run, so collections with that unit were not measured."
 
 
 def _cost(metric: str, measured: Measured, beside: Measured, own: str) -> str:

@@ -117,7 +117,7 @@ class ServeOptions(TypedDict, total=False):
         Option("Serve over TLS alone, with server-cert.pem and server-key.pem of this folder.", "FOLDER"),
     ]
     clients: Annotated[int | None, Option("Clients at once; 16 without it.", "N")]
-    accept_damage: Annotated[bool, Option("Serve what is left of a damaged image.")]
+    accept_damage: Annotated[bool, Option("Serve the rest of a damaged image.")]
     read_only: Annotated[bool, Option("Serve it for reading alone; the image stays as it is.")]
     insecure: Annotated[
         bool, Option("Let other hosts in without TLS, and use a key that everybody on this host can read.")

@@ -48,9 +48,7 @@ class MountOptions(TypedDict, total=False):
     record: Annotated[
         str | Path | None, Option("Record the requests, with their hints, as a trace.", "OUT.csv|OUT.parquet")
     ]
-    interval: Annotated[
-        int | None, Option("Writes until types of files are rated anew; 10 000 without it.", "N", least=1)
-    ]
+    interval: Annotated[int | None, Option("Writes between ratings of file types; 10 000 without it.", "N", least=1)]
     streams: Annotated[
         int | None, Option("Streams that hot and cold files are shared out among; 3 without it.", "N", least=0)
     ]
@@ -71,7 +69,7 @@ class MountOptions(TypedDict, total=False):
     ]
     fault: Fault
     metrics: Metrics
-    accept_damage: Annotated[bool, Option("Mount what is left of a damaged image.")]
+    accept_damage: Annotated[bool, Option("Mount the rest of a damaged image.")]
     read_only: Annotated[bool, Option("Mount it for reading alone; the image stays as it is.")]
 
 

@@ -143,7 +143,7 @@ class TortureOptions(TypedDict, total=False):
         ),
     ]
     swarm: Annotated[bool, Option("Leave a random part of operations and faults out of each trial.")]
-    threads: Annotated[int | None, Option("Trials at once, by default and at most one a core.", "N")]
+    threads: Annotated[int | None, Option("Parallel trials (default and maximum: one per core).", "N")]
 
 
 @typed_kwargs(TortureOptions)

@@ -44,7 +44,7 @@ class FitOptions(TypedDict, total=False):
     settings: Annotated[
         Sequence[str],
         Option(
-            "What is known of the drive, and not fitted: device.channels=8; may be repeated.",
+            "A known property of the drive, not fitted: device.channels=8; may be repeated.",
             "device.KEY=VALUE",
             FIT,
             ("--set",),

@@ -152,7 +152,7 @@ class Engine:
 
 
 def _figure(run: Json, point: Point) -> float:
-    """A run's figure; requests a second by Little's law, which the run's end does not lower."""
+    """A run's figure; requests per second by Little's law, which the run's end does not lower."""
     if point.figure == AMPLIFICATION:
         return float(run["write_amplification"])
     mean_ns = float(run["response_ns"]["all"]["mean"])

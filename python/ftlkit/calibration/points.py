@@ -7,7 +7,7 @@ The jobs are gone through in their order, as the drive served them, and its stat
 - It is *settled* when random writes have gone over the area twice before the job begins.
 - What lies between is not used: write amplification still moves.
 
-At depth 1 the figure is the latency. At more, and for settled writes, it is requests a second.
+At depth 1 the figure is the latency. At more, and for settled writes, it is requests per second.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _why_no_read(job: Job, drive: _Drive, smallest: int) -> str:
     """Why a read says nothing; empty if it does."""
     _, end = drive.area(job)
     if end > 1.01 * drive.filled:
-        return "it reads what no sequential write has filled, which drives answer without flash."
+        return "it reads an area never written; drives answer such reads without touching flash."
     if job.size > smallest and sum(drive.random_over.values()) > 0.05 * drive.capacity:
         return "it reads several pages at once where random writes have torn neighbours apart. Read before them."
     return ""
@@ -201,7 +201,7 @@ def _why_not_settled(job: Job, drive: _Drive) -> str:
 
 
 def _latency_or_iops(job: Job, kind: str, used: float) -> Point:
-    """The figure that says most: latency at depth 1, else requests a second."""
+    """The figure that says most: latency at depth 1, else requests per second."""
     point = Point(job.name, kind, job.is_random, job.is_uniform, job.size, job.depth, used, IOPS, job.iops, NOISE[IOPS])
     if job.depth > 1:
         return point

@@ -32,7 +32,7 @@ COMMANDS = {
     "report": ("compare:report", "Draw a report from saved results, without a new run."),
     "sweep": (
         "sweep:sweep",
-        "Run every combination of devices, workloads, FTLs and values; run again for the missing.",
+        "Run every combination of devices, workloads, FTLs and values; rerun to resume.",
     ),
     "advise": ("advise:advise", "Search FTLs and their parameters for a workload; recommend one, with its cost."),
     "calibrate": (
@@ -45,7 +45,7 @@ COMMANDS = {
     ),
     "reproduce": (
         "reproduce:reproduce",
-        "Run a paper's experiments, judge its claims, write one page; run again for the missing.",
+        "Run a paper's experiments, judge its claims, write one page; rerun to resume.",
     ),
     "torture": ("torture:torture", "Test FTLs with power cuts and flash faults; exit code 1 if one fails."),
     "schemes": ("catalogue:schemes", "List the translation layers and the parts that go with them, or show one."),

@@ -46,7 +46,7 @@ def advise(
     goal: Annotated[
         str,
         option(
-            "What shall be good: mean or p99 response, write amplification, life; or little RAM.",
+            "Metric to optimise: mean or p99 response, write amplification, life, or RAM.",
             "|".join(GOALS),
             _SEARCH,
         ),
@@ -62,7 +62,7 @@ def advise(
         option("Search these stacks alone, by commas; what is set, as in dftl:cmt=64KiB, stays so.", "NAMES", _SEARCH),
     ] = None,
     seeds: Annotated[int, option("Seeds per reported result.", "N", _SEARCH)] = SEEDS,
-    store: Annotated[Path, option("Where results are kept, and found again.", "DIR", _SEARCH)] = DEFAULT,
+    store: Annotated[Path, option("Result cache; finished runs are reused.", "DIR", _SEARCH)] = DEFAULT,
     report: options.Report = None,
     json: options.AnswerFile = None,
     setting: Annotated[
@@ -125,7 +125,7 @@ def show(answer: Answer, console: Console) -> None:
         AdaptiveTable(("", "stack"), [_heading(metric) for metric in metrics], _rows(answer, metrics)).fitted(console)
     )
     in_brackets = any(metric not in stack.fronts for stack in answer.table for metric in answer.metrics)
-    brackets = " In brackets: another takes no more RAM and is as good or better." if in_brackets else ""
+    brackets = " (…) = dominated: another row is at least as good with no more RAM." if in_brackets else ""
     line(f"* the advised stack.{brackets}")
     if len(answer.table) < len(answer.stacks):
         line(f"{len(answer.stacks) - len(answer.table)} more, beaten or on other fronts, are in --report and --json.")

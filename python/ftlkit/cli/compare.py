@@ -38,17 +38,19 @@ class Outputs:
     report: options.Report = None
     json: options.JsonFile = None
     csv: options.CsvFile = None
-    parquet: Annotated[Path | None, option("Save one row a run as Parquet.", "FILE.parquet", OUTPUTS)] = None
+    parquet: Annotated[Path | None, option("Save one row per run as Parquet.", "FILE.parquet", OUTPUTS)] = None
     series: Annotated[
         Path | None,
         option(
-            "Save the time series, one row a run and point, as .csv or .parquet; - is standard output.", "FILE", OUTPUTS
+            "Save the time series, a row per run and point, as .csv or .parquet; - is standard output.",
+            "FILE",
+            OUTPUTS,
         ),
     ] = None
     requests_out: Annotated[
         Path | None,
         option(
-            "Save one row a run and request: its times, its flash operations and what it waited for, by cause.",
+            "Save one row per run and request: its times, its flash operations and what it waited for, by cause.",
             "FILE.parquet",
             OUTPUTS,
         ),

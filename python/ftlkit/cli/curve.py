@@ -135,7 +135,7 @@ def load(
     workload: options.Workload,
     ftl: options.Ftls = latency.FTLS,
     loads: Annotated[
-        str | None, option("Requests a second: 500..4000:+500; without it up to what is too much.", "RATES")
+        str | None, option("Requests per second: 500..4000:+500; without it up to saturation.", "RATES")
     ] = None,
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,

@@ -62,7 +62,7 @@ Workload = Annotated[str, typer.Argument(metavar="TRACE|PRESET", help="A trace f
 Report = Annotated[Path | None, option("Write a self-contained report.", "FILE.html", OUTPUTS)]
 JsonFile = Annotated[Path | None, option("Save the complete results; - is standard output.", "FILE.json", OUTPUTS)]
 AnswerFile = Annotated[Path | None, option("Save the whole answer; - is standard output.", "FILE.json", OUTPUTS)]
-CsvFile = Annotated[Path | None, option("Save one row a run as CSV; - is standard output.", "FILE.csv", OUTPUTS)]
+CsvFile = Annotated[Path | None, option("Save one row per run as CSV; - is standard output.", "FILE.csv", OUTPUTS)]
 AsJson = Annotated[bool, option("Print everything as JSON.", flags=("--json",))]
 Device = Annotated[
     str | None,
@@ -74,7 +74,7 @@ Device = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None, option("Runs at once, by default and at most one a core; results do not depend on it.", "N", DEVICE)
+    int | None, option("Parallel runs (default and maximum: one per core); results do not depend on it.", "N", DEVICE)
 ]
 Ftls = Annotated[
     str,
@@ -94,7 +94,7 @@ Vary = Annotated[
     ),
 ]
 Seeds = Annotated[int | None, option("Run each point with N seeds, to measure the noise.", "N", SWEEP)]
-StoreFolder = Annotated[Path, option("Where results are kept, and found again.", "DIR", SWEEP)]
+StoreFolder = Annotated[Path, option("Result cache; finished runs are reused.", "DIR", SWEEP)]
 On = Annotated[
     str,
     option(

@@ -30,7 +30,7 @@ def reproduce(
     on: options.On = LOCAL,
     threads: options.Threads = None,
 ) -> None:
-    """Run a paper's experiments, judge its claims, write one page; run again for the missing."""
+    """Run a paper's experiments, judge its claims, write one page; rerun to resume."""
     path = reproductions.find(name)
     plan = reproductions.load(path)
     target = out or Path(f"{plan.name}.html")

@@ -133,7 +133,7 @@ def _say_counts(pairs: list[Pair], sides: tuple[Selection, Selection]) -> None:
     used = ({row["key"] for pair in pairs for row in pair.before}, {row["key"] for pair in pairs for row in pair.after})
     unpaired = [len({row["key"] for row in side.rows} - keys) for side, keys in zip(sides, used, strict=True)]
     names = [f"{count} of {side.text}" for count, side in zip(unpaired, sides, strict=True) if count]
-    out = f"; left out, since the other side has not their like: {', '.join(names)}" if names else ""
+    out = f"; skipped, with no matching point on the other side: {', '.join(names)}" if names else ""
     say(f"{several(len(pairs), 'pair')} of points, {seeds_text} in each{out}")
 
 

@@ -203,7 +203,7 @@ def save(path: Path | None, made: Callable[[], bytes], inputs: Iterable[str | Pa
 
 def say_kept(store: Path) -> None:
     """Say where runs are kept."""
-    say(f"Runs are kept in {store}, and found again there (--store).")
+    say(f"Runs are kept in {store}, and reused from there (--store).")
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def sweep(
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
-    """Run every combination of devices, workloads, FTLs and values; run again for the missing."""
+    """Run every combination of devices, workloads, FTLs and values; rerun to resume."""
     file = next((Path(name) for name in workloads if name.endswith(".toml")), None)
     plan = planned(workloads, ftl, device, chosen, vary or [], seeds)
     inputs = [file, *plan.traces(), *files(store)]

@@ -115,10 +115,10 @@ def _bought(points: list[spares.Measured]) -> list[str]:
     for layer in dict.fromkeys(point.layer for point in points):
         mine = [point for point in points if point.layer == layer]
         ends = [
-            f"{text(COLUMNS['page_write_amplification'], point.page_write_amplification)} with a spare of {point.spare}"
+            f"{text(COLUMNS['page_write_amplification'], point.page_write_amplification)} at a spare of {point.spare}"
             for point in (mine[0], mine[-1])
         ]
-        sentences.append(f"{layer} programs {' and '.join(ends)} for each page written.")
+        sentences.append(f"WA of {layer}: {' and '.join(ends)}.")
     return sentences
 
 
@@ -153,16 +153,16 @@ def latency(
 
 
 _DEPTH_NOTES = (
-    "A closed loop: a request arrives when another is done, so that many are always outstanding.",
-    "Each point is a run of the whole workload, on a device prepared anew.",
+    "A closed loop: a request is issued when one completes, so the number outstanding is constant.",
+    "Each point is a run of the whole workload, on a freshly prepared device.",
 )
 
 
 _LOAD_NOTES = (
-    "Requests arrive at the workload's own times, closer together or further apart.",
-    "Each point is a run of the whole workload, on a device prepared anew.",
-    f"A layer {BEHIND} where more is offered than it serves: its queue grows until the end.",
-    "Response times of such a point tell the length of the trace, so they are not drawn.",
+    "Requests arrive at the workload's own times, scaled to each load.",
+    "Each point is a run of the whole workload, on a freshly prepared device.",
+    f"An FTL {BEHIND} when offered load exceeds its throughput: its queue grows until the end.",
+    "Past saturation, latency only reflects trace length, so those points are omitted.",
 )
 
 

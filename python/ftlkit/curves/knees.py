@@ -35,11 +35,11 @@ def _most(able: Sequence[str], kept: dict[str, list[Point]]) -> str:
     """The ranking by the highest load that each layer keeps up with."""
     last = [kept[name][-1] for name in able]
     if _rate(last[0]) == _rate(last[-1]):
-        return f"{listed(list(able))} keep up with {_rate(last[0])} requests a second alike."
+        return f"{listed(list(able))} keep up with {_rate(last[0])} requests per second alike."
     lead = [point.ftl for point in last if _rate(point) == _rate(last[0])]
     others = listed([f"{point.ftl} with {_rate(point)}" for point in last[len(lead) :]])
     verb = "keeps" if len(lead) == 1 else "keep"
-    return f"{listed(lead)} {verb} up with most: {_rate(last[0])} requests a second. Behind come {others}."
+    return f"{listed(lead)} {verb} up with most: {_rate(last[0])} requests per second. Behind come {others}."
 
 
 def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
@@ -47,7 +47,7 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
     first, last = kept[0], kept[-1]
     beyond = next((point for point in points if point.over > last.over), None)
     limit = f" and falls behind at {_rate(beyond)}" if beyond else ", the highest load that it was tried with"
-    text = f"{name} keeps up with {_rate(last)} requests a second{limit}"
+    text = f"{name} keeps up with {_rate(last)} requests per second{limit}"
     if len(kept) == 1:
         return f"{text}. There it answers in {_mean(last)} on average."
     return (
@@ -80,7 +80,7 @@ def over_depth(points: Sequence[Point]) -> list[str]:
 def _saturates(points: Sequence[Point], top: Point) -> str:
     enough = next(point for point in points if _served(point) >= NEARLY * _served(top))
     first, deepest = points[0], points[-1]
-    text = f"{top.ftl} serves at most {_rate_served(top)} requests a second, with {top.over:.0f} outstanding"
+    text = f"{top.ftl} serves at most {_rate_served(top)} requests per second, with {top.over:.0f} outstanding"
     if enough is deepest:
         return f"{text}; with {first.over:.0f} it serves {_rate_served(first)}." if first is not deepest else f"{text}."
     there = "" if enough is top else f", and {_rate_served(enough)} with {enough.over:.0f}"

@@ -188,7 +188,7 @@ def _rate(text: str) -> float:
     except ValueError:
         rate = 0.0
     if not 0 < rate < float("inf"):
-        raise UserError(f"--loads: {text} is no load; give requests a second above 0, such as 500..4000:+500.")
+        raise UserError(f"--loads: {text} is no load; give requests per second above 0, such as 500..4000:+500.")
     return rate
 
 

@@ -99,9 +99,9 @@ class Capacity:
     """What was found out before a curve over load."""
 
     own_rate: float
-    """Requests a second of the workload as it is."""
+    """Requests per second of the workload as it is."""
     served: dict[str, float]
-    """Requests a second of each layer in a closed loop."""
+    """Requests per second of each layer in a closed loop."""
 
 
 def capacity(done: Sweep) -> Capacity:
@@ -120,7 +120,7 @@ def capacity(done: Sweep) -> Capacity:
 
 
 def loads(served: Iterable[float]) -> list[float]:
-    """Requests a second to try by default, from what the layers serve in a closed loop."""
+    """Requests per second to try by default, from what the layers serve in a closed loop."""
     known = [rate for rate in served if rate]
     low, high = min(known) / (STEPS - 1), max(known) * STEPS / (STEPS - 1)
     if max(known) <= APART * min(known):
@@ -142,7 +142,7 @@ def reachable(rates: Sequence[float], served: float) -> list[float]:
 
 
 def speedup(rate: float, own_rate: float) -> str:
-    """The factor on arrivals that makes a workload ask for so many requests a second."""
+    """The factor on arrivals that makes a workload ask for so many requests per second."""
     return f"{rate / own_rate:.4g}" if rate < 1000 * own_rate else f"{rate / own_rate:.0f}"
 
 

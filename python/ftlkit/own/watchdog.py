@@ -16,7 +16,7 @@ class CallTooLong(Exception):
     """A call of an FTL took longer than its `call_seconds`."""
 
     def __str__(self) -> str:
-        return "the call took longer than the FTL's call_seconds: does it wait or loop for ever?"
+        return "the call took longer than the FTL's call_seconds: does it wait or loop forever?"
 
 
 _started = threading.Event()

@@ -185,7 +185,7 @@ def _misaligned(results: Outcome) -> Mapping[str, Any] | None:
 
 
 def _repeated(results: Outcome) -> Mapping[str, Any] | None:
-    """A trace with several rows a request."""
+    """A trace with several rows per request."""
     workload, given = results.document["workload"], results.document["study"].get("workload", {})
     repeated: Any = workload.get("repeated")
     if not repeated:
@@ -348,7 +348,7 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "repeated",
         _repeated,
         "{requests:count} rows ({share:share}) ask for what another row asked for within {within_ns:duration}: the "
-        "trace may have several rows a request, which are served as often.",
+        "trace may have several rows per request, which are served as often.",
         "{way}.",
         "Many rows of the trace ask for what another has just asked for, as rows of several events of one request do; "
         "set blkparse_action or where",
@@ -397,10 +397,10 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "untouched",
         _untouched,
         "The preparation left {full:share} of the device full of data, {untouched:share} of which the workload never "
-        "touches; they make collections dearer than in a device with more room.",
+        "touches; they make collections cost more than on a device with more room.",
         "Say how full it is ({in_use}).",
         "The workload never touches more than a twentieth of the data that the preparation left, which make "
-        "collections dearer than in a device with more room. Say how full the device is (--in-use, in a study "
+        "collections cost more than on a device with more room. Say how full the device is (--in-use, in a study "
         "run.in_use)",
     ),
     Rule(

@@ -62,7 +62,7 @@ def lives(results: Outcome) -> list[str]:
         years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
         sentences.append(
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
-            f"does); drive writes a day (DWPD) are over {units.digits(years)} years."
+            f"does); drive writes per day (DWPD) are over {units.digits(years)} years."
         )
     if len(forecast) > 1:
         sentences += _least_worn(results, [one.label for one in forecast])

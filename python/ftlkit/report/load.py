@@ -31,13 +31,13 @@ def arrives_in_steps(document: Document) -> bool:
 
 
 def bottleneck(run: Run) -> float | None:
-    """The most requests a second by the busiest die or channel; null if not measured."""
+    """The most requests per second by the busiest die or channel; null if not measured."""
     load = run.get("load")
     return load.get("bottleneck_iops") if load else None
 
 
 def offered(run: Run) -> float | None:
-    """Requests a second that the workload asks for; null where that was not measured."""
+    """Requests per second that the workload asks for; null where that was not measured."""
     load = run.get("load")
     return load["offered_iops"] if load else None
 

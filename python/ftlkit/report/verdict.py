@@ -154,12 +154,12 @@ def _is(runs: list[Run]) -> str:
 
 def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
     offered_iops = offered(behind[0])
-    arriving = f" of {units.rate(offered_iops)} requests a second" if offered_iops else ""
+    arriving = f" of {units.rate(offered_iops)} requests per second" if offered_iops else ""
     verb = "does" if len(behind) == 1 else "do"
     who = f"{names(behind)} {verb} not keep" if ahead else "No translation layer keeps"
     start = f"{who} up with the arrivals{arriving}"
     loads = ", ".join(f"{run['label']} {_load(run, offered_iops)}" for run in behind)
-    text = f"{start}. Requests a second that were served: {loads}."
+    text = f"{start}. Requests per second that were served: {loads}."
     spare = [run for run in behind if offered_iops and (bottleneck(run) or 0.0) > offered_iops]
     if not spare:
         return text
@@ -290,7 +290,7 @@ def _beside(run: Run, first: Run, ahead: list[Run]) -> str:
         factor = units.factor(mean(run) / mean(first))
         return " for the same mean response" if factor == units.factor(1.0) else f" at {factor} the mean response"
     mine, best = _served(run), _served(first)
-    return f" and serves {units.factor(mine / best)} the requests a second" if mine and best else ""
+    return f" and serves {units.factor(mine / best)} the requests per second" if mine and best else ""
 
 
 def _buffers(runs: list[Run]) -> list[str]:

@@ -111,7 +111,7 @@ class Options(TraceOptions, total=False):
     loop: Annotated[
         str,
         Option(
-            "open: requests arrive at the trace's times; closed: one arrives when another is done; threads: as "
+            "open: requests arrive at the trace's times; closed: a request is issued when one completes; threads: as "
             "open, with a bound on what each stream has outstanding.",
             "open|closed|threads",
             DEVICE,

@@ -51,7 +51,7 @@ def _refuse_json(path: Path, read: str) -> None:
             "study that gave them stands in it."
         )
     if "study" in held:
-        raise UserError(f"{path} holds results, not a study: its key study says what was asked. Write that as TOML.")
+        raise UserError(f"{path} holds results, not a study: its key study is the configuration. Write that as TOML.")
     raise UserError(f"{path} is JSON, and a study is TOML. docs/study.md lists its keys.")
 
 

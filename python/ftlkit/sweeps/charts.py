@@ -83,7 +83,7 @@ def chosen(panels: Sequence[Panel], name: str | None) -> Chart:
 def _noise(groups: Sequence[Group]) -> str:
     seeds = max(len(group.rows) for group in groups)
     if seeds == 1:
-        return "One seed: the noise is not known."
+        return "One seed: no error estimate."
     return f"Means of {seeds} seeds; the band is their 95 % interval."
 
 

@@ -335,7 +335,7 @@ impl Victims {
                 message: format!(
                     "victim={name}, {:?}, chose {blocks} blocks in a row from which nothing can be gained, \
                      the last one {pbn} with {valid_pages} valid pages of {full}, although others have fewer: \
-                     collection would go on for ever. Give a higher score to blocks with fewer valid pages",
+                     collection would never end. Give a higher score to blocks with fewer valid pages",
                     outside.policy
                 ),
             }),
@@ -455,7 +455,7 @@ mod tests {
             assert_eq!(ledger.valid_pages(taken), PAGES, "{taken}");
             victims.close(taken, PAGES);
         }
-        let error = victims.take(0, &ledger, Pbn::get).expect_err("it would go on for ever").to_string();
+        let error = victims.take(0, &ledger, Pbn::get).expect_err("it would never end").to_string();
         for words in ["victim=full-first, FullFirst, chose 8 blocks in a row", "PBN ", "4 valid pages of 4"] {
             assert!(error.contains(words), "{words}: {error}");
         }

@@ -186,13 +186,13 @@ impl Description {
         if self.logical_pages == 0 || self.logical_pages >= geometry.pages() {
             return Err(LiveError::user(format!(
                 "the header says {} logical pages on {} physical ones; there must be at least one, and fewer than physical ones. \
-                 Create the image anew with `ftlkit image create`",
+                 Create a new image with `ftlkit image create`",
                 self.logical_pages,
                 geometry.pages()
             )));
         }
         self.gathering.check(self).map_err(|why| {
-            LiveError::user(format!("the header says {why}. Create the image anew with `ftlkit image create`"))
+            LiveError::user(format!("the header says {why}. Create a new image with `ftlkit image create`"))
         })?;
         registry::resolve(&self.stack)
             .map_err(|error| LiveError::user(format!("the image was made by another ftlkit: {error}")))?;

@@ -158,7 +158,7 @@ impl Image {
         if loaded.lost > 0 && !accept_damage {
             return Err(LiveError::user(format!(
                 "{path} is damaged: in {} places both copies of what the image knows of its pages are gone, so logical pages may show older \
-                 content than they should. Restore it from a copy; or serve what is left with --accept-damage (`ftlkit image check {path}` lists \
+                 content than they should. Restore it from a copy; or serve the rest with --accept-damage (`ftlkit image check {path}` lists \
                  the places)",
                 loaded.lost,
                 path = self.path.display()

@@ -356,9 +356,7 @@ fn warnings(address: &Address, tls: Option<&Certificates>) -> Vec<String> {
         Some(_) => "clients need no certificate, for the folder of certificates has no ca-cert.pem",
         None => "nothing is encrypted",
     };
-    vec![format!(
-        "{address} can be reached from other hosts, and {who}: whoever connects can read and write everything"
-    )]
+    vec![format!("{address} can be reached from other hosts, and {who}: any client can read and write everything")]
 }
 
 fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, LiveError> {

@@ -64,7 +64,7 @@ impl PyBlocks {
             return Err(PyIndexError::new_err(words));
         }
         if !FACTS.is_set() {
-            return Err(PyRuntimeError::new_err("what is known of blocks can be asked only while next_move runs"));
+            return Err(PyRuntimeError::new_err("blocks can be queried only while next_move runs"));
         }
         Ok(FACTS.with(|facts| look(facts, Pbn::new(block))))
     }

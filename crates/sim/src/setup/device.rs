@@ -262,9 +262,7 @@ impl Draft {
         }
         let spans = format!("the workload spans {pages} pages of {} bytes", self.page_size_bytes());
         Some(if pages < least {
-            format!(
-                "auto: {spans}, and {least} pages are the least that is taken, {SMALLEST_AUTO_BLOCKS} blocks a plane"
-            )
+            format!("auto: {spans}; the smallest device has {least} pages ({SMALLEST_AUTO_BLOCKS} blocks per plane)")
         } else {
             format!("auto: {spans}")
         })

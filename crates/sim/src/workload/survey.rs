@@ -208,7 +208,7 @@ impl Surveyor {
         let mut sentences = Vec::new();
         if let Some(touched) = &self.touched {
             sentences.push(format!(
-                "addresses are dense: the {} pages touched are numbered in order of first touch, so neighbours may be torn apart",
+                "addresses are dense: the {} pages touched are renumbered by first access, so spatial locality may be lost",
                 touched.len()
             ));
         }

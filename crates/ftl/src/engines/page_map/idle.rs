@@ -26,8 +26,7 @@ pub const GC_IDLE: Parameter = Parameter {
     name: "gc_idle",
     kind: Kind::Integer { min: 0, max: 1 << 20 },
     default: "0",
-    meaning: "Free blocks of a die beyond gc_threshold up to which idle time is used to collect; 0 leaves idle \
-              time unused, and means 1 with gc = paced.",
+    meaning: "Extra free blocks per die to build up by idle-time GC; 0 = no background GC, and 1 with gc = paced.",
     source: "ftlkit",
 };
 

@@ -58,15 +58,15 @@ pub const PARAMETERS: [Parameter; 3] = [
         name: "pslc_dynamic",
         kind: Kind::Switch,
         default: "false",
-        meaning: "Whether free blocks are used in pSLC mode, too, as many as the logical pages without data would fill: on an empty device those of \
-                  a 1 / (bits + 1) of it, on a full one none.",
+        meaning: "Use unwritten capacity as a dynamic pSLC cache: on an empty device 1 / (bits + 1) of it; it shrinks \
+                  to zero as the drive fills.",
         source: "ftlkit",
     },
     Parameter {
         name: "pslc_direct",
         kind: Kind::Bytes { min: 0, max: 1 << 40 },
         default: "0",
-        meaning: "Requests of so many bytes and more go to native blocks at once, where there is a cache; 0 for none.",
+        meaning: "Requests from this size on go to native blocks at once, if there is a cache; 0 for none.",
         source: "ftlkit",
     },
 ];

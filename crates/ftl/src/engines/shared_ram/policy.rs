@@ -63,7 +63,7 @@ pub const PARAMETERS: [Parameter; 6] = [
         name: "load_before_write",
         kind: Kind::Switch,
         default: "true",
-        meaning: "Whether a page that is written and not in RAM is first read from flash, as if it were written in part.",
+        meaning: "Read the old page on a write miss, even if all of it is overwritten.",
         source: "Wang 2013 6.2.2 and fig. 6.2 (true)",
     },
 ];

@@ -148,7 +148,7 @@ impl LogScheme for Adapt {
             choice(
                 "partition",
                 &["online", "fixed", "fast"],
-                "How the log is divided: online, anew after each interval; fixed, as at the beginning; fast, one sequential block for requests of any length, as in fast.",
+                "How the log is divided: online, again after each interval; fixed, as at the beginning; fast, one sequential block for requests of any length, as in fast.",
             ),
             integer(
                 "sequential_blocks",
@@ -164,7 +164,7 @@ impl LogScheme for Adapt {
             integer(
                 "interval",
                 "4000",
-                "Write requests after which the log is divided anew; fewer follow the workload faster and measure less; 0 for never.",
+                "Write requests between divisions of the log; fewer follow the workload faster and measure less; 0 for never.",
                 "Wang 2013 5.6.1",
             ),
             ratio(

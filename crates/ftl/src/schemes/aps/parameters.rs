@@ -13,7 +13,7 @@ pub(super) const PARAMETERS: [Parameter; 4] = [
         name: "interval",
         kind: Kind::Integer { min: 1, max: 1_000_000_000 },
         default: "1000",
-        meaning: "Requests after which the border is judged anew.",
+        meaning: "Requests between judgements of the border.",
         source: "Wang 2013 6.5.1; Shim 2010",
     },
     Parameter {

@@ -128,7 +128,7 @@ mod prediction_tests {
     fn periods_are_foretold_by_their_weighted_mean_and_filled_with_whole_erases() {
         let ms = |ms: f64| Nanos((ms * 1e6) as u64);
         let mut offline = IdleErasePolicy::new(0.5);
-        assert_eq!(offline.blocks(ms(1.5)), 0, "nothing is known of idle time yet");
+        assert_eq!(offline.blocks(ms(1.5)), 0, "idle time has not been seen yet");
         offline.ended(ms(4.0));
         assert_eq!(offline.blocks(ms(1.5)), 1, "2.0 / 1.5");
         offline.ended(ms(8.0));

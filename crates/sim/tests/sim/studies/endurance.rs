@@ -203,7 +203,7 @@ fn no_life_is_forecast_from_a_short_run() {
     }
 }
 
-/// What a workload writes in a year at its own arrivals, and drive writes a day, follow from the
+/// What a workload writes in a year at its own arrivals, and drive writes per day, follow from the
 /// bytes.
 #[test]
 fn lives_are_told_in_years_and_drive_writes() {

@@ -234,7 +234,7 @@ fn a_capacity_taken_from_the_workload_says_from_what() {
     let small = found("", 5);
     let reason = small.capacity_reason.expect("auto");
     assert!(small.named_by == "default" && reason.contains("spans 6 pages of 4096 bytes, and"), "{reason}");
-    assert!(reason.contains("are the least that is taken, 128 blocks a plane"), "{reason}");
+    assert!(reason.contains("(128 blocks per plane)"), "{reason}");
     let large = found("[device]\npreset = \"slc-small\"\ncapacity = \"auto\"", 99_999);
     assert_eq!((large.named_by, large.logical_bytes), ("preset", 100_000 * 4096));
     assert_eq!(large.capacity_reason.as_deref(), Some("auto: the workload spans 100000 pages of 4096 bytes"));
