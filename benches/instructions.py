@@ -112,7 +112,7 @@ def finish(counted: dict[str, Counts], compiler: str, *, write: bool) -> None:
         told = f"{change:+8.1%}" if change is not None else "     new"
         print(f"{label:<60} {now:>9.0f} {told}")
         if change is not None and change > TOLERANCE:
-            worse.append(f"{label}: {now:.0f} instructions an operation, {then:.0f} are kept, {change:+.1%}")
+            worse.append(f"{label}: {now:.0f} instructions per operation, {then:.0f} are kept, {change:+.1%}")
     if write:
         rows = (before["rows"] if is_comparable else {}) | counted
         KEPT.write_text(json.dumps({"compiler": compiler, "rows": rows}, indent=1, ensure_ascii=False) + "\n")

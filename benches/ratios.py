@@ -115,7 +115,7 @@ def memory() -> None:
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
     pages = geometry["physical_bytes"] / geometry["geometry"]["page_size_bytes"]
-    per_page = f"{peak / pages:.1f} bytes a page"
+    per_page = f"{peak / pages:.1f} bytes per page"
     print(f"page on 1 TiB of 4 KiB pages: peak {peak / 2**30:.2f} GiB, {per_page} (promised: 2.6 GiB)")
 
 

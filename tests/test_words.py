@@ -1,4 +1,6 @@
-"""Pages have budgets of words, so that they are read to the end: `python tests/test_words.py` prints them.
+"""Pages have budgets of words, so that they are read to the end.
+
+`python tests/test_words.py` prints them.
 
 A word has a letter or a digit. What a program writes is counted apart: whole pages, text between
 two marks, and the rows of the tables of keys.
@@ -17,9 +19,9 @@ ROOT = Path(__file__).parents[1]
 
 PAGE = 2_500
 """Most words by hand on a page."""
-LONGER = {"docs/device-truth.md": 4_610, "docs/timing.md": 4_500, "docs/study.md": 2_630}
+LONGER = {"docs/device-truth.md": 4_610, "docs/timing.md": 4_500}
 """Pages over it, with the words that they have. A number may fall, and never rises."""
-BY_HAND, ALL = 57_200, 67_700
+BY_HAND, ALL = 50_900, 60_200
 """Most words of all pages. Both may fall, and never rise; the aim by hand is 45,000."""
 
 WRITTEN = ("docs/columns.md", "docs/sources.md")

@@ -39,7 +39,7 @@ class UnitRow:
         return self.trial.per_tb.get(self.measured.stack)
 
     def cells(self, query: Query) -> list[str]:
-        """RAM, RAM a TB, and the metrics by which stacks are sifted, as people read them."""
+        """RAM, RAM per TB, and the metrics by which stacks are sifted, as people read them."""
         ram = [units.size(self.measured.mean("ram_bytes")), units.size(self.per_tb)]
         return [*ram, *(phrasing.text(metric, self.measured) for metric in query.metrics)]
 

@@ -179,7 +179,7 @@ def _show_units(answer: Answer, console: Console, line: Callable[[str], None]) -
         return
     own = next(trial for trial in answer.result.units if trial.is_own)
     line(f"\nMapping units, with one seed; the device has {units.size(own.unit_bytes)}")
-    headings = ["RAM", "RAM a TB", *map(_heading, answer.query.metrics)]
+    headings = ["RAM", "RAM per TB", *map(_heading, answer.query.metrics)]
     console.print(AdaptiveTable(("unit", "stack"), headings, shown).fitted(console))
     line("* the best for the goal within the RAM that was asked for.")
 

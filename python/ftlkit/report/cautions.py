@@ -396,8 +396,8 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
     Rule(
         "untouched",
         _untouched,
-        "The preparation left {full:share} of the device full of data, {untouched:share} of which the workload never "
-        "touches; they make collections cost more than on a device with more room.",
+        "The preparation left {full:share} of the device full of data, and the workload never touches "
+        "{untouched:share} of that; they make collections cost more than on a device with more room.",
         "Say how full it is ({in_use}).",
         "The workload never touches more than a twentieth of the data that the preparation left, which make "
         "collections cost more than on a device with more room. Say how full the device is (--in-use, in a study "

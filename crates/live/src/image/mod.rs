@@ -145,7 +145,7 @@ impl Image {
         let end = ImageLayout::of(&self.geometry).end;
         if missing > 0 && !accept_damage {
             return Err(LiveError::user(format!(
-                "{path} is truncated: its last {missing} bytes are missing. Restore it from a copy; or serve what is left with \
+                "{path} is truncated: its last {missing} bytes are missing. Restore it from a copy; or serve the rest with \
                  --accept-damage: pages that are missing read as errors (`ftlkit image check {path}` lists them)",
                 path = self.path.display()
             )));

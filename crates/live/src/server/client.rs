@@ -434,7 +434,7 @@ mod tests {
         parcel.advance(2);
         outbox.leave(parcel);
         let large = Outgoing { buffers: vec![vec![5; SMALL_BYTES + 1].into()], ..reply(None, 0) };
-        assert!(outbox.deliver(vec![large]).is_none(), "behind what is left");
+        assert!(outbox.deliver(vec![large]).is_none(), "behind the rest");
         let sent = taken(&outbox).expect("open");
         assert_eq!((&sent[..2], sent.len()), (&[3, 4][..], 2 + SMALL_BYTES + 1));
         let later = Some(Instant::now() + Duration::from_secs(9));

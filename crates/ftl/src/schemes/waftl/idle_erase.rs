@@ -184,6 +184,6 @@ mod order_tests {
         let mut take = |purpose| blocks.take_on(0, AllocRequest::new(purpose)).expect("free");
         assert_eq!([take(Purpose::Data), take(Purpose::Collected)], [all[2], all[3]]);
         assert_eq!([take(Purpose::Log), take(Purpose::Log), take(Purpose::Log)], [all[0], all[1], all[4]]);
-        assert_eq!(take(Purpose::Data), all[7], "what is left is less than the zone needs, so the eldest goes");
+        assert_eq!(take(Purpose::Data), all[7], "the rest is less than the zone needs, so the eldest goes");
     }
 }
