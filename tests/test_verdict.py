@@ -254,8 +254,8 @@ def test_where_none_keeps_up_what_each_served_decides() -> None:
     document = sample.document()
     overload(document, ["page", "block", "fast", "dftl"])
     text = of(document)
-    assert text.startswith("No translation layer keeps up with the arrivals of 1.00 k requests per second. Requests a ")
-    assert "quests a second that were served: page 3.00 k, block 1.50 k, fast 1.00 k (but its queue kept" in text
+    assert text.startswith("No translation layer keeps up with the arrivals of 1.00 k requests per second. Requests ")
+    assert "Requests per second that were served: page 3.00 k, block 1.50 k, fast 1.00 k (but its queue kept" in text
     assert "growing), dftl 750." in text
     assert "answers fastest" not in text
     assert "the mean response" not in text
