@@ -150,7 +150,7 @@ def installed(tmp_path: Path) -> Path:
     [
         ["sweep", "fin1", "--seeds", "2"],
         ["curve", "depth", "fin1", "--depths", "1,2"],
-        ["advise", "fin1", "--budget", "60s"],
+        ["advise", "fin1", "--trials", "3"],
     ],
     ids=lambda words: words[0],
 )

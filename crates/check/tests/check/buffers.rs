@@ -49,7 +49,7 @@ fn a_buffer_keeps_every_promise_in_front_of_every_family() {
 fn a_power_cut_forgets_what_was_not_flushed_and_nothing_else() {
     let seldom = Effort { first: 3, during_recovery: 200, after_recovery: 400 };
     for stack in stacks() {
-        let cases = power_cuts::cases(&stack, SEED).into_iter().step_by(7);
+        let cases = power_cuts::cases(&stack, SEED).into_iter().step_by(by_form(7, 17));
         survive_cuts(cases.map(|(case, _)| Case { requests: 60, ..case }), seldom);
     }
 }

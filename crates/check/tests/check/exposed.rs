@@ -48,7 +48,7 @@ fn stacks() -> impl Iterator<Item = Stack> {
 
 #[test]
 fn power_cuts_take_nothing_that_was_flushed() {
-    let seldom = Effort { first: by_form(1, 7), during_recovery: 200, after_recovery: 400 };
+    let seldom = Effort { first: by_form(1, 17), during_recovery: 200, after_recovery: 400 };
     for stack in stacks() {
         let cases = power_cuts::cases(&stack, SEED).into_iter().map(|(case, _)| case);
         let cases: Vec<_> = cases.step_by(by_form(1, 9)).collect();

@@ -2,11 +2,11 @@
 //! erase, in four ways, and again during recovery and after; promise 3 of `docs/correctness.md`,
 //! and in its terms.
 //!
-//! Of the cases of a stack every eleventh one is tried, and of the cuts of a case every third one,
-//! which also finds all planted bugs. With `FTLKIT_LONG` these are all cuts, in all cases of a
-//! mapping and every third one of other stacks. `FTLKIT_SCHEME=name` tries one scheme alone,
-//! `FTLKIT_SEED=number` other requests than the usual ones. The figures printed with `FTLKIT_LONG`
-//! are those of `docs/reliability.md`.
+//! Of the cases of a stack every eleventh one is tried, and of the cuts of a case, and of a recovery,
+//! every third one, which also finds all planted bugs. With `FTLKIT_LONG` these are all cuts, in all
+//! cases of a mapping and every third one of other stacks. `FTLKIT_SCHEME=name` tries one scheme
+//! alone, `FTLKIT_SEED=number` other requests than the usual ones. The figures printed with
+//! `FTLKIT_LONG` are those of `docs/reliability.md`.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -25,9 +25,10 @@ fn seed() -> u64 {
     text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
 }
 
-/// One of three cuts of a case, and all with `FTLKIT_LONG`.
-fn seldom(effort: Effort) -> Effort {
-    Effort { first: effort.first * by_form(1, 3), ..effort }
+/// One of three cuts of a case and of those during its recovery, and all with `FTLKIT_LONG`.
+fn seldom(Effort { first, during_recovery, after_recovery }: Effort) -> Effort {
+    let one_in = by_form(1, 3);
+    Effort { first: first * one_in, during_recovery: during_recovery * one_in, after_recovery }
 }
 
 /// Explores cases on all cores; returns the figures and the failures.
@@ -137,7 +138,7 @@ fn every_planted_recovery_bug_is_caught_and_its_line_reproduces_it() {
     for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| bug.needs_a_power_cut() && !bug.needs_a_decayed_page()) {
         let cases = canary_cases(name);
         let failed = cases.iter().filter_map(|(case, effort)| explore(case, *effort).err());
-        let failures: Vec<_> = failed.take(4).collect();
+        let failures: Vec<_> = failed.take(by_form(4, 1)).collect();
         println!("{name}: {}", failures.first().map_or("nobody noticed".into(), ToString::to_string));
         assert!(!failures.is_empty(), "{name} was not caught");
         for failure in failures {

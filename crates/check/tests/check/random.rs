@@ -17,7 +17,7 @@ use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunne
 
 /// Lists tried for each scheme.
 fn lists() -> u32 {
-    crate::common::by_form(3_000, 300)
+    crate::common::by_form(3_000, 150)
 }
 
 /// An operation on a device of unknown size: parts of 65 536, to be scaled.

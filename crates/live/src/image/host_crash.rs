@@ -33,6 +33,8 @@ const MOMENTS: usize = 12;
 /// The same of a run with power cuts of the flash, and as many shortly after a cut; with
 /// `FTLKIT_LONG` more.
 const MOMENTS_WITH_CUTS: [usize; 2] = [5, 60];
+/// Ways in which sectors arrive that are drawn for a moment, without `FTLKIT_LONG`.
+const WAYS: usize = 3;
 /// Syncs of a device that is switched off: each of them is tried.
 const SYNCS_OF_A_STOP: usize = 4;
 /// Moments of a recovery at which the host stops again.
@@ -104,7 +106,11 @@ impl Run {
     /// Ways in which sectors arrive at each moment. Where every moment is tried, neighbours differ
     /// by one write, so that one way each leaves little out, and all of them take hours.
     fn ways(&self) -> usize {
-        if is_long() && self.after_cuts.is_empty() { 1 } else { ALL_WAYS }
+        match (is_long(), self.after_cuts.is_empty()) {
+            (true, true) => 1,
+            (true, false) => ALL_WAYS,
+            (false, _) => WAYS,
+        }
     }
 
     /// Stops the host at some moments, and of what is on the disk then some again while it is

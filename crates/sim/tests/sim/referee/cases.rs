@@ -413,7 +413,7 @@ impl Case {
     /// What its scheme does, the preparation left out, and how many operations of that the host
     /// does not wait for.
     pub(crate) fn done(&self) -> (Tally, u64) {
-        let mut host = self.prepared(Keeper::referee(&self.geometry, self.rules));
+        let mut host = self.prepared(Keeper::simulation(&self.geometry, self.rules));
         let before = *host.tally();
         host.run(&self.requests(), &self.pace());
         (host.tally().since(&before), host.background())

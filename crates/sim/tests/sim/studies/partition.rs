@@ -49,7 +49,7 @@ fn the_partition_is_within_five_percent_of_the_best_fixed_one_on_look_alikes() {
         "ts_0-cold",
         "web_0-cold",
     ];
-    let (presets, requests) = if is_long { (&presets[..], 500_000) } else { (&presets[4..5], 50_000) };
+    let (presets, requests) = if is_long { (&presets[..], 500_000) } else { (&presets[3..4], 20_000) };
     let areas = if is_long { fixed(&[0, 1, 2, 4, 8, 16, 30], &[1, 4, 16]) } else { fixed(&[0, 2, 16], &[]) };
     for preset in presets {
         let requests = if *preset == "tpcc" { 2 * requests } else { requests };

@@ -423,10 +423,12 @@ fn a_preset_on_a_smaller_span_asks_for_as_much() {
 #[test]
 fn every_device_preset_runs_every_scheme_that_its_program_order_allows() {
     for preset in sim::presets() {
-        let fills_in_order = preset.text().program_order == Some(flash::ProgramOrder::Strict);
+        let device = preset.text();
+        let fills_in_order = device.program_order == Some(flash::ProgramOrder::Strict);
         let ftls: &[_] = if fills_in_order { &["page", "dftl"] } else { &["page", "dftl", "fast", "block"] };
         // Blocks of today's drives have hundreds of megabytes, which take minutes to fill.
-        let blocks = if fills_in_order { "pages_per_block = 96\n" } else { "" };
+        let is_large = device.pages_per_block.is_some_and(|pages| pages >= 128);
+        let blocks = if is_large { "pages_per_block = 24\n" } else { "" };
         let tables = ftls.iter().map(|name| format!("[[ftl]]\nname = \"{name}\"\n")).collect::<Vec<_>>().concat();
         let text = format!(
             "[device]\npreset = \"{}\"\ncapacity = \"auto\"\n{blocks}[workload]\npreset = \"fin1\"\nrequests = 300\naddresses = \"dense\"\n\
