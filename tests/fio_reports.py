@@ -11,6 +11,7 @@ import configparser
 import json
 import math
 import random
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import ftlkit as fk
@@ -27,14 +28,15 @@ CAPACITY, PAGE, BLOCK = 96 << 20, 4096, 32
 """What is known of a device: its size, its pages, and the pages of a block."""
 
 
-def drawn(seed: int, slower: int = 1) -> Json:
-    """A device drawn at random, with times that are so much longer: what is to be found out."""
+def drawn(seed: int, slower: int = 1, shape: tuple[int, int] | None = None) -> Json:
+    """A random device, of `shape` (channels, dies per channel) if given; times are `slower` times longer."""
     dice = random.Random(seed)  # noqa: S311 - a draw that repeats
 
     def between(low: float, high: float) -> int:
         return round(math.exp(dice.uniform(math.log(low), math.log(high))))
 
     channels, beside = dice.choice([2, 4, 8]), dice.choice([1, 2, 4])
+    channels, beside = shape or (channels, beside)
     read = slower * between(40_000, 120_000)
     program, erase = slower * between(300_000, 1_000_000), slower * between(2_000_000, 6_000_000)
     transfer = between(0.15 * read, 0.5 * read)
@@ -59,14 +61,16 @@ def drawn(seed: int, slower: int = 1) -> Json:
     }
 
 
-def report(device: Json, path: Path, *, noise: float = 0.0, seed: int = 1) -> None:
+def report(device: Json, path: Path, *, ftl: str = "page", noise: float = 0.0, seed: int = 1) -> None:
     """Write the report of the printed jobs, run on a device; `noise` blurs each by so much."""
     dice = random.Random(seed)  # noqa: S311 - as above
     capacity = int(device["capacity"])
     parser = configparser.ConfigParser(allow_no_value=True, delimiters="=", interpolation=None)
     parser.read_string(job_file(capacity, None))
     shared = dict(parser["global"])
-    jobs = [_job(name, dict(parser[name]), device, math.exp(dice.gauss(0, noise))) for name in parser.sections()[1:]]
+    jobs = [
+        _job(name, dict(parser[name]), device, ftl, math.exp(dice.gauss(0, noise))) for name in parser.sections()[1:]
+    ]
     document = {
         "fio version": "fio-3.33",
         "global options": {"description": shared["description"], "norandommap": "1"},
@@ -75,13 +79,13 @@ def report(device: Json, path: Path, *, noise: float = 0.0, seed: int = 1) -> No
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def _job(name: str, options: Json, device: Json, blur: float) -> Json:
+def _job(name: str, options: Json, device: Json, ftl: str, blur: float) -> Json:
     direction = options["rw"].removeprefix("rand")
     size = int(options["bs"][:-1]) << {"k": 10, "m": 20}[options["bs"][-1]]
     moved = int(options["io_size"] if "io_size" in options else options["size"])
     done: dict[str, Any] = {"total_ios": max(1, moved // size), "io_bytes": moved, "lat_ns": {"mean": 1e6}}
     if direction != "trim" and not name.startswith("settle"):
-        run, count = _run(name, options, device, size)
+        run, count = _run(name, options, device, ftl, size)
         depth = int(options.get("iodepth", 1))
         mean = run["response_ns"]["all"]["mean"] * blur
         done |= {
@@ -100,7 +104,7 @@ def _job(name: str, options: Json, device: Json, blur: float) -> Json:
     return {"jobname": name, "error": 0, "job options": kept, direction: done}
 
 
-def _run(name: str, options: Json, device: Json, size: int) -> tuple[Json, int]:
+def _run(name: str, options: Json, device: Json, ftl: str, size: int) -> tuple[Json, int]:
     """The results of a section's run, and how many requests it had."""
     span, depth = int(options["size"]) // size * size, int(options.get("iodepth", 1))
     generator: Json = {"span": span, "unit": size, "sizes": size, "write_share": 0.0}
@@ -122,11 +126,12 @@ def _run(name: str, options: Json, device: Json, size: int) -> tuple[Json, int]:
     results = fk.run(
         workload={"generator": generator},
         device=own,
+        ftl=ftl,
         loop="closed",
         queue_depth=depth,
         precondition=precondition,
         samples=1,
-        seed=77,
+        seed=zlib.crc32(name.encode()),
     )
     run: Json = dict(results.document["runs"][0])
     return run, int(generator["requests"])

@@ -23,7 +23,7 @@ from ftlkit.calibration.fit import Fit, Prior
 from ftlkit.calibration.jobs import job_file
 from ftlkit.calibration.model import Engine, Shape, depends_on
 from ftlkit.calibration.points import LATENCY, READ, STEADY, TRIMMED, WRITE, Point, held_out, of_jobs, with_counters
-from ftlkit.calibration.shapes import _finalists
+from ftlkit.calibration.shapes import _ranked
 from ftlkit.models.uniform import greedy
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ def test_the_true_shape_is_among_those_that_are_fitted() -> None:
     assumed = SLOW_BUS | {"read_latency": 58e3, "transfer_latency": 1e4, "link_latency": 0.0}
     begins = {shape: starts.values(points, shape, assumed) for shape in starts.shapes(points, BOUND, ())}
     assert len(begins) > 10
-    assert _finalists(points, begins, Engine({}), lambda: None)[0] == BOUND
+    assert _ranked(points, begins, Engine({}), lambda: None)[0] == BOUND
 
 
 @pytest.mark.parametrize("link_ns", [500.0, 2_500.0, 4_700.0])
@@ -301,7 +301,9 @@ def test_the_sum_of_link_and_controller_is_kept_however_a_fit_splits_it(link_ns:
     values = dict(zip(names, (link_ns, 5_200.0 - link_ns), strict=True))
     apart, both = np.array([1 / 8, -1.0]), np.array([1.0, 1 / 8]) / 160
     covariance = 0.4 * np.outer(apart, apart) + np.outer(both, both)
-    made = judged(Fit(BOUND, values, names, 1.0, 20, covariance, {name: {} for name in names}), priors, 80e3)
+    intervals = {"link_latency": (0.0, 6_000.0), "controller_latency": (0.0, 40_000.0)}
+    fit = Fit(BOUND, values, names, 1.0, 20, covariance, {name: {} for name in names})
+    made = judged(fit, priors, intervals, 80e3)
     assert made["controller_latency"].state == "assumed"
     assert made["link_latency"].state == "roughly"
 
@@ -316,17 +318,18 @@ def test_a_value_that_moved_with_what_is_assumed_is_rough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fitted_off", "held_off", "words"),
+    ("fitted_off", "held_off", "noise", "words"),
     [
-        (0.01, 0.01, ""),
-        (0.01, 0.30, "h was held out of the fit, and the model misses it by 30.0 %, so nothing is called determined"),
-        (-0.20, 0.01, "The model does not explain these measurements, so nothing is called determined"),
+        (0.01, 0.01, 0.01, ""),
+        (0.01, 0.15, 0.05, ""),
+        (0.01, 0.30, 0.01, "1 of 5 points are modelled off by more than their noise, h by 30.0 %"),
+        (8.72, 0.01, 0.01, "4 of 5 points are modelled off by more than their noise, read-"),
     ],
-    ids=["explained", "held-out", "fitted"],
+    ids=["explained", "noise", "held-out", "fitted"],
 )
-def test_points_that_refute_the_fit_leave_nothing_determined(fitted_off: float, held_off: float, words: str) -> None:
-    points = [latency(READ, 4096 << power, 100.0) for power in range(4)]
-    out = replace(latency(READ, 4096, 100.0), job="h")
+def test_points_beyond_their_noise_refute_the_fit(fitted_off: float, held_off: float, noise: float, words: str) -> None:
+    points = [replace(latency(READ, 4096 << power, 100.0), noise=noise) for power in range(4)]
+    out = replace(points[0], job="h")
     checked = [*((point, 100 * (1 + fitted_off), False) for point in points), (out, 100 * (1 + held_off), True)]
     assert doubt(checked).startswith(words)
     assert bool(doubt(checked)) == bool(words)
@@ -336,13 +339,13 @@ def test_a_doubt_is_said_once_and_no_word_denies_it(fitted: tuple[dict[str, Any]
     assert fitted[0]["doubt"] == ""
     sure = [Parameter("spare", 0.3, "determined", 0.29, 0.31), Parameter("channels", 8.0, "given")]
     far = [(latency(READ, 4096, 100.0), 120.0, False)]
-    assert [one.state for one in believed(sure, far)] == ["roughly", "given"]
+    assert [(one.state, one.low) for one in believed(sure, is_refuted=True)] == [("roughly", None), ("given", None)]
     made = Calibration(
         files=("drive.json",),
         preset="nvme-tlc-1t",
         shape=BOUND,
         values=SLOW_BUS | {"spare": 0.3},
-        parameters=believed(sure, far),
+        parameters=believed(sure, is_refuted=True),
         checked=far,
         notes=[],
         runs=1,
@@ -354,16 +357,6 @@ def test_a_doubt_is_said_once_and_no_word_denies_it(fitted: tuple[dict[str, Any]
     assert wording.toml(made).count(made.doubt) == 1
     assert "determined" not in wording.toml(made)
     assert wording.document(made)["doubt"] == made.doubt
-
-
-def test_what_rests_on_a_job_that_is_missed_is_rough() -> None:
-    near = [(latency(READ, 4096 << power, 100.0), 101.0, False) for power in range(3)]
-    missed = (replace(latency(WRITE, 4096, 100.0), job="steady-100"), 112.0, False)
-    spare = Parameter("spare", 0.3, "determined", 0.29, 0.31, ("steady-50", "steady-100"))
-    other = replace(spare, key="read_latency", jobs=("read-4096",))
-    first, second = believed([spare, other], [*near, missed])
-    assert (first.state, first.note) == ("roughly", "the model misses steady-100 by 12.0 %")
-    assert second == other
 
 
 def test_what_is_assumed_has_no_interval(fitted: tuple[dict[str, Any], Path]) -> None:

@@ -12,9 +12,22 @@ from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent
 from ftlkit.calibration import PRESET, certainty, fio, starts
 from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, ROUGHLY, Parameter
-from ftlkit.calibration.fit import LINEAR, LOGARITHMIC, Prior, fitted, misfit
+from ftlkit.calibration.fit import LINEAR, LOGARITHMIC, Prior, Problem, fitted, misfit
 from ftlkit.calibration.model import Engine, Shape, depends_on
-from ftlkit.calibration.points import IOPS, LATENCY, READ, STEADY, TRIMMED, WRITE, held_out, of_jobs, with_counters
+from ftlkit.calibration.points import (
+    AMPLIFICATION,
+    IOPS,
+    LATENCY,
+    LOAD,
+    READ,
+    STEADY,
+    TRIMMED,
+    WRITE,
+    held_out,
+    of_jobs,
+    with_counters,
+)
+from ftlkit.calibration.profile import Profile
 from ftlkit.calibration.shapes import chosen
 
 if TYPE_CHECKING:
@@ -94,7 +107,7 @@ def calibrated(question: Question, watcher: Watcher) -> Calibration:
     capacity = question.capacity or next((found for path in question.files if (found := fio.capacity(path))), None)
     if capacity is None:
         raise UserError("--capacity: the report does not say how large the drive is. Give its size: --capacity 960GB.")
-    points, notes = of_jobs(jobs, capacity)
+    points, notes = of_jobs(jobs, capacity, fio.before(question.files[0]))
     points = with_counters(points, question.counters or {})
     apart = held_out(points, question.hold_out)
     usable, more = _usable(points)
@@ -134,7 +147,7 @@ class _Task:
 
 
 def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibration:
-    timing = [point for point in task.used if point.kind != STEADY]
+    timing = [point for point in task.used if point.kind not in (STEADY, LOAD)]
     priors = {name: prior for name, prior in _priors(task).items() if name not in task.given}
     # A core that commands wait for looks alike on all shapes.
     of_timing = {name: p for name, p in priors.items() if _is_asked(name, timing) and name != "controller_latency"}
@@ -144,25 +157,75 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
     progress.stage("all points")
     start = _spared(task, choice.best, asked)
     fit = fitted(task.used, choice.best.shape, start, asked, task.engine, progress.show)
+    progress.stage("intervals")
+    problem = Problem(task.used, fit.shape, asked, task.engine, progress.show)
+    profile = Profile(problem, fit)
+    if profile.better is not None:
+        fit = fitted(task.used, fit.shape, profile.better, asked, task.engine, progress.show)
+        profile = Profile(problem, fit)
     one = min((p for p in task.used if p.kind == READ and p.figure == LATENCY), key=lambda p: p.size, default=None)
-    sure = certainty.judged(fit, asked, one.measured if one is not None else 1e5)
+    sure = certainty.judged(fit, asked, profile.intervals, one.measured if one is not None else 1e5)
     settled, values = _settled(task, fit, sure, asked, progress)
     settled = {name: certainty.beside(parameter, choice.rivals) for name, parameter in settled.items()}
     parameters = [*_counts(task, choice), *_times(task, settled, values, question.preset)]
     checked = [(p, task.engine.figure(p, fit.shape, values), p.job in task.apart) for p in task.usable]
+    doubt = certainty.doubt(checked)
+    if doubt:
+        progress.stage("doubts")
+        doubt = certainty.doubt(checked, _reason(task, fit, checked, asked, progress))
     return Calibration(
         files=tuple(map(str, question.files)),
         preset=question.preset,
         shape=fit.shape,
         values=values,
-        parameters=certainty.believed(parameters, checked),
+        parameters=certainty.believed(parameters, is_refuted=bool(doubt)),
         checked=checked,
         notes=task.notes,
         runs=task.engine.runs,
         given=task.given,
-        doubt=certainty.doubt(checked),
+        doubt=doubt,
         endurance=task.endurance,
     )
+
+
+def _reason(
+    task: _Task,
+    fit: Fit,
+    checked: Sequence[tuple[Point, float, bool]],
+    asked: Mapping[str, Prior],
+    progress: _Progress,
+) -> str:
+    """Which kind of jobs the drive serves otherwise than the model; empty if leaving out none explains the rest."""
+    for kind in sorted({point.kind for point, modelled, _ in checked if certainty.is_far(point, modelled)}):
+        rest = [point for point in task.used if point.kind != kind]
+        own = {name: prior for name, prior in asked.items() if _is_asked(name, rest)}
+        if len(rest) < LEAST_POINTS or not any(point.kind == READ for point in rest):
+            continue
+        values = fitted(rest, fit.shape, fit.values, own, task.engine, progress.show).values
+        others = [(p, task.engine.figure(p, fit.shape, values)) for p in task.usable]
+        if not any(certainty.is_far(p, modelled) for p, modelled in others if p.kind != kind):
+            return _served_otherwise(kind, [(p, modelled) for p, modelled in others if p.kind == kind])
+    return ""
+
+
+def _served_otherwise(kind: str, checked: Sequence[tuple[Point, float]]) -> str:
+    """What a fit without one kind of jobs shows of them."""
+    faster = [
+        (m / p.measured if p.figure == LATENCY else p.measured / m) for p, m in checked if p.figure != AMPLIFICATION
+    ]
+    most = max(faster, default=1.0)
+    is_cache = kind == WRITE and most > 1 + certainty.FAR_OFF
+    what = f"up to {most:.1f} times as fast, as from a cache" if is_cache else "otherwise"
+    return f"A fit without the {_KINDS[kind]} explains all other points. The drive serves them {what}."
+
+
+_KINDS = {
+    READ: "reads of data",
+    TRIMMED: "reads that find nothing",
+    WRITE: "first writes",
+    STEADY: "settled writes",
+    LOAD: "latencies under load",
+}
 
 
 def _spared(task: _Task, fit: Fit, asked: Mapping[str, Prior]) -> Values:
@@ -247,7 +310,9 @@ def _usable(points: Sequence[Point]) -> tuple[list[Point], list[str]]:
     """The points that say something of flash, and a note on those that do not."""
     usable, notes = list(points), []
     if starts.answers_from_buffer(points):
-        usable = [point for point in usable if point.kind != WRITE or point.figure != LATENCY]
+        usable = [
+            point for point in usable if not (point.kind == WRITE and point.figure == LATENCY) and not point.is_write
+        ]
         notes.append(BUFFERED)
     if starts.reads_flash_for_nothing(points):
         usable = [point for point in usable if point.kind != TRIMMED]

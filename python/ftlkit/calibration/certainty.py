@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ftlkit._util.lookup import several
 from ftlkit.calibration.fit import LOGARITHMIC, known
 from ftlkit.results.noise import student_t
 
@@ -26,8 +27,8 @@ VAGUE = 0.50
 NOTICED = 0.02
 """What lies below this share of a read's time at depth 1 is too little to be missed."""
 
-FAR_OFF = 0.05
-"""Half of the points, or one that was held out, farther off than this refute the fit."""
+FAR_OFF, BEYOND_NOISE = 0.05, 4.0
+"""A point farther off than both this share and this many times its noise refutes the fit."""
 
 _SHOWN = 0.85
 """The jobs that a parameter rests on are named until they have this share of its information."""
@@ -57,30 +58,25 @@ class Parameter:
         return self.state in (DETERMINED, ROUGHLY)
 
 
-def doubt(checked: Sequence[tuple[Point, float, bool]]) -> str:
+def is_far(point: Point, modelled: float) -> bool:
+    """Whether the model misses a point by more than its noise can."""
+    return abs(modelled / point.measured - 1) > max(FAR_OFF, BEYOND_NOISE * point.noise)
+
+
+def doubt(checked: Sequence[tuple[Point, float, bool]], reason: str = "") -> str:
     """Why the points refute the fit; empty if they do not.
 
-    Each comes with the model's figure, and whether it was held out.
+    Each comes with the model's figure, and whether it was held out. `reason` is the likely one.
     """
-    errors = [(abs(modelled / point.measured - 1), point, is_out) for point, modelled, is_out in checked]
-    fitted = [error for error, _, is_out in errors if not is_out]
-    if middle(fitted) > FAR_OFF:
-        return (
-            "The model does not explain these measurements, so nothing is called determined: look at the errors. The "
-            "drive may do what no device of the simulator does, or the machine that measured it was busy."
-        )
-    out = [(error, point.job) for error, point, is_out in errors if is_out and _is_far(error, point)]
-    if out:
-        error, job = max(out)
-        return (
-            f"{job} was held out of the fit, and the model misses it by {100 * error:.1f} %, so nothing is called "
-            "determined: look at the errors. Either that job met something else, or the model is not the drive."
-        )
-    return ""
-
-
-def _is_far(error: float, point: Point) -> bool:
-    return error > max(FAR_OFF, 2 * point.noise)
+    far = [(abs(modelled / point.measured - 1), point) for point, modelled, _ in checked if is_far(point, modelled)]
+    if not far:
+        return ""
+    error, worst = max(far, key=lambda pair: pair[0])
+    return (
+        f"{len(far)} of {several(len(checked), 'point')} are modelled off by more than their noise, {worst.job} by "
+        f"{100 * error:.1f} %. So nothing is called determined, and no interval is stated: look at the errors. "
+        f"{reason or 'Either these jobs met something else, or the drive is outside the class of the model.'}"
+    )
 
 
 def middle(errors: Sequence[float]) -> float:
@@ -88,24 +84,16 @@ def middle(errors: Sequence[float]) -> float:
     return sorted(errors)[len(errors) // 2]
 
 
-def believed(parameters: Sequence[Parameter], checked: Sequence[tuple[Point, float, bool]]) -> list[Parameter]:
-    """The parameters; where the points refute the fit, or its own jobs do, none is determined."""
-    is_refuted, far = bool(doubt(checked)), dict[str, float]()
-    for point, modelled, _ in checked:
-        error = abs(modelled / point.measured - 1)
-        if _is_far(error, point):
-            far[point.job] = max(error, far.get(point.job, 0.0))
-    made = []
-    for one in parameters:
-        missed = [job for job in one.jobs if job in far]
-        if one.state != DETERMINED or not (is_refuted or missed):
-            made.append(one)
-        elif is_refuted:
-            made.append(replace(one, state=ROUGHLY))
-        else:
-            why = f"the model misses {missed[0]} by {100 * far[missed[0]]:.1f} %"
-            made.append(replace(one, state=ROUGHLY, note="; ".join(text for text in (one.note, why) if text)))
-    return made
+def believed(parameters: Sequence[Parameter], *, is_refuted: bool) -> list[Parameter]:
+    """The parameters; those of a refuted fit are known roughly at best, and have no interval."""
+    if not is_refuted:
+        return list(parameters)
+    return [
+        replace(one, state=ROUGHLY if one.state == DETERMINED else one.state, low=None, high=None)
+        if one.is_fitted or one.state == ABSENT
+        else one
+        for one in parameters
+    ]
 
 
 def beside(parameter: Parameter, rivals: Sequence[Fit]) -> Parameter:
@@ -121,23 +109,26 @@ def beside(parameter: Parameter, rivals: Sequence[Fit]) -> Parameter:
     return replace(parameter, low=low, high=high, state=DETERMINED if is_sure else ROUGHLY)
 
 
-def judged(fit: Fit, priors: Mapping[str, Prior], one_ns: float) -> dict[str, Parameter]:
+def judged(
+    fit: Fit, priors: Mapping[str, Prior], intervals: Mapping[str, tuple[float, float]], one_ns: float
+) -> dict[str, Parameter]:
     """Each fitted parameter with its interval; `one_ns` is a read's time at depth 1.
 
     Where only a sum is determined, such as tR and transfer where no die shares a channel, or link
     and controller, the vaguest is assumed, and the others follow from it.
     """
     judge = _Judge(fit, priors, student_t(max(1, fit.freedom)), one_ns)
-    made = {name: judge.parameter(name, fit.covariance) for name in fit.names}
+    made = {name: judge.parameter(name, *intervals[name]) for name in fit.names}
     covariance, assumed = fit.covariance, list[str]()
-    while vague := [name for name in fit.names if made[name].state == ASSUMED and name not in assumed]:
+    # Link and controller may each be none, and not both.
+    while vague := [name for name in fit.names if not made[name].is_fitted and name not in assumed]:
         worst = max(vague, key=lambda name: judge.vagueness(name, covariance))
         assumed.append(worst)
         judge = judge.without(worst, covariance)
         covariance = known(covariance, fit.names.index(worst))
         for name in fit.names:
             is_open = made[name].state in (ASSUMED, ABSENT) and name not in assumed
-            if is_open and judge.parameter(name, covariance).is_fitted:
+            if is_open and judge.parameter(name, *judge.interval(name, covariance)).is_fitted:
                 made[name] = replace(made[name], state=ROUGHLY, note=_follows_from(assumed))
     return made
 
@@ -178,19 +169,24 @@ class _Judge:
                 values[other] = max(0.0, values[other] + float(moved))
         return replace(self, fit=replace(self.fit, values=values))
 
-    def parameter(self, name: str, covariance: Vector) -> Parameter:
-        """A parameter's interval, and how sure that makes it."""
-        place = self.fit.names.index(name)
-        value, half = self.fit.values[name], self.times * math.sqrt(covariance[place, place])
+    def interval(self, name: str, covariance: Vector) -> tuple[float, float]:
+        """The interval by a covariance, as if the model were linear."""
+        place, value = self.fit.names.index(name), self.fit.values[name]
+        half = self.times * math.sqrt(covariance[place, place])
         if name in LOGARITHMIC:
-            low, high = value * math.exp(-half), value * math.exp(half)
+            return value * math.exp(-half), value * math.exp(half)
+        half *= self.priors[name].deviation
+        return max(0.0, value - half), value + half
+
+    def parameter(self, name: str, low: float, high: float) -> Parameter:
+        """How sure an interval makes a parameter."""
+        value = self.fit.values[name]
+        if name in LOGARITHMIC:
+            half = math.log(max(high / value, value / low))
             state = DETERMINED if half <= SURE else ROUGHLY if half <= VAGUE else ASSUMED
         else:
-            wide = self.priors[name].deviation
-            half *= wide
-            low, high = max(0.0, value - half), value + half
             little = NOTICED * self.one_ns / (4096 if name == "link_ns_per_byte" else 1)
-            state = _linear(value, half, little, wide)
+            state = _linear(value, max(high - value, value - low), little, self.priors[name].deviation)
         return Parameter(name, value, state, low, high, _rests_on(self.fit.leverage[name]))
 
 

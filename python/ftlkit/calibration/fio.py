@@ -68,9 +68,20 @@ class Job:
     """Of a mixed job, what it wrote."""
     iops: float
     mean_ns: float
-    median_ns: float | None
-    """None where the report has no percentiles."""
+    percentiles_ns: dict[float, float]
+    """By percent; empty where the report has none."""
     deviation_ns: float
+    group: int = 0
+    """Jobs of one number ran at the same time."""
+    rate: float = 0.0
+    """Requests a second that were offered (`rate_iops`); 0: as many as were served."""
+    is_poisson: bool = False
+    """Whether they came at random times (`rate_process=poisson`)."""
+
+    @property
+    def median_ns(self) -> float | None:
+        """None where the report has no percentiles."""
+        return self.percentiles_ns.get(50.0)
 
 
 def read(path: Path) -> list[Job]:
@@ -86,6 +97,31 @@ def capacity(path: Path) -> int | None:
     text = str(_table(document, "global options", str(path)).get("description", ""))
     stated = re.search(r"capacity=(\d+)", text)
     return int(stated[1]) if stated else None
+
+
+BEFORE = ("erased", "full", "settled")
+"""States of a drive before the first job."""
+
+
+def before(path: Path) -> tuple[str, float]:
+    """The drive's state before the first job, and the share that held data, as the description states them.
+
+    `before=full` was written once in order, `before=settled` also at random until write
+    amplification had settled; `before=full:80%` holds data in the first 80 %.
+    """
+    text = str(_table(_document(path), "global options", str(path)).get("description", ""))
+    stated = re.search(r"before=(\S*)", text)
+    if stated is None:
+        return BEFORE[0], 0.0
+    found = re.fullmatch(r"(erased|full|settled)(?::(\d+(?:\.\d+)?)%)?", stated[1])
+    share = float(found[2] or 100) / 100 if found else 0.0
+    if found is None or not 0 < share <= 1:
+        state = next((one for one in BEFORE if stated[1].startswith(one[:3])), "settled")
+        raise UserError(
+            f"{path}: before={stated[1]} is no state of a drive; there are {', '.join(BEFORE)}, with a share up to "
+            f"100%. Write: description={text.replace(stated[0], f'before={state}:80%')}"
+        )
+    return found[1], share
 
 
 def _document(path: Path) -> Json:
@@ -161,7 +197,10 @@ def _job(path: Path, place: int, entry: Json, shared: Json) -> Job:
     requests = int(_number(done, f"{part}.total_ios", where))
     if not requests and direction != MIXED:
         raise UserError(f"{where}: it did no {direction}. Let it run longer, or take its entry out.")
-    mean, median, deviation = _latency(done, part, where) if direction in ("read", "write") else (0, None, 0)
+    mean, percentiles, deviation = _latency(done, part, where) if direction in ("read", "write") else (0, {}, 0)
+    rate = _rate(options, kind, where)
+    if rate and not percentiles:
+        raise UserError(f"{where}: it has no percentiles. Write: clat_percentiles=1")
     size = 0 if direction == MIXED else _block(options, where)
     return Job(
         file=str(path),
@@ -178,9 +217,30 @@ def _job(path: Path, place: int, entry: Json, shared: Json) -> Job:
         moved_bytes=int(_number(done, f"{part}.io_bytes", where)) or requests * size,
         iops=_number(done, f"{part}.iops", where),
         mean_ns=mean,
-        median_ns=median,
+        percentiles_ns=percentiles,
         deviation_ns=deviation,
+        group=int(_number(entry, "groupid", where)),
+        rate=rate * _jobs_at_once(options, where),
+        is_poisson=str(options.get("rate_process", "linear")) == "poisson",
     )
+
+
+def _rate(options: Json, kind: str, where: str) -> float:
+    """Requests a second that are offered; 0 where none are stated."""
+    if "rate_iops" not in options:
+        return 0.0
+    text = str(options["rate_iops"])
+    found = re.match(r"(\d+)(k?)", text.lower())
+    first = (int(found[1]) * (1000 if found[2] else 1) if found else 0) or 10_000
+    if kind not in DIRECTIONS or DIRECTIONS[kind] == "trim":
+        last = re.sub(r"\D", "", text.rpartition(",")[2]) or first
+        raise UserError(
+            f"{where}: rw={kind} at a rate is not one stream. Write two jobs without stonewall between them: one with "
+            f"rw=randread and rate_iops={first}, one with rw=randwrite and rate_iops={last}"
+        )
+    if not re.fullmatch(r"0*[1-9]\d{0,8}", text):
+        raise UserError(f"{where}: rate_iops={text} is not one rate above 0. Write: rate_iops={first}")
+    return float(text)
 
 
 def _block(options: Json, where: str) -> int:
@@ -205,31 +265,40 @@ def _jobs_at_once(options: Json, where: str) -> int:
     return _count(options, "numjobs", where) if "group_reporting" in options else 1
 
 
-def _latency(done: Json, part: str, where: str) -> tuple[float, float | None, float]:
-    """Mean, median and standard deviation of a request's time, in nanoseconds."""
+def _latency(done: Json, part: str, where: str) -> tuple[float, dict[float, float], float]:
+    """Mean, percentiles and standard deviation of a request's time, in nanoseconds."""
     for total, completion, factor in (("lat_ns", "clat_ns", 1.0), ("lat", "clat", 1e3)):
         key = next((key for key in (total, completion) if done.get(key)), None)
         if key is None:
             continue
         told = _table(done, key, where)
         mean = _number(told, f"{part}.{key}.mean", where, may_be_0=False)
-        median = _median(told, f"{part}.{key}", where)
-        if median is None and done.get(completion) and key != completion:
+        shares = _percentiles(told, f"{part}.{key}", where)
+        submission = 0.0
+        if not shares and done.get(completion) and key != completion:
             completed = _table(done, completion, where)
-            median = _median(completed, f"{part}.{completion}", where)
+            shares = _percentiles(completed, f"{part}.{completion}", where)
             # That leaves out submission, of which there is the mean alone.
-            if median is not None:
-                median += max(0.0, mean - _number(completed, f"{part}.{completion}.mean", where))
-        return mean * factor, median and median * factor, _number(told, f"{part}.{key}.stddev", where) * factor
+            if shares:
+                submission = max(0.0, mean - _number(completed, f"{part}.{completion}.mean", where))
+        percentiles = {share: (value + submission) * factor for share, value in shares.items()}
+        return mean * factor, percentiles, _number(told, f"{part}.{key}.stddev", where) * factor
     raise UserError(f"{where}: it has no latencies (lat_ns). Leave out disable_lat and gtod_reduce. {_AGAIN}")
 
 
-def _median(told: Json, key: str, where: str) -> float | None:
-    shares = _table(told, "percentile", where)
-    middle = next((share for share in shares if re.fullmatch(r"50(\.0*)?", share)), None)
-    if middle is None:
-        return None
-    return _number({"median": shares[middle]}, f"{key}.percentile.median", where, may_be_0=False)
+def _percentiles(told: Json, key: str, where: str) -> dict[float, float]:
+    """The percentiles that points are made of, as far as there are any."""
+    stated = {float(share): value for share, value in _table(told, "percentile", where).items() if _is_number(share)}
+    names = {50.0: "median", 99.0: "p99", 99.9: "p99_9"}
+    return {
+        share: _number({name: stated[share]}, f"{key}.percentile.{name}", where, may_be_0=False)
+        for share, name in names.items()
+        if share in stated
+    }
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\d+(\.\d+)?", text) is not None
 
 
 def _size(text: str, key: str, where: str) -> int:
@@ -261,6 +330,7 @@ def _together(jobs: list[Job]) -> list[Job]:
                 "requests": requests,
                 "moved_bytes": last.moved_bytes + job.moved_bytes,
                 "iops": last.iops + job.iops,
+                "rate": last.rate + job.rate,
                 "mean_ns": (last.mean_ns * last.requests + job.mean_ns * job.requests) / max(1, requests),
             }
         )

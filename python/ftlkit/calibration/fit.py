@@ -3,7 +3,10 @@
 Gauss-Newton: the slopes come from runs with each parameter a little larger, and `numpy` solves the
 linear least squares of each step. A search that knows no slopes, such as Optuna's, would take
 thousands of runs where this takes hundreds, and give no interval. A step that makes the misfit
-larger is tried once more, shorter.
+larger is tried again, shorter. Parameters that would fall below 0 stop there, and the others follow.
+
+The noise of a point is that of the measurement and of the model's draws. Where the points of one
+kind miss by more than that, the model is wrong about them by as much, and all of them count less.
 
 Each parameter has a wide *prior*: around what is assumed of it, a factor of e as one standard
 deviation. Points that say anything outweigh it. Of a parameter that they say nothing about, what
@@ -23,7 +26,7 @@ from ftlkit.calibration.model import depends_on
 from ftlkit.calibration.points import TRIMMED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,6 +50,12 @@ _DONE = 0.002
 
 _FAR = 0.1
 """After a longer step slopes are taken anew. Near the end they hardly change."""
+
+_PARTS = (1.0, 0.3, 0.1)
+"""Parts of a step that are tried, until one lowers the misfit."""
+
+_GRID = 1e-4
+"""Parameters move in steps of this share, so that runs are found again."""
 
 _OUTLIER = 2.0
 """Points that miss by more standard errors than this count less (Huber)."""
@@ -104,12 +113,12 @@ def fitted(
     rounds: int = _ROUNDS,
 ) -> Fit:
     """The parameters with priors, fitted to points; all others stay as they begin."""
-    problem = _Problem(points, shape, priors, engine, show)
+    problem = Problem(points, shape, priors, engine, show)
     values = dict(start)
     errors = problem.errors(values)
     slopes, is_new = problem.slopes(values, errors), True
     for _ in range(rounds):
-        step = problem.step(values, errors, slopes)
+        step = problem.step(values, errors, slopes, problem.weights(errors))
         tried, size = problem.better(values, errors, step)
         if tried is not None:
             values, errors = tried, problem.errors(tried)
@@ -122,7 +131,7 @@ def fitted(
     return problem.result(values, errors, slopes)
 
 
-class _Problem:
+class Problem:
     """Least squares in scaled parameters: logarithms, or multiples of the prior's deviation."""
 
     def __init__(
@@ -135,23 +144,38 @@ class _Problem:
     ) -> None:
         self.points, self.shape, self.priors, self.engine, self.show = points, shape, priors, engine, show
         self.names = tuple(priors)
+        self.kinds = np.array([point.kind for point in points])
 
-    def errors(self, values: Values) -> Vector:
-        """Each point's error, in its standard error."""
+    def errors(self, values: Values, predicted: Vector | None = None, is_run: Vector | None = None) -> Vector:
+        """Each point's error, in its standard error; as predicted where it is not run."""
+        made = np.zeros(len(self.points)) if predicted is None else predicted.copy()
+        for place, point in enumerate(self.points):
+            if is_run is None or is_run[place]:
+                made[place] = _error(point, self.shape, values, self.engine)
+                self.show()
+        return made
+
+    def between(self, first: Values, second: Values) -> Vector:
+        """The step from one to the other, in scaled parameters."""
         made = []
-        for point in self.points:
-            made.append(_error(point, self.shape, values, self.engine))
-            self.show()
+        for name in self.names:
+            if name in LOGARITHMIC:
+                made.append(math.log(second[name] / first[name]))
+            else:
+                made.append((second[name] - first[name]) / self.priors[name].deviation)
         return np.array(made)
 
     def moved(self, values: Values, step: Vector) -> Values:
-        """The parameters after a step, within their bounds."""
+        """The parameters after a step, within their bounds and on a grid."""
         made = dict(values)
         for name, change in zip(self.names, step, strict=True):
+            if not change:
+                continue
             if name in LOGARITHMIC:
-                made[name] = values[name] * math.exp(float(np.clip(change, -1.0, 1.0)))
+                made[name] = math.exp(_GRID * round((math.log(values[name]) + float(change)) / _GRID))
             else:
-                made[name] = max(0.0, values[name] + float(change) * self.priors[name].deviation)
+                grid = _GRID * self.priors[name].deviation
+                made[name] = max(0.0, grid * round((values[name] + float(change) * self.priors[name].deviation) / grid))
         if "spare" in made:
             made["spare"] = min(made["spare"], _MOST_SPARE)
         return made
@@ -179,23 +203,43 @@ class _Problem:
             made.append(far / prior.deviation)
         return np.array(made)
 
-    def _prior_slopes(self) -> Vector:
+    def prior_slopes(self) -> Vector:
+        """How the distance from the prior changes with each scaled parameter."""
         return np.diag([1 / self.priors[name].deviation if name in LOGARITHMIC else 1.0 for name in self.names])
 
-    def step(self, values: Values, errors: Vector, slopes: Vector) -> Vector:
-        """The step that linear least squares advise."""
-        weights = self.weights(errors)
-        matrix = np.vstack([slopes * weights[:, None], self._prior_slopes()])
+    def step(
+        self, values: Values, errors: Vector, slopes: Vector, weights: Vector, fixed: Iterable[int] = ()
+    ) -> Vector:
+        """The step that linear least squares advise, without those that are fixed.
+
+        A parameter that would fall below 0 goes to 0, and the others are solved for once more.
+        """
+        matrix = np.vstack([slopes * weights[:, None], self.prior_slopes()])
         target = -np.concatenate([errors * weights, self.distance(values)])
-        solved, *_ = np.linalg.lstsq(matrix, target, rcond=None)
-        return np.asarray(solved)
+        made, free = np.zeros(len(self.names)), [place for place in range(len(self.names)) if place not in fixed]
+        while free:
+            solved, *_ = np.linalg.lstsq(matrix[:, free], target - matrix @ made, rcond=None)
+            least = {place: -values[self.names[place]] / self.priors[self.names[place]].deviation for place in free}
+            below = [
+                place
+                for place, change in zip(free, solved, strict=True)
+                if self.names[place] in LINEAR and change < least[place]
+            ]
+            if not below:
+                made[free] = solved
+                break
+            for place in below:
+                made[place] = least[place]
+                free.remove(place)
+        return made
 
     def better(self, values: Values, errors: Vector, step: Vector) -> tuple[Values | None, float]:
         """The parameters after a step, or a part of it, if they fit better; its length."""
         weights = self.weights(errors)
         before = self.cost(values, errors, weights)
         times = np.array([name in LOGARITHMIC for name in self.names])
-        for part in (1.0, 0.3):
+        step = np.where(times, np.clip(step, -1.0, 1.0), step)
+        for part in _PARTS:
             tried = self.moved(values, part * step)
             if self.cost(tried, self.errors(tried), weights) < before:
                 return tried, float(np.max(np.abs(part * step[times]), initial=0.0))
@@ -205,21 +249,30 @@ class _Problem:
         """What the step shall lower."""
         return float(np.sum((weights * errors) ** 2) + np.sum(self.distance(values) ** 2))
 
-    @staticmethod
-    def weights(errors: Vector) -> Vector:
-        """The root of each point's weight: outliers count less."""
-        scale = max(1.0, 1.4826 * float(np.median(np.abs(errors))))
-        return np.sqrt(1 / np.maximum(1.0, np.abs(errors) / (_OUTLIER * scale)))
+    def weights(self, errors: Vector) -> Vector:
+        """The root of each point's weight: kinds that the model misses count less, and so do outliers."""
+        made, free = np.ones(len(errors)), max(0.0, 1 - len(self.names) / len(errors))
+        for kind in set(self.kinds):
+            own = self.kinds == kind
+            missed = np.abs(errors[own])
+            scale = max(1.0, 1.4826 * float(np.median(missed)))
+            roots = np.sqrt(1 / np.maximum(1.0, missed / (_OUTLIER * scale)))
+            excess = (float(np.sum((roots * missed) ** 2)) + _TRUST) / (len(missed) * free + _TRUST)
+            made[own] = roots / math.sqrt(max(1.0, excess))
+        return made
+
+    def covariance(self, slopes: Vector, weights: Vector) -> Vector:
+        """What is not known of the parameters, if the model were linear."""
+        slopes, prior = slopes * weights[:, None], self.prior_slopes()
+        return np.linalg.inv(slopes.T @ slopes + prior.T @ prior).astype(np.float64)
 
     def result(self, values: Values, errors: Vector, slopes: Vector) -> Fit:
         """The fit, with what the points say of each parameter."""
         weights = self.weights(errors)
-        slopes = slopes * weights[:, None]
-        prior = self._prior_slopes()
         freedom = len(self.points) - len(self.names) + _TRUST
-        excess = max(1.0, (float(np.sum((weights * errors) ** 2)) + _TRUST) / freedom)
-        covariance = np.linalg.inv(slopes.T @ slopes / excess + prior.T @ prior).astype(np.float64)
-        gain = covariance @ slopes.T / excess
+        covariance = self.covariance(slopes, weights)
+        slopes = slopes * weights[:, None]
+        gain = covariance @ slopes.T
         leverage = {}
         for place, name in enumerate(self.names):
             shares = gain[place] ** 2

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent
-from ftlkit.calibration.points import AMPLIFICATION, LATENCY, READ, STEADY, TRIMMED
+from ftlkit.calibration.points import AMPLIFICATION, LATENCY, LOAD, READ, STEADY, TRIMMED, served
 from ftlkit.models.uniform import greedy
 
 if TYPE_CHECKING:
@@ -42,8 +43,11 @@ OF_STEADY = ("read_latency", "erase_latency", "spare")
 _SMALL_BLOCK = 16
 """Pages of a block where none is collected."""
 
-_PAGES = 32_768
-"""Logical pages of the device for reads and first writes: 64 to a die, where there are 512 dies."""
+_KEPT_BLOCKS = 8
+"""Blocks of each die beyond the data, where none is collected."""
+
+_LEAST_PAGES, _PAGES_PER_DIE = 8_192, 64
+"""Logical pages of the device for reads and first writes: few, since their setup is most of a run."""
 
 MOST_PAGES = 100_000
 """Physical pages that are simulated as they are; more are scaled down."""
@@ -81,8 +85,10 @@ def depends_on(point: Point) -> tuple[str, ...]:
         return ("spare",)
     if point.kind == TRIMMED:
         return OF_TRIMMED
-    if point.kind == READ:
+    if point.kind == READ or (point.kind == LOAD and not point.rates[1]):
         return OF_READS
+    if point.kind == LOAD:
+        return (*OF_WRITES, *OF_STEADY)
     return OF_WRITES if point.kind != STEADY else (*OF_WRITES, *OF_STEADY)
 
 
@@ -127,23 +133,26 @@ class Engine:
 
     given: Mapping[str, object]
     runs: int = 0
-    _known: dict[tuple[object, ...], float] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], Json] = field(default_factory=dict)
 
     def figure(self, point: Point, shape: Shape, values: Values) -> float:
         """What a device would have measured at a point."""
         # Without collections, blocks and spare play no part.
-        own = shape if point.kind == STEADY else (shape.channels, shape.dies_per_channel, shape.page_size)
+        is_settled = point.kind in (STEADY, LOAD)
+        own = shape if is_settled else (shape.channels, shape.dies_per_channel, shape.page_size)
         key = (*point.asked, own, *(round(values[name], 9) for name in depends_on(point)))
         if key not in self._known:
-            study = _steady(point, shape, values) if point.kind == STEADY else _timed(point, shape)
+            study = _settled(point, shape, values) if is_settled else _timed(point, shape)
             study["device"] = table(shape, values, self.given) | study["device"]
+            # Draws differ from point to point, so that their noise does not add up.
+            study["seed"] = zlib.crc32(repr(point.asked).encode())
             run = self._run(study)
             self.runs += 1
-            self._known[key] = _figure(run, point)
-        return self._known[key]
+            self._known[key] = {name: run[name] for name in ("write_amplification", "response_ns")}
+        return _figure(self._known[key], point)
 
     def _run(self, study: Json) -> Json:
-        study |= {"seed": 1, "ftl": [{"name": FTL}]}
+        study["ftl"] = [{"name": FTL}]
         study["run"] |= {"samples": 1, "waiting": False}
         text = json.dumps(study)
         results = json.loads(watched(lambda control: _native.run_study(text, control, 1, None), Silent()))
@@ -155,6 +164,8 @@ def _figure(run: Json, point: Point) -> float:
     """A run's figure; requests per second by Little's law, which the run's end does not lower."""
     if point.figure == AMPLIFICATION:
         return float(run["write_amplification"])
+    if point.kind == LOAD:
+        return float(run["response_ns"]["write" if point.is_write else "read"][point.figure])
     mean_ns = float(run["response_ns"]["all"]["mean"])
     return mean_ns if point.figure == LATENCY else 1e9 * point.depth / mean_ns
 
@@ -162,10 +173,15 @@ def _figure(run: Json, point: Point) -> float:
 def _timed(point: Point, shape: Shape) -> Json:
     """The study of a point without collections: all but reads of data go to a new device."""
     is_read = point.kind in (READ, TRIMMED)
-    span = _PAGES * shape.page_size
+    span = max(_LEAST_PAGES, _PAGES_PER_DIE * shape.dies) * shape.page_size
     size = min(point.size, span // 64)
     fits = span // size
-    requests = 200 if point.depth == 1 else max(3_000, 40 * point.depth)
+    kept = _KEPT_BLOCKS * _SMALL_BLOCK * shape.dies * shape.page_size
+    spare = kept / (kept + span)
+    requests = served(point.depth)
+    if size > shape.page_size and point.depth > 1:
+        # Each goes over many dies, so that fewer say as much.
+        requests = max(10 * point.depth, requests * shape.page_size // size)
     if not is_read:
         requests = min(requests, fits)
     generator = {
@@ -177,15 +193,15 @@ def _timed(point: Point, shape: Shape) -> Json:
         "pattern": "uniform" if point.is_random else "sequential",
     }
     return {
-        "device": {"capacity": span, "spare": 0.6, "pages_per_block": _SMALL_BLOCK},
+        "device": {"capacity": span, "spare": spare, "pages_per_block": _SMALL_BLOCK},
         "workload": {"generator": generator},
         "host": {"loop": "closed", "queue_depth": point.depth},
         "run": {"precondition": "fill" if point.kind == READ else "none", "skip": requests // 5},
     }
 
 
-def _steady(point: Point, shape: Shape, values: Values) -> Json:
-    """The study of settled random writes over a part of the capacity."""
+def _settled(point: Point, shape: Shape, values: Values) -> Json:
+    """The study of random requests over a part of the capacity of a settled drive."""
     logical = point.used * shape.capacity / shape.page_size
     physical = shape.capacity / shape.page_size / (1 - values["spare"])
     block, erase_ns = shape.pages_per_block, values["erase_latency"]
@@ -199,14 +215,19 @@ def _steady(point: Point, shape: Shape, values: Values) -> Json:
     # Blocks come whole: the data follow them, so that the share in use changes without steps.
     capacity = round(logical * blocks * block * shape.dies / physical) * shape.page_size
     span = capacity // point.size * point.size
-    generator = {
+    generator: Json = {
         "requests": max(8_000, int(min(physical, 25_000.0) * shape.page_size / point.size)),
         "span": span,
         "unit": point.size,
         "sizes": point.size,
         "write_share": 1.0,
-        "pattern": "uniform" if point.is_uniform else "permutation",
+        "pattern": "uniform" if point.is_uniform or point.kind == LOAD else "permutation",
     }
+    if point.kind == LOAD:
+        reads, writes = point.rates
+        gap = f"{round(1e9 / (reads + writes))}ns"
+        arrivals = {"poisson": {"mean_gap": gap}} if point.is_poisson else {"constant": {"gap": gap}}
+        generator |= {"write_share": writes / (reads + writes), "arrivals": arrivals}
     return {
         "device": {
             "capacity": capacity,
@@ -216,8 +237,8 @@ def _steady(point: Point, shape: Shape, values: Values) -> Json:
             "erase_latency": f"{round(erase_ns)}ns",
         },
         "workload": {"generator": generator},
-        "host": {"loop": "closed", "queue_depth": point.depth},
-        "run": {"precondition": "steady", "skip": point.depth},
+        "host": {"loop": "threads" if point.kind == LOAD else "closed", "queue_depth": point.depth},
+        "run": {"precondition": "steady", "skip": generator["requests"] // 10 if point.kind == LOAD else point.depth},
     }
 
 

@@ -6,12 +6,17 @@ The jobs are gone through in their order, as the drive served them, and its stat
 - What was *trimmed* and not written since holds nothing: it is read without flash.
 - It is *settled* when random writes have gone over the area twice before the job begins.
 - What lies between is not used: write amplification still moves.
+- Jobs at a rate (`rate_iops`) that ran at the same time are one load. Each has percentiles.
+
+A report may state the state before its first job.
 
 At depth 1 the figure is the latency. At more, and for settled writes, it is requests per second.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +32,10 @@ if TYPE_CHECKING:
 
 LATENCY, IOPS, AMPLIFICATION = "latency_ns", "iops", "write_amplification"
 
-READ, TRIMMED, WRITE, STEADY = "read", "trimmed", "write", "steady"
+PERCENTILES = {50.0: "p50", 99.0: "p99", 99.9: "p99_9"}
+"""Figures of jobs at a rate, by percent."""
+
+READ, TRIMMED, WRITE, STEADY, LOAD = "read", "trimmed", "write", "steady", "load"
 
 PREPARES = ("settle", "grow")
 """How the names of jobs begin that prepare the drive and measure nothing."""
@@ -38,11 +46,17 @@ SETTLED = 2.0
 NOISE = {IOPS: 0.005, LATENCY: 0.005}
 """The least relative error of a figure."""
 
-WANDERS = 0.01
-"""The same of settled writes: write amplification goes up and down by about that much."""
+DRAWN = 0.07
+"""The same of the model's reads a second, for one request; it falls with the root of their number."""
+
+WANDERS = 0.015
+"""The same of settled writes: write amplification goes up and down, in drives and in the model."""
 
 WITHOUT_FLASH = 0.05
 """The same of reads that find nothing: how long cores take to wake up varies by microseconds."""
+
+TAILS = {50.0: 0.03, 99.0: 0.08, 99.9: 0.2}
+"""The same of percentiles at a rate: of some thousand requests, few are slower than the last."""
 
 BINNED = 0.01
 """The relative error of fio's percentiles, whose bins are 1/64 wide."""
@@ -58,7 +72,7 @@ class Point:
     job: str
     kind: str
     """`read` of data; `trimmed`: a read that finds none; `write` on a fresh drive; `steady`: random
-    writes on a settled one.
+    writes on a settled one; `load`: reads and writes that come at a rate.
     """
     is_random: bool
     is_uniform: bool
@@ -70,23 +84,34 @@ class Point:
     measured: float
     noise: float
     """The relative standard error that is expected of it."""
+    is_write: bool = False
+    """Of a load: whether it is a figure of its writes."""
+    rates: tuple[float, float] = (0.0, 0.0)
+    """Reads and writes a second that are offered; 0: as many as are served."""
+    is_poisson: bool = False
+
+    @property
+    def row(self) -> str:
+        """Its name in a table."""
+        return f"{self.job} {self.figure.replace('_', '.')}" if self.kind == LOAD else self.job
 
     @property
     def asked(self) -> tuple[object, ...]:
-        """Everything on which the model's figure depends, beside the device."""
-        return (self.kind, self.is_random, self.is_uniform, self.size, self.depth, round(self.used, 6), self.figure)
+        """Everything on which the model's run depends, beside the device."""
+        load = (*self.rates, self.is_poisson) if self.kind == LOAD else ()
+        return (self.kind, self.is_random, self.is_uniform, self.size, self.depth, round(self.used, 6), *load)
 
 
 class _Drive:
     """The state of the drive as jobs go by."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, state: str, share: float) -> None:
         self.capacity = capacity
-        self.written = 0.0
-        self.filled = 0.0
+        self.filled = share * capacity
+        self.written = self.filled if state != "settled" else math.inf
         self.trimmed_from = float(capacity)
         """What begins here was trimmed, and not written since."""
-        self.random_over: dict[float, float] = {}
+        self.random_over: dict[float, float] = {} if state != "settled" else {self.filled: math.inf}
 
     def area(self, job: Job) -> tuple[float, float]:
         """Begin and end of a job's area in bytes."""
@@ -109,24 +134,31 @@ class _Drive:
             self.filled = max(self.filled, min(end, begin + job.moved_bytes))
 
 
-def of_jobs(jobs: Sequence[Job], capacity: int) -> tuple[list[Point], list[str]]:
-    """The points of jobs, in their order, and why jobs were left out."""
-    drive, points, left_out = _Drive(capacity), [], []
-    if jobs and jobs[0].direction != "trim":
+def of_jobs(
+    jobs: Sequence[Job], capacity: int, before: tuple[str, float] = ("erased", 0.0)
+) -> tuple[list[Point], list[str]]:
+    """The points of jobs, in their order, and why jobs were left out; `before` is the drive's state before them."""
+    drive, points, left_out = _Drive(capacity, *before), [], []
+    if jobs and jobs[0].direction != "trim" and before[0] == "erased":
         left_out.append(
             f"The first job, {jobs[0].name}, does not trim the drive: it is taken to have been erased before that job."
         )
     smallest = min((job.size for job in jobs if job.direction == "read"), default=0)
-    for job in jobs:
-        made = _point(job, drive, smallest)
+    for _, together in itertools.groupby(enumerate(jobs), key=_at_once):
+        batch = [job for _, job in together]
+        names = ", ".join(job.name for job in batch)
+        made = _loads(batch, drive) if batch[0].rate else _point(batch[0], drive, smallest)
         if isinstance(made, Point):
             if not made.measured:
                 # What only prepares the drive may have none.
-                raise UserError(f"{job.file}, job {job.name}: iops is 0, and must be above 0. {AS_WRITTEN}")
+                raise UserError(f"{batch[0].file}, job {names}: iops is 0, and must be above 0. {AS_WRITTEN}")
             points.append(made)
+        elif isinstance(made, list):
+            points += made
         elif made:
-            left_out.append(f"{job.name} is not used: {made}")
-        drive.serve(job)
+            left_out.append(f"{names} is not used: {made}")
+        for job in batch:
+            drive.serve(job)
     return _with_stalls(points, jobs), left_out
 
 
@@ -153,6 +185,46 @@ def _with_stalls(points: list[Point], jobs: Sequence[Job]) -> list[Point]:
         return lift * at_once * (1 - point.measured / most[point.size])
 
     return [replace(point, noise=max(point.noise, lost(point))) for point in points]
+
+
+def _at_once(numbered: tuple[int, Job]) -> tuple[str, int]:
+    """What jobs have in common that offered a load together: file and group; other jobs are alone."""
+    place, job = numbered
+    return (job.file, job.group) if job.rate and not job.name.startswith(PREPARES) else ("", place)
+
+
+def _loads(batch: Sequence[Job], drive: _Drive) -> list[Point] | str:
+    """The points of jobs that offered a load together, or why there are none."""
+    reads, writes = ([job for job in batch if job.direction == direction] for direction in ("read", "write"))
+    if batch[0].name.startswith(PREPARES):
+        return ""
+    if len({(job.size, job.is_random, *drive.area(job)) for job in batch}) > 1:
+        return "its jobs differ in sizes, order or areas. Give those of one load the same."
+    why = next((why for why in (_why_not_settled(job, drive) for job in writes) if why), "")
+    why = why or next((why for why in (_why_no_read(job, drive, job.size) for job in reads) if why), "")
+    if why:
+        return why
+    used = max(drive.area(batch[0])[1], drive.filled) / drive.capacity
+    first = batch[0]
+    load = Point(first.name, LOAD, first.is_random, first.is_uniform, first.size, 1, used, "", 0.0, 0.0)
+    load = replace(
+        load,
+        depth=sum(job.depth for job in batch),
+        rates=(sum(job.rate for job in reads), sum(job.rate for job in writes)),
+        is_poisson=any(job.is_poisson for job in batch) or len(batch) > 1,
+    )
+    return [
+        replace(
+            load,
+            job=job.name,
+            figure=PERCENTILES[share],
+            measured=value,
+            noise=TAILS[share],
+            is_write=job.direction == "write",
+        )
+        for job in batch
+        for share, value in job.percentiles_ns.items()
+    ]
 
 
 def _point(job: Job, drive: _Drive, smallest: int) -> Point | str:
@@ -200,11 +272,16 @@ def _why_not_settled(job: Job, drive: _Drive) -> str:
     return ""
 
 
+def served(depth: int) -> int:
+    """How many requests the model serves for a point."""
+    return 50 if depth == 1 else max(3_000, 40 * depth)
+
+
 def _latency_or_iops(job: Job, kind: str, used: float) -> Point:
     """The figure that says most: latency at depth 1, else requests per second."""
     point = Point(job.name, kind, job.is_random, job.is_uniform, job.size, job.depth, used, IOPS, job.iops, NOISE[IOPS])
     if job.depth > 1:
-        return point
+        return replace(point, noise=math.hypot(point.noise, DRAWN * math.sqrt(job.depth / served(job.depth))))
     sampled = job.deviation_ns / job.mean_ns / job.requests**0.5 if job.mean_ns else 0.0
     if job.median_ns is not None and job.mean_ns > (1 + TAIL) * job.median_ns:
         return replace(point, figure=LATENCY, measured=job.median_ns, noise=max(BINNED, NOISE[LATENCY]))
@@ -246,4 +323,6 @@ def held_out(points: Sequence[Point], names: str | None) -> set[str]:
             groups.setdefault((READ, over), []).append(point.job)
         elif point.kind == STEADY and point.figure == IOPS:
             groups.setdefault((STEADY,), []).append(point.job)
+        elif point.kind == LOAD and point.figure == PERCENTILES[50.0]:
+            groups.setdefault((LOAD, point.is_write), []).append(point.job)
     return {group[len(group) // 2] for group in groups.values() if len(group) >= 3}

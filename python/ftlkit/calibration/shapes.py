@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ftlkit.calibration import starts
 from ftlkit.calibration.fit import fitted, misfit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from ftlkit.calibration.fit import Fit, Prior
     from ftlkit.calibration.model import Engine, Shape, Values
     from ftlkit.calibration.points import Point
 
 _FINALISTS = 3
+"""Shapes that are fitted at once, beside those with channels and dies the other way round."""
+
+_BATCHES = 3
+"""While no fit explains the points, as many times the next shapes are fitted."""
+
+_EXPLAINED = 2.0
+"""A misfit of so much a point is noise."""
+
+_APART = 3.0
+"""In later batches shapes are also tried with transfers that are longer or shorter by this factor."""
 
 _ALIKE = 9.0
 """Shapes whose misfits differ by less fit alike: three standard errors of one point."""
-
-_HOPELESS = 30.0
-"""A start that misses by this many times the best one's misfit is not fitted."""
-
-
-_FAR_BEHIND = 4.0
-"""After one step a shape that misses by this many times the best one's misfit is given up."""
 
 
 @dataclass(frozen=True)
@@ -46,32 +49,56 @@ def chosen(
     show: Callable[[], None],
 ) -> Choice:
     """The shape that explains the points best."""
-    candidates = starts.shapes(points, shape, fixed)
-    begins = {candidate: starts.values(points, candidate, assumed) | _kept(assumed, priors) for candidate in candidates}
-    finalists = _finalists(points, begins, engine, show) if len(candidates) > 1 else candidates
-    fits = [fitted(points, one, begins[one], priors, engine, show, rounds=1) for one in finalists]
-    nearest = min(fit.misfit for fit in fits)
-    near = [fit for fit in fits if fit.misfit <= _FAR_BEHIND * (nearest + len(points))]
-    fits = [fitted(points, fit.shape, fit.values, priors, engine, show, rounds=2) for fit in near]
-    fits.sort(key=lambda fit: fit.misfit)
+    kept = {name: value for name, value in assumed.items() if name not in priors}
+    begins = {one: starts.values(points, one, assumed) | kept for one in starts.shapes(points, shape, fixed)}
+    ranked = _ranked(points, begins, engine, show) if len(begins) > 1 else list(begins)
+    fits: list[Fit] = []
+    for _ in range(_BATCHES):
+        waiting = [(one, begins[one]) for one in _next(ranked, {fit.shape for fit in fits})]
+        if fits and "transfer_latency" in priors:
+            waiting += [(fits[0].shape, values) for values in _shifted(fits[0].values)]
+        if not waiting:
+            break
+        fits += [fitted(points, one, values, priors, engine, show) for one, values in waiting]
+        fits = _best_of_each(fits)
+        if fits[0].misfit <= _EXPLAINED * len(points):
+            break
     best = fits[0]
     scale = max(1.0, best.misfit / max(1, len(points) - len(priors)))
     return Choice(best, [fit for fit in fits[1:] if fit.misfit - best.misfit < _ALIKE * scale])
 
 
-def _kept(assumed: Values, priors: Mapping[str, Prior]) -> Values:
-    """What is not fitted stays as it was given."""
-    return {name: value for name, value in assumed.items() if name not in priors}
+def _next(ranked: Sequence[Shape], tried: Collection[Shape]) -> list[Shape]:
+    """The best shapes that were not tried, each beside the one with channels and dies exchanged."""
+    made = [one for one in ranked if one not in tried][:_FINALISTS]
+    turned = [replace(one, channels=one.dies_per_channel, dies_per_channel=one.channels) for one in made]
+    return made + [one for one in turned if one in ranked and one not in tried and one not in made]
 
 
-def _finalists(
+def _shifted(values: Values) -> list[Values]:
+    """Other splits of a read between flash and channel."""
+    held = values["read_latency"] + values["transfer_latency"]
+    transfers = [values["transfer_latency"] / _APART, min(values["transfer_latency"] * _APART, 0.9 * held)]
+    return [values | {"transfer_latency": one, "read_latency": held - one} for one in transfers]
+
+
+def _best_of_each(fits: Iterable[Fit]) -> list[Fit]:
+    """The best fit of each shape, the best first."""
+    made: dict[Shape, Fit] = {}
+    for fit in sorted(fits, key=lambda fit: fit.misfit):
+        made.setdefault(fit.shape, fit)
+    return list(made.values())
+
+
+def _ranked(
     points: Sequence[Point], begins: Mapping[Shape, Values], engine: Engine, show: Callable[[], None]
 ) -> list[Shape]:
-    """The shapes whose closed forms come nearest; a shape is given up when others are nearer."""
+    """The shapes by how near their closed forms come; a shape far behind the best few is left out."""
     probes = starts.coarse(points)
     missed: list[tuple[float, Shape]] = []
     for candidate, values in begins.items():
-        limit = sorted(total for total, _ in missed)[_FINALISTS - 1] if len(missed) >= _FINALISTS else float("inf")
+        most = _BATCHES * _FINALISTS
+        limit = sorted(total for total, _ in missed)[most - 1] if len(missed) >= most else float("inf")
         total = 0.0
         for probe in probes:
             total += misfit([probe], candidate, values, engine)
@@ -81,4 +108,4 @@ def _finalists(
         else:
             missed.append((total, candidate))
     missed.sort(key=lambda pair: pair[0])
-    return [candidate for total, candidate in missed[:_FINALISTS] if total <= _HOPELESS * (missed[0][0] + len(probes))]
+    return [candidate for _, candidate in missed]

@@ -10,7 +10,7 @@ from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, middle
 from ftlkit.calibration.model import table
-from ftlkit.calibration.points import AMPLIFICATION, LATENCY
+from ftlkit.calibration.points import AMPLIFICATION, LATENCY, LOAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +108,7 @@ def _comment(parameter: Parameter | None) -> str:
 
 def figure(point: Point, value: float) -> str:
     """A point's figure for people."""
-    if point.figure == LATENCY:
+    if point.figure == LATENCY or point.kind == LOAD:
         return units.duration(value)
     return units.digits(value) if point.figure == AMPLIFICATION else f"{units.rate(value)}/s"
 

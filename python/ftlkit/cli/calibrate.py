@@ -112,7 +112,7 @@ def _show(made: CalibratedDevice, console: Console) -> None:
     rows = [
         Row(
             "",
-            point.job,
+            point.row,
             [
                 wording.figure(point, point.measured),
                 wording.figure(point, modelled),
