@@ -22,7 +22,18 @@ from ftlkit.calibration.certainty import Parameter, believed, beside, doubt, jud
 from ftlkit.calibration.fit import Fit, Prior
 from ftlkit.calibration.jobs import job_file
 from ftlkit.calibration.model import Engine, Shape, depends_on
-from ftlkit.calibration.points import LATENCY, READ, STEADY, TRIMMED, WRITE, Point, held_out, of_jobs, with_counters
+from ftlkit.calibration.points import (
+    LATENCY,
+    LOAD,
+    READ,
+    STEADY,
+    TRIMMED,
+    WRITE,
+    Point,
+    held_out,
+    of_jobs,
+    with_counters,
+)
 from ftlkit.calibration.shapes import _ranked
 from ftlkit.models.uniform import greedy
 
@@ -196,6 +207,81 @@ def test_a_measurement_of_no_requests_a_second_is_named(tmp_path: Path) -> None:
     deep = entry("deep", options={"iodepth": "2", "size": str(64 << 20)}, figures={"iops": 0})
     with pytest.raises(fk.UserError, match="job deep: iops is 0, and must be above 0"):
         jobs_of([fill, prepares, deep], tmp_path)
+
+
+SHARES = {"percentile": {"50.000000": 9e4, "99.000000": 8e5, "99.900000": 2e6}}
+
+
+def rated(name: str, rw: str, rate: str, **options: str) -> dict[str, Any]:
+    """A job at a rate, one of group 7."""
+    return entry(
+        name,
+        rw,
+        options={"rate_iops": rate, "size": str(64 << 20), "iodepth": "32"} | options,
+        figures={"lat_ns": {"mean": 1e5, "stddev": 0.0} | SHARES},
+        groupid=7,
+    )
+
+
+def described(path: Path, description: str) -> Path:
+    """A report whose description is another."""
+    document = json.loads(path.read_text(encoding="utf-8")) | {"global options": {"description": description}}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_jobs_at_a_rate_are_one_load_with_percentiles(tmp_path: Path) -> None:
+    jobs = [rated("reads", "randread", "5000"), rated("writes", "randwrite", "1000", rate_process="poisson")]
+    path = described(written(tmp_path, *jobs), "capacity=67108864 before=settled")
+    points, left_out = of_jobs(fio.read(path), 64 << 20, fio.before(path))
+    assert left_out == []
+    assert {point.rates for point in points} == {(5000.0, 1000.0)}
+    assert [(point.row, point.measured) for point in points[::3]] == [("reads p50", 9e4), ("writes p50", 9e4)]
+    assert [point.figure for point in points[:3]] == ["p50", "p99", "p99_9"]
+    assert (points[0].depth, points[0].is_poisson, points[0].used) == (64, True, 1.0)
+    fresh, why = of_jobs(fio.read(path), 64 << 20)
+    assert fresh == []
+    assert "reads, writes is not used: write amplification has not settled" in " ".join(why)
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [("", ("erased", 0.0)), ("before=full", ("full", 1.0)), ("x before=settled:93.5%", ("settled", 0.935))],
+    ids=["none", "full", "share"],
+)
+def test_the_state_before_is_that_of_the_description(text: str, state: tuple[str, float], tmp_path: Path) -> None:
+    assert fio.before(described(written(tmp_path, entry()), text)) == state
+
+
+def test_a_drive_that_was_full_needs_no_fill(tmp_path: Path) -> None:
+    path = described(written(tmp_path, entry("read", options={"size": "64m"})), "before=full")
+    points, left_out = of_jobs(fio.read(path), 64 << 20, fio.before(path))
+    assert ([point.kind for point in points], left_out) == ([READ], [])
+
+
+@pytest.mark.parametrize(
+    ("job", "description", "line"),
+    [
+        (rated("r", "randread", "10k"), "", "Write: rate_iops=10000"),
+        (rated("r", "randread", "5000,1000"), "", "Write: rate_iops=5000"),
+        (
+            rated("r", "randrw", "5000,1000"),
+            "",
+            "rw=randread and rate_iops=5000, one with rw=randwrite and rate_iops=1000",
+        ),
+        (entry("r", options={"rate_iops": "5"}), "", "Write: clat_percentiles=1"),
+        (entry("r"), "a before=ful b", "Write: description=a before=full:80% b"),
+        (entry("r"), "before=settled:120%", "Write: description=before=settled:80%"),
+    ],
+    ids=["unit", "pair", "mixed", "percentiles", "state", "share"],
+)
+def test_a_wrong_row_of_a_load_has_the_right_line(
+    job: dict[str, Any], description: str, line: str, tmp_path: Path
+) -> None:
+    path = described(written(tmp_path, job), description)
+    with pytest.raises(fk.UserError) as caught:
+        _ = (fio.read(path), fio.before(path))
+    assert line in str(caught.value)
 
 
 def latency(kind: str, size: int, measured: float) -> Point:
@@ -384,6 +470,20 @@ def test_a_large_drive_is_scaled_to_its_write_amplification() -> None:
     values |= dict.fromkeys(("link_latency", "controller_latency", "link_ns_per_byte"), 0.0) | {"spare": 0.2}
     point = Point("s", STEADY, True, True, 4096, 32, 1.0, "write_amplification", 1.0, 0.01)  # noqa: FBT003 - a row
     assert Engine({}).figure(point, shape, values) == pytest.approx(greedy(0.8, 256), rel=0.04)
+
+
+def test_latency_under_load_grows_with_the_rate() -> None:
+    engine, values = Engine({}), SLOW_BUS | {"erase_latency": 3e6, "spare": 0.3}
+    shape = replace(BOUND, capacity=16 << 20)
+    point = Point(
+        "l", LOAD, is_random=True, is_uniform=True, size=4096, depth=32, used=1.0, figure="p99", measured=1.0, noise=0.1
+    )
+    slow, fast = (replace(point, rates=rates, is_poisson=True) for rates in ((500.0, 500.0), (5000.0, 5000.0)))
+    figures = [engine.figure(one, shape, values) for one in (slow, fast, replace(slow, is_write=True))]
+    assert SLOW_BUS["read_latency"] < figures[0] < figures[1]
+    assert figures[2] > values["program_latency"]
+    # Percentiles of one load are of one run.
+    assert engine.runs == 2
 
 
 def test_printed_jobs_warn_and_are_jobs_of_fio(call: Call, tmp_path: Path) -> None:
