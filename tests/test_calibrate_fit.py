@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from ftlkit.calibration.calibration import _served_otherwise
+from ftlkit.calibration.certainty import reason
 from ftlkit.calibration.fit import Fit, Prior, Problem, fitted
 from ftlkit.calibration.model import Engine, Shape, Values
 from ftlkit.calibration.points import IOPS, LATENCY, READ, TRIMMED, WRITE, Point
@@ -170,11 +170,18 @@ def test_the_shape_is_found_or_told_as_alike(channels: int, beside: int, transfe
     assert (channels, beside) in shapes
 
 
-def test_a_reason_is_what_a_fit_without_the_jobs_shows() -> None:
-    (write, *_) = measured(shape_of(2, 4), VALUES)
-    fast = replace(write, kind=WRITE, measured=100e3)
-    assert (
-        "first writes explains all other points. The drive serves them up to 10.0 times as fast"
-        in _served_otherwise(WRITE, [(fast, 1e6)])
-    )
-    assert "cache" not in _served_otherwise(WRITE, [(fast, 5e4)])
+@pytest.mark.parametrize(
+    ("explain", "words"),
+    [
+        ({}, ""),
+        ({"first writes": 9.7}, "up to 9.7 times as fast as its flash, as from a cache."),
+        ({"first writes": 0.6}, "otherwise than the model."),
+        ({"settled writes": 9.7}, "otherwise than the model."),
+        ({"first writes": 9.7, "settled writes": 0.6}, "nothing tells which of them the model lacks."),
+    ],
+    ids=["none", "cache", "slow", "settled", "both"],
+)
+def test_a_reason_is_told_only_where_one_fit_tells_it(explain: dict[str, float], words: str) -> None:
+    text = reason(explain, "first writes")
+    assert text.endswith(words)
+    assert bool(text) == bool(explain)

@@ -15,7 +15,6 @@ from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, ROUGHLY, Parame
 from ftlkit.calibration.fit import LINEAR, LOGARITHMIC, Prior, Problem, fitted, misfit
 from ftlkit.calibration.model import Engine, Shape, depends_on
 from ftlkit.calibration.points import (
-    AMPLIFICATION,
     IOPS,
     LATENCY,
     LOAD,
@@ -195,7 +194,8 @@ def _reason(
     asked: Mapping[str, Prior],
     progress: _Progress,
 ) -> str:
-    """Which kind of jobs the drive serves otherwise than the model; empty if leaving out none explains the rest."""
+    """Which kinds of jobs the drive serves otherwise than the model; empty if leaving out none explains the rest."""
+    explain: dict[str, float] = {}
     for kind in sorted({point.kind for point, modelled, _ in checked if certainty.is_far(point, modelled)}):
         rest = [point for point in task.used if point.kind != kind]
         own = {name: prior for name, prior in asked.items() if _is_asked(name, rest)}
@@ -204,19 +204,13 @@ def _reason(
         values = fitted(rest, fit.shape, fit.values, own, task.engine, progress.show).values
         others = [(p, task.engine.figure(p, fit.shape, values)) for p in task.usable]
         if not any(certainty.is_far(p, modelled) for p, modelled in others if p.kind != kind):
-            return _served_otherwise(kind, [(p, modelled) for p, modelled in others if p.kind == kind])
-    return ""
+            explain[kind] = max(_times_as_fast(p, modelled) for p, modelled in others if p.kind == kind)
+    return certainty.reason({_KINDS[kind]: times for kind, times in explain.items()}, _KINDS[WRITE])
 
 
-def _served_otherwise(kind: str, checked: Sequence[tuple[Point, float]]) -> str:
-    """What a fit without one kind of jobs shows of them."""
-    faster = [
-        (m / p.measured if p.figure == LATENCY else p.measured / m) for p, m in checked if p.figure != AMPLIFICATION
-    ]
-    most = max(faster, default=1.0)
-    is_cache = kind == WRITE and most > 1 + certainty.FAR_OFF
-    what = f"up to {most:.1f} times as fast, as from a cache" if is_cache else "otherwise"
-    return f"A fit without the {_KINDS[kind]} explains all other points. The drive serves them {what}."
+def _times_as_fast(point: Point, modelled: float) -> float:
+    """How fast the drive is beside the model."""
+    return point.measured / modelled if point.figure == IOPS else modelled / point.measured
 
 
 _KINDS = {

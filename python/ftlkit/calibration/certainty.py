@@ -79,6 +79,22 @@ def doubt(checked: Sequence[tuple[Point, float, bool]], reason: str = "") -> str
     )
 
 
+def reason(explain: Mapping[str, float], first_writes: str) -> str:
+    """What follows from kinds of jobs without which a fit explains all else, each as many times as fast as then.
+
+    With several of them nothing tells which one the model lacks.
+    """
+    if not explain:
+        return ""
+    told = f"A fit without the {' or without the '.join(explain)} explains all other points."
+    if len(explain) > 1:
+        return f"{told} So they do not fit together, and nothing tells which of them the model lacks."
+    ((kind, times),) = explain.items()
+    if kind == first_writes and times > 1 + FAR_OFF:
+        return f"{told} The drive serves them up to {times:.1f} times as fast as its flash, as from a cache."
+    return f"{told} The drive serves them otherwise than the model."
+
+
 def middle(errors: Sequence[float]) -> float:
     """The error that half of the points stay below."""
     return sorted(errors)[len(errors) // 2]

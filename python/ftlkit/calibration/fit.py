@@ -146,7 +146,9 @@ class Problem:
         self.names = tuple(priors)
         self.kinds = np.array([point.kind for point in points])
 
-    def errors(self, values: Values, predicted: Vector | None = None, is_run: Vector | None = None) -> Vector:
+    def errors(
+        self, values: Values, predicted: Vector | None = None, is_run: NDArray[np.bool_] | None = None
+    ) -> Vector:
         """Each point's error, in its standard error; as predicted where it is not run."""
         made = np.zeros(len(self.points)) if predicted is None else predicted.copy()
         for place, point in enumerate(self.points):
