@@ -162,6 +162,7 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
     if profile.better is not None:
         fit = fitted(task.used, fit.shape, profile.better, asked, task.engine, progress.show)
         profile = Profile(problem, fit)
+    fit = profile.fit
     one = min((p for p in task.used if p.kind == READ and p.figure == LATENCY), key=lambda p: p.size, default=None)
     sure = certainty.judged(fit, asked, profile.intervals, one.measured if one is not None else 1e5)
     settled, values = _settled(task, fit, sure, asked, progress)
@@ -227,8 +228,8 @@ def _spared(task: _Task, fit: Fit, asked: Mapping[str, Prior]) -> Values:
     steady = [point for point in task.used if point.kind == STEADY]
     if "spare" not in asked or not steady:
         return fit.values
-    tried = [fit.values | {"spare": share} for share in _SPARES]
-    return min(tried, key=lambda values: misfit(steady, fit.shape, values, task.engine))
+    tried, fullest = [fit.values | {"spare": share} for share in _SPARES], max(steady, key=lambda point: point.used)
+    return min(tried, key=lambda values: misfit([fullest], fit.shape, values, task.engine))
 
 
 def _settled(
@@ -242,7 +243,7 @@ def _settled(
     rest = {name: prior for name, prior in asked.items() if sure[name].is_fitted}
     if len(rest) < len(asked) and rest:
         progress.stage("what is determined")
-        values = fitted(task.used, fit.shape, values, rest, task.engine, progress.show, rounds=2).values
+        values = fitted(task.used, fit.shape, values, rest, task.engine, progress.show, rounds=3).values
     return {name: _at(parameter, values[name]) for name, parameter in sure.items()}, values
 
 

@@ -1,7 +1,7 @@
 """Fits parameters of a shape to points, by least squares of the simulator's own figures.
 
-Gauss-Newton: the slopes come from runs with each parameter a little larger, and `numpy` solves the
-linear least squares of each step. A search that knows no slopes, such as Optuna's, would take
+Gauss-Newton: the slopes come from runs with each parameter a little larger, each step corrects them,
+and `numpy` solves the linear least squares of each step. A search that knows no slopes, such as Optuna's, would take
 thousands of runs where this takes hundreds, and give no interval. A step that makes the misfit
 larger is tried again, shorter. Parameters that would fall below 0 stop there, and the others follow.
 
@@ -44,12 +44,9 @@ LINEAR = ("link_latency", "controller_latency", "link_ns_per_byte")
 _STEP = 0.02
 """By how much a parameter is changed for a slope: well above what the draw of requests does."""
 
-_ROUNDS = 5
+_ROUNDS = 10
 _DONE = 0.002
 """A step below this share of every parameter ends the fit."""
-
-_FAR = 0.1
-"""After a longer step slopes are taken anew. Near the end they hardly change."""
 
 _PARTS = (1.0, 0.3, 0.1)
 """Parts of a step that are tried, until one lowers the misfit."""
@@ -118,16 +115,17 @@ def fitted(
     errors = problem.errors(values)
     slopes, is_new = problem.slopes(values, errors), True
     for _ in range(rounds):
-        step = problem.step(values, errors, slopes, problem.weights(errors))
-        tried, size = problem.better(values, errors, step)
+        tried, size = problem.better(values, errors, problem.step(values, errors, slopes, problem.weights(errors)))
         if tried is not None:
-            values, errors = tried, problem.errors(tried)
-        if size > _FAR or (tried is None and not is_new):
-            slopes, is_new = problem.slopes(values, errors), True
-        elif tried is None or size < _DONE:
+            tried_errors = problem.errors(tried)
+            slopes = problem.updated(slopes, problem.between(values, tried), tried_errors - errors)
+            values, errors, is_new = tried, tried_errors, False
+            if size < _DONE:
+                break
+        elif is_new:
             break
         else:
-            is_new = False
+            slopes, is_new = problem.slopes(values, errors), True
     return problem.result(values, errors, slopes)
 
 
@@ -145,6 +143,7 @@ class Problem:
         self.points, self.shape, self.priors, self.engine, self.show = points, shape, priors, engine, show
         self.names = tuple(priors)
         self.kinds = np.array([point.kind for point in points])
+        self.is_asked = np.array([[name in depends_on(point) for name in self.names] for point in points])
 
     def errors(
         self, values: Values, predicted: Vector | None = None, is_run: NDArray[np.bool_] | None = None
@@ -193,6 +192,14 @@ class Problem:
                 if name in depends_on(point):
                     made[row, column] = (_error(point, self.shape, changed, self.engine) - errors[row]) / _STEP
                     self.show()
+        return made
+
+    def updated(self, slopes: Vector, step: Vector, change: Vector) -> Vector:
+        """The slopes that also explain what a step changed (Broyden's, of the parameters that each point asks)."""
+        steps = self.is_asked * step
+        lengths = np.sum(steps**2, axis=1)
+        missing = np.divide(change - slopes @ step, lengths, out=np.zeros(len(change)), where=lengths > 0)
+        made: Vector = slopes + missing[:, None] * steps
         return made
 
     def distance(self, values: Values) -> Vector:

@@ -42,6 +42,8 @@ class Profile:
         self._problem, self._best = problem, fit.values
         self._errors = problem.errors(fit.values)
         self._slopes = problem.slopes(fit.values, self._errors)
+        self.fit = problem.result(fit.values, self._errors, self._slopes)
+        """The same fit, with slopes as they are there."""
         self._weights = problem.weights(self._errors)
         self._covariance = problem.covariance(self._slopes, self._weights)
         self._least = problem.cost(fit.values, self._errors, self._weights)
