@@ -263,7 +263,7 @@ def _why_not_settled(job: Job, drive: _Drive) -> str:
         return "it writes in order on a drive that is no longer fresh, where collections go on beside it."
     if begin > 0 or end < 0.99 * drive.filled:
         return "its random writes leave out a part of the data, which is then never collected. Write over all of it."
-    before = drive.random_over.get(end, 0.0)
+    before = sum(written for over, written in drive.random_over.items() if abs(over - end) <= 0.01 * end)
     if before < SETTLED * end:
         return (
             f"write amplification has not settled: {units.size(before)} were written at random over {units.size(end)} "
