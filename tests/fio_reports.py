@@ -29,7 +29,10 @@ CAPACITY, PAGE, BLOCK = 96 << 20, 4096, 32
 
 
 def drawn(seed: int, slower: int = 1, shape: tuple[int, int] | None = None) -> Json:
-    """A random device, of `shape` (channels, dies per channel) if given; times are `slower` times longer."""
+    """A random device, of `shape` (channels, dies per channel) if given.
+
+    Its times are `slower` times as long.
+    """
     dice = random.Random(seed)  # noqa: S311 - a draw that repeats
 
     def between(low: float, high: float) -> int:

@@ -81,7 +81,7 @@ def tried(which: str, place: int, folder: Path) -> Json:
 
 
 def judged(made: Json, device: Json) -> Json:
-    """Which intervals hold the truth, and whether the shape is right or one of those that fit alike."""
+    """Which intervals hold the truth, and whether the shape is right or fits alike."""
     held, missed = [], {}
     shape = {}
     for one in made["parameters"]:

@@ -195,7 +195,7 @@ def _reason(
     asked: Mapping[str, Prior],
     progress: _Progress,
 ) -> str:
-    """Which kinds of jobs the drive serves otherwise than the model; empty if leaving out none explains the rest."""
+    """Kinds of jobs without which a fit explains all others, in words; empty if there is none."""
     explain: dict[str, float] = {}
     for kind in sorted({point.kind for point, modelled, _ in checked if certainty.is_far(point, modelled)}):
         rest = [point for point in task.used if point.kind != kind]

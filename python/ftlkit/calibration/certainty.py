@@ -80,9 +80,10 @@ def doubt(checked: Sequence[tuple[Point, float, bool]], reason: str = "") -> str
 
 
 def reason(explain: Mapping[str, float], first_writes: str) -> str:
-    """What follows from kinds of jobs without which a fit explains all else, each as many times as fast as then.
+    """The likely reason of a doubt.
 
-    With several of them nothing tells which one the model lacks.
+    `explain` has the kinds of jobs without which a fit explains all others, with how many times as
+    fast as that fit the drive serves them. Several of them are not told apart.
     """
     if not explain:
         return ""

@@ -104,7 +104,7 @@ BEFORE = ("erased", "full", "settled")
 
 
 def before(path: Path) -> tuple[str, float]:
-    """The drive's state before the first job, and the share that held data, as the description states them.
+    """The drive's state before the first job, and the share with data, by the description.
 
     `before=full` was written once in order, `before=settled` also at random until write
     amplification had settled; `before=full:80%` holds data in the first 80 %.

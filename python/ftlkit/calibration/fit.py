@@ -1,9 +1,9 @@
 """Fits parameters of a shape to points, by least squares of the simulator's own figures.
 
-Gauss-Newton: the slopes come from runs with each parameter a little larger, each step corrects them,
-and `numpy` solves the linear least squares of each step. A search that knows no slopes, such as Optuna's, would take
-thousands of runs where this takes hundreds, and give no interval. A step that makes the misfit
-larger is tried again, shorter. Parameters that would fall below 0 stop there, and the others follow.
+Gauss-Newton: the slopes come from runs with each parameter a little larger, and each step corrects
+them. `numpy` solves the linear least squares of each step. A search without slopes, such as
+Optuna's, would take thousands of runs where this takes hundreds. A step that makes the misfit
+larger is tried again, shorter. A parameter that would fall below 0 stops there.
 
 The noise of a point is that of the measurement and of the model's draws. Where the points of one
 kind miss by more than that, the model is wrong about them by as much, and all of them count less.
@@ -195,7 +195,7 @@ class Problem:
         return made
 
     def updated(self, slopes: Vector, step: Vector, change: Vector) -> Vector:
-        """The slopes that also explain what a step changed (Broyden's, of the parameters that each point asks)."""
+        """The slopes corrected by what a step changed (sparse Broyden)."""
         steps = self.is_asked * step
         lengths = np.sum(steps**2, axis=1)
         missing = np.divide(change - slopes @ step, lengths, out=np.zeros(len(change)), where=lengths > 0)
@@ -259,7 +259,7 @@ class Problem:
         return float(np.sum((weights * errors) ** 2) + np.sum(self.distance(values) ** 2))
 
     def weights(self, errors: Vector) -> Vector:
-        """The root of each point's weight: kinds that the model misses count less, and so do outliers."""
+        """The root of each point's weight: kinds that the model misses count less, as do outliers."""
         made, free = np.ones(len(errors)), max(0.0, 1 - len(self.names) / len(errors))
         for kind in set(self.kinds):
             own = self.kinds == kind

@@ -47,7 +47,7 @@ _KEPT_BLOCKS = 8
 """Blocks of each die beyond the data, where none is collected."""
 
 _LEAST_PAGES, _PAGES_PER_DIE = 8_192, 64
-"""Logical pages of the device for reads and first writes: few, since their setup is most of a run."""
+"""Logical pages of the device for reads and first writes: few, for speed."""
 
 MOST_PAGES = 100_000
 """Physical pages that are simulated as they are; more are scaled down."""

@@ -47,7 +47,7 @@ NOISE = {IOPS: 0.005, LATENCY: 0.005}
 """The least relative error of a figure."""
 
 DRAWN = 0.07
-"""The same of the model's reads a second, for one request; it falls with the root of their number."""
+"""The same of the model's draws for one request; it falls with the root of their number."""
 
 WANDERS = 0.015
 """The same of settled writes: write amplification goes up and down, in drives and in the model."""
@@ -137,7 +137,10 @@ class _Drive:
 def of_jobs(
     jobs: Sequence[Job], capacity: int, before: tuple[str, float] = ("erased", 0.0)
 ) -> tuple[list[Point], list[str]]:
-    """The points of jobs, in their order, and why jobs were left out; `before` is the drive's state before them."""
+    """The points of jobs, in their order, and why jobs were left out.
+
+    `before` is the drive's state before them, and the share with data.
+    """
     drive, points, left_out = _Drive(capacity, *before), [], []
     if jobs and jobs[0].direction != "trim" and before[0] == "erased":
         left_out.append(
@@ -188,7 +191,7 @@ def _with_stalls(points: list[Point], jobs: Sequence[Job]) -> list[Point]:
 
 
 def _at_once(numbered: tuple[int, Job]) -> tuple[str, int]:
-    """What jobs have in common that offered a load together: file and group; other jobs are alone."""
+    """File and group of jobs that offered a load together; other jobs are alone."""
     place, job = numbered
     return (job.file, job.group) if job.rate and not job.name.startswith(PREPARES) else ("", place)
 

@@ -32,7 +32,7 @@ _FARTHEST = 2.0
 """No interval goes farther, in logarithms or deviations of the prior."""
 
 _TRAPPED = 0.5
-"""A misfit lower than that of the fit by more than this shows that the search had ended too early."""
+"""A misfit so much below that of the fit shows that the search had ended too early."""
 
 
 class Profile:
@@ -74,7 +74,7 @@ class Profile:
         return self._problem.moved(self._best, step)[name]
 
     def _fitted_at(self, place: int, far: float) -> tuple[Values, float]:
-        """The others fitted again with one parameter moved, and by how much the misfit has grown."""
+        """The others fitted again with one parameter moved, and the growth of the misfit."""
         problem = self._problem
         step = self._covariance[:, place] / self._covariance[place, place] * far
         values = problem.moved(self._best, step)

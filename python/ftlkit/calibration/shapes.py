@@ -25,7 +25,7 @@ _EXPLAINED = 2.0
 """A misfit of so much a point is noise."""
 
 _APART = 3.0
-"""In later batches shapes are also tried with transfers that are longer or shorter by this factor."""
+"""Later, the best shape is also tried with transfers longer or shorter by this factor."""
 
 _ALIKE = 9.0
 """Shapes whose misfits differ by less fit alike: three standard errors of one point."""
@@ -93,7 +93,7 @@ def _best_of_each(fits: Iterable[Fit]) -> list[Fit]:
 def _ranked(
     points: Sequence[Point], begins: Mapping[Shape, Values], engine: Engine, show: Callable[[], None]
 ) -> list[Shape]:
-    """The shapes by how near their closed forms come; a shape far behind the best few is left out."""
+    """The shapes by how near their closed forms come, without those far behind."""
     probes = starts.coarse(points)
     missed: list[tuple[float, Shape]] = []
     for candidate, values in begins.items():
