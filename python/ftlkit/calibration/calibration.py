@@ -156,19 +156,23 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
     progress.stage("all points")
     start = _spared(task, choice.best, asked)
     fit = fitted(task.used, choice.best.shape, start, asked, task.engine, progress.show)
-    progress.stage("intervals")
-    problem = Problem(task.used, fit.shape, asked, task.engine, progress.show)
-    profile = Profile(problem, fit)
-    if profile.better is not None:
-        fit = fitted(task.used, fit.shape, profile.better, asked, task.engine, progress.show)
-        profile = Profile(problem, fit)
-    fit = profile.fit
     one = min((p for p in task.used if p.kind == READ and p.figure == LATENCY), key=lambda p: p.size, default=None)
-    sure = certainty.judged(fit, asked, profile.intervals, one.measured if one is not None else 1e5)
+    one_ns = one.measured if one is not None else 1e5
+    intervals: Mapping[str, tuple[float, float]] = {}
+    # A fit that is refuted has no intervals.
+    if not certainty.doubt(_checked(task, fit.shape, fit.values)):
+        progress.stage("intervals")
+        problem = Problem(task.used, fit.shape, asked, task.engine, progress.show)
+        profile = Profile(problem, fit)
+        if profile.better is not None:
+            fit = fitted(task.used, fit.shape, profile.better, asked, task.engine, progress.show)
+            profile = Profile(problem, fit)
+        fit, intervals = profile.fit, profile.intervals
+    sure = certainty.judged(fit, asked, intervals, one_ns)
     settled, values = _settled(task, fit, sure, asked, progress)
     settled = {name: certainty.beside(parameter, choice.rivals) for name, parameter in settled.items()}
     parameters = [*_counts(task, choice), *_times(task, settled, values, question.preset)]
-    checked = [(p, task.engine.figure(p, fit.shape, values), p.job in task.apart) for p in task.usable]
+    checked = _checked(task, fit.shape, values)
     doubt = certainty.doubt(checked)
     if doubt:
         progress.stage("doubts")
@@ -178,7 +182,7 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
         preset=question.preset,
         shape=fit.shape,
         values=values,
-        parameters=certainty.believed(parameters, is_refuted=bool(doubt)),
+        parameters=certainty.believed(parameters, is_refuted=bool(doubt) or not intervals),
         checked=checked,
         notes=task.notes,
         runs=task.engine.runs,
@@ -186,6 +190,11 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
         doubt=doubt,
         endurance=task.endurance,
     )
+
+
+def _checked(task: _Task, shape: Shape, values: Values) -> list[tuple[Point, float, bool]]:
+    """Each point, the model's figure, and whether it was held out."""
+    return [(p, task.engine.figure(p, shape, values), p.job in task.apart) for p in task.usable]
 
 
 def _reason(
@@ -202,7 +211,7 @@ def _reason(
         own = {name: prior for name, prior in asked.items() if _is_asked(name, rest)}
         if len(rest) < LEAST_POINTS or not any(point.kind == READ for point in rest):
             continue
-        values = fitted(rest, fit.shape, fit.values, own, task.engine, progress.show).values
+        values = fitted(rest, fit.shape, fit.values, own, task.engine, progress.show, rounds=5).values
         others = [(p, task.engine.figure(p, fit.shape, values)) for p in task.usable]
         if not any(certainty.is_far(p, modelled) for p, modelled in others if p.kind != kind):
             explain[kind] = max(_times_as_fast(p, modelled) for p, modelled in others if p.kind == kind)

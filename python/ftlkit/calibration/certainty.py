@@ -135,7 +135,9 @@ def judged(
     and controller, the vaguest is assumed, and the others follow from it.
     """
     judge = _Judge(fit, priors, student_t(max(1, fit.freedom)), one_ns)
-    made = {name: judge.parameter(name, *intervals[name]) for name in fit.names}
+    made = {
+        name: judge.parameter(name, *intervals.get(name, judge.interval(name, fit.covariance))) for name in fit.names
+    }
     covariance, assumed = fit.covariance, list[str]()
     # Link and controller may each be none, and not both.
     while vague := [name for name in fit.names if not made[name].is_fitted and name not in assumed]:

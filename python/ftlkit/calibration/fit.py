@@ -48,6 +48,9 @@ _ROUNDS = 10
 _DONE = 0.002
 """A step below this share of every parameter ends the fit."""
 
+_GAIN = 0.999
+"""A step that leaves more than this share of the misfit is none."""
+
 _PARTS = (1.0, 0.3, 0.1)
 """Parts of a step that are tried, until one lowers the misfit."""
 
@@ -250,7 +253,7 @@ class Problem:
         step = np.where(times, np.clip(step, -1.0, 1.0), step)
         for part in _PARTS:
             tried = self.moved(values, part * step)
-            if self.cost(tried, self.errors(tried), weights) < before:
+            if self.cost(tried, self.errors(tried), weights) < _GAIN * before:
                 return tried, float(np.max(np.abs(part * step[times]), initial=0.0))
         return None, 0.0
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 _FINALISTS = 3
 """Shapes that are fitted at once, beside those with channels and dies the other way round."""
 
-_BATCHES = 3
+_RANKED = 9
+"""At least as many shapes are ranked to the end."""
+
+_BATCHES = 2
 """While no fit explains the points, as many times the next shapes are fitted."""
 
 _EXPLAINED = 2.0
@@ -97,8 +100,7 @@ def _ranked(
     probes = starts.coarse(points)
     missed: list[tuple[float, Shape]] = []
     for candidate, values in begins.items():
-        most = _BATCHES * _FINALISTS
-        limit = sorted(total for total, _ in missed)[most - 1] if len(missed) >= most else float("inf")
+        limit = sorted(total for total, _ in missed)[_RANKED - 1] if len(missed) >= _RANKED else float("inf")
         total = 0.0
         for probe in probes:
             total += misfit([probe], candidate, values, engine)
