@@ -408,8 +408,8 @@ def test_a_value_that_moved_with_what_is_assumed_is_rough() -> None:
     [
         (0.01, 0.01, 0.01, ""),
         (0.01, 0.15, 0.05, ""),
-        (0.01, 0.30, 0.01, "1 of 5 points are modelled off by more than their noise, h by 30.0 %"),
-        (8.72, 0.01, 0.01, "4 of 5 points are modelled off by more than their noise, read-"),
+        (0.01, 0.30, 0.01, "Modelled off by more than their noise: 1 of 5 points, h by 30.0 %"),
+        (8.72, 0.01, 0.01, "Modelled off by more than their noise: 4 of 5 points, read-"),
     ],
     ids=["explained", "noise", "held-out", "fitted"],
 )

@@ -73,7 +73,7 @@ def doubt(checked: Sequence[tuple[Point, float, bool]], reason: str = "") -> str
         return ""
     error, worst = max(far, key=lambda pair: pair[0])
     return (
-        f"{len(far)} of {several(len(checked), 'point')} are modelled off by more than their noise, {worst.job} by "
+        f"Modelled off by more than their noise: {len(far)} of {several(len(checked), 'point')}, {worst.row} by "
         f"{100 * error:.1f} %. So nothing is called determined, and no interval is stated: look at the errors. "
         f"{reason or 'Either these jobs met something else, or the drive is outside the class of the model.'}"
     )

@@ -60,6 +60,9 @@ _GRID = 1e-4
 _OUTLIER = 2.0
 """Points that miss by more standard errors than this count less (Huber)."""
 
+_TAIL = 10.0
+"""A squared error above this is far off."""
+
 _TRUST = 5
 """As many points' worth of trust in the noise that is expected, where few points measure it."""
 
@@ -83,7 +86,7 @@ class Fit:
     names: tuple[str, ...]
     """The parameters that were fitted."""
     misfit: float
-    """The sum of squared errors, each in its standard error."""
+    """The sum of squared errors, each in its standard error; points that are far off count less."""
     freedom: int
     """Degrees of freedom of what is known of the noise."""
     covariance: Vector
@@ -95,6 +98,11 @@ class Fit:
 def misfit(points: Sequence[Point], shape: Shape, values: Values, engine: Engine) -> float:
     """The sum of squared errors of the points, each in its standard error."""
     return float(sum(_error(point, shape, values, engine) ** 2 for point in points))
+
+
+def misfit_of(errors: Vector) -> float:
+    """Squared errors, which grow slowly for points far off: one kind of jobs outvotes no other."""
+    return float(np.sum(_TAIL * np.log1p(errors**2 / _TAIL)))
 
 
 def _error(point: Point, shape: Shape, values: Values, engine: Engine) -> float:
@@ -293,7 +301,7 @@ class Problem:
             for point, share in zip(self.points, shares, strict=True):
                 by_job[point.job] = by_job.get(point.job, 0.0) + float(share) / total
             leverage[name] = by_job
-        return Fit(self.shape, values, self.names, float(np.sum(errors**2)), freedom, covariance, leverage)
+        return Fit(self.shape, values, self.names, misfit_of(errors), freedom, covariance, leverage)
 
 
 def known(covariance: Vector, place: int) -> Vector:
