@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 _HARDLY = 0.1
 """A change of this many standard errors is taken from the slopes."""
 
-_NEAR = 0.2
-"""The end of an interval is found when the misfit is within this share of the bound."""
+_NEAR = 0.4
+"""From a misfit within this share of the bound, the square root leads to the end."""
+
+_WORTH = 0.2
+"""Others are fitted again while that lowers the misfit by this share of the bound."""
 
 _PLACES = 6
 """The most places that are tried on each side."""
@@ -61,13 +64,17 @@ class Profile:
             if excess < -_TRAPPED and self.better is None:
                 self.better = values
             is_end = far >= _FARTHEST or (sign < 0 and name in LINEAR and values[name] <= 0)
-            if abs(excess / self._bound - 1) < _NEAR or (excess <= self._bound and is_end):
+            if excess <= self._bound and is_end:
                 beyond = far
                 break
+            is_near = abs(excess / self._bound - 1) < _NEAR
             inside, beyond = (far, beyond) if excess <= self._bound else (inside, far)
             # The misfit grows with the square of the distance, or nearly.
             far *= math.sqrt(self._bound / max(excess, self._bound / 9))
             far = far if inside < far < beyond else (inside + beyond) / 2
+            if is_near:
+                beyond = far
+                break
         step = np.zeros(len(self._problem.names))
         # Where the end is not met, it is taken to be the nearest place known to be outside.
         step[place] = sign * beyond
@@ -84,14 +91,14 @@ class Profile:
             change = problem.step(values, errors, self._slopes, self._weights, fixed=(place,))
             tried = problem.moved(values, change)
             promised = problem.cost(tried, errors + self._slopes @ problem.between(values, tried), self._weights)
-            if cost - promised < _NEAR * self._bound / 2:
+            if cost - promised < _WORTH * self._bound / 2:
                 break
             tried_errors = self._errors_at(tried)
             tried_cost = problem.cost(tried, tried_errors, self._weights)
             gain = cost - tried_cost
             if gain > 0:
                 values, errors, cost = tried, tried_errors, tried_cost
-            if gain < _NEAR * self._bound:
+            if gain < _WORTH * self._bound:
                 break
         return values, cost - self._least
 
