@@ -25,8 +25,10 @@ from ftlkit.calibration.model import Engine, Shape, depends_on
 from ftlkit.calibration.points import (
     LATENCY,
     LOAD,
+    PERCENTILES,
     READ,
     STEADY,
+    TAILS,
     TRIMMED,
     WRITE,
     Point,
@@ -484,6 +486,31 @@ def test_latency_under_load_grows_with_the_rate() -> None:
     assert figures[2] > values["program_latency"]
     # Percentiles of one load are of one run.
     assert engine.runs == 2
+
+
+def test_latency_under_load_is_that_of_the_whole_device() -> None:
+    """The small run of a point against a longer one of the device, with other draws."""
+    device = drawn(1)
+    names = ("read_latency", "program_latency", "erase_latency", "transfer_latency", "link_latency")
+    values = {name: float(device[name].removesuffix("ns")) for name in names}
+    values |= {"controller_latency": 0.0, "link_ns_per_byte": 0.0, "spare": device["spare"]}
+    shape = Shape(2, 4, 4096, 32, device["capacity"])
+    point = replace(latency(LOAD, 4096, 1.0), depth=64, used=1.0, rates=(2000.0, 2000.0), is_poisson=True)
+    generator = {"requests": 60_000, "span": device["capacity"], "sizes": 4096, "write_share": 0.5}
+    made = fk.run(
+        workload={"generator": generator | {"arrivals": {"poisson": {"mean_gap": "250us"}}}},
+        device={key: value for key, value in device.items() if key != "spare"},
+        loop="threads",
+        queue_depth=64,
+        precondition="steady",
+        samples=1,
+        seed=5,
+    )
+    told, engine = made.document["runs"][0]["response_ns"], Engine({})
+    for op in ("read", "write"):
+        for share, figure in PERCENTILES.items():
+            one = replace(point, figure=figure, is_write=op == "write")
+            assert engine.figure(one, shape, values) == pytest.approx(told[op][figure], rel=2 * TAILS[share]), one.row
 
 
 def test_printed_jobs_warn_and_are_jobs_of_fio(call: Call, tmp_path: Path) -> None:
