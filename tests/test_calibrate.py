@@ -506,7 +506,8 @@ def test_latency_under_load_is_that_of_the_whole_device() -> None:
         samples=1,
         seed=5,
     )
-    told, engine = made.document["runs"][0]["response_ns"], Engine({})
+    told: dict[str, Any] = dict(made.document["runs"][0]["response_ns"])
+    engine = Engine({})
     for op in ("read", "write"):
         for share, figure in PERCENTILES.items():
             one = replace(point, figure=figure, is_write=op == "write")

@@ -270,7 +270,7 @@ class Problem:
         return float(np.sum((weights * errors) ** 2) + np.sum(self.distance(values) ** 2))
 
     def weights(self, errors: Vector) -> Vector:
-        """The root of each point's weight: kinds that the model misses count less, as do outliers."""
+        """The root of each point's weight: less for outliers and for kinds that the model misses."""
         made, free = np.ones(len(errors)), max(0.0, 1 - len(self.names) / len(errors))
         for kind in set(self.kinds):
             own = self.kinds == kind
