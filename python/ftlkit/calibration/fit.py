@@ -3,7 +3,7 @@
 Gauss-Newton: the slopes come from runs with each parameter a little larger, and each step corrects
 them. `numpy` solves the linear least squares of each step. A search without slopes, such as
 Optuna's, would take thousands of runs where this takes hundreds. A step that makes the misfit
-larger is tried again, shorter. A parameter that would fall below 0 stops there.
+larger is tried again, shorter or damped. A parameter that would fall below 0 stops there.
 
 The noise of a point is that of the measurement and of the model's draws. Where the points of one
 kind miss by more than that, the model is wrong about them by as much, and all of them count less.
@@ -41,7 +41,7 @@ LOGARITHMIC = ("read_latency", "program_latency", "transfer_latency", "erase_lat
 LINEAR = ("link_latency", "controller_latency", "link_ns_per_byte")
 """Parameters that may be 0."""
 
-_STEP = 0.02
+_STEP, _STEP_OF_SPARE = 0.05, 0.1
 """By how much a parameter is changed for a slope: well above what the draw of requests does."""
 
 _ROUNDS = 10
@@ -51,8 +51,8 @@ _DONE = 0.002
 _GAIN = 0.999
 """A step that leaves more than this share of the misfit is none."""
 
-_PARTS = (1.0, 0.3, 0.1)
-"""Parts of a step that are tried, until one lowers the misfit."""
+_TRIES = ((1.0, 0.0), (0.3, 0.0), (0.1, 0.0), (1.0, 100.0))
+"""Parts of a step and dampings, until one lowers the misfit. Damping holds back what hardly shows."""
 
 _GRID = 1e-4
 """Parameters move in steps of this share, so that runs are found again."""
@@ -126,7 +126,7 @@ def fitted(
     errors = problem.errors(values)
     slopes, is_new = problem.slopes(values, errors), True
     for _ in range(rounds):
-        tried, size = problem.better(values, errors, problem.step(values, errors, slopes, problem.weights(errors)))
+        tried, size = problem.better(values, errors, slopes)
         if tried is not None:
             tried_errors = problem.errors(tried)
             slopes = problem.updated(slopes, problem.between(values, tried), tried_errors - errors)
@@ -196,12 +196,12 @@ class Problem:
         """How each error changes with each scaled parameter."""
         made = np.zeros((len(self.points), len(self.names)))
         for column, name in enumerate(self.names):
-            step = np.zeros(len(self.names))
-            step[column] = _STEP
+            step, size = np.zeros(len(self.names)), _STEP_OF_SPARE if name == "spare" else _STEP
+            step[column] = size
             changed = self.moved(values, step)
             for row, point in enumerate(self.points):
                 if name in depends_on(point):
-                    made[row, column] = (_error(point, self.shape, changed, self.engine) - errors[row]) / _STEP
+                    made[row, column] = (_error(point, self.shape, changed, self.engine) - errors[row]) / size
                     self.show()
         return made
 
@@ -228,14 +228,21 @@ class Problem:
         return np.diag([1 / self.priors[name].deviation if name in LOGARITHMIC else 1.0 for name in self.names])
 
     def step(
-        self, values: Values, errors: Vector, slopes: Vector, weights: Vector, fixed: Iterable[int] = ()
+        self,
+        values: Values,
+        errors: Vector,
+        slopes: Vector,
+        weights: Vector,
+        fixed: Iterable[int] = (),
+        damping: float = 0.0,
     ) -> Vector:
         """The step that linear least squares advise, without those that are fixed.
 
         A parameter that would fall below 0 goes to 0, and the others are solved for once more.
         """
-        matrix = np.vstack([slopes * weights[:, None], self.prior_slopes()])
-        target = -np.concatenate([errors * weights, self.distance(values)])
+        count = len(self.names)
+        matrix = np.vstack([slopes * weights[:, None], self.prior_slopes(), math.sqrt(damping) * np.eye(count)])
+        target = -np.concatenate([errors * weights, self.distance(values), np.zeros(count)])
         made, free = np.zeros(len(self.names)), [place for place in range(len(self.names)) if place not in fixed]
         while free:
             solved, *_ = np.linalg.lstsq(matrix[:, free], target - matrix @ made, rcond=None)
@@ -253,16 +260,17 @@ class Problem:
                 free.remove(place)
         return made
 
-    def better(self, values: Values, errors: Vector, step: Vector) -> tuple[Values | None, float]:
-        """The parameters after a step, or a part of it, if they fit better; its length."""
+    def better(self, values: Values, errors: Vector, slopes: Vector) -> tuple[Values | None, float]:
+        """The parameters after a step, damped if need be, if they fit better; its length."""
         weights = self.weights(errors)
         before = self.cost(values, errors, weights)
         times = np.array([name in LOGARITHMIC for name in self.names])
-        step = np.where(times, np.clip(step, -1.0, 1.0), step)
-        for part in _PARTS:
-            tried = self.moved(values, part * step)
+        for part, damping in _TRIES:
+            step = self.step(values, errors, slopes, weights, damping=damping)
+            step = part * np.where(times, np.clip(step, -1.0, 1.0), step)
+            tried = self.moved(values, step)
             if self.cost(tried, self.errors(tried), weights) < _GAIN * before:
-                return tried, float(np.max(np.abs(part * step[times]), initial=0.0))
+                return tried, float(np.max(np.abs(step[times]), initial=0.0))
         return None, 0.0
 
     def cost(self, values: Values, errors: Vector, weights: Vector) -> float:
