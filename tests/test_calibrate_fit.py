@@ -15,6 +15,7 @@ from ftlkit.calibration.model import Engine, Shape, Values
 from ftlkit.calibration.points import IOPS, LATENCY, READ, TRIMMED, WRITE, Point
 from ftlkit.calibration.profile import Profile
 from ftlkit.calibration.shapes import Choice, chosen
+from tool_modules import load_tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,3 +186,20 @@ def test_a_reason_is_told_only_where_one_fit_tells_it(explain: dict[str, float],
     text = reason(explain, "first writes")
     assert text.endswith(words)
     assert bool(text) == bool(explain)
+
+
+def test_a_trial_counts_the_intervals_that_hold() -> None:
+    def row(key: str, value: float, low: float | None, high: float | None, state: str = "roughly") -> dict[str, Any]:
+        return {"key": key, "value": value, "low": low, "high": high, "state": state}
+
+    parameters = [
+        row("channels", 2, 1, 8),
+        row("dies_per_channel", 4, 1, 8),
+        row("read_latency", 5e4, 4e4, 6e4),
+        row("spare", 0.2, 0.19, 0.21),
+        row("erase_latency", 1e6, None, None, "assumed"),
+    ]
+    device = {"channels": 8, "dies_per_channel": 1, "read_latency": "55000ns", "spare": 0.3, "erase_latency": "2000ns"}
+    made = load_tool("calibrate_trial").judged({"parameters": parameters, "doubt": "", "runs": 1}, device)
+    assert (made["held"], made["of"], made["right"]) == (1, 2, "alike")
+    assert list(made["missed"]) == ["spare"]

@@ -12,6 +12,7 @@ environment keeps the reports.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import tempfile
@@ -63,7 +64,9 @@ def outside(place: int) -> tuple[str, Json, str]:
         ),
     ]
     name, changes, ftl = kinds[place % len(kinds)]
-    return name, device | changes, ftl
+    made = device | changes
+    keys = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane", "pages_per_block", "page_size")
+    return name, made | {"spare": 1 - made["capacity"] / math.prod(made[key] for key in keys)}, ftl
 
 
 def tried(which: str, place: int, folder: Path) -> Json:
