@@ -52,7 +52,7 @@ _GAIN = 0.999
 """A step that leaves more than this share of the misfit is none."""
 
 _TRIES = ((1.0, 0.0), (0.3, 0.0), (0.1, 0.0), (1.0, 100.0))
-"""Parts of a step and dampings, until one lowers the misfit. Damping holds back what hardly shows."""
+"""Parts of a step, and dampings of what hardly shows, until one lowers the misfit."""
 
 _GRID = 1e-4
 """Parameters move in steps of this share, so that runs are found again."""
@@ -278,7 +278,7 @@ class Problem:
         return float(np.sum((weights * errors) ** 2) + np.sum(self.distance(values) ** 2))
 
     def weights(self, errors: Vector) -> Vector:
-        """The root of each point's weight: less for outliers and for kinds that the model misses."""
+        """The root of each point's weight: less for outliers and kinds that the model misses."""
         made, free = np.ones(len(errors)), max(0.0, 1 - len(self.names) / len(errors))
         for kind in set(self.kinds):
             own = self.kinds == kind
