@@ -45,6 +45,20 @@ def test_lines_end_without_blanks(is_terminal: bool) -> None:  # noqa: FBT001 - 
     assert not [line for line in lines[:-1] if line.endswith(" ")]
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_each_point_has_a_line_of_the_columns_that_fit(width: int) -> None:
+    headings = [f"heading {place}" for place in range(9)]
+    table = AdaptiveTable(("on", "FTL"), headings, [Row("fin1", f"page {n}", ["1.5 ms"] * 9) for n in range(50)])
+    console = Console(file=io.StringIO(), width=width)
+    lines, left_out = table.lines(console, 40)
+    console.print(lines)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    shown = text.splitlines()
+    assert len(shown) == 41
+    assert max(map(len, shown)) <= width
+    assert [*re.findall(r"heading \d", shown[0]), *left_out] == headings
+
+
 def test_long_stacks_over_many_figures_are_folded_in_the_head_of_their_columns() -> None:
     headings = [f"heading {place}" for place in range(11)]
     lines = printed(headings, STACKS[:2])

@@ -88,7 +88,8 @@ def test_every_option_of_the_command_reaches_the_question_of_python(
     changed, plain = set(), None
     for option in [None, *options_of_the_command()]:
         name = "" if option is None else option.opts[0].removeprefix("--")
-        if name in OWN:
+        # A trace has its own sizes and shares.
+        if name in OWN or name in ("bs", "write-share", "theta"):
             continue
         text, value = ("", True) if option is None or option.is_flag else GIVEN.get(name, ("x", "x"))
         typed = [f"--{name}", *([text] if text else [])] if name else []
@@ -125,14 +126,14 @@ def test_the_stacks_are_a_frame(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"ram": "lots"}, "ram lots: must be a size"),
+        ({"ram": "lots"}, "ram lots: is no size"),
         ({"ram": 0}, "ram = 0: must be 1 byte or more"),
-        ({"budget": 0}, "budget 0.000000s: must be a time"),
+        ({"budget": 0}, "budget 0.000000s: must be above 0"),
         ({"budget": "soon"}, "budget soon"),
         ({"seeds": 0}, "--seeds 0"),
         ({"goal": "speed"}, "--goal speed: there is no such goal"),
         ({"skip": 5}, "skip: the search sets it itself"),
-        ({"span": "1GiB"}, "span"),
+        ({"spam": "1GiB"}, "spam"),
         ({"ftl": "dfttl"}, "dfttl"),
         ({"workload": {"preset": "fin1"}}, "a preset's name or a trace's path"),
     ],

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import ftlkit as fk
+from ftlkit._util import units
 from ftlkit.curves import knees, service
 from ftlkit.curves.service import METRICS, Point
 from ftlkit.results.noise import Estimate
@@ -69,6 +70,7 @@ def test_the_verdict_over_load_ranks_by_what_layers_keep_up_with_and_compares_wh
     assert most == "page keeps up with most: 400 requests per second. Behind come dftl with 200."
     assert "At 200 a second, which all of these keep up with, page answers fastest" in together
     assert page.startswith("page keeps up with 400 requests per second and falls behind at 800.")
+    assert "Its knee is at 200: the 99th percentile is 200 µs there and 400 µs at 400, more" in units.typed(page)
     assert "dftl keeps up with 200 requests per second and falls behind at 400." in dftl
     assert block == "block does not keep up with any load that was tried."
 

@@ -111,7 +111,7 @@ BAD = [
     Bad("addresses nearly right", f"{COMPARE} --addresses dens", ("--addresses dens:", "did you mean dense?"), _good),
     Bad("format nearly right", f"{COMPARE} --format msrr", ("--format msrr:", "did you mean msr?"), _good),
     Bad(
-        "device nearly right", f"{COMPARE} --device slc-smal", ("--device slc-smal:", "did you mean slc-small?"), _good
+        "device nearly right", f"{COMPARE} --device slc-smol", ("--device slc-smol:", "did you mean slc-small?"), _good
     ),
     Bad("negative option", f"{COMPARE} --requests -4", ("--requests -4: must be a whole number, 0 or more",), _good),
     Bad("option above its limit", f"{COMPARE} --queue-depth 0", ("--queue-depth 0: an open loop",), _good),
@@ -126,11 +126,16 @@ BAD = [
         "compare fin1 --ftl dftl:cmt=16 --json r.json",
         ("--ftl: dftl.cmt = 16: out of range; must be from 64B to 1TiB",),
     ),
-    Bad("setting of a device", f"{COMPARE} --set device.channels=-1", ("--set device.channels=-1: must be",), _good),
+    Bad(
+        "setting of a device",
+        f"{COMPARE} --set device.channels=-1",
+        ("--set device.channels=-1: must not be negative",),
+        _good,
+    ),
     Bad(
         "image with a setting out of range",
         "image create r.img --set device.channels=-1",
-        ("--set device.channels=-1: must be a whole number from 0 to 4294967295, not -1",),
+        ("--set device.channels=-1: must not be negative",),
     ),
     Bad("image with an odd spare", "image create r.img --set device.spare=nan", ("--set device.spare=nan: must be a",)),
     Bad("clients below their limit", "serve d.img --clients -1", ("--clients -1: must be from 1 to 1024",)),

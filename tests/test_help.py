@@ -80,12 +80,22 @@ SLOW = ("polars", "altair", "optuna", "jinja2")
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], []], ids=" ".join)
 def test_starting_imports_no_library_that_is_slow(arguments: list[str]) -> None:
+    loaded = loaded_by(arguments)
+    assert "ftlkit.cli" in loaded
+    assert not {*SLOW, "rich.markdown", "rich.traceback"} & loaded
+
+
+@pytest.mark.parametrize("name", ["compare", "advise"])
+def test_help_of_a_command_makes_no_frames(name: str) -> None:
+    assert not {"polars.dataframe", "altair", "optuna", "jinja2", "pydantic"} & loaded_by([name, "--help"])
+
+
+def loaded_by(arguments: list[str]) -> set[str]:
+    """The modules that a command has loaded when it ends."""
     ends = "import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules), sep='\\n', file=sys.stderr))"
     command = f"{ends}\nsys.argv[1:] = {arguments}\nimport ftlkit.entry\nftlkit.entry.main()"
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=60, check=False)
-    loaded = done.stderr.split()
-    assert "ftlkit.cli" in loaded
-    assert not set(SLOW) & set(loaded)
+    return set(done.stderr.split())
 
 
 def test_importing_the_package_imports_no_slow_library() -> None:

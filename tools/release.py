@@ -41,7 +41,9 @@ def released(version: str, root: Path, day: dt.date) -> dict[Path, str]:
     return {
         manifest: _with_dependencies(manifest.read_text(encoding="utf-8"), before, version),
         lock: _locked(lock.read_text(encoding="utf-8"), before, version),
-        citation: _replaced(rf"(?m)^version: {VERSION}$", f"version: {version}", citation),
+        citation: _replaced(
+            rf"(?m)^version: {VERSION}\ndate-released: .*$", f"version: {version}\ndate-released: {day}", citation
+        ),
         changes: _closed(changes, version, day),
     }
 

@@ -333,6 +333,18 @@ def check_study(study_json: str, control: Control) -> str:
 def parse_study_toml(text: str, path: str) -> str:
     """Turn a study file's text into JSON; errors name path and line."""
 
+def read_quantity(kind: str, text: str) -> int:
+    """A `size` in bytes, a `count`, or a `duration` in nanoseconds."""
+
+def share(text: str) -> float:
+    """A share of a whole: `0.28`, `28%`."""
+
+def units() -> list[list[tuple[str, int]]]:
+    """Units of sizes and of durations, each with what it stands for."""
+
+def device_preset(name: str) -> str:
+    """The name of the device preset that is meant by a part of it."""
+
 def parse_stack(text: str) -> str:
     """Take a stack's text apart: the `[[ftl]]` table (JSON) that says the same."""
 

@@ -120,7 +120,7 @@ def columns() -> str:
                 "| column | type | meaning |",
                 "|---|---|---|",
             ]
-            alike = groupby(frame.columns.items(), key=lambda column: (str(column[1][0]), column[1][1]))
+            alike = groupby(frame.columns.items(), key=lambda column: column[1])
             parts += [
                 f"| {', '.join(f'`{key}`' for key, _ in columns)} | {_TYPES[kind]} | {_cell(meaning)} |"
                 for (kind, meaning), columns in alike
@@ -151,7 +151,7 @@ def columns() -> str:
     return "\n".join([*parts, ""])
 
 
-_TYPES = {"String": "text", "Int64": "integer", "Float64": "number", "Boolean": "boolean"}
+_TYPES = {str: "text", int: "integer", float: "number", bool: "boolean"}
 """What a type of Polars is called."""
 
 _REQUEST_COLUMNS = {
@@ -190,7 +190,7 @@ def request_columns() -> list[str]:
 def _metrics(metrics: Iterable[Metric]) -> list[str]:
     head = ["| column | type | meaning | better | from |", "|---|---|---|---|---|"]
     return head + [
-        f"| `{metric.name}` | {metric.unit or _TYPES[str(metric.type)]} | {_cell(metric.meaning)} | {metric.better} "
+        f"| `{metric.name}` | {metric.unit or _TYPES[metric.type]} | {_cell(metric.meaning)} | {metric.better} "
         f"| {'' if metric.source == metric.name else _keys(metric.source)} |"
         for metric in metrics
     ]

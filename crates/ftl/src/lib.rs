@@ -26,7 +26,7 @@ pub use api::entry::{Capabilities, Entry, Memory, PartKind};
 pub use api::layout::{Layout, Wear};
 pub use api::mapping::{FutureRequest, Mapping, Scheme, WearQuery};
 pub use api::parameter::AccessDelays;
-pub use api::parameter::{Kind, Parameter, Settings, Values, bytes, joined};
+pub use api::parameter::{Kind, Parameter, Settings, Values, joined};
 pub use api::report::{Buffered, Footprint, Gauge, RamStructure, Spares};
 pub use api::request::Request;
 pub use api::victim::{Candidate, VictimPolicy};

@@ -414,6 +414,17 @@ pub fn entry(name: &str) -> Result<&'static Entry, ConfigError> {
         .ok_or_else(|| ConfigError(format!("unknown FTL {name}: choose from {}", known(PartKind::Mapping))))
 }
 
+/// The stack with its parts as the registry spells them: `DFTL` is `dftl` where nothing is called
+/// `DFTL`.
+pub fn with_known_names(mut stack: Stack) -> Stack {
+    let known: Vec<_> = PartKind::ALL.into_iter().flat_map(entries).map(|entry| entry.name).collect();
+    for part in stack.parts_mut().filter(|part| !known.contains(&part.name.as_str())) {
+        let same = known.iter().find(|name| name.eq_ignore_ascii_case(&part.name));
+        part.name = same.map_or_else(|| std::mem::take(&mut part.name), |name| (*name).to_owned());
+    }
+    stack
+}
+
 /// Checks a stack: the names, each part's settings, and whether the parts go together.
 pub fn resolve(stack: &Stack) -> Result<Resolved, ConfigError> {
     let mut parts = vec![chosen(PartKind::Mapping, entry(&stack.mapping.name)?, &stack.mapping)?];

@@ -15,14 +15,17 @@ fn schemes() -> PyResult<String> {
     Ok(to_json(&all?)?)
 }
 
-/// All parts of stacks, as JSON: those of `schemes`, wear policies and buffers, each with its kind.
+/// All parts of stacks, as JSON: those of `schemes`, wear policies and buffers, each with its kind
+/// and the parameter of its own write buffer, if it has one.
 #[pyfunction]
 fn parts() -> PyResult<String> {
     let kinds = ftl::PartKind::ALL.into_iter();
     let all = kinds.flat_map(|kind| ftl::registry::entries(kind).into_iter().map(move |entry| (kind, entry)));
     let all: Result<Vec<Value>, Failure> = all
         .map(|(kind, entry)| {
-            Ok(with(to_value(entry)?, [("story", json!(entry.story())), ("kind", json!(kind.name()))]))
+            let buffer = json!(entry.capabilities.write_buffer);
+            let more = [("story", json!(entry.story())), ("kind", json!(kind.name())), ("write_buffer", buffer)];
+            Ok(with(to_value(entry)?, more))
         })
         .collect();
     Ok(to_json(&all?)?)

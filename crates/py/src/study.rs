@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use ftl::Stack;
 use pyo3::prelude::*;
 use sim::study::FtlText;
 
@@ -67,10 +66,41 @@ fn parse_study_toml(text: &str, path: &str) -> PyResult<String> {
 /// Takes a stack's text apart: the `[[ftl]]` table (JSON) that says the same.
 #[pyfunction]
 fn parse_stack(text: &str) -> PyResult<String> {
-    let stack: Stack = text.parse().map_err(|error: ftl::ConfigError| Failure::User(error.to_string()))?;
+    let stack = text.parse().map_err(|error: ftl::ConfigError| Failure::User(error.to_string()))?;
+    let stack = ftl::registry::with_known_names(stack);
     // A label tells stacks of the same parts apart.
     let label = stack.parts().any(|part| !part.settings.is_empty()).then(|| stack.to_string());
     Ok(json(&FtlText::of(&stack, label))?)
+}
+
+/// Reads a quantity as studies have it, of a kind: `size` in bytes, `count`, `duration` in
+/// nanoseconds.
+#[pyfunction]
+fn read_quantity(kind: &str, text: &str) -> PyResult<u64> {
+    let read = match kind {
+        "size" => ::quantity::size,
+        "duration" => ::quantity::duration,
+        _ => ::quantity::count,
+    };
+    Ok(read(text).map_err(Failure::User)?)
+}
+
+/// Reads a share of a whole: `0.28`, `28%`.
+#[pyfunction]
+fn share(text: &str) -> PyResult<f64> {
+    Ok(::quantity::share(text).map_err(Failure::User)?)
+}
+
+/// Units of sizes and of durations, each with the bytes or nanoseconds that it stands for.
+#[pyfunction]
+fn units() -> [Vec<(&'static str, u64)>; 2] {
+    [::quantity::SIZES.to_vec(), ::quantity::DURATIONS.to_vec()]
+}
+
+/// The name of the device preset that is meant: the name itself, or a part of one name alone.
+#[pyfunction]
+fn device_preset(name: &str) -> PyResult<&'static str> {
+    Ok(&sim::preset(name).map_err(Failure::from)?.name)
 }
 
 /// Adds the functions to the module.
@@ -79,5 +109,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(results_schema, module)?)?;
     module.add_function(wrap_pyfunction!(check_study, module)?)?;
     module.add_function(wrap_pyfunction!(parse_study_toml, module)?)?;
-    module.add_function(wrap_pyfunction!(parse_stack, module)?)
+    module.add_function(wrap_pyfunction!(parse_stack, module)?)?;
+    module.add_function(wrap_pyfunction!(read_quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(share, module)?)?;
+    module.add_function(wrap_pyfunction!(units, module)?)?;
+    module.add_function(wrap_pyfunction!(device_preset, module)?)
 }

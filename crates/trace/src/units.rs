@@ -1,15 +1,11 @@
-//! Bytes, durations and shares as people write them: `"4KiB"`, `"1.5ms"`, `"28%"`.
+//! Bytes, durations, counts and shares in studies: values with a unit, as text or as numbers.
 //!
-//! A number of bytes may be bare, since a byte is the only unit it can mean; a duration may not,
-//! because a bare `5` has been taken for milliseconds by one tool and nanoseconds by the next.
-//! `KB`, `K`, `M` and `G` are refused for the same reason: the papers use them for 1024, disk
-//! vendors for 1000. The arithmetic is exact: a value that is not a whole number of bytes or
-//! nanoseconds is an error, not a rounding.
-//!
-//! It does not know which key a value belongs to unless it is told, and it sets no limits: those
-//! are the caller's.
+//! How text is read is [`quantity`]'s. A number of bytes may be bare, since a byte is the only unit
+//! it can mean; a duration may not, because a bare `5` has been taken for milliseconds by one tool
+//! and nanoseconds by the next.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -17,33 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 /// Bytes of a sector.
 pub(crate) const SECTOR: u64 = 512;
 
-/// Units of size and how many bytes each is.
-const SIZES: [(&str, u64); 9] = [
-    ("B", 1),
-    ("kB", 1_000),
-    ("KiB", 1 << 10),
-    ("MB", 1_000_000),
-    ("MiB", 1 << 20),
-    ("GB", 1_000_000_000),
-    ("GiB", 1 << 30),
-    ("TB", 1_000_000_000_000),
-    ("TiB", 1 << 40),
-];
-
-/// Units of time and how many nanoseconds each is. The micro sign has two code points in the wild;
-/// both are meant.
-const DURATIONS: [(&str, u64); 8] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("µs", 1_000),
-    ("μs", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("min", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-];
-
-/// A number of bytes. In TOML and JSON: an integer (bytes), or text with a unit such as `"4KiB"`,
+/// A number of bytes. In TOML and JSON: an integer (bytes), or text such as `"4KiB"`, `"4k"`,
 /// `"8GiB"`, `"512B"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
@@ -82,17 +52,20 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// Reads a number of bytes: `4096`, `"4KiB"`, `"1.5 GiB"`. `key` is what the error calls it; empty
+/// Reads a number of bytes: `4096`, `"4k"`, `"1.5 GiB"`. `key` is what the error calls it; empty
 /// when it is not known.
 pub fn parse_bytes(key: &str, text: &str) -> Result<Bytes, UnitError> {
-    let allowed = "write a whole number of bytes, or a number with one of B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (powers of 1024)";
-    scaled(text, &SIZES, Ok(1)).map(Bytes).map_err(|problem| UnitError::new(key, text, format!("{problem}; {allowed}")))
+    quantity::size(text).map(Bytes).map_err(|problem| UnitError::new(key, text, problem))
 }
 
 /// Reads a rate: `"550MB/s"`, `"3.5 GB/s"`. `key` is what the error calls it; empty when it is not
 /// known.
 pub fn parse_rate(key: &str, text: &str) -> Result<BytesPerSecond, UnitError> {
-    let size = text.trim().strip_suffix("/s").map(str::trim_end).filter(|size| !split(size).1.is_empty());
+    let size = text
+        .trim()
+        .strip_suffix("/s")
+        .map(str::trim_end)
+        .filter(|size| size.ends_with(|c: char| c.is_ascii_alphabetic()));
     let size = size.ok_or_else(|| {
         UnitError::new(
             key,
@@ -108,64 +81,13 @@ pub fn parse_rate(key: &str, text: &str) -> Result<BytesPerSecond, UnitError> {
 /// Reads a duration: `"25us"`, `"1.5ms"`, `"2 h"`. `key` is what the error calls it; empty when it
 /// is not known.
 pub fn parse_duration(key: &str, text: &str) -> Result<Nanoseconds, UnitError> {
-    let allowed = "write a number with one of ns, us, ms, s, min, h";
-    scaled(text, &DURATIONS, Err("a duration needs its unit"))
-        .map(Nanoseconds)
-        .map_err(|problem| UnitError::new(key, text, format!("{problem}; {allowed}")))
-}
-
-/// A number with one of these units, or bare.
-fn scaled(text: &str, units: &[(&str, u64)], bare: Result<u64, &str>) -> Result<u64, String> {
-    let (number, unit) = split(text);
-    let factor = match units.iter().find(|(name, _)| *name == unit) {
-        Some((_, factor)) => *factor,
-        None if unit.is_empty() => bare?,
-        None => return Err(format!("unknown unit `{unit}`")),
-    };
-    exact(number, factor)
-}
-
-/// The number and the unit, trimmed.
-fn split(text: &str) -> (&str, &str) {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-' && c != '+').unwrap_or(text.len());
-    (&text[..end], text[end..].trim_start())
-}
-
-/// `number` × `factor`, where `number` may have decimals but the product must be a whole number
-/// that fits 64 bits.
-fn exact(number: &str, factor: u64) -> Result<u64, String> {
-    if number.starts_with('-') {
-        return Err("must not be negative".to_owned());
-    }
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = format!("{whole}{fraction}");
-    if whole.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err("not a number".to_owned());
-    }
-    // 20 digits hold every 64-bit number, and their product with an hour in nanoseconds still fits
-    // 128 bits.
-    if digits.trim_start_matches('0').len() > 20 || fraction.len() > 20 {
-        return Err("too many digits (at most 20)".to_owned());
-    }
-    let digits: u128 = digits.parse().map_err(|_| "not a number".to_owned())?;
-    let product = digits * u128::from(factor);
-    let divisor = 10u128.pow(fraction.len() as u32);
-    if !product.is_multiple_of(divisor) {
-        return Err("not a whole number of bytes or nanoseconds".to_owned());
-    }
-    u64::try_from(product / divisor).map_err(|_| "too large (more than 64 bits)".to_owned())
+    quantity::duration(text).map(Nanoseconds).map_err(|problem| UnitError::new(key, text, problem))
 }
 
 impl fmt::Display for Bytes {
     /// In the largest power of 1024 that divides it: `4KiB`, `1536B`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let binary =
-            SIZES.iter().rev().find(|(name, size)| name.ends_with("iB") && self.0 != 0 && self.0.is_multiple_of(*size));
-        match binary {
-            Some((name, size)) => write!(f, "{}{name}", self.0 / size),
-            None => write!(f, "{}B", self.0),
-        }
+        f.write_str(&quantity::size_text(self.0))
     }
 }
 
@@ -173,7 +95,8 @@ impl Nanoseconds {
     /// In the largest unit of at most a second that divides it: `100ms`.
     pub fn largest_unit(self) -> String {
         let divides = |(_, factor): &&(&str, u64)| *factor <= 1_000_000_000 && self.0.is_multiple_of(*factor);
-        let (unit, factor) = DURATIONS.iter().filter(divides).max_by_key(|(_, factor)| factor).unwrap_or(&("ns", 1));
+        let (unit, factor) =
+            quantity::DURATIONS.iter().filter(divides).max_by_key(|(_, factor)| factor).unwrap_or(&("ns", 1));
         format!("{}{unit}", self.0 / factor)
     }
 }
@@ -250,8 +173,72 @@ impl Visitor<'_> for BytesVisitor {
         u64::try_from(bytes).map(Bytes).map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
     }
 
+    fn visit_f64<E: de::Error>(self, bytes: f64) -> Result<Bytes, E> {
+        whole(bytes).map(Bytes).ok_or_else(|| E::invalid_value(de::Unexpected::Float(bytes), &self))
+    }
+
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
         parse_bytes("", text).map_err(E::custom)
+    }
+}
+
+/// A number with an exponent, `1e6`, which TOML and JSON take for no integer.
+fn whole(number: f64) -> Option<u64> {
+    (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64)
+}
+
+/// Reads a number of things: an integer, or text such as `"10k"`, `"1e6"`.
+pub fn count<'de, D: Deserializer<'de>, T: Count>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(CountVisitor(PhantomData))
+}
+
+/// Reads a number of things that may be absent.
+pub fn optional_count<'de, D: Deserializer<'de>, T: Count>(deserializer: D) -> Result<Option<T>, D::Error> {
+    #[derive(Deserialize)]
+    struct Counted<T: Count>(#[serde(deserialize_with = "count")] T);
+    Ok(Option::<Counted<T>>::deserialize(deserializer)?.map(|counted| counted.0))
+}
+
+/// A type of numbers of things.
+pub trait Count: TryFrom<u64> {
+    /// What errors call it: `u32`.
+    const NAME: &str;
+}
+
+impl Count for u32 {
+    const NAME: &str = "u32";
+}
+
+impl Count for u64 {
+    const NAME: &str = "u64";
+}
+
+struct CountVisitor<T>(PhantomData<T>);
+
+impl<T: Count> Visitor<'_> for CountVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::NAME)
+    }
+
+    fn visit_u64<E: de::Error>(self, count: u64) -> Result<T, E> {
+        T::try_from(count).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(count), &self))
+    }
+
+    fn visit_i64<E: de::Error>(self, count: i64) -> Result<T, E> {
+        let counted = u64::try_from(count).ok().and_then(|count| T::try_from(count).ok());
+        counted.ok_or_else(|| E::invalid_value(de::Unexpected::Signed(count), &self))
+    }
+
+    fn visit_f64<E: de::Error>(self, count: f64) -> Result<T, E> {
+        let counted = whole(count).and_then(|count| T::try_from(count).ok());
+        counted.ok_or_else(|| E::invalid_type(de::Unexpected::Float(count), &self))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        let counted = quantity::count(text).map_err(|problem| E::custom(format!("\"{text}\": {problem}")))?;
+        self.visit_u64(counted)
     }
 }
 
@@ -289,9 +276,7 @@ impl Visitor<'_> for ShareVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<f64, E> {
-        let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent, 100.0));
-        let share = number.trim().parse().map(|number: f64| number / whole);
-        share.map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
+        quantity::share(text).map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
     }
 }
 
@@ -326,34 +311,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_exact() {
-        for (text, bytes) in [
-            ("0", 0),
-            ("4096", 4096),
-            ("4KiB", 4096),
-            ("4 KiB", 4096),
-            ("1.5KiB", 1536),
-            ("2.06GB", 2_060_000_000),
-            ("8GiB", 8 << 30),
-            ("512B", 512),
-            (" 3TiB ", 3 << 40),
-            ("4kB", 4000),
-            ("18446744073709551615", u64::MAX),
-        ] {
-            assert_eq!(parse_bytes("span", text), Ok(Bytes(bytes)), "{text}");
-        }
-    }
-
-    #[test]
-    fn durations_are_exact() {
-        for (text, ns) in
-            [("25us", 25_000), ("25µs", 25_000), ("1.5ms", 1_500_000), ("0.0499ms", 49_900), ("1h", 3_600_000_000_000)]
-        {
-            assert_eq!(parse_duration("gap", text), Ok(Nanoseconds(ns)), "{text}");
-        }
-    }
-
-    #[test]
     fn rates_are_bytes_a_second() {
         for (text, rate) in [("550MB/s", 550_000_000), ("3.05 GB/s", 3_050_000_000), ("1B/s", 1), ("4KiB /s", 4096)] {
             assert_eq!(parse_rate("link", text), Ok(BytesPerSecond(rate)), "{text}");
@@ -368,30 +325,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_clear_is_refused_with_the_key_the_value_and_the_units() {
-        let cases = [
-            "4KB",
-            "4K",
-            "4kib",
-            "",
-            "KiB",
-            "-1KiB",
-            "1.2.3B",
-            "0.3B",
-            "1e3",
-            "20000000000000000000",
-            "20000000TiB",
-            "+4KiB",
-        ];
-        for text in cases {
-            let error = parse_bytes("span", text).expect_err(text).to_string();
-            assert!(error.starts_with(&format!("span = \"{text}\": ")), "{error}");
-            assert!(error.contains("KiB, MiB, GiB, TiB"), "{error}");
+    fn an_error_names_the_key_and_the_value() {
+        let error = parse_bytes("span", "4KB").expect_err("KB").to_string();
+        assert!(error.starts_with("span = \"4KB\": KB is 1024 bytes to some"), "{error}");
+        let error = parse_duration("gap", "5").expect_err("no unit").to_string();
+        assert!(error.starts_with("gap = \"5\": a duration needs its unit"), "{error}");
+    }
+
+    #[test]
+    fn a_count_may_be_text_or_have_an_exponent() {
+        #[derive(Debug, Deserialize)]
+        struct Counts {
+            #[serde(default, deserialize_with = "optional_count")]
+            count: Option<u32>,
         }
-        for text in ["5", "5 sec", "0.5ns", "-3us", "", "us", "nan"] {
-            let error = parse_duration("gap", text).expect_err(text).to_string();
-            assert!(error.starts_with(&format!("gap = \"{text}\": ")), "{error}");
-            assert!(error.contains("ns, us, ms, s, min, h"), "{error}");
+        let read = |text: &str| serde_json::from_str::<Counts>(&format!("{{{text}}}")).map(|counts| counts.count);
+        for (text, count) in [("", None), (r#""count": "10k""#, Some(10_000)), (r#""count": 1e6"#, Some(1_000_000))] {
+            assert_eq!(read(text).expect(text), count);
+        }
+        for (text, part) in [
+            (r#""count": 1.5"#, "expected u32"),
+            (r#""count": -1"#, "expected u32"),
+            (r#""count": 5000000000"#, "expected u32"),
+            (r#""count": "10KiB""#, "10k"),
+            (r#""count": "5G""#, "expected u32"),
+        ] {
+            let error = read(text).expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
         }
     }
 

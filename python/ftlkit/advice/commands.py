@@ -62,6 +62,7 @@ def question(query: Query) -> str:
         "--seeds": None if query.seeds == SEEDS else query.seeds,
     }
     own = [word for flag, value in given.items() if value is not None for word in (flag, str(value))]
+    own += ["--durable"] if query.durable else []
     return shlex.join(["ftlkit", "advise", query.workload, *own, *_typed(query, query.options)])
 
 

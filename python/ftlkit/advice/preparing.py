@@ -23,13 +23,11 @@ from ftlkit.advice.life import WIDE
 from ftlkit.advice.mapping_units import has_units
 from ftlkit.advice.query import REFERENCE, duration
 from ftlkit.api import catalogue
+from ftlkit.study.device_size import device_bytes
 
 if TYPE_CHECKING:
     from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
-
-GEOMETRY = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane", "pages_per_block")
-"""What the flash of a device has of each, each in one of the one before."""
 
 SHARES = (64, 32, 16)
 """The part of the blocks that is filled: few enough to be done at once, enough for a device.
@@ -139,8 +137,7 @@ def preset_device(document: Json) -> Json | None:
     if preset is None:
         return None
     device = {key: value for key, value in preset.items() if key not in ("name", "source", "description")}
-    pages = math.prod(int(device[key]) for key in GEOMETRY)
-    return device | {"capacity": int(pages * device["page_size"] * (1 - device["spare"]))}
+    return device | {"capacity": device_bytes(device)}
 
 
 def _filled_s(device: Json) -> float:

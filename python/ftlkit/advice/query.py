@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import hint
+from ftlkit._util.sizes import quantity
 from ftlkit.api import catalogue
 from ftlkit.own.loading import resolved
 from ftlkit.own.references import references
@@ -64,8 +64,6 @@ TRIALS, SEEDS, BUDGET, GOAL = 10_000, 3, "5min", "mean"
 
 MOST_SEEDS = 100
 
-_SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-
 _OWN = {"run.skip": "the part that is held out", "workload.requests": "--requests", "seed": "--seed"}
 """Keys of a study that the search sets itself, and by what."""
 
@@ -87,6 +85,8 @@ class Query:
     seeds: int = SEEDS
     ftl: str | None = None
     """The stacks to try, by commas; None: all mappings, alone and with what goes before them."""
+    durable: bool = False
+    """Whether stacks are left out that keep written data in RAM, where a power cut loses them."""
 
     @property
     def metric(self) -> str:
@@ -192,6 +192,7 @@ def question(  # noqa: PLR0913 - as many as there are options
     budget: str | float | None = None,
     trials: int | None = None,
     seeds: int = SEEDS,
+    durable: bool = False,
     prefix: str = "",
 ) -> Query:
     """The question that the command and Python ask, checked; a `UserError` says what is wrong.
@@ -213,6 +214,7 @@ def question(  # noqa: PLR0913 - as many as there are options
         trials,
         seeds,
         ftl,
+        durable,
     )
     query.check()
     return query
@@ -224,20 +226,17 @@ def _place(setting: str) -> str:
 
 
 def _size(option: str, text: str) -> int:
-    size_bytes = None if text.strip().isdecimal() else values.size(text)
-    if size_bytes is None or not 1 <= size_bytes < 1 << 50:
-        raise UserError(f"{option} {text}: must be a size with a unit, from 1B to 1024TiB, such as 256KiB or 4MiB.")
+    size_bytes = quantity("size", option, text)
+    if text.strip().isdecimal() or not 1 <= size_bytes < 1 << 50:
+        raise UserError(f"{option} {text}: must be a size with a unit, from 1B to 1024TiB, such as 256KiB or 4m.")
     return size_bytes
 
 
 def _seconds(option: str, text: str) -> float:
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
-    if not match or match[2] not in _SECONDS or not 0 < float(match[1]) * _SECONDS[match[2]] <= 30 * 86_400:
-        raise UserError(
-            f"{option} {text}: must be a time with a unit ({', '.join(_SECONDS)}), above 0 and at most 720h, such as "
-            "90s or 5min."
-        )
-    return float(match[1]) * _SECONDS[match[2]]
+    seconds = quantity("duration", option, text) / 1e9
+    if not 0 < seconds <= 30 * 86_400:
+        raise UserError(f"{option} {text}: must be above 0 and at most 720h, such as 90s or 5min.")
+    return seconds
 
 
 def duration(s: float) -> str:

@@ -22,14 +22,15 @@ from ftlkit.advice.clock import Clock
 from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
-from ftlkit.advice.preparing import GEOMETRY, Preparing, preset_device, touched_bytes
+from ftlkit.advice.preparing import Preparing, preset_device, touched_bytes
 from ftlkit.advice.query import REFERENCE, TooLittleRamError
 from ftlkit.advice.search import Search
-from ftlkit.advice.search_result import SEARCHED, SearchResult, prefix_lengths
+from ftlkit.advice.search_result import SEARCHED, VOLATILE, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_log, is_ram, log_shares, wear_policies
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.results.store import Store, files
+from ftlkit.study.device_size import GEOMETRY
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import Traces, scratch
 
@@ -146,7 +147,8 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
     fits = builds.exact_refusal if query.stacks() else builds.refusal
     for mapping in [] if query.stacks() else _mappings():
         builds.look_at([mapping, *(f"{mapping}+{name}" for name in _names("buffer"))])
-    heads_that_fit, refused = heads(query.stacks(), fits, levelled=query.goal == "life")
+    allowed = (lambda stack: volatile(stack) or fits(stack)) if query.durable else fits
+    heads_that_fit, refused = heads(query.stacks(), allowed, levelled=query.goal == "life")
     if not heads_that_fit:
         raise UserError(next(iter(refused.values())))
     ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // study.mapped_bytes(device))
@@ -265,6 +267,14 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
         buffers = ["", *(f"+{name}" for name in _names("buffer") if not fits(f"{mapping}+{name}"))]
         tails_by_head[mapping] = [policy + buffer for buffer in buffers for policy in policies]
     return [Head(head, tuple(tails)) for head, tails in tails_by_head.items()], refused
+
+
+def volatile(stack: str) -> str:
+    """Why a stack may lose acknowledged writes in a power cut; empty where it holds none in RAM."""
+    names = study.parts(stack)
+    holds = (part["name"] for part in catalogue.parts() if part["kind"] == "buffer" or part["write_buffer"])
+    holder = next((name for name in holds if name in names), "")
+    return f"{VOLATILE} of {holder}, so a power cut loses them (--durable)" if holder else ""
 
 
 def _names(kind: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit._util import units
+from ftlkit._util.lookup import several
 from ftlkit.advice.measure import distance
 from ftlkit.advice.query import REFERENCE
 
@@ -90,6 +91,10 @@ class UnitTrial:
     """Stacks on the part that was searched."""
     told: dict[str, Measured] = field(default_factory=dict)
     """Stacks on the part that figures are told of, with one seed: the advised one first."""
+
+
+VOLATILE = "keeps written data in the RAM"
+"""So begins why a stack is not durable."""
 
 
 @dataclass
@@ -295,7 +300,21 @@ def fates(query: Query, result: SearchResult) -> list[Fate]:
     mappings = [_fate(query, result, name) for name in sorted(result.candidates)]
     mappings.sort(key=lambda fate: (-fate.requests, fate.name))
     mappings += [Fate(name, 0, 0, f"takes {units.size(ram)} of RAM or more") for name, ram in result.too_large.items()]
-    return [*mappings, *(Fate(name, 0, 0, f"does not fit the device: {why}") for name, why in result.unfit.items())]
+    unfit = {
+        name: why if why.startswith(VOLATILE) else f"does not fit the device: {why}"
+        for name, why in result.unfit.items()
+    }
+    return [*mappings, *(Fate(name, 0, 0, why) for name, why in unfit.items())]
+
+
+def tally(result: SearchResult) -> str:
+    """How many mappings and stacks there were at each step, from all to the measured ones."""
+    candidates, tried = len(result.candidates), len(result.candidates) - len(result.untried)
+    return (
+        f"Of {several(candidates + len(result.too_large) + len(result.unfit), 'mapping')}, {candidates} may be advised "
+        f"and {tried} were tried, as {several(len(result.tried), 'stack')} with different parameters and parts. "
+        f"The held-out part measured {several(len(result.finalists), 'stack')}."
+    )
 
 
 def _fate(query: Query, result: SearchResult, name: str) -> Fate:

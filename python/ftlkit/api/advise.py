@@ -144,6 +144,7 @@ def advise(  # noqa: PLR0913 - as many as there are options
     budget: str | float | None = None,
     trials: int | None = None,
     seeds: int = SEEDS,
+    durable: bool = False,
     store: str | Path | None = None,
     threads: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
@@ -157,7 +158,8 @@ def advise(  # noqa: PLR0913 - as many as there are options
     text such as `"256KiB"`. `budget` is how long to search, in seconds or as text such as `"5min"`;
     `trials` (1 to 10,000) how many stacks are tried on the first prefix instead: the same number
     and seed give the same answer. With neither it is five minutes. `ftl` names the stacks to
-    search, by commas. Figures are means over `seeds` (1 to 100). `store` is the folder where runs
+    search, by commas. `durable` leaves out those that keep written data in RAM, which a power cut
+    loses. Figures are means over `seeds` (1 to 100). `store` is the folder where runs
     are kept and found again; without it nothing is kept. `threads` run at once, by default one a
     core; `tell` hears a sentence now and then. The options are those of `study.Options` but `skip`,
     which the search sets itself.
@@ -178,6 +180,7 @@ def advise(  # noqa: PLR0913 - as many as there are options
         budget=budget,
         trials=trials,
         seeds=seeds,
+        durable=durable,
     )
     clock = Clock(query.budget_s, time.monotonic(), ANSWERING_S)
     from ftlkit.advice.run import answered  # noqa: PLC0415 - Optuna takes a second to load

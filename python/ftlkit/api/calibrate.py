@@ -101,5 +101,5 @@ def _given(settings: Iterable[str]) -> Json:
         if key in ("capacity", "blocks_per_plane", "preset"):
             other = "--assume" if key == "preset" else "--capacity"
             raise UserError(f"--set {setting}: give {other} instead.")
-        made[key] = study.number(value.strip())
+        made[key] = study.value(place, value.strip())
     return made

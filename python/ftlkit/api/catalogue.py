@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ftlkit import _native
+from ftlkit.study import one_line
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json
@@ -41,6 +42,11 @@ def parts() -> list[Json]:
     """All parts of stacks: `schemes`, then wear policies and buffers; `kind` says which."""
     entries: list[Json] = json.loads(_native.parts())
     return [part | described(part) for part in entries]
+
+
+def workload_names() -> list[str]:
+    """The names of all workloads that can be named."""
+    return [*one_line.NAMES, *(entry["name"] for entry in workloads())]
 
 
 def devices() -> list[Json]:

@@ -57,7 +57,7 @@ class Swept:
         keys = list(dict.fromkeys(key for setting in settings for key in setting))
         columns: dict[str, Any] = {name: [row[name] for row in self.rows] for name in _PLACE}
         columns |= {key: [setting.get(key) for setting in settings] for key in keys}
-        kinds = {name: metric.type for name, metric in COLUMNS.items() if name not in columns}
+        kinds = pl.Schema({name: metric.type for name, metric in COLUMNS.items() if name not in columns})
         return pl.DataFrame(
             columns | {name: [row.get(name) for row in self.rows] for name in kinds},
             schema_overrides={"error": pl.String(), **dict.fromkeys(keys, pl.String()), **kinds},

@@ -13,6 +13,7 @@ from ftlkit._native import UserError
 from ftlkit._util.native_call import asked
 from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import replacing
+from ftlkit._util.trace_files import STANDARD_INPUT, standard_input
 from ftlkit.api.fit_validation import validate
 from ftlkit.report.look_alike import preset_toml
 from ftlkit.study.builder import check_seed
@@ -71,6 +72,7 @@ def trace_convert(
     """Convert a trace to Parquet, which reads fastest, or CSV, by `target`'s suffix."""
     _check_suffix(target, ".parquet", ".csv")
     text = json.dumps(options)
+    source = standard_input() if str(source) == STANDARD_INPUT else source
     with replacing(Path(target), [source]) as whole:
         return asked(lambda control: _native.trace_convert(str(source), str(whole), text, control), watcher)
 

@@ -6,7 +6,7 @@ Names that are too long go on in the next line behind a part or setting, before 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -42,16 +42,26 @@ class AdaptiveTable:
 
     def fitted(self, console: Console) -> RenderableType:
         """The table for a console's width."""
-        for form in (self._across(), self._down(), self._across(console), self._down(console)):
+        for form in (self.across(), self._down(), self.across(console), self._down(console)):
             if all(_width(table, console) <= console.width for table in form):
                 return Group(*form)
         return self._blocks(console.width)
+
+    def lines(self, console: Console, most: int) -> tuple[RenderableType, list[str]]:
+        """A line for each of the first rows in the columns that fit; the headings of the others."""
+        for kept in range(len(self.headings), 0, -1):
+            rows = [replace(row, cells=row.cells[:kept]) for row in self.rows[:most]]
+            narrow = replace(self, headings=self.headings[:kept], rows=rows)
+            (table,) = narrow.across()
+            if _width(table, console) <= console.width:
+                return table, self.headings[kept:]
+        return replace(self, rows=self.rows[:most]).fitted(console), []
 
     def _groups(self) -> Iterator[tuple[str, list[Row]]]:
         for group, rows in groupby(self.rows, key=lambda row: row.group):
             yield group, list(rows)
 
-    def _across(self, console: Console | None = None) -> list[Table]:
+    def across(self, console: Console | None = None) -> list[Table]:
         """One table with a row for each thing; its names folded where a console is given."""
         if console is None:
             return [self._rows([row.name for row in self.rows])]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from ftlkit import study
 from ftlkit._native import UserError
@@ -23,6 +26,7 @@ from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, save, say, say_kept, screen
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import DEFAULT, files
+from ftlkit.study import bare_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,9 +50,11 @@ def advise(
     goal: Annotated[
         str,
         option(
-            "Metric to optimise: mean or p99 response, write amplification, life, or RAM.",
+            "Metric to optimise: mean or p99 response, write amplification, life, or RAM; several by commas are "
+            "answered one after the other.",
             "|".join(GOALS),
             _SEARCH,
+            names=lambda: GOALS,
         ),
     ] = "mean",
     budget: Annotated[
@@ -61,6 +67,14 @@ def advise(
         str | None,
         option("Search these stacks alone, by commas; what is set, as in dftl:cmt=64KiB, stays so.", "NAMES", _SEARCH),
     ] = None,
+    durable: Annotated[
+        bool,
+        option(
+            "Leave out stacks that keep written data in RAM: a power cut loses them.",
+            panel=_SEARCH,
+            flags=("--durable", "--no-write-buffer"),
+        ),
+    ] = False,
     seeds: Annotated[int, option("Seeds per reported result.", "N", _SEARCH)] = SEEDS,
     store: Annotated[Path, option("Result cache; finished runs are reused.", "DIR", _SEARCH)] = DEFAULT,
     report: options.Report = None,
@@ -78,36 +92,52 @@ def advise(
     threads: options.Threads = None,
 ) -> None:
     """Search FTLs and their parameters for a workload; recommend one, with its cost."""
-    query = question(
-        workload,
-        chosen | options.given(settings=setting),
-        device=device,
-        ftl=ftl,
-        goal=goal,
-        ram=ram,
-        budget=budget,
-        trials=trials,
-        seeds=seeds,
-        prefix="--",
-    )
-    inputs = [query.trace(), *files(store)]
+    goals = [one.strip() for one in goal.split(",") if one.strip()] or [goal]
+    queries = [
+        question(
+            workload,
+            chosen | options.given(settings=setting),
+            device=device,
+            ftl=ftl,
+            goal=one,
+            ram=ram,
+            budget=budget,
+            trials=trials,
+            seeds=seeds,
+            durable=durable,
+            prefix="--",
+        )
+        for one in goals
+    ]
+    if len(goals) > 1 and (report is not None or json is not None):
+        raise UserError(f"--goal {goal}: a file holds one answer. Give one goal, or leave out --report and --json.")
+    inputs = [queries[0].trace(), *files(store)]
     if report == STANDARD_OUTPUT:
         raise UserError("--report -: only --json writes to standard output. Give the name of a file.")
     check_writable([report, json], inputs)
     check_pages(report=report)
     answering_s = slowness() * (ANSWERING_S + (DRAWING_S if report is not None else 0.0))
-    clock = Clock(query.budget_s, process_began_s(), answering_s)
     from ftlkit.advice.run import answered  # noqa: PLC0415 - Optuna takes a second to load
 
-    answer = answered(query, store, threads, clock, lambda: watcher(ERR), say)
-    show(answer, screen(json))
-    say_kept(store)
-    save(json, Advice(answer).written, inputs)
-    if report is not None:
-        Advice(answer).report(report)
-        say(f"wrote {report}")
-    if answer.result.interrupted:
-        raise typer.Exit(INTERRUPTED)
+    if sizes := bare_sizes.told(queries[0].document(), {**chosen, **options.given(ram=ram)}):
+        screen(json).print(units.typed(sizes))
+    began_s = process_began_s()
+    for query in queries:
+        if len(queries) > 1:
+            screen(json).print(Text(f"\n--goal {query.goal}: {GOALS[query.goal].words}", style="bold"))
+        if query.budget_s is not None:
+            query = replace(query, budget_s=query.budget_s / len(queries))  # noqa: PLW2901 - each has its share
+        clock = Clock(query.budget_s, began_s, answering_s)
+        answer = answered(query, store, threads, clock, lambda: watcher(ERR), say)
+        show(answer, screen(json))
+        say_kept(store)
+        save(json, Advice(answer).written, inputs)
+        if report is not None:
+            Advice(answer).report(report)
+            say(f"wrote {report}")
+        if answer.result.interrupted:
+            raise typer.Exit(INTERRUPTED)
+        began_s = time.monotonic()
 
 
 def show(answer: Answer, console: Console) -> None:
@@ -188,6 +218,7 @@ def _show_tried(answer: Answer, console: Console) -> None:
     from ftlkit.advice import search_result  # noqa: PLC0415 - as above
     from ftlkit.advice.confidence import failures  # noqa: PLC0415 - as above
 
+    console.print(search_result.tally(answer.result))
     head, *headings = search_result.HEADINGS
     rows = [Row("", f"first {row[0]}", row[1:]) for row in search_result.rungs(answer.result)]
     console.print(AdaptiveTable(("", head), headings, rows).fitted(console))

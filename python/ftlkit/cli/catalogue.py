@@ -10,16 +10,22 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ftlkit import _native, study
 from ftlkit._util import units
 from ftlkit._util.lookup import known
 from ftlkit.api import catalogue
-from ftlkit.cli.shell import OUT, print_facts
+from ftlkit.cli.shell import OUT, print_facts, table
 from ftlkit.own.plugins import plugins
+from ftlkit.study import one_line
+from ftlkit.study.device_size import device_bytes
+from ftlkit.study.device_size import spare as spare_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ftlkit.results.document import Json
+
+_CELLS = re.compile(r"\b[MTQ]LC\b")
 
 Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one in full.")]
 
@@ -55,16 +61,44 @@ def devices(name: Name = None) -> None:
     """List the device presets, or show one with all its keys."""
     entries = catalogue.devices()
     if name is None:
-        _list((entry["name"], entry["description"]) for entry in entries)
+        headings = ["name", "capacity", "cell", "channels × dies", "unit", "OP"]
+        OUT.print(table(headings, map(_device, entries), numbers=True))
+        OUT.print("* all pages of a cell take the same time, as in SLC.")
+        OUT.print("\n`ftlkit devices NAME` shows one with its sources and all keys; a part of the name is enough.")
         return
-    _keys(_pick("device preset", name, entries))
+    _keys(_pick("device preset", _native.device_preset(name), entries))
+
+
+def _device(entry: Json) -> list[str]:
+    spare = spare_of(entry)
+    return [
+        entry["name"],
+        units.written(device_bytes(entry)),
+        _cell(entry),
+        f"{entry['channels']} × {entry['dies_per_channel']}",
+        units.size(study.mapped_bytes(entry)),
+        units.share(spare / (1 - spare)),
+    ]
+
+
+def _cell(entry: Json) -> str:
+    """The cell of a device; with a star where its preset has one time for all pages of a cell."""
+    modelled = entry["cell"].upper()
+    named = _CELLS.search(entry["description"])
+    return f"{named[0]}*" if named and named[0] != modelled == "SLC" else modelled
 
 
 def workloads(name: Name = None) -> None:
     """List the workload presets, or show one: what it imitates and how it is generated."""
     entries = catalogue.workloads()
     if name is None:
+        OUT.print("In one line, shaped by --bs, --depth, --span, --write-share and --theta:")
+        _list(one_line.NAMES.items())
+        OUT.print("\nLook-alikes of published traces:")
         _list((entry["name"], entry["description"]) for entry in entries)
+        return
+    if name in one_line.NAMES and (made := one_line.shape(f"preset:{name}", {})):
+        _keys({"name": name, "description": one_line.NAMES[name]} | made.generator | made.host | made.run)
         return
     preset = _pick("workload preset", name, entries)
     _keys(preset.pop("generator") | preset)
@@ -92,11 +126,11 @@ def _heading(name: str, text: str) -> None:
 
 def _list(rows: Iterable[tuple[str, ...]]) -> None:
     """Rows of a name, perhaps a word that does not wrap, and a text that does."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="bold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="bold")
     for name, *texts in rows:
-        table.add_row(Text(name), *(Text(text, no_wrap=text is not texts[-1]) for text in texts))
-    OUT.print(table)
+        grid.add_row(Text(name), *(Text(text, no_wrap=text is not texts[-1]) for text in texts))
+    OUT.print(grid)
 
 
 def _keys(entry: Json) -> None:

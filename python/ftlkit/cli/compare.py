@@ -11,16 +11,13 @@ import typer
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, write
-from ftlkit._util.progress import watcher
-from ftlkit.api.compare import run_study
 from ftlkit.cli import options
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
-from ftlkit.cli.show import show
-from ftlkit.report import results
-from ftlkit.study import OUTPUTS
+from ftlkit.study import OUTPUTS, bare_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,7 +134,7 @@ def run(
     document = study.load(path)
     outputs.check([path, document.get("workload", {}).get("trace")])
     _set_windows(document, outputs)
-    _run(document, outputs, threads)
+    _run(document, outputs, threads, {})
 
 
 @options.with_options(of=Outputs, into="files")
@@ -158,7 +155,7 @@ def compare(
     document = study.build(workload, ftl, device, chosen)
     outputs.check([document["workload"].get("trace")])
     _set_windows(document, outputs)
-    _run(document, outputs, threads)
+    _run(document, outputs, threads, chosen)
 
 
 def report(
@@ -170,6 +167,8 @@ def report(
     """Draw a report from saved results, without a new run."""
     check_writable([out], [path])
     check_pages(out=out)
+    from ftlkit.report import results  # noqa: PLC0415 - frames take half a second to load
+
     results.load(path).report(out)
     say(f"wrote {out}")
 
@@ -205,7 +204,13 @@ def _set_windows(document: Json, outputs: Outputs) -> None:
             run[key] = window or run.get(key) or usual
 
 
-def _run(document: Json, outputs: Outputs, threads: int | None) -> None:
+def _run(document: Json, outputs: Outputs, threads: int | None, chosen: study.Options) -> None:
+    if sizes := bare_sizes.told(document, chosen):
+        outputs.screen.print(units.typed(sizes))
+    from ftlkit._util.progress import watcher  # noqa: PLC0415 - as for a report
+    from ftlkit.api.compare import run_study  # noqa: PLC0415
+    from ftlkit.cli.show import show  # noqa: PLC0415
+
     try:
         results = run_study(document, threads=threads, requests_out=outputs.requests_out, watcher=watcher(ERR))
     except Interrupted as stop:

@@ -45,7 +45,7 @@ def as_typed(error: str, given: Mapping[str, Any], flags: Mapping[str, str]) -> 
     value = typed.partition(" ")[2]
     # The value is named already.
     for name in (f"{key.rpartition('.')[2]} = ", ""):
-        rest = rest.removeprefix(f'{name}"{value}": ')
+        rest = rest.removeprefix(f'{name}"{value}": ').removeprefix(f'{name}"{value.partition("=")[2]}": ')
     return f"{typed}: {rest}"
 
 

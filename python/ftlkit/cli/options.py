@@ -19,6 +19,7 @@ from ftlkit._util.options import Option, declared
 from ftlkit._util.units import LATEST
 from ftlkit.api import catalogue
 from ftlkit.study import DEVICE, OUTPUTS, Options
+from ftlkit.study.options import SHAPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,7 +59,14 @@ def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
     return complete
 
 
-Workload = Annotated[str, typer.Argument(metavar="TRACE|PRESET", help="A trace file, or one of `ftlkit workloads`.")]
+Workload = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKLOAD",
+        help="A trace file, - for standard input, a fio job file, or one of `ftlkit workloads`.",
+        autocompletion=completing(catalogue.workload_names),
+    ),
+]
 Report = Annotated[Path | None, option("Write a self-contained report.", "FILE.html", OUTPUTS)]
 JsonFile = Annotated[Path | None, option("Save the complete results; - is standard output.", "FILE.json", OUTPUTS)]
 AnswerFile = Annotated[Path | None, option("Save the whole answer; - is standard output.", "FILE.json", OUTPUTS)]
@@ -106,9 +114,9 @@ On = Annotated[
 
 READING = (
     *("format", "columns", "where", "time_unit", "trace_device", "time_backwards", "tick", "skip_bad"),
-    *("blkparse_action", "align_offset"),
+    *("blkparse_action", "align_offset", *SHAPE),
 )
-"""How a trace is read."""
+"""How a trace is read, or a workload in one line shaped."""
 HOST = ("addresses", "speedup", "loop", "queue_depth")
 """How the requests come to the device."""
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import sys
 import warnings
 from contextlib import contextmanager
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -25,6 +27,7 @@ from ftlkit._native import FtlBug, UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT, write
+from ftlkit.cli.everyday import Typed, corrected, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,6 +66,9 @@ USER_ERROR = 2
 BUG = 3
 INTERRUPTED = 130
 
+UsageError: Any = typer.BadParameter.__mro__[1]
+"""What typer raises for a command line that it cannot parse; its module differs by version."""
+
 WIDE_COLUMNS = 100
 """From here on the column of what options take leaves their texts room for the longest word."""
 
@@ -79,6 +85,7 @@ class _Plain:
         """The parameters, flags and arguments without a type."""
         parameters = super().get_params(ctx)  # type: ignore[misc] # of the command that this is mixed into
         for parameter in parameters:
+            parameter.get_runtime_param = Typed
             if isinstance(parameter, TyperArgument):
                 parameter.display_type_rich = lambda ctx: None  # type: ignore[method-assign] # noqa: ARG005 - as declared
             elif isinstance(parameter, TyperOption) and parameter.is_flag and parameter.metavar is None:
@@ -87,11 +94,29 @@ class _Plain:
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as declared by typer
         """Help in which no word is cut: on a narrow screen, an option's text says what it takes."""
+        _load_help()
         if Console().width < WIDE_COLUMNS:
             for parameter in super().get_params(ctx):  # type: ignore[misc] # of the command that this is mixed into
                 if isinstance(parameter, TyperOption):
                     _narrow(parameter)
         super().format_help(ctx, formatter)  # type: ignore[misc] # as above
+
+
+def _load_help() -> None:
+    """Load typer's help without Markdown and tracebacks, which it imports and never needs here.
+
+    They and the parsers behind them take longer to load than all else of the command.
+    """
+    idle = {
+        f"rich.{name.lower()}": name for name in ("Markdown", "Traceback") if f"rich.{name.lower()}" not in sys.modules
+    }
+    for module, name in idle.items():
+        stand_in = ModuleType(module)
+        setattr(stand_in, name, object)
+        sys.modules[module] = stand_in
+    importlib.import_module("typer.rich_utils")
+    for module in idle:
+        del sys.modules[module]
 
 
 def _narrow(option: TyperOption) -> None:
@@ -107,6 +132,10 @@ def _narrow(option: TyperOption) -> None:
 
 class Command(_Plain, TyperCommand):
     """A subcommand."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as declared by typer
+        """Parse what was typed, in the everyday forms that options do not have themselves."""
+        return super().parse_args(ctx, joined(args, self.get_params(ctx)))
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
         """Call it; `obj`, if given, is called first, since now Ctrl-C is answered."""
@@ -127,13 +156,22 @@ class Group(_Plain, TyperGroup):
 class Shell(Group):
     """The root command: runs a subcommand and turns exceptions into messages and exit codes."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as declared by typer
+        """Keep what was typed for errors; `help NAME` is `NAME --help`."""
+        ctx.meta["typed"] = list(args)
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
         """Load and run the subcommand."""
         warnings.showwarning = _warn  # type: ignore[assignment] # which takes all that it is given
         try:
             return super().invoke(ctx)
         except UserError as error:
-            _end(f"Error: {error}", USER_ERROR)
+            _end(_with_correction(f"{error}", ctx.meta["typed"]), USER_ERROR)
+        except UsageError as error:
+            path = error.ctx.command_path.split(" ")[1:] if error.ctx is not None else []
+            help_line = " ".join(["ftlkit", *path, "--help"])
+            _end(_with_correction(error.format_message(), ctx.meta["typed"], help_line), USER_ERROR)
         except FtlBug as error:
             _end(f"Bug: {error}. {REPORT_IT}", BUG)
         except Interrupted:
@@ -146,6 +184,12 @@ class Shell(Group):
             if type(error).__name__ != "PanicException":
                 raise
             _end(f"Bug: the simulator panicked: {error}. {REPORT_IT}", BUG)
+
+
+def _with_correction(error: str, typed: list[str], otherwise: str | None = None) -> str:
+    """An error, with the command line that was meant where the error says which word was."""
+    line = corrected(error, typed) or otherwise
+    return f"Error: {error}" + (f"\nTry: {line}" if line else "")
 
 
 def screen(*outputs: Path | None) -> Console:
@@ -221,6 +265,15 @@ def kept_when_stopped(store: Path) -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
+class _LaterModule(ModuleType):
+    """Stands for a library until it is used: help and completion use nothing of it."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the library has
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
+
+
 class Later(TyperCommand):
     """A name and a line of help; whatever else is asked of it, the command itself answers."""
 
@@ -229,6 +282,7 @@ class Later(TyperCommand):
 
     def loaded(self) -> Any:  # noqa: ANN401 - as declared by typer
         """The command itself."""
+        sys.modules.setdefault("polars", _LaterModule("polars"))
         module, name = self.place.split(":")
         command: Callable[..., object] | typer.Typer = getattr(importlib.import_module(f"ftlkit.cli.{module}"), name)
         if not isinstance(command, typer.Typer):

@@ -12,7 +12,7 @@ from ftlkit._util.lookup import several
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.report import life
 from ftlkit.report.facts import intro
-from ftlkit.report.tables import CLASS_COLUMNS, RESPONSES, WEAR, classes, columns, responses, wear
+from ftlkit.report.tables import CLASS_COLUMNS, RAM, RESPONSES, WEAR, classes, columns, ram, responses, wear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,9 @@ def show(results: Results, console: Console) -> None:
     if runs:
         console.print(_runs(runs).fitted(console))
         _section(console, "Response times", _chosen(responses(results), "kind", [*RESPONSES], _RESPONSES, RESPONSES))
+        if parts := ram(results):
+            rows = [Row("", row["label"], row["cells"]) for row in parts]
+            _section(console, "RAM: what it is made of", AdaptiveTable(("", "FTL"), [*RAM], rows))
         if worn := wear(results):
             rows = [Row("", row["label"], row["cells"]) for row in worn]
             _section(
@@ -47,8 +50,8 @@ def show(results: Results, console: Console) -> None:
         _section(console, "Life: bytes that the host writes until", AdaptiveTable(("", "FTL"), [*life.COLUMNS], rows))
     verdict = results.verdict
     console.print(units.typed(verdict.headline))
-    parts, left = verdict.brief
-    for heading, sentences in parts:
+    said, left = verdict.brief
+    for heading, sentences in said:
         console.print(Text(heading, style="bold"))
         console.print(_bullets(sentences))
     show_left(left, console)

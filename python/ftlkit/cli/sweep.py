@@ -17,10 +17,11 @@ from ftlkit.api.sweep import planned, swept
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, INTERRUPTED, OUT, save, say, say_kept
+from ftlkit.cli.shell import ERR, INTERRUPTED, save, say, say_kept, screen
 from ftlkit.cli.show import show_left
 from ftlkit.report.rules import brief
 from ftlkit.results.store import DEFAULT, files, named
+from ftlkit.study import bare_sizes
 from ftlkit.sweeps.executors import LOCAL
 from ftlkit.sweeps.intro import facts
 from ftlkit.sweeps.statements import statements
@@ -31,8 +32,12 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from ftlkit.api.sweep import Swept
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
+
+_MOST_LINES = 40
+"""Points in the table of a terminal."""
 
 
 @options.with_options(
@@ -55,6 +60,7 @@ def sweep(
     store: options.StoreFolder = DEFAULT,
     on: options.On = LOCAL,
     report: options.Report = None,
+    csv: options.CsvFile = None,
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
@@ -62,18 +68,33 @@ def sweep(
     file = next((Path(name) for name in workloads if name.endswith(".toml")), None)
     plan = planned(workloads, ftl, device, chosen, vary or [], seeds)
     inputs = [file, *plan.traces(), *files(store)]
-    check_writable([report], inputs)
+    check_writable([report, csv], inputs)
     check_pages(report=report)
+    console = screen(csv)
+    if sizes := bare_sizes.told(plan.study, chosen):
+        console.print(units.typed(sizes))
     try:
-        done = swept(plan, store, on, threads, lambda: watcher(ERR)).done
+        points = swept(plan, store, on, threads, lambda: watcher(ERR))
     except Interrupted as stop:
         if stop.finished is None or not stop.finished.rows:
             raise
-        _show(plan, stop.finished.done, store, OUT)
-        _report(plan, stop.finished.done, report, inputs)
+        _tell(stop.finished, store, console, report, csv, inputs)
         raise typer.Exit(INTERRUPTED) from None
-    _show(plan, done, store, OUT)
-    _report(plan, done, report, inputs)
+    _tell(points, store, console, report, csv, inputs)
+
+
+def _tell(
+    points: Swept,
+    store: Path,
+    console: Console,
+    report: Path | None,
+    csv: Path | None,
+    inputs: Sequence[str | Path | None],
+) -> None:
+    """Show the points and write the files."""
+    _show(points.plan, points.done, store, console)
+    save(csv, lambda: points.frame.write_csv().encode(), inputs)
+    _report(points.plan, points.done, report, inputs)
 
 
 def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
@@ -94,9 +115,7 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
             )
             for group in groups_of_rows
         ]
-        console.print(
-            AdaptiveTable(("on", "FTL"), [metric.short or metric.heading for metric in metrics], rows).fitted(console)
-        )
+        _show_table(AdaptiveTable(("on", "FTL"), [metric.short or metric.heading for metric in metrics], rows), console)
         for sentence in cautions:
             console.print(f"• {sentence}")
         show_left(left, console)
@@ -110,6 +129,20 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
     what = "point" if plan.seeds == 1 else "run"
     say(f"{several(done.points, what)}: {done.reused} were in {store}{failed}{missing}")
     say_kept(store)
+
+
+def _show_table(table: AdaptiveTable, console: Console) -> None:
+    """A line for each point; on a terminal no more than fit it."""
+    if not console.is_terminal:
+        console.print(table.fitted(console))
+        return
+    lines, left_out = table.lines(console, _MOST_LINES)
+    console.print(lines)
+    more = len(table.rows) - _MOST_LINES
+    missing = [f"{several(more, 'more point')}"] if more > 0 else []
+    missing += [", ".join(left_out)] if left_out else []
+    if missing:
+        console.print(f"Not shown: {'; '.join(missing)} (--csv FILE has all).")
 
 
 def _report(plan: Plan, done: Sweep, path: Path | None, inputs: Sequence[str | Path | None]) -> None:

@@ -70,7 +70,7 @@ def fit(
 
 
 @app.command(cls=Command)
-@options.with_options(*(name for name in options.READING if name != "trace_device"))
+@options.with_options(*(name for name in options.READING if name in study.ReadingOptions.__annotations__))
 def convert(
     source: Annotated[Path, typer.Argument(metavar="TRACE", help="The trace to read.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write; the name ends in .parquet or .csv.")],

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from ftlkit.curves.service import Point
 
+KNEE = 2
+"""Where the 99th percentile is this many times that of the lowest load, the curve is steep."""
+
 NEARLY = 0.95
 """Share of a layer's highest rate that counts as reaching it: noise of short runs is below that."""
 
@@ -49,10 +52,24 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
     limit = f" and falls behind at {_rate(beyond)}" if beyond else ", the highest load that it was tried with"
     text = f"{name} keeps up with {_rate(last)} requests per second{limit}"
     if len(kept) == 1:
-        return f"{text}. There it answers in {_mean(last)} on average."
+        return f"{text}. There it answers in {_mean(last)} on average.{_knee(points)}"
     return (
         f"{text}. On the way from {_rate(first)} there its mean response goes from {_mean(first)} to {_mean(last)}, "
         f"and its 99th percentile from {_p99(first)} to {_p99(last)}."
+        f"{_knee(points)}"
+    )
+
+
+def _knee(points: Sequence[Point]) -> str:
+    """The highest load before the 99th percentile leaves that of the lowest load behind."""
+    limit = KNEE * _p99_ns(points[0])
+    place = next((place for place, point in enumerate(points) if _p99_ns(point) > limit), None)
+    if place is None:
+        return ""
+    before, beyond = points[place - 1], points[place]
+    return (
+        f" Its knee is at {_rate(before)}: the 99th percentile is {_p99(before)} there and {_p99(beyond)} at "
+        f"{_rate(beyond)}, more than {KNEE} times that of the lowest load."
     )
 
 
@@ -114,5 +131,9 @@ def _mean(point: Point) -> str:
     return units.duration(_mean_ns(point))
 
 
+def _p99_ns(point: Point) -> float:
+    return point.estimates["response_p99_ns"].mean
+
+
 def _p99(point: Point) -> str:
-    return units.duration(point.estimates["response_p99_ns"].mean)
+    return units.duration(_p99_ns(point))

@@ -210,4 +210,6 @@ def planned(
             raise UserError(f"{key}: a curve over load or depth sets it itself. Leave it out.")
     if device is not None and "," in device:
         raise UserError(f"--device {device}: a curve is of one device. Give one name.")
-    return plans.with_more(plans.from_options([workload], ftls, device, options), [], seeds)
+    made = plans.from_options([workload], ftls, device, options)
+    host = {key: value for key, value in made.study.get("host", {}).items() if key not in _SET_BY_CURVES}
+    return plans.with_more(replace(made, study=made.study | {"host": host}), [], seeds)

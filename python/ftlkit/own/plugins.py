@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ftlkit._native import UserError
 from ftlkit.own.loading import raised_at
 from ftlkit.own.registry import KINDS, in_words, registered_name
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "ftlkit.plugins"
 """The group of entry points."""
@@ -38,6 +40,8 @@ class Plugin(NamedTuple):
 @cache
 def plugins() -> tuple[Plugin, ...]:
     """All plugins of the installed packages, which are loaded now if they were not before."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - takes as long to load as all of this
+
     points = sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
     taken: dict[tuple[str, str], str] = {}
     found = tuple(_loaded(point, taken) for point in points)

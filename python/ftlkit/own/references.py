@@ -13,7 +13,6 @@ import json
 import re
 import sys
 from functools import cache
-from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -103,6 +102,8 @@ def _of_module(home: str) -> str:
     places = [Path(place) for place in (spec.submodule_search_locations if spec else None) or ()]
     files = [file for place in places for file in sorted(place.rglob("*.py"))]
     files = files or ([Path(spec.origin)] if spec is not None and spec.origin else [])
+    from importlib.metadata import packages_distributions, version  # noqa: PLC0415 - only FTLs in Python need it
+
     versions = [f"{name} {version(name)}" for name in sorted(packages_distributions().get(top, ()))]
     return _hashed(files, json.dumps(versions))
 

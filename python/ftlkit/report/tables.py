@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit._util import units
 from ftlkit.report.causes import cause_name
 from ftlkit.results.columns import COLUMNS, METRICS, TAIL
-from ftlkit.results.derived import CLASSES, waiting
+from ftlkit.results.derived import CLASSES, buffer_ram, program_buffer, waiting
 from ftlkit.results.metric import HIGHER, Metric
 
 if TYPE_CHECKING:
@@ -119,6 +119,22 @@ def parts(results: Outcome) -> list[Json]:
             cells = [units.duration(time), units.share(time / whole if whole else None)]
             rows.append({"label": run["label"], "part": f"{words[part]} {cause_name(cause)}", "cells": cells})
     return rows
+
+
+RAM = ("map and caches", "write buffer", "program buffer", "all")
+
+
+def ram(results: Outcome) -> list[Json]:
+    """What the RAM of each run is made of; no rows where all of it is the map's."""
+    runs = results.document["runs"]
+    buffers = [(buffer_ram(run), program_buffer(run) or 0) for run in runs]
+    if not any(map(any, buffers)):
+        return []
+    sizes = [(run["footprint"]["ram_bytes"], *parts) for run, parts in zip(runs, buffers, strict=True)]
+    return [
+        {"label": run["label"], "cells": [units.size(size) for size in (whole - sum(parts), *parts, whole)]}
+        for run, (whole, *parts) in zip(runs, sizes, strict=True)
+    ]
 
 
 OPERATIONS = ("reads", "programs", "erases", "flash time")

@@ -82,7 +82,7 @@ def statistics(info: Json) -> dict[str, float]:
     return {f"{name}_request_share": sizes[f"{name}_percent"] / 100 for name in ("small", "medium", "large")}
 
 
-NUMBERS = tuple(name for name, metric in METRICS.items() if metric.type.is_numeric())
+NUMBERS = tuple(name for name, metric in METRICS.items() if metric.type in (int, float))
 """The metrics that figures and claims can be made of."""
 
 

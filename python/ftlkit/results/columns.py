@@ -8,17 +8,15 @@ metric nor one of `PARTS` fails there.
 
 from __future__ import annotations
 
-import polars as pl
-
 from ftlkit.results import derived, reproductions
 from ftlkit.results.metric import HIGHER, LOWER, Metric
 
-_TEXT, _SWITCH = ("", pl.String()), ("", pl.Boolean())
+_TEXT, _SWITCH = ("", str), ("", bool)
 _WHOLE, _NS, _BYTES, _REQUESTS, _PAGES, _BLOCKS, _ERASES, _MERGES = (
-    (unit, pl.Int64()) for unit in ("", "ns", "B", "requests", "pages", "blocks", "erases", "merges")
+    (unit, int) for unit in ("", "ns", "B", "requests", "pages", "blocks", "erases", "merges")
 )
 _REAL, _MEAN_NS, _SECONDS, _SHARE, _RATE, _THROUGHPUT = (
-    (unit, pl.Float64()) for unit in ("", "ns", "s", "share", "1/s", "B/s")
+    (unit, float) for unit in ("", "ns", "s", "share", "1/s", "B/s")
 )
 """Units with the types of their columns."""
 

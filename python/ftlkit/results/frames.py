@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
-_TEXT, _WHOLE, _REAL, _FLAG = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
+_TEXT, _WHOLE, _REAL, _FLAG = str, int, float, bool
 
-Columns = dict[str, tuple[pl.DataType, str]]
+Columns = dict[str, tuple[type, str]]
 """Type and meaning by name."""
 
 _LABEL: Columns = {"label": (_TEXT, "the run")}
@@ -146,8 +146,8 @@ def _wear_map(run: Run) -> Iterator[Row]:
 
 
 def _series(document: Document) -> pl.DataFrame:
-    known = {name: kind for name, (kind, _) in SERIES.items()}
-    frames = [pl.DataFrame(schema=known)]
+    frames = [pl.DataFrame(schema={name: kind for name, (kind, _) in SERIES.items()})]
+    known = frames[0].schema
     for run in document["runs"]:
         points = {name: values for name, values in run["series"].items() if name != "gauges"}
         columns: dict[str, Any] = {"label": [run["label"]] * len(run["series"]["request"])} | points

@@ -11,8 +11,6 @@ from ftlkit._util import units
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import polars as pl
-
     from ftlkit.results.document import Run
 
 LOWER, HIGHER = "lower", "higher"
@@ -40,7 +38,7 @@ class Metric:
     meaning: str
     unit: str
     """`ns`, `B` (bytes), `B/s`, `1/s`, `share` (0 to 1), what is counted, or nothing."""
-    type: pl.DataType
+    type: type
     source: str
     """Its source: keys of a run in the JSON results, parts by dots, several by commas."""
     better: str = ""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from ftlkit.results import derived
 from ftlkit.results.metric import LOWER, Metric
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 def _of_reproductions(
     name: str, meaning: str, unit: str, source: str, compute: Callable[[Run], float], better: str = LOWER
 ) -> Metric:
-    return Metric(name, meaning, unit, pl.Float64(), source, better, compute=compute, is_column=False)
+    return Metric(name, meaning, unit, float, source, better, compute=compute, is_column=False)
 
 
 ROWS = (

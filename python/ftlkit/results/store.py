@@ -38,17 +38,16 @@ _FORMAT = {"ftlkit_store": 1}
 _STALE_S = 3600.0
 """A file begun so long ago belongs to a killed writer: writing one takes a moment."""
 
-_TEXT = pl.String()
-_VARIED = pl.List(pl.Struct({"key": _TEXT, "value": _TEXT}))
+_TEXT = str
 
-PLACE: dict[str, tuple[pl.DataType, str]] = {
+PLACE: dict[str, tuple[type, str]] = {
     "key": (_TEXT, "what the point is: a digest of the study with every key filled in, the engine and the trace"),
     "engine": (_TEXT, "version of ftlkit and digest of its compiled module"),
     "trace": (_TEXT, "digest of the bytes of the trace; null for a generated workload"),
     "device": (_TEXT, "what the sweep called the device"),
     "workload": (_TEXT, "what the sweep called the workload"),
-    "seed": (pl.Int64(), "the seed of the run"),
-    "varied": (_VARIED, "the varied keys that the translation layer takes, with their values as text"),
+    "seed": (int, "the seed of the run"),
+    "varied": (list, "the varied keys that the translation layer takes, with their values as text"),
     "state": (_TEXT, "`done`, `refused` (the study), `bug` (of a translation layer) or `lost` (its worker died)"),
     "error": (_TEXT, "why there are no results; null where there are"),
 }
@@ -57,15 +56,20 @@ PLACE: dict[str, tuple[pl.DataType, str]] = {
 _NEEDED = ("key", "engine", "device", "workload", "seed", "label", "state", "study")
 """Columns that are null in no point."""
 
-_LAST: dict[str, pl.DataType] = {"study": _TEXT, "document": _TEXT}
+_LAST: dict[str, type] = {"study": _TEXT, "document": _TEXT}
 """The study as it was asked, and the whole results, as JSON."""
 
-SCHEMA: dict[str, pl.DataType] = {
+SCHEMA: dict[str, type] = {
     **{name: kind for name, (kind, _) in PLACE.items()},
     **{name: metric.type for name, metric in COLUMNS.items()},
     **_LAST,
 }
-"""All columns of a point's file."""
+"""All columns of a point's file, with the types of their values in Python."""
+
+
+def kinds() -> dict[str, Any]:
+    """The same as types of polars; varied keys are pairs of texts."""
+    return {**SCHEMA, "varied": pl.List(pl.Struct({"key": pl.String(), "value": pl.String()}))}
 
 
 def files(path: Path) -> list[Path]:
@@ -158,7 +162,7 @@ class Store:
         if not self._is_made:
             self._open(create=True)
             self._is_made = True
-        frame = pl.DataFrame([{name: row.get(name) for name in SCHEMA}], schema=SCHEMA)
+        frame = pl.DataFrame([{name: row.get(name) for name in SCHEMA}], schema=kinds())
         out = io.BytesIO()
         frame.write_parquet(out)
         self._write(out.getvalue(), self._points / f"{row['key']}.parquet")
@@ -193,7 +197,7 @@ class Store:
     def frame(self, keys: Iterable[str] | None = None) -> pl.DataFrame:
         """Points as a frame with the columns of `SCHEMA`, some null if from an older ftlkit."""
         names = sorted(self.keys()) if keys is None else list(keys)
-        return pl.concat([pl.DataFrame(schema=SCHEMA), *(self._read(name) for name in names)], how="diagonal")
+        return pl.concat([pl.DataFrame(schema=kinds()), *(self._read(name) for name in names)], how="diagonal")
 
     def readable(self) -> tuple[list[Json], dict[str, str]]:
         """All points as rows, and by the keys of those whose files are damaged what is wrong."""
@@ -227,7 +231,7 @@ class Store:
                 raise OSError("it is no file")  # noqa: TRY301 - told as what cannot be read is
             frame = pl.read_parquet(path)
             frame = frame.select([name for name in SCHEMA if name in frame.columns]).cast(
-                {name: kind for name, kind in SCHEMA.items() if name in frame.columns}
+                {name: kind for name, kind in kinds().items() if name in frame.columns}
             )
             reason = _fault(frame)
         except (OSError, pl.exceptions.PolarsError) as error:

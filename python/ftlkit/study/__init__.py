@@ -11,13 +11,13 @@ from ftlkit.study.builder import (
     is_of,
     mapped_bytes,
     named,
-    number,
     parameters,
     parts,
     placed,
     refuse_unreadable,
     scheme,
     source,
+    value,
     workload,
 )
 from ftlkit.study.options import (
@@ -54,7 +54,6 @@ __all__ = [
     "load",
     "mapped_bytes",
     "named",
-    "number",
     "parameters",
     "parts",
     "placed",
@@ -63,6 +62,7 @@ __all__ = [
     "source",
     "text",
     "tomllib",
+    "value",
     "workload",
     "written",
 ]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import _native
 from ftlkit._native import UserError, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
-from ftlkit._util.trace_files import trace_files
+from ftlkit._util.trace_files import STANDARD_INPUT, standard_input, trace_files
 from ftlkit.own.loading import resolved, settled
 from ftlkit.own.plugins import plugins
 from ftlkit.own.registry import registered_name
-from ftlkit.study.keys import SECTION_OF
+from ftlkit.study import one_line
+from ftlkit.study.keys import KIND_OF, SECTION_OF
 from ftlkit.study.options import SECTIONS, TRACE_KEYS, Options
 from ftlkit.study.toml import load
 
@@ -58,7 +59,8 @@ def build(
     workload: WorkloadChoice, ftls: FtlChoice | Iterable[FtlChoice], device: DeviceChoice | None, options: Options
 ) -> Json:
     """The study that runs `ftls` over `workload` on `device`, or on the default device."""
-    study: Json = {"workload": source(workload), "ftl": named(ftls)}
+    shape = one_line.shape(workload, options)
+    study: Json = {"workload": {} if shape else source(workload), "ftl": named(ftls)}
     if device is not None:
         study["device"] = device_table(device)
     if "title" in options:
@@ -69,11 +71,13 @@ def build(
     given: Mapping[str, Any] = options
     for key, (section, name) in PLACES.items():
         if key in given:
-            study.setdefault(section, {})[name] = given[key]
+            study.setdefault(section, {})[name] = value(name, given[key])
     settings = options.get("settings", ())
     _refuse_twice(settings, given)
     for setting in settings:
         _apply(setting, study)
+    if shape:
+        shape.into(study)
     return study
 
 
@@ -102,7 +106,7 @@ def device_table(choice: DeviceChoice, beside: Path | None = None) -> Json:
     if not isinstance(choice, str):
         return _table("device", choice, "a preset's name")
     if not choice.endswith(".toml"):
-        return {"preset": choice}
+        return {"preset": _native.device_preset(choice)}
     path = Path(choice) if beside is None else beside / choice
     table: Json = load(path)["device"]
     if not table:
@@ -131,13 +135,18 @@ def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Se
 def workload(choice: WorkloadChoice, options: TraceOptions) -> Json:
     """The `[workload]` table of a preset, a path or a table, with `options`."""
     given: Mapping[str, Any] = options
-    return source(choice) | {key: given[key] for key in TRACE_KEYS if key in given}
+    shape = one_line.shape(choice, given)
+    if shape:
+        return shape.alone() | {key: value(key, given[key]) for key in TRACE_KEYS if key in given and key != "span"}
+    return source(choice) | {key: value(key, given[key]) for key in TRACE_KEYS if key in given}
 
 
 def generator(choice: str | Path | Mapping[str, object]) -> tuple[Json, int | None]:
     """The `generator` table of a preset, of a study file, or as given; with the study's seed."""
     if isinstance(choice, Mapping):
         return dict(choice), None
+    if shape := one_line.shape(choice, {}):
+        return shape.alone()["generator"], None
     presets = _generators()
     if str(choice) in presets:
         return presets[str(choice)], None
@@ -168,18 +177,18 @@ def _listed(names: Iterable[str]) -> str:
 
 def source(choice: WorkloadChoice) -> Json:
     """Where the requests come from: a trace's path, a preset's name, or a table as given."""
-    if isinstance(choice, Path):
-        return {"trace": str(choice)}
-    if not isinstance(choice, str):
+    if not isinstance(choice, (str, Path)):
         return _table("workload", choice, "a trace's path, a preset's name")
+    if isinstance(choice, Path) or choice == STANDARD_INPUT:
+        return {"trace": str(choice) if isinstance(choice, Path) else standard_input()}
+    if shape := one_line.shape(choice, {}):
+        return shape.alone()
     if choice.startswith("preset:"):
         return {"preset": choice.removeprefix("preset:")}
-    names = list(_generators())
+    names = [*_generators(), *one_line.NAMES]
     is_file = bool(trace_files(choice))
     if choice in names and is_file:
-        raise UserError(
-            f"{choice} is both a workload preset and a file here: write preset:{choice} or ./{choice} to say which."
-        )
+        raise UserError(one_line.ambiguous(choice))
     if choice in names:
         return {"preset": choice}
     if is_file:
@@ -234,7 +243,7 @@ def parts(stack: str) -> list[str]:
 
 
 def _apply(setting: str, study: Json) -> None:
-    place, equals, value = setting.partition("=")
+    place, equals, text = setting.partition("=")
     owner, key = placed(place) if equals else ("", "")
     if not owner:
         raise UserError(
@@ -242,7 +251,7 @@ def _apply(setting: str, study: Json) -> None:
             f"or device.spare=0.07 for a key of one of the sections {', '.join(SECTIONS)}."
         )
     if owner in SECTIONS:
-        study.setdefault(owner, {})[key] = number(value.strip())
+        study.setdefault(owner, {})[key] = value(place.strip(), text.strip())
         return
     entries = [entry for entry in study["ftl"] if is_of(owner, entry)]
     if not entries:
@@ -260,7 +269,7 @@ def _apply(setting: str, study: Json) -> None:
         )
     for table in tables:
         # Set for all of a name, kept where one of several was given its own value.
-        table.setdefault(key, value.strip())
+        table.setdefault(key, text.strip())
 
 
 def placed(place: str) -> tuple[str, str]:
@@ -305,18 +314,22 @@ def refuse_unreadable(document: Mapping[str, Any]) -> None:
                 raise UserError(f"{section}.{key} = {value}: must be a finite number; write one, such as 0.5.")
 
 
-def number(text: str) -> object:
-    """A section's value as TOML reads it: a number or switch if it looks like one, else text."""
-    if text in ("true", "false"):
-        return text == "true"
-    if re.fullmatch(r"[+-]?[0-9]+(_[0-9]+)*", text):
-        return int(text)
-    digits = "[0-9]+(_[0-9]+)*"
-    if not re.fullmatch(rf"[+-]?({digits}\.?({digits})?|\.{digits})([eE][+-]?{digits})?", text):
-        return text
-    value = float(text)
-    # Whole numbers may have an exponent, too: 1e6 requests.
-    return int(value) if value.is_integer() and "e" in text.lower() else value
+def value(place: str, given: object) -> object:
+    """The value of a key such as `device.spare`: text as the number or switch that it is.
+
+    Other text stays as it is, and what is wrong with it the simulator says.
+    """
+    kind = KIND_OF.get(place.rpartition(".")[2])
+    if not isinstance(given, str):
+        return given
+    if kind == "bool" and given in ("true", "false"):
+        return given == "true"
+    with suppress(UserError):
+        if kind in ("u32", "u64"):
+            return _native.read_quantity("count", given)
+        if kind == "f64":
+            return _native.share(given)
+    return given
 
 
 def check_seed(given: object, many: int = 1) -> None:

@@ -87,6 +87,12 @@ class TraceOptions(ReadingOptions, total=False):
     ]
     seed: Annotated[int, SEED]
     requests: Annotated[int, Option("Use the first N requests of a trace, or generate N.", "N", WORKLOAD)]
+    bs: Annotated[
+        int | str, Option("Request size of a workload in one line, such as randwrite; 4k without it.", "SIZE", WORKLOAD)
+    ]
+    span: Annotated[int | str, Option("Bytes that a generated workload spans; all data without it.", "SIZE", WORKLOAD)]
+    write_share: Annotated[float | str, Option("Share of writes of such a workload: 30% or 0.3.", "SHARE", WORKLOAD)]
+    theta: Annotated[float, Option("Exponent of zipf; 0.99 without it.", "THETA", WORKLOAD)]
     repeat: Annotated[
         int, Option("Serve the trace N times in a row; --requests counts over all rounds.", "N", WORKLOAD)
     ]
@@ -117,7 +123,10 @@ class Options(TraceOptions, total=False):
             DEVICE,
         ),
     ]
-    queue_depth: Annotated[int, Option("Outstanding requests of a closed loop, or of each thread.", "N", DEVICE)]
+    queue_depth: Annotated[
+        int,
+        Option("Outstanding requests of a closed loop, or of each thread.", "N", DEVICE, ("--queue-depth", "--depth")),
+    ]
     skip: Annotated[int, Option("Serve N requests before measuring begins, as a warm-up.", "N", DEVICE)]
     precondition: Annotated[
         str,
@@ -125,6 +134,7 @@ class Options(TraceOptions, total=False):
             "Prepare the device before measuring: auto, none, fill, steady or workload.",
             "auto|none|fill|steady|workload",
             DEVICE,
+            names=lambda: ("auto", "none", "fill", "steady", "workload"),
         ),
     ]
     """`auto` fills it where the workload reads pages that it has not written; `workload` serves the
@@ -165,5 +175,8 @@ class Options(TraceOptions, total=False):
 
 SECTIONS = ("device", "workload", "host", "run")
 
-TRACE_KEYS = tuple(key for key in declared(TraceOptions) if key != "seed")
+SHAPE = ("bs", "span", "write_share", "theta")
+"""What shapes a workload in one line."""
+
+TRACE_KEYS = tuple(key for key in declared(TraceOptions) if key not in {"seed", *SHAPE} or key == "span")
 """The keys of a workload's table that say how it is read or generated."""

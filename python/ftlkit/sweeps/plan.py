@@ -82,7 +82,8 @@ class Plan:
         made: Json = {key: value for key, value in self.study.items() if key not in UNNAMED}
         sweep: Json = {}
         for what, tables in (("device", self.devices), ("workload", self.workloads)):
-            if len(tables) == 1 and _default_name(tables[0][1], what) == tables[0][0]:
+            # What is generated has no name of its own, so one alone does without.
+            if len(tables) == 1 and _default_name(tables[0][1], what) in (tables[0][0], UNNAMED["workload"]):
                 made[what] = tables[0][1]
             else:
                 sweep[f"{what}s"] = [{"label": name} | table for name, table in tables]
@@ -131,7 +132,7 @@ class Plan:
         shared |= {"device": device[1], "workload": workload[1]}
         axes = {axis.key: axis.values() for axis in self._axes_of(entry)}
         for varied, seed in product(combinations([axes]), range(self.seeds)):
-            sections = {key: study.number(value) for key, value in varied.items() if _is_of_section(key)}
+            sections = {key: study.value(key, value) for key, value in varied.items() if _is_of_section(key)}
             made = placed(shared, sections, seed)
             made["ftl"] = [_layer(entry, {key: value for key, value in varied.items() if key not in sections})]
             yield Point(made, device[0], workload[0], _name_of(entry), varied, made["seed"])
@@ -208,15 +209,28 @@ def from_options(
         raise UserError("no workload was named: give at least one, for example fin1.")
     documents = [study.build(name, ftls, None, options) for name in workloads]
     shared = documents[0]
+    for name, document in zip(workloads, documents, strict=True):
+        for section in ("host", "run", "device"):
+            if document.get(section) != shared.get(section):
+                raise UserError(
+                    f"{name} is served or prepared otherwise than {workloads[0]} (table {section}). Sweep them apart, "
+                    "or give --loop, --depth, --precondition and --capacity."
+                )
     references(shared["ftl"])
     presets = [name.strip() for name in devices.split(",") if name.strip()] if devices else []
     own = shared.get("device", {})
     return Plan(
         shared,
         _named([_device(name, {}, None) | own for name in presets] or [own], "device"),
-        _named([document["workload"] for document in documents], "workload"),
+        _named([_labelled(*pair) for pair in zip(workloads, documents, strict=True)], "workload"),
         [],
     )
+
+
+def _labelled(name: study.WorkloadChoice, document: Json) -> Json:
+    """The workload of a study; a generated one is called as it was named."""
+    table: Json = document["workload"]
+    return {"label": name} | table if isinstance(name, str) and "generator" in table else table
 
 
 def with_more(plan: Plan, axes: list[Axis], seeds: int | None) -> Plan:

@@ -16,21 +16,23 @@ from fractions import Fraction
 from itertools import count, takewhile
 from typing import TYPE_CHECKING
 
+from ftlkit import _native
 from ftlkit._native import UserError
+from ftlkit.study.keys import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ftlkit.results.document import Json
 
-_SCALES: tuple[dict[str, int], ...] = (
-    {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40},
-    {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
-)
-"""Units that are told in each other."""
+_SCALES = tuple({name: scale for name, scale in kind if name.isascii()} for kind in _native.units())
+"""Units of sizes and of durations: those of a kind are told in each other."""
 
 _NUMBER = r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)\s*"
 """A number and its unit, if it has one."""
+
+_LETTER = re.compile(r"\b[0-9][0-9_.]*[kmgtKMGT]\b")
+"""A number with a bare letter, whose meaning is that of the key."""
 
 _MOST = Decimal(10**25)
 """Where ranges end: beyond, decimals of 28 digits would be rounded."""
@@ -118,7 +120,8 @@ def axis(key: str, given: object, option: str = "") -> Axis:
     """The values of a key: text as after `--vary`, one value, or a list."""
     where = option or f"--vary {key}"
     items = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else [given]
-    parts = tuple(_part(where, _written(where, item)) for item in items)
+    kind = kind_of(key)
+    parts = tuple(_part(where, _spelled(kind, _written(where, item))) for item in items)
     if not parts:
         raise UserError(f"{where}: there is no value. Give at least one.")
     return Axis(key, parts, where)
@@ -154,11 +157,10 @@ def measure(value: str) -> Decimal | str:
 
 def size(value: str) -> int | None:
     """A whole number of bytes, with a unit of sizes or none; None of anything else."""
-    match = re.fullmatch(_NUMBER, value)
-    if not match or (match[2] and match[2] not in _SCALES[0]):
+    try:
+        return _native.read_quantity("size", value)
+    except UserError:
         return None
-    number = Decimal(match[1]) * _SCALES[0].get(match[2], 1)
-    return int(number) if number == number.to_integral_value() else None
 
 
 def plain(value: str) -> str:
@@ -176,6 +178,14 @@ def _written(where: str, item: object) -> str:
     if isinstance(item, (str, int, float)):
         return str(item).strip()
     raise UserError(f"{where}: {item!r} is no value. Give texts, numbers, true or false.")
+
+
+def _spelled(kind: str | None, text: str) -> str:
+    """Text whose numbers with a bare letter, `16k..4m:x2`, have the unit of their kind."""
+    if kind is None:
+        return text
+    unit = "B" if kind == "size" else ""
+    return _LETTER.sub(lambda match: _text(Decimal(_native.read_quantity(kind, match[0])), unit), text)
 
 
 def _part(where: str, text: str) -> str | Range:

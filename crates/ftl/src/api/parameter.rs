@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use quantity::size_text;
 use serde::Serialize;
 
 use crate::api::named::{self, PolicyKind};
@@ -42,7 +43,7 @@ pub enum Kind {
         /// Largest allowed.
         max: f64,
     },
-    /// A number of bytes within bounds, written as `64KiB` or as a plain number.
+    /// A number of bytes within bounds, written as `64KiB`, `64k` or as a plain number.
     Bytes {
         /// Smallest allowed.
         min: u64,
@@ -215,30 +216,23 @@ impl Parameter {
 fn parse(kind: Kind, text: &str) -> Result<Value, String> {
     match kind {
         Kind::Integer { min, max } => {
-            let value = text.parse::<u64>().map_err(|_| format!("not a whole number; give one from {min} to {max}"))?;
+            let value = quantity::count(text).map_err(|why| format!("{why}, from {min} to {max}"))?;
             within(value, min, max).map(Value::Integer)
         }
         Kind::Bytes { min, max } => {
-            let has_unit = text.ends_with('B');
-            let unit = if has_unit { "" } else { "; a number without a unit is bytes, write for example 16KiB" };
-            let limits = |_| format!("out of range; must be from {} to {}{unit}", size(min), size(max));
-            let given =
-                bytes(text).map_err(|error| format!("{error}; it must be from {} to {}", size(min), size(max)))?;
-            within(given, min, max).map(Value::Integer).map_err(limits)
+            let is_bare = text.ends_with(|c: char| c.is_ascii_digit());
+            let unit = if is_bare { "; a number without a unit is bytes, write for example 16KiB" } else { "" };
+            let limits = format!("from {} to {}", size_text(min), size_text(max));
+            let given = quantity::size(text).map_err(|why| format!("{why}; it must be {limits}"))?;
+            within(given, min, max).map(Value::Integer).map_err(|_| format!("out of range; must be {limits}{unit}"))
         }
         Kind::Duration { min, max } => {
             let limits = |_| format!("out of range; must be from {min} ns to {max} ns");
-            within(nanoseconds(text)?, min, max).map(Value::Integer).map_err(limits)
+            within(quantity::duration(text)?, min, max).map(Value::Integer).map_err(limits)
         }
         Kind::Ratio { min, max } => {
-            let (number, divisor) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim_end(), 100.0));
-            let value = number.parse::<f64>().map_err(|_| format!("not a number; give one from {min} to {max}"))?;
-            let value = value / divisor;
-            if value.is_finite() {
-                within(value, min, max).map(Value::Ratio)
-            } else {
-                Err("not a finite number".into())
-            }
+            let value = quantity::share(text).map_err(|why| format!("{why}, from {min} to {max}"))?;
+            within(value, min, max).map(Value::Ratio)
         }
         Kind::Choice { of } => one_of(of, text),
         Kind::Policy { of, from } => one_of(&[of, &named::names(from)[..]].concat(), text),
@@ -247,43 +241,12 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
 }
 
 fn one_of(words: &[&'static str], text: &str) -> Result<Value, String> {
-    let word = words.iter().find(|word| **word == text);
+    let word = words.iter().find(|word| word.eq_ignore_ascii_case(text));
     word.copied().map(Value::Word).ok_or_else(|| format!("must be one of {}", words.join(", ")))
 }
 
 fn within<T: PartialOrd + Copy + std::fmt::Display>(value: T, min: T, max: T) -> Result<T, String> {
     if value < min || value > max { Err(format!("out of range; must be from {min} to {max}")) } else { Ok(value) }
-}
-
-/// Parses a number of bytes: a whole number, or one with `B`, `KiB`, `MiB`, `GiB` or `TiB`.
-pub fn bytes(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, u32); 5] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0)];
-    let (number, shift) = UNITS
-        .iter()
-        .find_map(|(unit, shift)| text.strip_suffix(unit).map(|number| (number.trim_end(), *shift)))
-        .unwrap_or((text, 0));
-    let number = number.parse::<u64>().map_err(|_| {
-        "not a number of bytes; write for example 65536, 64KiB, 8MiB or 1GiB (whole numbers; KB and MB are not used)".to_owned()
-    })?;
-    number.checked_mul(1 << shift).ok_or_else(|| "more bytes than 64 bits can count".to_owned())
-}
-
-/// A number of bytes in the largest unit of which it is a whole number.
-fn size(bytes: u64) -> String {
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let whole = units.iter().find(|(_, shift)| bytes > 0 && bytes.is_multiple_of(1 << shift));
-    whole.map_or_else(|| format!("{bytes}B"), |(unit, shift)| format!("{}{unit}", bytes >> shift))
-}
-
-/// Parses a span of time: a whole number with `ns`, `us` or `ms`.
-fn nanoseconds(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, u64); 3] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000)];
-    let parts =
-        UNITS.iter().find_map(|&(unit, scale)| Some((text.strip_suffix(unit)?.trim_end().parse::<u64>(), scale)));
-    let Some((Ok(number), scale)) = parts else {
-        return Err("not a span of time; write for example 0ns, 1us or 2ms (whole numbers)".to_owned());
-    };
-    number.checked_mul(scale).ok_or_else(|| "more nanoseconds than 64 bits can count".to_owned())
 }
 
 /// What accesses to RAM or registers take.
@@ -341,6 +304,7 @@ mod tests {
         assert_eq!((values.integer("cmt"), values.word("victim")), (2 << 20, "greedy"));
         assert!((values.ratio("share") - 0.03).abs() < f64::EPSILON);
         assert_eq!(values.integer("delay"), 10_000);
+        assert_eq!(check("cmt", "2m").expect("valid"), values);
         assert_eq!(check("delay", "1 ms").expect("valid").integer("delay"), 1_000_000);
         assert!((check("share", "5%").expect("valid").ratio("share") - 0.05).abs() < f64::EPSILON);
     }
@@ -364,18 +328,18 @@ mod tests {
     #[test]
     fn every_wrong_setting_names_the_key_the_value_and_the_limit() {
         for (key, text, part) in [
-            ("cmt", "64KB", "KiB"),
-            ("cmt", "-1", "not a number of bytes"),
+            ("cmt", "64KB", "did you mean 64KiB"),
+            ("cmt", "-1", "must not be negative"),
             ("cmt", "1PiB", "it must be from 64B to 1GiB"),
             ("cmt", "32", "from 64B to 1GiB; a number without a unit is bytes, write for example 16KiB"),
             ("cmt", "2GiB", "from 64B to 1GiB"),
             ("cmt", "99999999999TiB", "64 bits"),
-            ("delay", "10", "not a span of time"),
-            ("delay", "1.5us", "not a span of time"),
+            ("delay", "10", "needs its unit"),
+            ("delay", "1.5ns", "not a whole number"),
             ("delay", "2ms", "from 0 ns to 1000000 ns"),
             ("delay", "18446744073709551615ms", "64 bits"),
             ("victim", "lifo", "greedy, fifo"),
-            ("share", "NaN", "finite"),
+            ("share", "NaN", "not a number"),
             ("share", "1.5", "from 0 to 1"),
             ("share", "150%", "from 0 to 1"),
             ("share", "%", "not a number"),

@@ -96,6 +96,12 @@ fn parts_that_do_not_go_together_are_refused_by_name() {
 }
 
 #[test]
+fn names_in_other_capitals_are_those_of_the_registry() {
+    let stack = with_known_names("DFTL:cmt=64k+Dynamic+Nothing".parse().expect("a stack"));
+    assert_eq!(stack.to_string(), "dftl:cmt=64k+dynamic+Nothing");
+}
+
+#[test]
 fn an_unknown_scheme_is_refused_with_the_list() {
     let message = entry("dtfl").expect_err("unknown").to_string();
     let all: Vec<_> = mappings().into_iter().map(|entry| entry.name).collect();

@@ -6,13 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate of the workspace with the crates of the workspace that it may depend on.
-const CRATES: [(&str, &[&str]); 16] = [
+const CRATES: [(&str, &[&str]); 17] = [
     ("crates/host", &[]),
+    ("crates/quantity", &[]),
     ("crates/random", &[]),
     ("crates/flash", &[]),
-    ("crates/ftl", &["flash", "host", "random"]),
+    ("crates/ftl", &["flash", "host", "quantity", "random"]),
     ("crates/testkit", &["flash", "ftl"]),
-    ("crates/trace", &["host", "random"]),
+    ("crates/trace", &["host", "quantity", "random"]),
     ("crates/analyzer", &[]),
     ("crates/files", &["analyzer", "fat", "random", "trace"]),
     ("crates/check", &["flash", "ftl", "random"]),
@@ -21,7 +22,7 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("crates/fat", &[]),
     ("crates/mount", &["analyzer", "fat", "ftl", "live"]),
     ("crates/ftlkit", &["check", "flash", "ftl", "live", "sim"]),
-    ("crates/py", &["check", "files", "flash", "ftl", "ftlkit", "live", "mount", "sim", "trace"]),
+    ("crates/py", &["check", "files", "flash", "ftl", "ftlkit", "live", "mount", "quantity", "sim", "trace"]),
     ("benches", &["files", "flash", "ftl", "random", "sim", "trace"]),
 ];
 

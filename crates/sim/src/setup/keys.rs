@@ -11,7 +11,7 @@ use flash::{CellType, ProgramOrder};
 use ftl::MOST_RETRIES;
 use serde::{Deserialize, Serialize};
 use trace::generate::GeneratorSpec;
-use trace::units::{Bytes, BytesPerSecond, Nanoseconds, optional_share};
+use trace::units::{Bytes, BytesPerSecond, Nanoseconds, optional_count, optional_share};
 use trace::{Columns, Conditions, DeviceChoice, Format, TimeBackwards, TimeUnit};
 
 use super::values::{Addresses, Amount, BitErrorsText, Capacity, LoopText, PageDurations, Precondition};
@@ -49,6 +49,8 @@ pub struct Key {
     pub name: &'static str,
     /// What it belongs to, if to anything.
     pub group: Option<Group>,
+    /// What its value is, as a type.
+    pub kind: &'static str,
     /// Its row of the manual, in lines: meaning | range | default.
     pub manual: &'static str,
 }
@@ -124,6 +126,7 @@ macro_rules! table {
                 section: $section,
                 name: plain(stringify!($key)),
                 group: [$(Some(Group::$group),)? None][0],
+                kind: stringify!($type),
                 manual: concat!($($doc,)+),
             } ),*];
         }
@@ -212,16 +215,21 @@ table! {
     op: f64, for Size,
         in (f64::MIN_POSITIVE..=f64::MAX, "must be above 0. It is the flash that the host does not see ÷ what it sees; 0.07 is usual, and 0.28 for many writes");
     /// independent buses | 1 to 65 536, also times `dies_per_channel`
+    #[serde(deserialize_with = "optional_count")]
     channels: u32 = 1;
     /// parallel dies per bus | 1 or more
+    #[serde(deserialize_with = "optional_count")]
     dies_per_channel: u32 = 1;
     /// planes, parallel only with `multi_plane` | 1 or more
+    #[serde(deserialize_with = "optional_count")]
     planes_per_die: u32 = 1;
     /// erase blocks per plane; with `capacity`, the spare follows from both, a given `spare` is a
     /// lower bound | 1 or more | scaled to `capacity`
+    #[serde(deserialize_with = "optional_count")]
     blocks_per_plane: u32 = 1024, for Size;
     /// pages per block, not only powers of two; large blocks: cheap erases, costly merges | 1 or
     /// more
+    #[serde(deserialize_with = "optional_count")]
     pages_per_block: u32 = 64;
     /// data bytes per page; larger than requests: mostly read-modify-write | multiples of 512 B up
     /// to 1 MiB
@@ -280,6 +288,7 @@ table! {
     reads_first: bool = false, for Ability;
     /// channels that may collect at one time; 1: collections queue, and writes that need their
     /// blocks | 1 to `channels` | all
+    #[serde(deserialize_with = "optional_count")]
     gc_channels: u32, for Ability;
     /// collections let reads pass between operations; a die that is always read does not collect |
     /// | false
@@ -291,6 +300,7 @@ table! {
     /// link time per command, holding nothing |  | 0
     link_latency: Nanoseconds = Nanoseconds(0), in MOST;
     /// commands processed at one time | 1 to 1024; with `controller_latency` | one per command
+    #[serde(deserialize_with = "optional_count")]
     controller_cores: u32, in (1.0..=1024.0, "must be from 1 to 1024; leave it out for a core for every command");
     /// controller time per command; at most cores ÷ latency commands per second |  | 0
     controller_latency: Nanoseconds = Nanoseconds(0), in MOST;
@@ -299,6 +309,7 @@ table! {
     /// a program takes several units
     program_order: ProgramOrder = ProgramOrder::Ascending;
     /// erases until a block [fails](device.md#wearing-out) | 1 or more
+    #[serde(deserialize_with = "optional_count")]
     endurance: u32 = 3000,
         in (1.0.., "a block must survive at least one erase; 3000 (TLC) to 100000 (SLC) are usual");
     /// share of factory-bad blocks, from the spare | 0 or more, below `spare` | 0
@@ -311,6 +322,7 @@ table! {
     pslc_program_latency: Nanoseconds, for Pslc, in MOST;
     /// erases per block in pSLC mode; mixed use: a block fails when its shares of both add to 1 |
     /// `cell` above SLC | ten times `endurance`
+    #[serde(deserialize_with = "optional_count")]
     pslc_endurance: u32, for Pslc, in (1.0.., "a block must survive at least one erase; 30000 to 100000 are usual");
     /// [decay](device.md#bit-errors): `"none"`, `"tlc-72l"` (72 layers), `"mlc-2y"` (20 to 24 nm) |
     /// | `"none"`
@@ -320,6 +332,7 @@ table! {
     ecc_limit: f64 = 0.005, for BitErrors,
         in (f64::MIN_POSITIVE..=0.5, "must be above 0 and at most 0.5. It is the share of wrong bits that one read corrects; 0.005 is usual for LDPC codes");
     /// most retries per read | 0 to 15 | 5 (assumed)
+    #[serde(deserialize_with = "optional_count")]
     read_retries: u32 = 5, for BitErrors,
         in (..=MOST_RETRIES as f64, "must be from 0 to 15; drives try some five times");
     /// pause before a retry |  | 0
@@ -329,6 +342,7 @@ table! {
     #[serde(deserialize_with = "optional_share")]
     refresh_at: f64 = 0.8, for BitErrors, in (0.0..=100.0, "must be from 0 to 100; 0 refreshes nothing");
     /// erases of each block before the run | 0 or more, below `endurance` | 0
+    #[serde(deserialize_with = "optional_count")]
     initial_erases: u32 = 0, for Size;
     /// age of the data when measuring begins | 0 to 36 500 | 0
     retention_days: f64 = 0.0, for BitErrors,
@@ -375,9 +389,11 @@ table! {
     tick: Nanoseconds, for Trace;
     /// first N of the trace, or number to generate | 1 or more | all of the trace; the preset's or
     /// generator's number
+    #[serde(deserialize_with = "optional_count")]
     requests: u64, in (1.0.., "must be at least 1; leave it out to take all");
     /// serve the trace N times, one mean gap apart; `requests` counts all; flatters caches and
     /// forecasts | 1 or more | 1
+    #[serde(deserialize_with = "optional_count")]
     repeat: u64 = 1, in (1.0.., "must be at least 1; leave it out to serve a trace once");
     /// beyond the device: `"refuse"`; `"dense"`: renumber pages by first access, may lose locality;
     /// `"wrap"`: modulo the capacity, invents overwrites |  | `"refuse"`
@@ -397,6 +413,7 @@ table! {
     /// open, at most that many per stream |  | `"open"`
     r#loop: LoopText = LoopText::Open;
     /// outstanding requests, in all or per thread | 1 to 65 536 | 32
+    #[serde(deserialize_with = "optional_count")]
     queue_depth: u32,
         in (1.0..=65_536.0, "must be from 1 to 65536; 1 is a host that waits for every request, 32 a busy one");
 }
@@ -416,11 +433,13 @@ table! {
     memory_limit: Bytes;
     /// warm-up: first requests, not measured; utilisation and load still cover the whole run | 0 to
     /// less than all requests | 0
+    #[serde(deserialize_with = "optional_count")]
     skip: u64 = 0;
     /// split request times by [cause of waiting](#what-requests-waited-for); false: faster, no
     /// other result changes |  | true
     waiting: bool = true;
     /// points of the time series | 1 to 100 000 | 200
+    #[serde(deserialize_with = "optional_count")]
     samples: u32 = 200,
         in (1.0..=100_000.0, "must be from 1 to 100000 points of the time series; 200 draw a smooth line");
     /// years for drive writes per day ([endurance](endurance.md)) | 0.01 to 100 | 5

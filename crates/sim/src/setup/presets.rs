@@ -45,11 +45,41 @@ pub fn presets() -> &'static [Preset] {
     &PRESETS
 }
 
-/// The preset of a name; an unknown one is an error that lists the known ones.
-pub(super) fn preset(name: &str) -> Result<&'static Preset, SimError> {
-    presets().iter().find(|preset| preset.name == name).ok_or_else(|| {
-        let known: Vec<_> = presets().iter().map(|preset| preset.name.as_str()).collect();
-        let choice = choose_from(name, &known.join(", "));
-        SimError::study(format!("device.preset = {name:?}: unknown device; {choice}"))
-    })
+/// The preset of a name, of a model (`7450` is `7450-like`), or of a start or part of one name
+/// alone; another is an error that lists those that there are.
+pub fn preset(name: &str) -> Result<&'static Preset, SimError> {
+    let part = name.to_ascii_lowercase();
+    let (all, model) = (presets(), format!("{part}-like"));
+    if let Some(preset) = [&part, &model].into_iter().find_map(|name| all.iter().find(|preset| preset.name == *name)) {
+        return Ok(preset);
+    }
+    let starting: Vec<_> = all.iter().filter(|preset| preset.name.starts_with(&part)).collect();
+    let containing: Vec<_> = all.iter().filter(|preset| preset.name.contains(&part)).collect();
+    let names =
+        |presets: Vec<&Preset>| presets.iter().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ");
+    let why = match (&starting[..], &containing[..]) {
+        _ if part.is_empty() => format!("no device is named; choose from {}", names(all.iter().collect())),
+        ([preset], _) | ([], [preset]) => return Ok(preset),
+        (_, []) => format!("unknown device; {}", choose_from(name, &names(all.iter().collect()))),
+        _ => format!("several devices are called so; choose from {}", names(containing)),
+    };
+    Err(SimError::study(format!("device.preset = {name:?}: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_is_found_by_a_unique_part_of_its_name() {
+        for (part, name) in
+            [("7450", "7450-like"), ("7450-MAX", "7450-max-like"), ("cm7", "cm7-r-like"), ("ZN540", "zn540-like")]
+        {
+            assert_eq!(preset(part).expect(part).name, name);
+        }
+        for (part, said) in [("like", "choose from 970-pro-like, "), ("7540", "unknown device"), ("", "no device")] {
+            let error = preset(part).expect_err(part).to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
 }

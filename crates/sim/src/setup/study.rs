@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use ftl::registry::with_known_names;
 use ftl::{ConfigError, Part, Stack};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
@@ -102,7 +103,7 @@ impl FtlText {
     /// The stack that it says. Nothing of it is believed yet but that each setting is of a part
     /// that is named, and given once.
     pub fn stack(&self) -> Result<Stack, ConfigError> {
-        let mut stack: Stack = self.name.parse()?;
+        let mut stack = with_known_names(self.name.parse()?);
         let mapping = stack.mapping.name.clone();
         let tables = std::iter::once((&mapping, &self.settings)).chain(&self.parts);
         for (name, settings) in tables {

@@ -76,6 +76,9 @@ pub struct Generator {
     phases: Box<[PhaseState]>,
     current: usize,
     left_in_phase: u64,
+    /// Writes between two flushes, or 0; and those since the last one.
+    flush_every: u64,
+    unflushed: u64,
     range: Range,
     in_use: Option<InUse>,
     reuse: Option<ReuseSampler>,
@@ -152,6 +155,8 @@ impl Generator {
             current: 0,
             left_in_phase: phases[0].requests,
             phases,
+            flush_every: spec.flush_every,
+            unflushed: 0,
             range,
             in_use: plan.trims().then(|| InUse::new(plan.units, plan.filled)),
             reuse: ReuseSampler::new(&spec.reuse, seed),
@@ -182,6 +187,11 @@ impl Iterator for Generator {
             self.clock.pass(phase.gaps, &mut phase.gap_stream);
         }
         self.started = true;
+        let time_ns = self.clock.now_ns();
+        if self.flush_every > 0 && self.unflushed == self.flush_every {
+            self.unflushed = 0;
+            return Some(Record { time_ns, op: HostOp::Flush, ..Record::BLANK });
+        }
         let repeated = self.reuse.as_mut().and_then(ReuseSampler::draw);
         let (op, Used { offset, length, hint, .. }) = repeated.unwrap_or_else(|| {
             let part = &mut phase.parts[phase.mixture.draw(&mut phase.mixture_stream)];
@@ -192,6 +202,7 @@ impl Iterator for Generator {
             }
             (op, used)
         });
+        self.unflushed += u64::from(op == HostOp::Write);
         if let Some(in_use) = &mut self.in_use
             && op == HostOp::Write
         {
@@ -199,7 +210,7 @@ impl Iterator for Generator {
             let (first, last) = (offset - start, offset - start + u64::from(length) - 1);
             (first / unit..=last / unit).for_each(|unit| in_use.mark(unit));
         }
-        Some(Record { time_ns: self.clock.now_ns(), op, offset, length, device: 0, hint })
+        Some(Record { time_ns, op, offset, length, device: 0, hint })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

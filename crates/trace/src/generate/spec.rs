@@ -13,8 +13,8 @@
 //! arrivals = { poisson = { mean_gap = "80us" } }
 //! ```
 //!
-//! A *share* is a fraction from 0 to 1, never a percentage. What a part or a phase leaves out, it
-//! takes from the workload around it.
+//! A *share* is a fraction from 0 to 1, or text such as `"70%"`. What a part or a phase leaves out,
+//! it takes from the workload around it.
 
 use std::fmt;
 
@@ -23,13 +23,14 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 
-use crate::units::{Bytes, Nanoseconds, optional_share, parse_bytes, share};
+use crate::units::{Bytes, Nanoseconds, count, optional_share, parse_bytes, share};
 
 /// A whole generated workload, of one device.
 #[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
 #[serde(deny_unknown_fields, default)]
 pub struct GeneratorSpec {
     /// How many requests are made; 1 or more. Default 1 000 000.
+    #[serde(deserialize_with = "count")]
     pub requests: u64,
     /// First byte of the address range. A multiple of `unit`. Default 0.
     pub start: Bytes,
@@ -56,6 +57,9 @@ pub struct GeneratorSpec {
     /// bytes of memory per unit of the span.
     #[serde(deserialize_with = "share")]
     pub trim_share: f64,
+    /// A flush follows every so many writes, as one of the requests. Default 0, none.
+    #[serde(deserialize_with = "count", skip_serializing_if = "is_default")]
+    pub flush_every: u64,
     /// Share of reads and writes that start exactly where the one before them ended (in a mixture:
     /// the one before them of the same part), 0 to 1. One that would leave the range goes where the
     /// pattern says instead. Default 0.
@@ -100,6 +104,7 @@ impl Default for GeneratorSpec {
             pattern: Pattern::Uniform,
             write_share: None,
             trim_share: 0.0,
+            flush_every: 0,
             sequential_share: 0.0,
             runs: 1,
             aligned: false,
@@ -334,6 +339,7 @@ impl Access {
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     /// How many requests it lasts each time it comes; 1 or more.
+    #[serde(deserialize_with = "count")]
     pub requests: u64,
     /// Where its requests go; anything but phases.
     pub pattern: Pattern,

@@ -37,7 +37,7 @@ fn what_the_text_may_not_say_is_refused_by_name() {
         ("pattern = { zipf = { scatter = true } }", "missing field `theta`"),
         ("pattern = { mixed = [{ weight = 1 }] }", "missing field `pattern`"),
         ("pattern = { phases = [{ pattern = 'uniform' }] }", "missing field `requests`"),
-        ("span = '4KB'", "unknown unit `KB`"),
+        ("span = '4KB'", "did you mean 4KiB or 4kB"),
         ("span = -1", "a number of bytes"),
         ("sizes = '4 pages'", "unknown unit `pages`"),
         ("sizes = { normal = { mean = 4096 } }", "unknown variant `normal`"),

@@ -292,6 +292,15 @@ fn operations_come_in_their_proportions() {
     assert!(records("requests = 1000\nwrite_share = 0", 11).iter().all(|record| record.op == HostOp::Read));
 }
 
+#[test]
+fn a_flush_follows_every_so_many_writes() {
+    let made = records("requests = 10\nflush_every = 4\npattern = 'sequential'", 11);
+    let flushes: Vec<_> = (0..10).filter(|&place| made[place].op == HostOp::Flush).collect();
+    assert_eq!(flushes, [4, 9]);
+    // It takes no place: the next write goes on where the last one ended.
+    assert_eq!(made[5].offset, made[3].end());
+}
+
 /// Trims hit written units only, and the share of units in use settles at (1 − 2q)/(1 − q).
 #[test]
 fn trims_hit_what_is_in_use_and_leave_the_expected_fraction() {

@@ -54,7 +54,7 @@ fn devices() {
         ("channels = 70000", &["70000", "65536 dies"]),
         ("channels = -1", &["device.channels", "must be a whole number from 0 to 4294967295, not -1"]),
         ("channels = 8.5", &["device.channels", "must be a whole number from 0 to 4294967295, not 8.5"]),
-        ("channels = \"eight\"", &["device.channels", "not the text \"eight\""]),
+        ("channels = \"eight\"", &["device.channels", "\"eight\": not a number"]),
         ("spare = \"10\"", &["device.spare = 10", "above 0 and below 1"]),
         ("channels = 5000000000", &["device.channels", "5000000000", "4294967295"]),
         ("page_size = \"1000B\"", &["page_size", "1000", "multiple of 512"]),

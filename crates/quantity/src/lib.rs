@@ -1,0 +1,247 @@
+//! Sizes, counts, durations and shares as people write them: `4KiB`, `4k`, `10k`, `1e6`, `1.5ms`,
+//! `28%`. Studies, parameters of schemes, options and Python read them here, so each text means the
+//! same everywhere.
+//!
+//! A bare letter is 1024, 1024² and so on of bytes, as in fio, and 1000, 1000² of anything else.
+//! `KB` is refused: papers mean 1024 bytes, makers of drives 1000. So is a duration without a unit.
+//! Numbers may have a fraction, an exponent and `_` between digits. The arithmetic is exact: what
+//! is no whole number of bytes, things or nanoseconds is an error, not a rounding.
+//!
+//! It knows no keys and no limits: those are the caller's.
+
+/// Units of size and the bytes of each.
+pub const SIZES: [(&str, u64); 9] = [
+    ("B", 1),
+    ("kB", 1_000),
+    ("KiB", 1 << 10),
+    ("MB", 1_000_000),
+    ("MiB", 1 << 20),
+    ("GB", 1_000_000_000),
+    ("GiB", 1 << 30),
+    ("TB", 1_000_000_000_000),
+    ("TiB", 1 << 40),
+];
+
+/// Units of time and the nanoseconds of each. The micro sign has two code points.
+pub const DURATIONS: [(&str, u64); 9] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("μs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
+];
+
+const LETTERS: &str = "kmgt";
+
+const A_SIZE: &str = "write a number of bytes, or one with k, M, G, T (powers of 1024), KiB, MiB, GiB, TiB (the same) or B, kB, MB, GB, TB (powers of 1000)";
+const A_COUNT: &str = "write a whole number such as 10000, 10k or 1e4";
+const A_DURATION: &str = "write a number with one of ns, us, ms, s, min, h, d";
+
+/// Bytes: `4096`, `4k`, `4KiB`, `1.5 GiB`, `960GB`.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor = match named(&SIZES, unit) {
+        Some(factor) => Ok(factor),
+        None if unit.is_empty() => Ok(1),
+        None if unit.eq_ignore_ascii_case("kb") => {
+            Err(format!("{unit} is 1024 bytes to some and 1000 to others; did you mean {number}KiB or {number}kB"))
+        }
+        None => letter(unit, 1024).or_else(|| folded(unit)).ok_or_else(|| format!("unknown unit `{unit}`; {A_SIZE}")),
+    };
+    exact(number, factor?).map_err(|problem| format!("{problem}; {A_SIZE}"))
+}
+
+/// A number of things: `10000`, `10_000`, `10k`, `1e4`.
+pub fn count(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor = if unit.is_empty() { Some(1) } else { letter(unit, 1000) };
+    let factor = factor.ok_or_else(|| format!("unknown unit `{unit}`; {A_COUNT}"))?;
+    exact(number, factor).map_err(|problem| format!("{problem}; {A_COUNT}"))
+}
+
+/// Nanoseconds: `25us`, `1.5ms`, `2 h`.
+pub fn duration(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor = match named(&DURATIONS, unit) {
+        Some(factor) => Ok(factor),
+        None if unit.is_empty() => Err("a duration needs its unit".to_owned()),
+        None => {
+            // `m` may be either, and of longer words the beginning says enough.
+            let meant = match unit.to_ascii_lowercase().as_str() {
+                "m" => format!("; did you mean {number}min or {number}ms"),
+                word => ["ms", "min", "s", "h", "d"]
+                    .iter()
+                    .find(|known| word.starts_with(**known))
+                    .map_or(String::new(), |known| format!("; did you mean {number}{known}")),
+            };
+            Err(format!("unknown unit `{unit}`{meant}"))
+        }
+    };
+    factor.and_then(|factor| exact(number, factor)).map_err(|problem| format!("{problem}; {A_DURATION}"))
+}
+
+/// A share of a whole: `0.28`, `28%`.
+pub fn share(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim_end(), 100.0));
+    let share = number.parse().ok().map(|number: f64| number / whole);
+    share.filter(|share| share.is_finite()).ok_or_else(|| "not a number; write a share such as 0.28 or 28%".to_owned())
+}
+
+/// Bytes in the largest power of 1024 that divides them: `4KiB`, `1536B`.
+pub fn size_text(bytes: u64) -> String {
+    let divides = |(name, size): &&(&str, u64)| name.ends_with("iB") && bytes != 0 && bytes.is_multiple_of(*size);
+    let (name, size) = SIZES.iter().rev().find(divides).unwrap_or(&SIZES[0]);
+    format!("{}{name}", bytes / size)
+}
+
+/// The number and the unit, trimmed.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = |from: &str, of: &str| from.find(|c: char| !c.is_ascii_digit() && !of.contains(c)).unwrap_or(from.len());
+    let mut number = end(text, ".-+_");
+    if let Some(rest) = text[number..].strip_prefix(['e', 'E'])
+        && rest.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit())
+    {
+        number += 1 + end(rest, "-+");
+    }
+    (&text[..number], text[number..].trim_start())
+}
+
+fn named(units: &[(&str, u64)], unit: &str) -> Option<u64> {
+    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
+}
+
+/// What a bare letter stands for: a power of the base.
+fn letter(unit: &str, base: u64) -> Option<u64> {
+    let power = LETTERS.find(&unit.to_ascii_lowercase()).filter(|_| unit.len() == 1)?;
+    Some(base.pow(power as u32 + 1))
+}
+
+/// A size's unit in other capitals, where these do not matter.
+fn folded(unit: &str) -> Option<u64> {
+    SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, factor)| *factor)
+}
+
+/// `number` × `factor`, which must be a whole number of at most 64 bits.
+fn exact(number: &str, factor: u64) -> Result<u64, String> {
+    let wrong = || "not a number".to_owned();
+    if number.starts_with('-') {
+        return Err("must not be negative".to_owned());
+    }
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let exponent: i32 = exponent.parse().map_err(|_| wrong())?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_plain = |part: &str| {
+        part.split('_').all(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    if !is_plain(whole) || !(fraction.is_empty() || is_plain(fraction)) {
+        return Err(wrong());
+    }
+    let fraction = fraction.replace('_', "");
+    let digits = format!("{}{fraction}", whole.replace('_', ""));
+    // 20 digits hold every 64-bit number, and their product with a day in nanoseconds still fits
+    // 128 bits.
+    if digits.trim_start_matches('0').len() > 20 || fraction.len() > 20 || exponent.abs() > 20 {
+        return Err("too many digits (at most 20)".to_owned());
+    }
+    let product = digits.parse::<u128>().map_err(|_| wrong())? * u128::from(factor);
+    let power = exponent - i32::try_from(fraction.len()).map_err(|_| wrong())?;
+    let scale = 10_u128.pow(power.unsigned_abs());
+    let large = "too large (more than 64 bits)";
+    if power >= 0 {
+        return product.checked_mul(scale).and_then(|value| value.try_into().ok()).ok_or_else(|| large.to_owned());
+    }
+    if !product.is_multiple_of(scale) {
+        return Err("not a whole number".to_owned());
+    }
+    u64::try_from(product / scale).map_err(|_| large.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everyday_sizes_are_read_exactly() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("4k", 4096),
+            ("4K", 4096),
+            ("10g", 10 << 30),
+            ("0.5T", 1 << 39),
+            ("1e6", 1_000_000),
+            ("1_000", 1000),
+            ("4KiB", 4096),
+            ("4 KiB", 4096),
+            ("4kib", 4096),
+            ("1.5KiB", 1536),
+            ("2.06GB", 2_060_000_000),
+            ("960gb", 960_000_000_000),
+            ("512B", 512),
+            (" 3TiB ", 3 << 40),
+            ("4kB", 4000),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+            assert_eq!(size(&size_text(bytes)), Ok(bytes));
+        }
+        assert_eq!((size_text(4096), size_text(1536), size_text(0)), ("4KiB".into(), "1536B".into(), "0B".into()));
+    }
+
+    #[test]
+    fn counts_durations_and_shares_are_read_exactly() {
+        for (text, number) in [("1e6", 1_000_000), ("10k", 10_000), ("1.5M", 1_500_000), ("2_000", 2000), ("20e-1", 2)]
+        {
+            assert_eq!(count(text), Ok(number), "{text}");
+        }
+        for (text, ns) in [
+            ("25us", 25_000),
+            ("25µs", 25_000),
+            ("1.5ms", 1_500_000),
+            ("0.0499ms", 49_900),
+            ("2min", 120_000_000_000),
+            ("1e3s", 1_000_000_000_000),
+            ("1d", 86_400_000_000_000),
+        ] {
+            assert_eq!(duration(text), Ok(ns), "{text}");
+        }
+        for (text, part) in [("80%", 0.8), ("80 %", 0.8), ("0.25", 0.25), ("1e-3", 0.001)] {
+            assert!((share(text).expect(text) - part).abs() < f64::EPSILON, "{text}");
+        }
+    }
+
+    #[test]
+    fn unclear_text_is_refused_with_its_correction() {
+        let cases = ["4KB", "4kb", "", "KiB", "-1KiB", "1.2.3B", "0.3B", "1e", "1e99", "20000000TiB", "+4KiB", "1__0"];
+        for text in cases {
+            let error = size(text).expect_err(text);
+            assert!(error.contains("KiB"), "{text}: {error}");
+        }
+        for (text, part) in [
+            ("5", "a duration needs its unit"),
+            ("5 sec", "did you mean 5s;"),
+            ("2m", "did you mean 2min or 2ms;"),
+            ("2 minutes", "did you mean 2min;"),
+            ("0.5ns", "not a whole number"),
+            ("-3us", "must not be negative"),
+            ("", "ns, us, ms, s, min, h"),
+            ("nan", "ns, us, ms, s, min, h"),
+        ] {
+            let error = duration(text).expect_err(text);
+            assert!(error.contains(part) && error.contains("write a number"), "{text}: {error}");
+        }
+        assert_eq!(size("4KB"), Err("KB is 1024 bytes to some and 1000 to others; did you mean 4KiB or 4kB".into()));
+        for text in ["10KiB", "1.5", "k", "-1", "20000000T"] {
+            assert!(count(text).expect_err(text).contains("10k"), "{text}");
+        }
+        for text in ["nan", "inf", "%", "x", "80 percent"] {
+            assert!(share(text).expect_err(text).contains("28%"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+"""How large a device is, from the keys of its table."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+from ftlkit import _native
+from ftlkit._util.sizes import quantity
+
+if TYPE_CHECKING:
+    from ftlkit.results.document import Json
+
+GEOMETRY = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane", "pages_per_block")
+"""Keys whose product is the pages of a device."""
+
+
+def device_bytes(device: Json) -> int:
+    """What the host sees of a device with every key, in bytes: its flash without the spare."""
+    pages = math.prod(int(device[key]) for key in GEOMETRY)
+    page = quantity("size", "page_size", f"{device['page_size']}")
+    mapped = quantity("size", "mapping_unit", f"{device.get('mapping_unit') or page}")
+    return int(pages * page * (1 - spare(device))) // mapped * mapped
+
+
+def spare(device: Json) -> float:
+    """The share of a device's flash that the host does not see."""
+    if device.get("op"):
+        return 1 - 1 / (1 + _native.share(f"{device['op']}"))
+    return _native.share(f"{device['spare']}")
+
+
+def preset(name: str) -> Json:
+    """All keys of a device preset; none where there is no such preset."""
+    return next((entry for entry in json.loads(_native.devices()) if entry["name"] == name), {})

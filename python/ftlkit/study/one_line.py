@@ -1,0 +1,138 @@
+"""Workloads in one line: `randwrite`, `zipf`, `log` and fio job files become workload tables.
+
+A name is a pattern and a share of writes; options say the rest. The tables are those that a study
+has: a generator, a closed loop of a depth, and how the device is prepared. Where the span is not
+given, it is the data on the device: its capacity, or the share of it that is in use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ftlkit import _native
+from ftlkit._native import UserError
+from ftlkit._util.trace_files import trace_files
+from ftlkit.study import fio_job
+from ftlkit.study.device_size import device_bytes, preset
+from ftlkit.study.options import SHAPE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ftlkit.results.document import Json
+
+BS, SPAN, THETA = 4096, 1 << 30, 0.99
+"""Bytes of a request and of the span, and the exponent of a popularity, where nothing says them."""
+
+_PATTERNS: dict[str, tuple[str, Any, float]] = {
+    "randwrite": ("random writes, each place equally likely", "uniform", 1),
+    "randread": ("random reads of written data", "uniform", 0),
+    "randrw": ("random reads and writes, half of each (--write-share)", "uniform", 0.5),
+    "seqwrite": ("writes one after the other, from the start again at the end", "sequential", 1),
+    "seqread": ("reads one after the other", "sequential", 0),
+    "zipf": ("random writes, some places popular (--theta, 0.99)", {"zipf": {"theta": THETA}}, 1),
+    "log": ("small appends, each followed by a flush", "sequential", 1),
+}
+
+NAMES = {name: description for name, (description, _, _) in _PATTERNS.items()}
+"""What can be named, with what it is."""
+
+
+def ambiguous(name: str) -> str:
+    """What is said of a name that is a file, too."""
+    return f"{name} is both a workload and a file here: write preset:{name} or ./{name} to say which."
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A workload before it is known how large the device is."""
+
+    generator: Json
+    """Without a span it fills what is in use of the device."""
+    host: Json = field(default_factory=dict)
+    run: Json = field(default_factory=dict)
+
+    def alone(self) -> Json:
+        """The `[workload]` table without a device: the usual span."""
+        study: Json = {"workload": {}}
+        self.into(study)
+        return dict(study["workload"])
+
+    def into(self, study: Json) -> None:
+        """Complete a study whose other keys are set."""
+        for section, table in (("host", self.host), ("run", self.run)):
+            study[section] = table | study.get(section, {})
+        generator = {**self.generator}
+        if "span" not in generator:
+            in_use = study["run"].get("in_use", 1)
+            share = _native.share(in_use) if isinstance(in_use, str) else float(in_use)
+            capacity = _capacity(study.setdefault("device", {}))
+            # What is wrong with the share the simulator says.
+            units = int(capacity * min(max(share, 0.0), 1.0)) // generator["unit"]
+            generator["span"] = max(units, 1) * generator["unit"]
+        study["workload"] = {"generator": generator} | {
+            key: value for key, value in study["workload"].items() if key not in SHAPE
+        }
+
+
+def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
+    """The workload of a name or of a fio job file; None for any other choice."""
+    if isinstance(choice, (str, Path)) and fio_job.is_job(str(choice)):
+        _refuse(options, ("bs", "write_share", "theta"), f"{choice} says it")
+        job = fio_job.load(str(choice))
+        return Shape(_spanned(job.generator, options), job.host, job.run)
+    if not isinstance(choice, str) or choice.removeprefix("preset:") not in _PATTERNS:
+        _refuse(options, ("bs", "write_share", "theta"), f"only workloads in one line ({', '.join(NAMES)}) take it")
+        return None
+    if trace_files(choice):
+        raise UserError(ambiguous(choice))
+    name = choice.removeprefix("preset:")
+    _, pattern, write_share = _PATTERNS[name]
+    if name != "zipf":
+        _refuse(options, ("theta",), "only zipf has an exponent")
+    if name == "log":
+        _refuse(options, ("write_share",), "a log only writes")
+    unit = _size("bs", options.get("bs", BS))
+    writes = options.get("write_share", write_share)
+    generator: Json = {"pattern": pattern, "unit": unit, "write_share": writes, "arrivals": fio_job.ARRIVALS}
+    if "theta" in options:
+        generator["pattern"] = {"zipf": {"theta": float(options["theta"])}}
+    if name == "log":
+        generator["flush_every"] = 1
+    random_writes = pattern != "sequential" and writes not in (0, "0", "0%")
+    return Shape(
+        _spanned(generator, options),
+        {} if "loop" in options else {"loop": "closed"},
+        {"precondition": "steady" if random_writes else "fill"},
+    )
+
+
+def _spanned(generator: Json, options: Mapping[str, Any]) -> Json:
+    return generator | ({"span": _size("span", options["span"])} if "span" in options else {})
+
+
+def _refuse(options: Mapping[str, Any], names: tuple[str, ...], why: str) -> None:
+    for name in names:
+        if name in options:
+            raise UserError(f"--{name.replace('_', '-')} {options[name]}: {why}. Leave it out.")
+
+
+def _size(option: str, given: object) -> int:
+    if isinstance(given, int):
+        return given
+    try:
+        return _native.read_quantity("size", str(given))
+    except UserError as error:
+        raise UserError(f"--{option} {given}: {error}.") from None
+
+
+def _capacity(device: Json) -> int:
+    """The bytes that the host sees of a `[device]` table; one without a size gets the usual."""
+    if device.get("capacity", "auto") != "auto":
+        return _size("capacity", device["capacity"])
+    if "capacity" in device or not {"preset", "blocks_per_plane"} & device.keys():
+        device["capacity"] = SPAN
+        return SPAN
+    return device_bytes(preset(device.get("preset", "")) | device)

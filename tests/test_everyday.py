@@ -1,0 +1,221 @@
+"""What people type: everyday units and names, workloads in one line, the line that was meant."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import ftlkit as fk
+from ftlkit import study
+from ftlkit._native import UserError
+from ftlkit._util import trace_files, units
+from ftlkit.advice.run import heads, volatile
+from ftlkit.cli.everyday import corrected
+from ftlkit.report.tables import ram
+from ftlkit.study import bare_sizes, builder
+from ftlkit.sweeps import values
+
+if TYPE_CHECKING:
+    from conftest import Call
+
+QUICK = ("--requests", "1k", "--capacity", "64m", "--ftl", "page")
+
+
+def built(workload: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - options of any type
+    """The study of a workload on a small device."""
+    return study.build(workload, "page", None, {"capacity": "64m", **options})  # type: ignore[typeddict-item]
+
+
+def test_everyday_numbers_and_names_are_taken(call: Call) -> None:
+    shown = call("compare", "fin1", "--requests", "1e3", "--addresses", "dense", "--ftl", "PAGE", "DFTL:cmt=4k")
+    assert shown.exit_code == 0, shown.output
+    assert "dftl:cmt=4k" in shown.stdout
+    assert "dftl.cmt = 4k is 4 KiB" in shown.stdout, "the header says what a bare letter is"
+
+
+def test_options_in_python_take_the_same_texts() -> None:
+    assert built("fin1", requests="10k")["workload"]["requests"] == 10_000
+    assert built("fin1", settings=["host.queue_depth=1e1"])["host"]["queue_depth"] == 10
+    assert built("fin1", settings=["device.spare=7%"])["device"]["spare"] == pytest.approx(0.07)
+    assert builder.device_table("7450") == {"preset": "7450-like"}
+    with pytest.raises(UserError, match="970-pro-like"):
+        builder.device_table("like")
+
+
+def test_varied_values_with_letters_have_the_unit_of_their_key() -> None:
+    assert values.axis("dftl.cmt", "16k..64k:x2,1m").values() == ["16KiB", "32KiB", "64KiB", "1MiB"]
+    assert values.axis("host.queue_depth", "1k,2k").values() == ["1000", "2000"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("compare fin1 --ftl dftk --requests 100", "ftlkit compare fin1 --ftl dftl --requests 100"),
+        ("compare fin1 --precondition stead", "ftlkit compare fin1 --precondition steady"),
+        ("compare fin1 --preconditon fill", "ftlkit compare fin1 --precondition fill"),
+        ("compar fin1", "ftlkit compare fin1"),
+        ("compare fin11 --ftl page", "ftlkit compare fin1 --ftl page"),
+        (
+            "compare fin1 --capacity 64MIB --ftl dftl:cmt=4KB",
+            "ftlkit compare fin1 --capacity 64MIB --ftl dftl:cmt=4KiB",
+        ),
+        ("compare randwrite --in-use 80", "ftlkit compare randwrite --in-use 80%"),
+    ],
+    ids=lambda text: text.split()[-1],
+)
+def test_an_error_ends_with_the_line_that_was_meant(typed: str, meant: str, call: Call) -> None:
+    result = call(*typed.split())
+    assert result.exit_code == 2, result.output
+    assert result.stderr.splitlines()[-1] == f"Try: {meant}"
+
+
+def test_nothing_is_corrected_without_a_likely_word() -> None:
+    assert corrected("there is no such file", ["compare", "x"]) is None
+    assert corrected("Did you mean dftl?", ["compare", "--ftl", "zzz"]) is None
+
+
+def test_help_has_short_forms(call: Call) -> None:
+    assert call("-h").stdout == call("--help").stdout == call("help").stdout
+    assert call("help", "devices").stdout == call("devices", "-h").stdout
+
+
+def test_standard_input_is_a_trace(msr: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Piped:
+        buffer = io.BytesIO(msr.read_bytes())
+
+        def isatty(self) -> bool:
+            return False
+
+    trace_files.standard_input.cache_clear()
+    monkeypatch.setattr(sys, "stdin", Piped())
+    piped = fk.trace_info("-")
+    trace_files.standard_input.cache_clear()
+    assert piped["statistics"] == fk.trace_info(msr)["statistics"]
+
+
+def test_a_bare_number_of_few_bytes_is_told() -> None:
+    document = study.build("fin1", "dftl:cmt=64", None, {"capacity": "64MiB"})
+    assert "dftl.cmt = 64 is 64" in (bare_sizes.told(document, {}) or "")
+    assert bare_sizes.told(built("fin1", capacity="64MiB"), {}) is None
+
+
+def test_a_workload_in_one_line_is_a_table_of_a_study() -> None:
+    made = built("randrw", bs="8k", queue_depth=4, write_share="30%", in_use="50%")
+    generator = made["workload"]["generator"]
+    assert (generator["unit"], generator["write_share"], generator["span"]) == (8192, "30%", 32 << 20)
+    assert made["host"] == {"loop": "closed", "queue_depth": 4}
+    assert made["run"] == {"precondition": "steady", "in_use": 0.5}
+    assert built("seqread")["run"]["precondition"] == "fill"
+    assert built("log")["workload"]["generator"]["flush_every"] == 1
+    assert built("zipf", theta=1.2)["workload"]["generator"]["pattern"] == {"zipf": {"theta": 1.2}}
+
+
+def test_the_span_of_a_named_device_is_what_is_in_use_of_it() -> None:
+    made = study.build("randwrite", "page", "7450", {"in_use": 0.5})
+    assert made["device"] == {"preset": "7450-like"}
+    assert made["workload"]["generator"]["span"] == pytest.approx(0.48e12, rel=0.01)
+
+
+def test_shapes_are_refused_where_they_say_nothing() -> None:
+    for workload, options, part in (
+        ("fin1", {"bs": "4k"}, "--bs 4k: only workloads in one line"),
+        ("randwrite", {"theta": 1.0}, "only zipf"),
+        ("log", {"write_share": 0.5}, "a log only writes"),
+        ("randwrite", {"bs": "4KB"}, "did you mean 4KiB"),
+    ):
+        with pytest.raises(UserError, match=part):
+            built(workload, **options)
+
+
+def test_a_file_of_the_name_of_a_workload_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("randwrite").touch()
+    with pytest.raises(UserError, match=r"write preset:randwrite or \./randwrite"):
+        built("randwrite")
+    assert "generator" in built("preset:randwrite")["workload"]
+    assert built("./randwrite")["workload"] == {"trace": "./randwrite"}
+
+
+@pytest.mark.parametrize("name", ["randwrite", "randread", "randrw", "seqwrite", "seqread", "zipf", "log"])
+def test_each_workload_in_one_line_runs(name: str, call: Call) -> None:
+    assert name in call("workloads").stdout
+    assert call("workloads", name).exit_code == 0
+    result = call("compare", name, *QUICK, "--json", "-")
+    assert result.exit_code == 0, result.output
+    requests = fk.trace_info(name, requests=1000)["statistics"]["total"]
+    assert (requests["writes"] > 0) == (name not in ("randread", "seqread"))
+
+
+JOB = """
+[global]
+ioengine=libaio
+iodepth=16
+numjobs=2
+[mix]
+rw=randrw
+rwmixread=70
+bs=4kb
+size=32m
+fsync=8
+zonesize=1m
+[other]
+rw=read
+"""
+
+
+def test_a_fio_job_is_read_and_what_is_not_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "job.fio"
+    path.write_text(JOB)
+    with pytest.warns(RuntimeWarning, match=r"not read: zonesize=1m\.$"):
+        made = built(f"{path}:mix")
+    generator = made["workload"]["generator"]
+    assert generator["write_share"] == pytest.approx(0.3)
+    assert (generator["unit"], generator["span"], generator["flush_every"]) == (4096, 32 << 20, 8)
+    assert generator["pattern"] == "permutation", "fio keeps a map of what it has visited"
+    assert made["host"] == {"loop": "closed", "queue_depth": 32}
+    for name, part in ((str(path), r"2 jobs \(mix, other\)"), (f"{path}:none", "has no job none")):
+        with pytest.raises(UserError, match=part):
+            built(name)
+
+
+def test_ram_is_told_apart_where_buffers_have_some() -> None:
+    results = fk.compare("fin1", "page,page+lru:ram=1m", requests=500, addresses="dense")
+    page, buffered = ram(results)
+    assert page["cells"][1] == "0\N{NO-BREAK SPACE}B"
+    assert buffered["cells"][1].startswith("1.0")
+    assert buffered["cells"][-1] == units.size(results.document["runs"][1]["footprint"]["ram_bytes"])
+    assert ram(fk.compare("fin1", "page", requests=500, addresses="dense")) == []
+
+
+def test_durable_stacks_hold_no_written_data_in_ram() -> None:
+    assert not volatile("dftl:cmt=16KiB+dynamic")
+    assert "lru" in volatile("page+lru")
+    allowed, refused = heads([], volatile, levelled=False)
+    assert set(refused) == {"bdb", "treeftl", "aps", "jtl"}
+    assert {head.tails for head in allowed} == {("",)}
+
+
+def test_devices_are_a_table_that_fits_sixty_columns(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = call("devices").stdout.splitlines()
+    row = next(line for line in shown if line.startswith("7450-like"))
+    assert "GB" in row
+    assert "TLC" in row
+    assert max(map(len, shown)) <= 60
+
+
+def test_presets_and_goals_are_completed() -> None:
+    command = Path(sys.executable).with_name("ftlkit")
+    for line, place, words in (
+        ("ftlkit compare randw", "2", ["randwrite"]),
+        ("ftlkit compare fin1 --precondition st", "4", ["steady"]),
+        ("ftlkit advise fin1 --goal p", "4", ["p99"]),
+    ):
+        variables = {"_FTLKIT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": place}
+        done = subprocess.run([command], env=variables, capture_output=True, text=True, timeout=60, check=True)
+        assert done.stdout.split() == words
