@@ -17,11 +17,11 @@ use flash::{CellMode, Flash, FlashError, Geometry, Lpn, MediaEvent, Page, Pbn, P
 
 use crate::port::bit_errors::BitErrors;
 use crate::port::cause::Cause;
+use crate::port::completion::Completion;
 use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::exposed_pages::ExposedPages;
 use crate::port::label::{Content, Label};
-use crate::port::not_in_ram::NotInRam;
 use crate::port::ram_pages::RamPages;
 use crate::port::tally::{Note, Tally};
 use crate::port::timing::{FlashOp, Moment, Nanos, Task, Timing, TracedTask};
@@ -70,8 +70,8 @@ pub struct FlashPort<D: Device> {
     exposed: Option<Box<ExposedPages>>,
     /// Pages added to the request as padding, sorted.
     padding: Vec<Lpn>,
-    /// What completing the pages of the request did not find in RAM.
-    not_in_ram: NotInRam,
+    /// The pages that the request writes in part.
+    completion: Completion,
     /// Id of the background job whose operations are issued now; 0 for foreground work.
     chain: u32,
     /// Id of the background job that began last.
@@ -98,7 +98,7 @@ impl<D: Device> FlashPort<D> {
             bit_errors: None,
             exposed: device.chip().exposure().cloned().map(|exposure| Box::new(ExposedPages::new(exposure))),
             padding: Vec::new(),
-            not_in_ram: NotInRam::default(),
+            completion: Completion::NONE,
             chain: 0,
             chains: 0,
             tally: Tally::default(),
@@ -254,6 +254,9 @@ impl<D: Device> FlashPort<D> {
         if !self.padding.is_empty() && self.pads(label.logical) {
             return self
                 .with_cause(Cause::Padding, |flash| flash.program_version(ppn, label, version, hint, copies, data));
+        }
+        if !self.completion.rests.is_empty() {
+            self.await_rest(label.logical);
         }
         self.seq += 1;
         let tag = label.tag(self.seq, version, hint);

@@ -2,12 +2,12 @@
 
 pub mod bit_errors;
 pub mod cause;
+mod completion;
 pub mod device;
 pub mod error;
 pub mod exposed_pages;
 pub mod flash_port;
 pub mod label;
-mod not_in_ram;
 pub mod ram_pages;
 pub mod tally;
 pub mod timing;

@@ -146,12 +146,13 @@ impl LiveDrive {
     fn complete(&mut self, span: &PageSpan, pages: &mut [PageData]) -> Result<(), DriveError> {
         let last = pages.len() - 1;
         let partial = [(0, span.is_first_partial()), (last, span.is_last_partial())];
-        let partial = partial.into_iter().filter(|&(_, is_partial)| is_partial).map(|(i, _)| i);
         let (page_bytes, first) = (self.page_bytes, span.first as u32);
+        let partial =
+            partial.into_iter().filter(|&(_, is_partial)| is_partial).map(|(i, _)| Lpn::new(first + i as u32));
         let (flash, ftl) = self.parts();
-        flash.complete_pages(partial, |flash, i| {
-            let mut old = [PageData::default()];
-            ftl.read(flash, &request(flash.now(), first + i as u32, 1), &mut old)?;
+        flash.complete_pages(partial, |flash, lpn| {
+            let (i, mut old) = ((lpn.get() - first) as usize, [PageData::default()]);
+            ftl.read(flash, &request(flash.now(), lpn.get(), 1), &mut old)?;
             let [old] = old.map(PageData::into_bytes);
             let mut page = if old.is_empty() { vec![0; page_bytes] } else { old.to_vec() };
             page[span.covered(i as u64)].copy_from_slice(&std::mem::take(&mut pages[i]).into_bytes());

@@ -493,17 +493,19 @@ pub trait PageMapped {
         space.fill_for_flush(flash, blocks)
     }
 
-    /// Makes pending trims survive a power cut: a page for each run of trimmed pages.
+    /// Makes pending trims survive a power cut: a page for each run of trimmed pages, all at the
+    /// same time.
     fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
-        for (first, extent) in self.parts().2.pending_runs() {
+        let runs = self.parts().2.pending_runs();
+        flash.in_parallel(runs, |flash, (first, extent)| {
             debug_assert!(extent > 0, "a run of no pages from logical page {first} on was trimmed");
             let to = self.append(flash, Trims::label(first, extent), &D::Data::default())?;
             let (space, _, trims) = self.parts();
             for page in trims.on_write(first, extent, to, flash.last_version()) {
                 space.release(page);
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Takes over what a used device holds: finds the newest page of each LPN and of each trim, has

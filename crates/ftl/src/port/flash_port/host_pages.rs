@@ -10,30 +10,61 @@ use flash::Lpn;
 
 use super::FlashPort;
 use crate::port::cause::{Cause, WorkKind};
+use crate::port::completion::take;
 use crate::port::device::Device;
-use crate::port::not_in_ram::take;
 use crate::port::tally::Note;
+use crate::port::timing::{Moment, Timing};
 
 impl<D: Device> FlashPort<D> {
     /// For the shell: reads the rest of the pages that a write covers in part, all at the same
-    /// time; `read` reads one. After the write comes [`end_completion`](Self::end_completion).
-    pub fn complete_pages<P, E>(
+    /// time; `read` reads one. After the write, which begins at that time too, comes
+    /// [`end_completion`](Self::end_completion).
+    pub fn complete_pages<E>(
         &mut self,
-        partial: impl IntoIterator<Item = P>,
-        mut read: impl FnMut(&mut Self, P) -> Result<(), E>,
+        partial: impl IntoIterator<Item = Lpn>,
+        mut read: impl FnMut(&mut Self, Lpn) -> Result<(), E>,
     ) -> Result<(), E> {
-        let result = self.with_cause(Cause::ReadModifyWrite, |flash| flash.in_parallel(partial, &mut read));
+        self.completion.begin = self.cursor;
+        let result = self.with_cause(Cause::ReadModifyWrite, |flash| {
+            partial.into_iter().try_for_each(|lpn| {
+                flash.cursor = flash.completion.begin;
+                read(flash, lpn)?;
+                flash.completion.rests.push((lpn, flash.cursor));
+                Ok(())
+            })
+        });
+        self.cursor = self.completion.begin;
         if result.is_err() {
             self.end_completion();
         }
         result
     }
 
-    /// For the shell: the write whose pages were completed is over.
+    /// A page is programmed next: if the host writes it in part, when its rest has been read.
+    #[cold]
+    pub(super) fn await_rest(&mut self, logical: u32) {
+        let is_it = |&(lpn, _): &(Lpn, Moment)| lpn.get() == logical && self.cause == Cause::Host;
+        if let Some(at) = self.completion.rests.iter().position(is_it) {
+            let (_, end) = self.completion.rests.swap_remove(at);
+            self.go_on_after(end);
+        }
+    }
+
+    /// Goes on after the end of a read of the completion, too.
+    fn go_on_after(&mut self, end: Moment) {
+        let is_begin = self.cursor == self.completion.begin;
+        self.cursor = if is_begin { end } else { self.device.timing_mut().join(self.cursor, end) };
+    }
+
+    /// For the shell: the write whose pages were completed is over. It ends when their rest has
+    /// been read, wherever they are.
     #[inline]
     pub fn end_completion(&mut self) {
-        self.not_in_ram.entries.clear();
-        self.not_in_ram.pages.clear();
+        while let Some((_, end)) = self.completion.rests.pop() {
+            self.go_on_after(end);
+        }
+        self.completion.missing_entries.clear();
+        self.completion.missing_pages.clear();
     }
 
     /// Has a request served in which some logical pages, in order, only stand to complete others:
@@ -63,10 +94,10 @@ impl<D: Device> FlashPort<D> {
     pub fn note_lookup(&mut self, lpn: Lpn, is_in_ram: bool) {
         if self.cause == Cause::ReadModifyWrite {
             if !is_in_ram {
-                self.not_in_ram.entries.push(lpn);
+                self.completion.missing_entries.push(lpn);
             }
         } else if self.is_hosts(lpn) {
-            let was_missing = take(&mut self.not_in_ram.entries, lpn);
+            let was_missing = take(&mut self.completion.missing_entries, lpn);
             self.note(if is_in_ram && !was_missing { Note::MappingHit } else { Note::MappingMiss });
         }
     }
@@ -80,14 +111,14 @@ impl<D: Device> FlashPort<D> {
                 self.note(missing.unwrap_or(Note::BufferRead));
             }
         } else if missing.is_some() {
-            self.not_in_ram.pages.push(lpn);
+            self.completion.missing_pages.push(lpn);
         }
     }
 
     /// A page that is written was sought in RAM, where a version of it was or not.
     #[inline]
     pub fn note_buffer_write(&mut self, lpn: Lpn, is_in_ram: bool) {
-        let was_missing = take(&mut self.not_in_ram.pages, lpn);
+        let was_missing = take(&mut self.completion.missing_pages, lpn);
         self.note(if is_in_ram && !was_missing { Note::BufferHit } else { Note::BufferMiss });
     }
 }

@@ -314,14 +314,15 @@ impl Superblock {
     }
 
     /// Makes pending trims survive a power cut: a page for each run of trimmed pages of one
-    /// superblock.
+    /// superblock, all at the same time.
     fn write_trims_down<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
-        for (first, extent) in self.table.pending_runs_within(|lpn| self.superblocks.of_page(lpn).0) {
+        let runs = self.table.pending_runs_within(|lpn| self.superblocks.of_page(lpn).0);
+        flash.in_parallel(runs, |flash, (first, extent)| {
             let to = self.place(flash, Hint::NONE, (Trims::label(first, extent), &Content::New(D::Data::default())))?;
             for page in self.table.trims.on_write(first, extent, to, flash.last_version()) {
                 self.superblocks.release(page);
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }

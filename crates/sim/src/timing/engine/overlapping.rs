@@ -1,7 +1,7 @@
 //! How a die overlaps what it takes up: reads that it senses with pages in its second registers
 //! (`cache_read`), and programs with pages of the next ones (`cache_program`).
 //!
-//! At most two takings are on a die, each of one operation, or of several on different planes: the
+//! At most two batches are on a die, each of one operation, or of several on different planes: the
 //! one *ahead*, reads in the second registers or the programs taken up first, and the one *behind*.
 
 use ftl::FlashOp;

@@ -2,7 +2,10 @@
 //! by the rules of `docs/timing.md`. It serves a real scheme on any timing that can be asked to go
 //! to where the next thing ends.
 
-use flash::{CellType, Chip, ChipOptions, Full, Geometry, Lpn, PageData, ProgramOrder};
+use std::cell::Cell;
+use std::ops::Range;
+
+use flash::{Blank, CellType, Chip, ChipOptions, Full, Geometry, Lpn, PageData, ProgramOrder, Store, Tag};
 use ftl::{
     AnyDevice, Cause, Drive, FlashOp, FlashPort, FtlError, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timing,
     registry,
@@ -138,9 +141,50 @@ impl Keeper {
     }
 }
 
+thread_local! {
+    /// The logical page that a chip of this thread programmed last.
+    static PROGRAMMED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Pages that tell which one is programmed.
+struct Telling(Full<PageData>);
+
+impl Blank for Telling {
+    fn erased(pages: usize) -> Self {
+        Self(Full::erased(pages))
+    }
+}
+
+impl Store for Telling {
+    type Data = PageData;
+
+    fn logical(&self, page: usize) -> Option<u32> {
+        self.0.logical(page)
+    }
+
+    fn tag(&self, page: usize) -> Option<Tag> {
+        self.0.tag(page)
+    }
+
+    fn content(&self, page: usize) -> Option<(u64, PageData)> {
+        self.0.content(page)
+    }
+
+    fn program(&mut self, page: usize, tag: &Tag, data: PageData) {
+        PROGRAMMED.set(tag.logical);
+        self.0.program(page, tag, data);
+    }
+
+    fn erase(&mut self, pages: Range<usize>) {
+        self.0.erase(pages);
+    }
+}
+
 /// A timing that knows whether anything is under way.
 pub(crate) struct Observed {
     keeper: Keeper,
+    /// Pages that the write in hand covers in part, each with the end of the read of its rest.
+    partial: Vec<(u32, Moment)>,
     /// The ends of what was issued, but for the last ones that are over.
     under_way: Vec<Moment>,
     /// Those of them that are known.
@@ -160,7 +204,7 @@ macro_rules! keeper {
 
 impl Observed {
     pub(super) fn new(keeper: Keeper) -> Self {
-        Self { keeper, under_way: Vec::new(), known: Vec::new(), background: 0 }
+        Self { keeper, partial: Vec::new(), under_way: Vec::new(), known: Vec::new(), background: 0 }
     }
 
     /// Lets time pass to the next moment at which something ends, no later than a limit.
@@ -221,8 +265,14 @@ impl Observed {
 impl Timing for Observed {
     ftl::known_ends! { is_traced is_buffered trace }
 
-    fn perform(&mut self, task: Task, after: Moment) -> Moment {
+    fn perform(&mut self, task: Task, mut after: Moment) -> Moment {
         self.background += u64::from(task.chain != 0);
+        // What the host writes in part is programmed when its rest has been read.
+        if (task.op, task.cause) == (FlashOp::Program, Cause::Host) {
+            let is_it = |(page, _): &(u32, Moment)| *page == PROGRAMMED.get();
+            let rests: Vec<_> = self.partial.extract_if(.., |each| is_it(each)).collect();
+            after = rests.into_iter().fold(after, |after, (_, rest)| self.join(after, rest));
+        }
         let end = keeper!(&mut self.keeper, keeper => keeper.perform(task, after));
         self.watch(end)
     }
@@ -310,7 +360,7 @@ impl Host {
         logical_pages: u32,
         keeper: Keeper,
     ) -> Option<Self> {
-        let chip = Chip::<Full<PageData>>::new(geometry, &ChipOptions { program_order, ..ChipOptions::default() });
+        let chip = Chip::<Telling>::new(geometry, &ChipOptions { program_order, ..ChipOptions::default() });
         let layout = Layout::of(&chip, logical_pages, 1);
         let drive = registry::create(stack, &layout).ok()?;
         let flash = FlashPort::new(AnyDevice::new(chip, Observed::new(keeper)));
@@ -340,20 +390,37 @@ impl Host {
         self.answered.push(answered);
     }
 
-    /// Has the scheme serve a request. What a write leaves of its pages is read before.
+    /// Has the scheme serve a request. What a write leaves of its pages is read at the same time as
+    /// its other pages are programmed, and the write ends when all that has been read.
     fn serve(&mut self, asked: &Asked, request: &Request) -> Result<(), FtlError> {
-        let Self { flash, drive, .. } = self;
         let mut pages = vec![PageData::default(); asked.pages as usize];
         if !asked.writes {
-            return drive.read(flash, request, &mut pages);
+            return self.drive.read(&mut self.flash, request, &mut pages);
         }
-        flash.with_cause(Cause::ReadModifyWrite, |flash| {
-            flash.in_parallel(asked.partial_pages(), |flash, lpn| {
-                let page = Request { lpn: Lpn::new(lpn), pages: 1, ..*request };
+        let begin = self.flash.awaited();
+        let mut ends = Vec::new();
+        for lpn in asked.partial_pages() {
+            let Self { flash, drive, .. } = self;
+            flash.go_on_from(begin);
+            let page = Request { lpn: Lpn::new(lpn), pages: 1, ..*request };
+            flash.with_cause(Cause::ReadModifyWrite, |flash| {
                 drive.read(flash, &page, &mut [PageData::default()])
-            })
+            })?;
+            ends.push(flash.awaited());
+            let rest = flash.end();
+            self.timing_mut().partial.push((lpn, rest));
+        }
+        let Self { flash, drive, .. } = self;
+        flash.go_on_from(begin);
+        drive.write(flash, request, &pages)?;
+        ends.push(flash.awaited());
+        flash.go_on_from(begin);
+        flash.in_parallel(ends, |flash, end| {
+            flash.go_on_from(end);
+            Ok::<_, FtlError>(())
         })?;
-        drive.write(flash, request, &pages)
+        self.timing_mut().partial.clear();
+        Ok(())
     }
 
     /// How many requests have ended since that was last asked. The scheme is told of each.

@@ -80,7 +80,7 @@ struct Operation {
     /// Whether it lets reads pass because one before it in its block did.
     yields_in_block: bool,
     taken_at: Option<u64>,
-    /// Whether it is a taking of its own.
+    /// Whether its die took it up by itself.
     alone: bool,
     has_moved: bool,
     /// Whether it waits for a second register, or is in one.

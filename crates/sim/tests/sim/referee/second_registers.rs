@@ -133,7 +133,7 @@ const SCENARIOS: [Scenario; 17] = [
     // die       BBBBB
     // bus   aabbcc...
     Scenario {
-        name: "a taking programs when all of the one before it has",
+        name: "a batch programs when all of the one before it has",
         device: |rules| (rules.cache_program, rules.multi_plane) = (true, true),
         issued: &[At(Program, 0), At(Program, 1), At(Program, 0)],
         ends: &[175, 225, 350],

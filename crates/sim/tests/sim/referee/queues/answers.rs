@@ -39,7 +39,7 @@ impl Queues {
     fn under_way(&self, die: usize) -> impl Iterator<Item = &Operation> {
         let Die { waiting, serving, suspended, .. } = &self.dies[die];
         let suspended = suspended.as_ref().map(|(node, _)| node);
-        let taken = serving.iter().flat_map(|taking| &taking.operations);
+        let taken = serving.iter().flat_map(|batch| &batch.operations);
         waiting.iter().chain(taken).chain(suspended).map(|&node| self.operation(node))
     }
 

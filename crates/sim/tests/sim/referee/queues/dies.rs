@@ -7,8 +7,8 @@ use crate::referee::rules::{Kind, Rules, plane_of};
 pub(super) struct Die {
     /// Operations that are ready.
     pub(super) waiting: Vec<Node>,
-    /// What it has taken up, the older taking first, but for the operation that is suspended.
-    pub(super) serving: Vec<Taking>,
+    /// What it has taken up, the older batch first, but for the operation that is suspended.
+    pub(super) serving: Vec<Batch>,
     /// The operation that is suspended, and what it still needs.
     pub(super) suspended: Option<(Node, u64)>,
     /// On its way into the suspension, or out of it.
@@ -16,14 +16,14 @@ pub(super) struct Die {
 }
 
 /// What a die has taken up together.
-pub(super) struct Taking {
+pub(super) struct Batch {
     /// Those of its operations that have not ended.
     pub(super) operations: Vec<Node>,
     /// Whether what they have sensed is in the second registers.
     has_left_first_registers: bool,
 }
 
-impl Taking {
+impl Batch {
     fn of(operations: Vec<Node>) -> Self {
         Self { operations, has_left_first_registers: false }
     }
@@ -55,7 +55,7 @@ impl Queues {
                 for &node in &group {
                     self.begin(node, group.len() == 1);
                 }
-                self.dies[die].serving.push(Taking::of(group));
+                self.dies[die].serving.push(Batch::of(group));
             }
         } else if self.dies[die].suspended.is_some() && self.dies[die].serving.is_empty() {
             self.dies[die].is_changing = true;
@@ -63,12 +63,12 @@ impl Queues {
         }
     }
 
-    /// Whether a die may take up operations of a kind: if it is free, reads while another taking
+    /// Whether a die may take up operations of a kind: if it is free, reads while another batch
     /// moves from the second registers, or programs while it does nothing but program.
     fn has_room_for(&self, die: usize, kind: Kind) -> bool {
-        let taking = match &self.dies[die].serving[..] {
+        let batch = match &self.dies[die].serving[..] {
             [] => return true,
-            [taking] => taking,
+            [batch] => batch,
             _ => return false,
         };
         let programs = |&node: &Node| {
@@ -76,8 +76,8 @@ impl Queues {
             operation.kind == Kind::Program && operation.ends.is_some()
         };
         match kind {
-            Kind::Read => taking.has_left_first_registers,
-            Kind::Program => self.rules.caches_programs() && taking.operations.iter().all(programs),
+            Kind::Read => batch.has_left_first_registers,
+            Kind::Program => self.rules.caches_programs() && batch.operations.iter().all(programs),
             Kind::Erase | Kind::Copy => false,
         }
     }
@@ -92,12 +92,12 @@ impl Queues {
         }
     }
 
-    /// What the older taking of a die has sensed leaves the first registers, if all of it has been
+    /// What the older batch of a die has sensed leaves the first registers, if all of it has been
     /// sensed. No other is in the second ones then, since the older one would be.
     fn fill_second_registers(&mut self, die: usize) {
-        let Some(taking) = self.dies[die].serving.first() else { return };
-        let operations = taking.operations.clone();
-        if !taking.has_left_first_registers && operations.iter().all(|&node| self.operation(node).has_sensed) {
+        let Some(batch) = self.dies[die].serving.first() else { return };
+        let operations = batch.operations.clone();
+        if !batch.has_left_first_registers && operations.iter().all(|&node| self.operation(node).has_sensed) {
             self.dies[die].serving[0].has_left_first_registers = true;
             for node in operations {
                 self.ask_bus(node);
@@ -105,7 +105,7 @@ impl Queues {
         }
     }
 
-    /// The page of a program is there. It programs unless an older taking still does.
+    /// The page of a program is there. It programs unless an older batch still does.
     pub(super) fn has_come(&mut self, node: Node) {
         if self.dies[self.operation(node).die].serving[0].operations.contains(&node) {
             self.enter_last_phase(node, self.programs_for(node));
@@ -120,22 +120,22 @@ impl Queues {
     /// An operation that a die has taken up has ended.
     pub(super) fn leave_die(&mut self, node: Node) {
         let die = self.operation(node).die;
-        for taking in &mut self.dies[die].serving {
-            taking.operations.retain(|&other| other != node);
+        for batch in &mut self.dies[die].serving {
+            batch.operations.retain(|&other| other != node);
         }
-        let takings = self.dies[die].serving.len();
-        self.dies[die].serving.retain(|taking| !taking.operations.is_empty());
-        if self.dies[die].serving.len() < takings {
+        let batches = self.dies[die].serving.len();
+        self.dies[die].serving.retain(|batch| !batch.operations.is_empty());
+        if self.dies[die].serving.len() < batches {
             self.fill_second_registers(die);
             self.program_what_has_come(die);
         }
     }
 
-    /// The older taking of a die has no other before it any more.
+    /// The older batch of a die has no other before it any more.
     fn program_what_has_come(&mut self, die: usize) {
-        let Some(taking) = self.dies[die].serving.first() else { return };
+        let Some(batch) = self.dies[die].serving.first() else { return };
         let waits = |&node: &Node| self.operation(node).kind == Kind::Program && self.operation(node).has_moved;
-        for node in taking.operations.iter().copied().filter(waits).collect::<Vec<_>>() {
+        for node in batch.operations.iter().copied().filter(waits).collect::<Vec<_>>() {
             self.enter_last_phase(node, self.programs_for(node));
         }
     }
@@ -144,7 +144,7 @@ impl Queues {
     pub(super) fn resume(&mut self, die: usize) {
         let (node, left) = self.dies[die].suspended.take().expect("suspended");
         self.dies[die].is_changing = false;
-        self.dies[die].serving.push(Taking::of(vec![node]));
+        self.dies[die].serving.push(Batch::of(vec![node]));
         self.enter_last_phase(node, left);
     }
 
@@ -157,8 +157,8 @@ impl Queues {
     /// Suspends what a die does, if that is a single operation, for a read that has become ready in
     /// such a round.
     fn stop_for(&mut self, die: usize, is_such: impl Fn(u64, u64) -> bool) {
-        let [taking] = &self.dies[die].serving[..] else { return };
-        let &[node] = &taking.operations[..] else { return };
+        let [batch] = &self.dies[die].serving[..] else { return };
+        let &[node] = &batch.operations[..] else { return };
         let Operation { kind, alone, ends: Some(ends), .. } = *self.operation(node) else { return };
         let left = ends.0 - self.now;
         let asked = self.awaited_reads(die).any(|read| is_such(read.ready_in, self.round));
