@@ -74,7 +74,7 @@ class Job:
     group: int = 0
     """Jobs of one number ran at the same time."""
     rate: float = 0.0
-    """Requests a second that were offered (`rate_iops`); 0: as many as were served."""
+    """Offered requests per second (`rate_iops`); 0: as many as were served."""
     is_poisson: bool = False
     """Whether they came at random times (`rate_process=poisson`)."""
 
@@ -226,7 +226,7 @@ def _job(path: Path, place: int, entry: Json, shared: Json) -> Job:
 
 
 def _rate(options: Json, kind: str, where: str) -> float:
-    """Requests a second that are offered; 0 where none are stated."""
+    """Offered requests per second; 0 where none are stated."""
     if "rate_iops" not in options:
         return 0.0
     text = str(options["rate_iops"])

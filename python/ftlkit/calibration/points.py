@@ -87,7 +87,7 @@ class Point:
     is_write: bool = False
     """Of a load: whether it is a figure of its writes."""
     rates: tuple[float, float] = (0.0, 0.0)
-    """Reads and writes a second that are offered; 0: as many as are served."""
+    """Offered reads and writes per second; 0: as many as are served."""
     is_poisson: bool = False
 
     @property

@@ -41,7 +41,7 @@ NAMES = {name: description for name, (description, _, _) in _PATTERNS.items()}
 
 
 def ambiguous(name: str) -> str:
-    """What is said of a name that is a file, too."""
+    """A note for a name that is a file, too."""
     return f"{name} is both a workload and a file here: write preset:{name} or ./{name} to say which."
 
 

@@ -2,8 +2,8 @@
 //! erase, in four ways, and again during recovery and after; promise 3 of `docs/correctness.md`,
 //! and in its terms.
 //!
-//! Of the cases of a stack every eleventh one is tried, and of the cuts of a case, and of a recovery,
-//! every third one, which also finds all planted bugs. With `FTLKIT_LONG` these are all cuts, in all
+//! Of the cases of a stack every eleventh one is tried, and of the cuts of a case and of a recovery
+//! every third one. That also finds all planted bugs. With `FTLKIT_LONG` these are all cuts, in all
 //! cases of a mapping and every third one of other stacks. `FTLKIT_SCHEME=name` tries one scheme
 //! alone, `FTLKIT_SEED=number` other requests than the usual ones. The figures printed with
 //! `FTLKIT_LONG` are those of `docs/reliability.md`.

@@ -1,4 +1,4 @@
-//! What is known of the pages that the write in hand covers in part, since their rest was read.
+//! The rests of pages that the write in hand covers in part, since they were read.
 
 use flash::Lpn;
 

@@ -57,7 +57,7 @@ pub struct GeneratorSpec {
     /// bytes of memory per unit of the span.
     #[serde(deserialize_with = "share")]
     pub trim_share: f64,
-    /// A flush follows every so many writes, as one of the requests. Default 0, none.
+    /// Writes between two flushes, which count as requests. Default 0: no flush.
     #[serde(deserialize_with = "count", skip_serializing_if = "is_default")]
     pub flush_every: u64,
     /// Share of reads and writes that start exactly where the one before them ended (in a mixture:
