@@ -33,7 +33,7 @@ for i in range(5):
 """
 
 AS_NOBODY = """
-import os, sys
+import importlib.metadata, os, sys
 import ftlkit as fk
 fk.mount
 os.setgroups([])

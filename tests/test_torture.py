@@ -127,7 +127,7 @@ def test_torture_goes_to_the_device_that_is_asked_for(call: Call) -> None:
         (["--ftl", "dftl:cmt"], "not KEY=VALUE"),
         (["--ftl", ""], "no translation layer was named"),
         (["--minutes", "0"], "must be above 0"),
-        (["--minutes", "nan"], "must be above 0"),
+        (["--minutes", "nan"], "is no number"),
         (["--seed", "-1"], "seed"),
         (["--geometry", "8x4"], "for example 1x2x1x8x5x512"),
         (["--geometry", "1x1x1x9999x8x512"], "at most 2000"),

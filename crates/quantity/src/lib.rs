@@ -50,7 +50,9 @@ pub fn size(text: &str) -> Result<u64, String> {
         None if unit.eq_ignore_ascii_case("kb") => {
             Err(format!("{unit} is 1024 bytes to some and 1000 to others; did you mean {number}KiB or {number}kB"))
         }
-        None => letter(unit, 1024).or_else(|| folded(unit)).ok_or_else(|| format!("unknown unit `{unit}`; {A_SIZE}")),
+        None => {
+            letter(unit, 1024).or_else(|| folded(unit)).ok_or_else(|| format!("{}; {A_SIZE}", unknown(number, unit)))
+        }
     };
     exact(number, factor?).map_err(|problem| format!("{problem}; {A_SIZE}"))
 }
@@ -59,7 +61,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 pub fn count(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor = if unit.is_empty() { Some(1) } else { letter(unit, 1000) };
-    let factor = factor.ok_or_else(|| format!("unknown unit `{unit}`; {A_COUNT}"))?;
+    let factor = factor.ok_or_else(|| format!("{}; {A_COUNT}", unknown(number, unit)))?;
     exact(number, factor).map_err(|problem| format!("{problem}; {A_COUNT}"))
 }
 
@@ -78,10 +80,14 @@ pub fn duration(text: &str) -> Result<u64, String> {
                     .find(|known| word.starts_with(**known))
                     .map_or(String::new(), |known| format!("; did you mean {number}{known}")),
             };
-            Err(format!("unknown unit `{unit}`{meant}"))
+            Err(unknown(number, unit) + &meant)
         }
     };
     factor.and_then(|factor| exact(number, factor)).map_err(|problem| format!("{problem}; {A_DURATION}"))
+}
+
+fn unknown(number: &str, unit: &str) -> String {
+    if number.is_empty() { "not a number".to_owned() } else { format!("unknown unit `{unit}`") }
 }
 
 /// A share of a whole: `0.28`, `28%`.

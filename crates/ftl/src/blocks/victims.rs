@@ -243,6 +243,14 @@ impl Victims {
         Ok(Some(choice))
     }
 
+    /// A choice that gains nothing was passed over, and no room is waited for: it does not count
+    /// among those that would go on for ever.
+    pub fn is_passed_over(&mut self) {
+        if let Some(outside) = &mut self.outside {
+            outside.fruitless = 0;
+        }
+    }
+
     /// Takes one certain candidate.
     pub fn remove(&mut self, pbn: Pbn, valid_pages: u32) {
         debug_assert!(self.contains(pbn), "{pbn} is no candidate");

@@ -61,7 +61,7 @@ impl Bench {
 
 #[test]
 fn a_flush_writes_runs_of_trimmed_pages_on_all_dies_at_once() {
-    for stack in ["page", "dftl:cmt=64"] {
+    for stack in ["page", "dftl:cmt=1KiB"] {
         let mut bench = filled(stack);
         for lpn in (0..PAGES).step_by(4) {
             let trimmed = bench.ftl.trim(&mut bench.flash, &Request::new(Lpn::new(lpn), 1));

@@ -117,7 +117,7 @@ fn take_in_hand<S: PageMapped>(
     let Some(victim) = scheme.take_victim(die)? else { return Ok(None) };
     let space = scheme.space();
     if space.is_dense(victim) {
-        space.leave(victim);
+        space.pass_over(victim);
     } else if space.pslc_stream() == Some(space.stream_of(victim)) {
         fold(scheme, victim)?;
     } else {

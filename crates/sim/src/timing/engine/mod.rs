@@ -334,7 +334,7 @@ impl EventTiming {
         let moves_page = transfer_ns > 0;
         let overlaps = [abilities.cache_read && moves_page, abilities.cache_program && moves_page, false, false];
         // Behind one that is in a second register, a page waits for up to two of each plane.
-        let (planes, all) = (shape.planes_per_die * superblocks.planes, geometry.dies() * superblocks.dies);
+        let planes = shape.planes_per_die * superblocks.planes;
         let pages = dies_per_channel * planes * (1 + u32::from(overlaps[READ]));
         // Programs of superblocks take all planes.
         let may_overtake =
@@ -345,7 +345,7 @@ impl EventTiming {
             now: 0,
             prices,
             program_units: (at_once[0] > 1)
-                .then(|| ProgramUnits::new(at_once, geometry.blocks(), all, units.per_page())),
+                .then(|| ProgramUnits::new(at_once, geometry.blocks(), dies, units.per_page())),
             buffer: None,
             abilities,
             rules: Rules::of(die_mask, dies, abilities, overlaps),

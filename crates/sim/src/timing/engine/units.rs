@@ -15,8 +15,9 @@ impl EventTiming {
     /// others, and a read of it, take no time.
     #[inline(never)]
     pub(super) fn perform_in_units(&mut self, task: Task, after: Moment) -> Moment {
+        // A serial device is one die.
+        let (task, block) = (Task { die: task.die & self.die_mask, ..task }, task.pbn.get() as usize);
         let Some(units) = &mut self.program_units else { return after };
-        let block = task.pbn.get() as usize;
         match task.op {
             FlashOp::Read if units.waits(block, task.page) => return after,
             FlashOp::Read => {
@@ -97,7 +98,7 @@ impl EventTiming {
     pub fn buffering(mut self, geometry: &Geometry, units: Option<u64>) -> Self {
         self.buffer = units.map(ProgramBuffer::new);
         if self.buffer.is_some() {
-            let (blocks, dies) = (geometry.blocks(), geometry.dies() * self.abilities.superblocks.dies);
+            let (blocks, dies) = (geometry.blocks(), self.dies.len() as u32);
             self.program_units.get_or_insert_with(|| ProgramUnits::new([1, 1], blocks, dies, 1));
         }
         self

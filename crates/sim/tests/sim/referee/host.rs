@@ -361,9 +361,11 @@ impl Host {
         keeper: Keeper,
     ) -> Option<Self> {
         let chip = Chip::<Telling>::new(geometry, &ChipOptions { program_order, ..ChipOptions::default() });
-        let layout = Layout::of(&chip, logical_pages, 1);
+        let timing = Observed::new(keeper);
+        let programmed_at_once = timing.programmed_at_once();
+        let layout = Layout { programmed_at_once, ..Layout::of(&chip, logical_pages, 1) };
         let drive = registry::create(stack, &layout).ok()?;
-        let flash = FlashPort::new(AnyDevice::new(chip, Observed::new(keeper)));
+        let flash = FlashPort::new(AnyDevice::new(chip, timing));
         Some(Self { flash, drive, answered: Vec::new(), outstanding: Vec::new() })
     }
 
@@ -403,9 +405,7 @@ impl Host {
             let Self { flash, drive, .. } = self;
             flash.go_on_from(begin);
             let page = Request { lpn: Lpn::new(lpn), pages: 1, ..*request };
-            flash.with_cause(Cause::ReadModifyWrite, |flash| {
-                drive.read(flash, &page, &mut [PageData::default()])
-            })?;
+            flash.with_cause(Cause::ReadModifyWrite, |flash| drive.read(flash, &page, &mut [PageData::default()]))?;
             ends.push(flash.awaited());
             let rest = flash.end();
             self.timing_mut().partial.push((lpn, rest));

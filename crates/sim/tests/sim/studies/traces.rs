@@ -70,7 +70,7 @@ fn dense_addresses_are_numbered_by_first_touch_and_counted() {
     let (_folder, study) = folder(&lines(&[far, far, far + 7, far, 3, far + 7]));
     let results = run_at(&study, "addresses = \"dense\"").expect("runs");
     let facts = results.workload.facts.join("; ");
-    assert!(facts.contains("the 3 pages touched are numbered"), "{facts}");
+    assert!(facts.contains("the 3 pages touched are renumbered"), "{facts}");
     assert!(matches!(run_at(&study, ""), Err(SimError::Study(_))), "as they are, they need a device of 2^45 pages");
 }
 
@@ -233,7 +233,7 @@ fn a_capacity_taken_from_the_workload_says_from_what() {
     };
     let small = found("", 5);
     let reason = small.capacity_reason.expect("auto");
-    assert!(small.named_by == "default" && reason.contains("spans 6 pages of 4096 bytes, and"), "{reason}");
+    assert!(small.named_by == "default" && reason.contains("spans 6 pages of 4096 bytes; "), "{reason}");
     assert!(reason.contains("(128 blocks per plane)"), "{reason}");
     let large = found("[device]\npreset = \"slc-small\"\ncapacity = \"auto\"", 99_999);
     assert_eq!((large.named_by, large.logical_bytes), ("preset", 100_000 * 4096));

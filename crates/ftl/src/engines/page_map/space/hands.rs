@@ -82,6 +82,12 @@ impl PageSpace {
         (hand.pbn, hand.usual) = (Some(victim), valid);
     }
 
+    /// A victim that gains nothing is not taken in hand.
+    pub fn pass_over(&mut self, victim: Pbn) {
+        self.victims.is_passed_over();
+        self.leave(victim);
+    }
+
     /// Takes what a die has in hand out of it, to be collected.
     #[inline]
     pub fn take_out_of_hand(&mut self, die: u32) -> Option<Pbn> {
