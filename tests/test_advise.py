@@ -823,7 +823,7 @@ def test_a_trace_off_the_page_grid_is_hinted_at(call: Callable[..., Result], tmp
     assert "0 % of the requests start and end on the device's pages of 4 KiB; with align_offset = 512" in " ".join(
         result.stdout.split()
     )
-    assert "align_offset" not in call(*arguments, "--align-offset", 512).stdout.partition("To measure it again")[0]
+    assert "with align_offset" not in call(*arguments, "--align-offset", 512).stdout.partition("To measure it again")[0]
 
 
 def test_a_real_trace_is_advised_on(call: Callable[..., Result], msr: Path) -> None:

@@ -222,7 +222,7 @@ def test_whoever_beats_a_figure_in_brackets_is_shown() -> None:
         show(case.advice, Console(file=out, width=200))
         assert all(f" {stack.stack} " in out.getvalue() for stack in shown)
         table, _, notes = out.getvalue().partition("* the advised stack.")
-        assert ("In brackets: " in notes) == (" (" in table.rpartition("stack ")[2])
+        assert ("(…) = dominated" in notes) == (" (" in table.rpartition("stack ")[2])
 
 
 def test_what_was_left_out_and_may_be_as_good_is_said_first() -> None:

@@ -639,10 +639,10 @@ def test_nothing_is_told_of_a_search_that_had_no_time_to_begin() -> None:
     [
         (["--ftl", "page,nosuch"], "--ftl nosuch: unknown FTL nosuch"),
         (["--ftl", "page,dftl:nokey=1"], "--ftl dftl:nokey=1: dftl.nokey: dftl has no parameter nokey"),
-        (["--ftl", "page,dftl:cmt=foo"], "dftl.cmt = foo: not a number of bytes"),
+        (["--ftl", "page,dftl:cmt=foo"], "dftl.cmt = foo: not a number"),
         (["--ftl", "page,treeftl+lru"], "lru cannot work over treeftl"),
         (["--set", "nosuch.key=3"], "nosuch is no section of a study. Give a key of device"),
-        (["--budget", ""], "--budget : must be a time"),
+        (["--budget", ""], "--budget : is no duration"),
     ],
 )
 def test_what_does_not_exist_is_refused_at_once(given: list[str], message: str, call: Callable[..., Result]) -> None:

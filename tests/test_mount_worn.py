@@ -107,7 +107,7 @@ def test_flash_that_wears_out_under_a_mount_tells_all(tmp_path: Path, ftl: str) 
         assert "worn out" in mount.said()
         text = " ".join(mount.stop(code=2).split())
         for name in refused:
-            assert name in text.split("is lost:")[1]
+            assert name in text.split("are lost:")[1]
         foreign = mount.by_another_driver()
         mount.start()
         until = time.monotonic() + 30.0
