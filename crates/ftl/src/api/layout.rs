@@ -24,6 +24,8 @@ pub struct Layout {
     pub pslc_pages: u32,
     /// Pages of a native block that are programmed at once, 1 or more.
     pub programmed_at_once: u32,
+    /// Pages that lie in one page of the flash, 1 or more.
+    pub units_per_page: u32,
     /// Which pages a power cut takes although their programs have ended; none where each page is
     /// safe by then.
     pub exposure: Option<Exposure>,
@@ -48,6 +50,7 @@ impl Layout {
             program_order: chip.program_order(),
             pslc_pages: chip.pslc_pages(),
             programmed_at_once: chip.exposure().map_or(1, Exposure::at_once),
+            units_per_page: 1,
             exposure: chip.exposure().cloned(),
             in_use: false,
             seed,

@@ -217,6 +217,7 @@ mod tests {
             program_order: ProgramOrder::Any,
             pslc_pages: 0,
             programmed_at_once: 1,
+            units_per_page: 1,
             exposure: None,
             in_use: true,
             seed: 1,

@@ -16,7 +16,7 @@ use flash::{CellMode, CellType, ChipOptions, Flash, Geometry, PastEndurance, Pro
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
 use sim::study::{DeviceText, Group};
-use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Units};
+use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Superblocks, Units};
 
 use super::file::ImageFile;
 use super::stack::StackText;
@@ -81,18 +81,42 @@ pub struct Gathering {
     /// Pages that the program buffer holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffered_pages: Option<u64>,
+    /// Blocks of the flash in a block of the image.
+    #[serde(default, skip_serializing_if = "Superblocks::are_blocks")]
+    pub superblocks: Superblocks,
+    /// Whether the planes of a superblock work together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub multi_plane: bool,
 }
+
+/// The most planes of a die, and the most dies, that an image may say of its superblocks.
+const MOST_IN_SUPERBLOCK: u32 = 1024;
 
 impl Default for Gathering {
     fn default() -> Self {
-        Self { units: Units::PAGES, program_buffers: None, buffered_pages: None }
+        Self {
+            units: Units::PAGES,
+            program_buffers: None,
+            buffered_pages: None,
+            superblocks: Superblocks::BLOCKS,
+            multi_plane: false,
+        }
     }
 }
 
 impl Gathering {
     /// Of a device that an image is made for.
     pub fn of(device: &sim::Device) -> Self {
-        Self { units: device.units, program_buffers: None, buffered_pages: device.buffered_units }
+        let Abilities { superblocks, multi_plane, .. } = device.abilities;
+        let multi_plane = multi_plane && superblocks.planes > 1;
+        let (units, buffered_pages) = (device.units, device.buffered_units);
+        Self { units, program_buffers: None, buffered_pages, superblocks, multi_plane }
+    }
+
+    /// What an image's time knows beyond the plain model.
+    fn abilities(self) -> Abilities {
+        let Self { superblocks, multi_plane, .. } = self;
+        Abilities { superblocks, multi_plane, ..Abilities::default() }
     }
 
     /// Pages that the program buffer of a device holds.
@@ -113,7 +137,16 @@ impl Gathering {
             return Ok(());
         }
         let Description { geometry, latencies, program_order, .. } = described;
-        self.units.check(*geometry, latencies).map_err(|error| error.to_string())?;
+        let Superblocks { planes, dies } = self.superblocks;
+        let is_possible = [planes, dies].iter().all(|number| (1..=MOST_IN_SUPERBLOCK).contains(number));
+        if !is_possible || geometry.pages_per_block % (planes * dies) != 0 {
+            return Err(format!(
+                "superblocks of {planes} planes of {dies} dies, and {} pages per block",
+                geometry.pages_per_block
+            ));
+        }
+        let pages_per_block = geometry.pages_per_block / (planes * dies);
+        self.units.check(Shape { pages_per_block, ..*geometry }, latencies).map_err(|error| error.to_string())?;
         if let Some(buffers) = self.program_buffers.filter(|buffers| !(1..=MOST_BUFFERS).contains(buffers)) {
             return Err(format!("{buffers} buffers per die"));
         }
@@ -217,13 +250,16 @@ impl Description {
 
     /// What the translation layer may know of the device.
     pub(crate) fn layout(&self, chip: &impl Flash) -> Layout {
-        Layout::of(chip, self.logical_pages, self.seed)
+        let Gathering { units, .. } = self.gathering;
+        let abilities = self.gathering.abilities();
+        let programmed_at_once = abilities.programmed_at_once(units, self.latencies.cell, CellMode::Native);
+        Layout { programmed_at_once, units_per_page: units.per_page(), ..Layout::of(chip, self.logical_pages, self.seed) }
     }
 
     /// What keeps the time of the device that is switched on with a chip.
     pub(crate) fn timing(&self, chip: &impl Flash) -> EventTiming {
         let (geometry, latencies, model) = (chip.geometry(), self.latencies, self.pricing);
-        let timing = EventTiming::of_units(geometry, self.gathering.units, latencies, model, Abilities::default());
+        let timing = EventTiming::of_units(geometry, self.gathering.units, latencies, model, self.gathering.abilities());
         let places = self.gathering.pages(geometry, latencies.cell);
         let mut timing = timing.buffering(geometry, places).behind(self.front_end);
         timing.start_on(chip);

@@ -28,7 +28,6 @@ fn device(preset: &'static str) -> sim::Device {
         spare: Some(0.65),
         channels: Some(1),
         dies_per_channel: Some(1),
-        planes_per_die: Some(1),
         pages_per_block: Some(12),
         ..DeviceText::default()
     };

@@ -121,6 +121,7 @@ impl Device {
             program_order: self.chip.program_order,
             pslc_pages: self.chip.pslc_pages,
             programmed_at_once: self.programmed_at_once(),
+            units_per_page: self.units.per_page(),
             exposure: self.chip.exposure.clone(),
             in_use: false,
             seed: self.seed,

@@ -45,7 +45,8 @@ impl Superblock {
 }
 
 /// How many blocks of the chip a superblock has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Superblocks {
     /// Planes of each of its dies that it has a block of.
     pub planes: u32,
@@ -62,6 +63,11 @@ impl Default for Superblocks {
 impl Superblocks {
     /// Each is a block.
     pub const BLOCKS: Self = Self { planes: 1, dies: 1 };
+
+    /// Whether each is a block.
+    pub fn are_blocks(&self) -> bool {
+        *self == Self::BLOCKS
+    }
 
     /// Those of a chip.
     pub(crate) fn of(superblock: Superblock, chip: Shape) -> Self {

@@ -150,7 +150,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 
     fn next_die<D: Device>(&mut self, flash: &mut FlashPort<D>, stream: Stream) -> Result<u32, FtlError> {
         self.repair_before_write(flash)?;
-        if let Some(die) = self.die_in_use(stream) {
+        if let Some(die) = self.die_in_use(stream).or_else(|| self.space.die_of_page_begun(stream)) {
             return Ok(die);
         }
         for _ in 0..self.space.dies() {

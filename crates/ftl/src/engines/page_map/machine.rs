@@ -401,6 +401,9 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     #[inline(always)]
     fn next_die<D: Device>(&mut self, flash: &mut FlashPort<D>, stream: Stream) -> Result<u32, FtlError> {
         self.repair_before_write(flash)?;
+        if let Some(die) = self.space.die_of_page_begun(stream) {
+            return Ok(die);
+        }
         let die = self.space.take_turn(stream);
         if self.space.has_room(die, stream) { Ok(die) } else { self.make_place(flash, die, stream) }
     }

@@ -376,7 +376,7 @@ impl Case {
     }
 
     fn host(&self, keeper: Keeper) -> Option<Host> {
-        Host::new(&self.stack, (self.geometry, self.rules.program_order()), self.logical_pages, keeper)
+        Host::new(&self.stack, (self.geometry, self.rules), self.logical_pages, keeper)
     }
 
     /// Writes that fill the device, and overwrite it.

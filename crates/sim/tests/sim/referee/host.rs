@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use flash::{Blank, CellType, Chip, ChipOptions, Full, Geometry, Lpn, PageData, ProgramOrder, Store, Tag};
+use flash::{Blank, CellType, Chip, ChipOptions, Full, Geometry, Lpn, PageData, Store, Tag};
 use ftl::{
     AnyDevice, Cause, Drive, FlashOp, FlashPort, FtlError, Layout, Moment, Nanos, Request, Stack, Tally, Task, Timing,
     registry,
@@ -356,14 +356,16 @@ impl Host {
     /// None if the scheme refuses the device.
     pub(crate) fn new(
         stack: &Stack,
-        (geometry, program_order): (Geometry, ProgramOrder),
+        (geometry, rules): (Geometry, Rules),
         logical_pages: u32,
         keeper: Keeper,
     ) -> Option<Self> {
+        let program_order = rules.program_order();
+        let units_per_page = rules.units.map_or(1, |units| units.in_a_page);
         let chip = Chip::<Telling>::new(geometry, &ChipOptions { program_order, ..ChipOptions::default() });
         let timing = Observed::new(keeper);
         let programmed_at_once = timing.programmed_at_once();
-        let layout = Layout { programmed_at_once, ..Layout::of(&chip, logical_pages, 1) };
+        let layout = Layout { programmed_at_once, units_per_page, ..Layout::of(&chip, logical_pages, 1) };
         let drive = registry::create(stack, &layout).ok()?;
         let flash = FlashPort::new(AnyDevice::new(chip, timing));
         Some(Self { flash, drive, answered: Vec::new(), outstanding: Vec::new() })

@@ -12,6 +12,7 @@ mod manual;
 mod memory;
 mod mount;
 mod partition;
+mod paced;
 mod program_buffer;
 mod program_order;
 mod pslc;

@@ -230,3 +230,19 @@ fn a_device_without_a_capacitor_fills_up_what_a_cut_would_take() {
         assert_eq!(operations(&protected, "unit_padding", "program"), 0, "{ftl}");
     }
 }
+
+/// Neighbouring units fill a page before they go on to the next die, so that reads in order sense
+/// each page once.
+#[test]
+fn pages_read_in_order_are_sensed_once_each() {
+    let device = flash("16KiB", 64, 0.3, "mapping_unit = \"4KiB\"\nread_latency = \"50us\"\ntransfer_latency = \"10us\"");
+    let reads = "requests = 3_000\nspan = \"64MiB\"\nwrite_share = 0.0\nsizes = \"16KiB\"\nsequential_share = 1.0\nunit = \"16KiB\"";
+    for ftl in ["page", "dftl"] {
+        let text = text(&device, reads, &FILLED.replace("\"page\"", &format!("\"{ftl}\"")));
+        let iops = results(&text.replace("queue_depth = 1", "queue_depth = 32")).runs[0].iops.expect("requests");
+        // Four dies, each held for a sense and the transfer of a page.
+        let expected = 4.0 / 60e-6;
+        println!("{ftl}: {iops:.0} pages per second, {expected:.0} expected");
+        assert!((0.95..=1.001).contains(&(iops / expected)), "{ftl}: {iops} pages per second");
+    }
+}

@@ -1,21 +1,24 @@
 //! Blocks that are emptied step by step: which one each die has in hand, and when how many of its
 //! pages are due.
 //!
-//! **How much is due.** Let *A* be how many pages of the host's a die can take before it has no
-//! free block for them: the rooms of its open blocks, and those free blocks that are not set aside
-//! by `gc_threshold`, less one if the moved pages will open one. A block should be empty a
-//! *margin* before, so that its erase has ended when its room is needed; what is left until then is
-//! the *horizon* h = A − margin, or A / 2 if the margin is used up. With m valid pages in hand,
-//! ⌊m / h⌋ of them are moved after each page of the host's. So nothing is moved while there is room
-//! for more pages than are left, and what the host writes again meanwhile need not be moved at all.
+//! **How much is due.** Emptying a block of B pages, m of them valid, gains B − m. So the host
+//! writes B − m pages per victim in the long run, and m · w / (B − m) of the m are moved by the
+//! time that it has written w: the same number after each page. What the host writes again or trims
+//! meanwhile counts as moved.
 //!
-//! The rate never grows beyond what it was to begin with, rounded up. With n = ⌊m / h⌋, m is less
-//! than (n + 1) · h. After n moves and one page of the host's, which takes one off h, at most
-//! (n + 1) · (h − 1) are left: so the next rate is n + 1 at most, and if it is that, it stays so
-//! until nothing is left at h = 1.
+//! The *level* of a die is the pages that the host can write before the die has no free block: the
+//! rooms of its open blocks, and the free blocks that are not set aside by `gc_threshold`. A die
+//! takes a victim in hand at a level of B pages and a margin, or 2 · B if moved pages have blocks
+//! of their own: B − m are written and one block may be opened for the m before a block is gained.
+//! The margin, an eighth of a block, is what the erase has time for.
 //!
-//! A die takes a block in hand when h is not above what the last one held and a margin. The margin
-//! is an eighth of a block.
+//! **Need.** A die below that level, because the host's pages went there or the next victim has
+//! more valid pages, moves ⌊left / h⌋ pages after each one of the host's if that is more. The
+//! *horizon* h is the level without a block for what is moved, less the margin; half the level if
+//! the margin is used up. The rate never grows beyond what it was to begin with, rounded up: with
+//! n = ⌊left / h⌋, at most (n + 1) · (h − 1) pages are left after n moves and one page of the
+//! host's. So the next rate is n + 1 at most, and if it is that, it stays so until nothing is left
+//! at h = 1.
 //!
 //! **Why the pool never runs out.** A step that would open one of the free blocks that are set
 //! aside is none: the rest of the block is collected at once, as without pacing (`mod.rs`). And a
@@ -37,13 +40,13 @@ use crate::blocks::manager::BlockManager;
 const MOST_STREAMS: usize = 32;
 
 /// RAM for what a die has in hand.
-const RAM_BYTES: u64 = 12;
+const RAM_BYTES: u64 = 16;
 
 impl SpaceNeeds {
     /// Nothing in hand on any die; none where collections are whole.
     pub(super) fn nothing_in_hand(&self, layout: &Layout) -> Vec<Hand> {
         let dies = if self.least_step.is_some() { layout.geometry.dies() as usize } else { 0 };
-        vec![Hand { pbn: None, usual: self.summaries.content_pages(), rest: 1 }; dies]
+        vec![Hand { pbn: None, valid: 0, written: 0, rest: 1 }; dies]
     }
 }
 
@@ -62,6 +65,7 @@ impl PageSpace {
         }
         let die = self.die_of(self.block_of(written));
         let hand = &mut self.hands[die as usize];
+        hand.written += 1;
         hand.rest = hand.rest.saturating_sub(1);
         (hand.rest == 0).then_some(die)
     }
@@ -79,7 +83,7 @@ impl PageSpace {
         debug_assert!(!self.is_collectable(victim) && !self.is_open(victim), "{victim} is taken in hand, and in use");
         let hand = &mut self.hands[die as usize];
         debug_assert!(hand.pbn.is_none(), "die {die} has {:?} in hand, and takes {victim}", hand.pbn);
-        (hand.pbn, hand.usual) = (Some(victim), valid);
+        (hand.pbn, hand.valid, hand.written) = (Some(victim), valid, 0);
     }
 
     /// A victim that gains nothing is not taken in hand.
@@ -145,17 +149,29 @@ impl PageSpace {
         self.ledger.list_first(pbn, pages as usize, into);
     }
 
-    /// How many pages in a die's hand are due after a page of the host's, or how many would be if
-    /// it took one in hand; they go to a stream.
+    /// How many pages in a die's hand are due after a page of the host's, or whether it should
+    /// take a block in hand; its pages go to a stream.
     pub fn moves_due(&mut self, blocks: &BlockManager, die: u32, destination: Stream) -> u32 {
-        let margin = self.pacing_margin();
-        let Hand { pbn, usual, .. } = self.hands[die as usize];
-        let left = pbn.map_or(usual, |pbn| self.valid_in(pbn));
-        let writable = self.writable(blocks, die, destination, left);
-        let horizon = horizon(writable, margin);
-        let due = if pbn.is_some() { left } else { left + margin };
-        self.hands[die as usize].rest = horizon.saturating_sub(due).clamp(1, margin);
-        due / horizon
+        let (content, margin) = (self.content_pages(), self.pacing_margin());
+        let is_shared = self.takes_host_pages(destination);
+        let level = self.level(blocks, die, 0);
+        let start = if is_shared { content } else { 2 * content } + margin;
+        let hand = self.hands[die as usize];
+        let Some(pbn) = hand.pbn else {
+            self.hands[die as usize].rest = level.saturating_sub(start).clamp(1, margin);
+            return u32::from(level <= start);
+        };
+        let left = self.valid_in(pbn);
+        let horizon = horizon(self.writable(blocks, die, destination, left), margin);
+        let hand = &mut self.hands[die as usize];
+        if level > start {
+            hand.written = hand.paid_by(left, content);
+        }
+        let even = left.saturating_sub(hand.left_by(hand.written, content));
+        let next = hand.paid_by(left.saturating_sub(even + 1), content);
+        let calm = next.saturating_sub(hand.written).min(horizon.saturating_sub(left)).max(level.saturating_sub(start));
+        hand.rest = calm.clamp(1, margin);
+        even.max(left / horizon)
     }
 
     /// Pages of the host's between the end of a collection and the need for the block.
@@ -166,11 +182,17 @@ impl PageSpace {
     /// Pages of the host's that a die can take before it has no free block for them, when so many
     /// are to be moved to a stream.
     fn writable(&self, blocks: &BlockManager, die: u32, destination: Stream, left: u32) -> u32 {
-        let mut free = blocks.free_on(die).saturating_sub(self.threshold + self.margin(blocks));
-        let is_shared = self.takes_host_pages(destination);
-        if !is_shared && left > self.open_pages(die, destination) {
-            free = free.saturating_sub(1);
+        if self.takes_host_pages(destination) {
+            self.level(blocks, die, 0).saturating_sub(left)
+        } else {
+            self.level(blocks, die, usize::from(left > self.open_pages(die, destination)))
         }
+    }
+
+    /// Pages of the host's that a die can take before it has no free block for them, when so many
+    /// of the free ones are opened for others.
+    fn level(&self, blocks: &BlockManager, die: u32, opened: usize) -> u32 {
+        let free = blocks.free_on(die).saturating_sub(self.threshold + self.margin(blocks) + opened);
         let mut rooms = [0; MOST_STREAMS];
         let mut streams = 0;
         for stream in (0..self.streams.len().min(MOST_STREAMS)).filter(|&stream| self.takes_host_pages(stream)) {
@@ -184,8 +206,7 @@ impl PageSpace {
         rooms[..streams].sort_unstable();
         let filled: u32 = rooms[..streams].iter().take(free + 1).sum();
         let opened = (free + 1).saturating_sub(streams.max(1)) as u32;
-        let writable = filled + opened * self.content_pages();
-        if is_shared { writable.saturating_sub(left) } else { writable }
+        filled + opened * self.content_pages()
     }
 
     /// Whether pages of a stream are written for the host's sake, and not moved.
@@ -200,6 +221,21 @@ impl PageSpace {
     }
 }
 
+impl Hand {
+    /// Valid pages that are left when the host has written so many, at an even pace.
+    fn left_by(&self, written: u32, content: u32) -> u32 {
+        let gained = content.saturating_sub(self.valid).max(1);
+        self.valid.saturating_sub((u64::from(self.valid) * u64::from(written) / u64::from(gained)) as u32)
+    }
+
+    /// Pages of the host's by which so many are left at an even pace.
+    fn paid_by(&self, left: u32, content: u32) -> u32 {
+        let gained = content.saturating_sub(self.valid).max(1);
+        let moved = self.valid.saturating_sub(left);
+        (u64::from(moved) * u64::from(gained)).div_ceil(u64::from(self.valid.max(1))) as u32
+    }
+}
+
 /// Pages of the host's until a block should be empty, if a die can take so many.
 fn horizon(writable: u32, margin: u32) -> u32 {
     if writable > margin { writable - margin } else { writable.div_ceil(2).max(1) }
@@ -210,7 +246,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_victim_is_empty_a_margin_before_its_room_is_needed_and_never_in_a_burst() {
+    fn a_victim_is_emptied_evenly_by_the_time_that_its_gain_is_written() {
+        for content in [1, 2, 16, 96, 255] {
+            for valid in 0..content {
+                let hand = Hand { pbn: None, valid, written: 0, rest: 1 };
+                let gained = content - valid;
+                let most = valid.div_ceil(gained);
+                let mut left = valid;
+                for written in 1..=gained {
+                    let due = left - hand.left_by(written, content);
+                    assert!(due <= most, "{due} of {valid} pages of {content} are due at once after {written}");
+                    left -= due;
+                    assert!(hand.paid_by(left, content) <= written, "{left} of {valid} are left before {written}");
+                }
+                assert_eq!(left, 0, "{valid} of {content} pages");
+            }
+        }
+    }
+
+    #[test]
+    fn a_victim_in_need_is_empty_a_margin_before_its_room_is_needed_and_never_in_a_burst() {
         for margin in [1, 2, 12] {
             for first in margin + 1..150 {
                 for valid in 0..150_u32 {

@@ -119,8 +119,10 @@ impl Open {
 #[derive(Clone, Copy, Debug)]
 struct Hand {
     pbn: Option<Pbn>,
-    /// Valid pages of the last block when it was taken in hand.
-    usual: u32,
+    /// Valid pages of the block when it was taken in hand.
+    valid: u32,
+    /// Pages that the host has written on the die since.
+    written: u32,
     /// Pages of the host's until it is looked at again.
     rest: u32,
 }
@@ -136,6 +138,8 @@ pub struct PageSpace {
     stream_of: Vec<u8>,
     order: Vec<u32>,
     turns: Vec<usize>,
+    /// Pages that lie in one page of the flash.
+    units_per_page: u32,
     threshold: usize,
     /// Blocks with a page that could not be programmed, to be emptied and marked bad, each with
     /// what of it is still erased.
@@ -179,6 +183,7 @@ impl PageSpace {
             stream_of: vec![0; geometry.blocks() as usize],
             order: channels_first(&geometry),
             turns: vec![0; streams.len()],
+            units_per_page: layout.units_per_page,
             streams,
             threshold: threshold.max(1),
             failing: Vec::new(),
@@ -241,6 +246,19 @@ impl PageSpace {
             *turn = 0;
         }
         die
+    }
+
+    /// The die where a stream goes on in the page of the flash that it has begun: neighbours share
+    /// one, so that they are read at once.
+    #[inline]
+    pub fn die_of_page_begun(&self, stream: Stream) -> Option<u32> {
+        if self.units_per_page == 1 {
+            return None;
+        }
+        let turn = self.turns[stream];
+        let die = self.order[if turn == 0 { self.order.len() } else { turn } - 1];
+        let open = self.open[stream * self.order.len() + die as usize];
+        (open.next < open.end && !open.next.is_multiple_of(self.units_per_page)).then_some(die)
     }
 
     /// Whether a die has an open block with room for a stream.
