@@ -72,6 +72,9 @@
 //! A write costs 2 µs in RAM; when group 0 is full a program. An access to an entry pushes at most
 //! one of each level. All that was written since the last flush and is still in RAM is lost in a
 //! power cut.
+//!
+//! Gauges: `ram_data_bytes` and `ram_map_bytes`, RAM for data pages and for the map;
+//! `buffered_pages`, data pages newer than flash.
 
 use flash::Lpn;
 use host::HostOp;

@@ -101,6 +101,9 @@
 //! ## Costs
 //! A write costs 2 µs in RAM, and when RAM is full a program and a look-up. All that was
 //! written since the last flush and is still in RAM is lost in a power cut.
+//!
+//! Gauges: `ram_data_bytes` and `ram_map_bytes`, RAM for data pages and for the map;
+//! `ram_border_bytes`, the border; `buffered_pages`, data pages newer than flash.
 
 use border::{Border, DATA, MAP};
 use flash::Lpn;

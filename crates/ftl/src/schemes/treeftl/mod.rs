@@ -81,6 +81,10 @@
 //! A write costs 2 µs in RAM; if it misses, up to two reads, and when RAM is full a program for
 //! what leaves. All that was written since the last flush and is still in RAM is lost in a power
 //! cut.
+//!
+//! Gauges: `groups`, caching groups in RAM; `group_pages`, mean data pages per group;
+//! `ram_data_bytes` and `ram_map_bytes`, RAM for data pages and for the map; `buffered_pages`, data
+//! pages newer than flash.
 
 use flash::Lpn;
 use host::HostOp;

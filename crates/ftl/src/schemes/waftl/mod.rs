@@ -87,6 +87,11 @@
 //! and up to b reads for each BMB of b pages, b / k for each of the k pages that gathered. A page
 //! that is read and not in the zone costs a program too, and its share of an erase, unless
 //! `cache_reads = false`; the host does not wait for it, but later requests find its die busy.
+//!
+//! Gauges: `pmb_share`, the share of mapped logical blocks that are mapped by page;
+//! `threshold_pages`, the threshold in force; `zone_fill`, the written share of the zone;
+//! `spent_blocks`, dirty zones' blocks and replaced BMBs that wait for their erase;
+//! `mapping_table_bytes`, the GMT and 4 B × pages of logical blocks that are mapped by page.
 
 mod buffer_zone;
 mod hybrid_map;
