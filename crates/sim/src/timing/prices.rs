@@ -56,7 +56,7 @@ impl Prices {
     ) -> Self {
         let transfer_ns = units.transfer_ns(latencies);
         let at_once = abilities.programmed_at_once_by_mode(units, latencies.cell);
-        let layout = Layout::new(abilities.superblocks, units, latencies.cell);
+        let layout = Layout::new(abilities.superblocks, units, latencies.cell, abilities.multi_plane);
         let erase_ns = abilities.superblocks.erase_ns(latencies.erase_ns, abilities.multi_plane);
         let inside_ns = if is_serial { transfer_ns } else { 0 };
         let with_transfers =

@@ -7,12 +7,16 @@
 //! ```text
 //! two planes, program units of three units (n = 3)
 //!
-//! plane 0   |  0  1  2 |  6  7  8 | ...      with `multi_plane`: units 0 to 5 are programmed
-//! plane 1   |  3  4  5 |  9 10 11 | ...      at once; without it: 0 to 2, then 3 to 5
+//! plane 0   |  0  1  2 |  6  7  8 | ...      without `multi_plane`: units 0 to 2 are
+//! plane 1   |  3  4  5 |  9 10 11 | ...      programmed at once, then 3 to 5
+//!
+//! plane 0   |  0  2  4 |  6  8 10 | ...      with `multi_plane`: units 0 to 5 are
+//! plane 1   |  1  3  5 |  7  9 11 | ...      programmed at once
 //! ```
 //!
-//! Neighbouring units fill a program unit of a plane. Then comes the next plane, and behind the
-//! last plane of a die the next die of the group.
+//! Neighbouring units fill a program unit of a plane, or only a page if the planes work together:
+//! then pages in order are read at once. Then comes the next plane, and behind what the planes of a
+//! die program the next die of the group.
 
 use flash::{CellMode, CellType, Shape};
 use ftl::{FlashOp, Task};
@@ -125,22 +129,28 @@ pub(super) struct Layout {
     superblocks: Superblocks,
     /// Units that a plane programs at once, natively and in pSLC mode.
     of_a_plane: [u32; 2],
+    /// Of those, the units that lie side by side in a plane.
+    side_by_side: [u32; 2],
 }
 
 impl Layout {
-    pub(super) fn new(superblocks: Superblocks, units: Units, cell: CellType) -> Self {
+    pub(super) fn new(superblocks: Superblocks, units: Units, cell: CellType, multi_plane: bool) -> Self {
         let of_a_plane = [CellMode::Native, CellMode::Pslc].map(|mode| units.programmed_at_once(cell, mode));
-        Self { superblocks, of_a_plane }
+        let side_by_side = if multi_plane { [units.per_page(); 2] } else { of_a_plane };
+        Self { superblocks, of_a_plane, side_by_side }
     }
 
     /// Where a unit of a superblock in a mode lies.
     #[inline]
     pub(super) fn place(&self, mode: CellMode, unit: u32) -> Place {
         let Superblocks { planes, dies } = self.superblocks;
-        let strip = self.of_a_plane[usize::from(mode == CellMode::Pslc)];
-        let (strips, offset) = (unit / strip, unit % strip);
-        let (row, of_row) = (strips / (planes * dies), strips % (planes * dies));
-        Place { die: of_row / planes, plane: of_row % planes, unit: row * strip + offset }
+        let mode = usize::from(mode == CellMode::Pslc);
+        let (of_a_plane, strip) = (self.of_a_plane[mode], self.side_by_side[mode]);
+        let of_a_die = of_a_plane * planes;
+        let (of_dies, of_die) = (unit / of_a_die, unit % of_a_die);
+        let (strips, offset) = (of_die / strip, of_die % strip);
+        let unit = of_dies / dies * of_a_plane + strips / planes * strip + offset;
+        Place { die: of_dies % dies, plane: strips % planes, unit }
     }
 
     /// Where an operation is done whose die's planes work together: a read on the plane of its
@@ -160,15 +170,18 @@ mod tests {
     #[test]
     fn units_fill_a_program_unit_then_the_next_plane_then_the_next_die() {
         let units = Units::of_a_page(2, Programming::OneShot);
-        let layout = Layout::new(Superblocks { planes: 2, dies: 2 }, units, CellType::Tlc);
-        let places = |mode| {
+        let places = |mode, multi_plane| {
+            let layout = Layout::new(Superblocks { planes: 2, dies: 2 }, units, CellType::Tlc, multi_plane);
             (0..48).map(move |unit| layout.place(mode, unit)).map(|Place { die, plane, unit }| (die, plane, unit))
         };
-        let native: Vec<_> = places(CellMode::Native).collect();
+        let native: Vec<_> = places(CellMode::Native, false).collect();
         assert_eq!(native[..7].iter().map(|place| place.2).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 0]);
         assert_eq!([native[5], native[6], native[12], native[18]], [(0, 0, 5), (0, 1, 0), (1, 0, 0), (1, 1, 0)]);
         assert_eq!([native[23], native[24], native[47]], [(1, 1, 5), (0, 0, 6), (1, 1, 11)]);
-        let in_pslc: Vec<_> = places(CellMode::Pslc).take(9).collect();
+        let together: Vec<_> = places(CellMode::Native, true).collect();
+        assert_eq!(together[..7].iter().map(|place| place.1).collect::<Vec<_>>(), [0, 0, 1, 1, 0, 0, 1]);
+        assert_eq!([together[4], together[11], together[12], together[24]], [(0, 0, 2), (0, 1, 5), (1, 0, 0), (0, 0, 6)]);
+        let in_pslc: Vec<_> = places(CellMode::Pslc, false).take(9).collect();
         assert_eq!(in_pslc[..3], [(0, 0, 0), (0, 0, 1), (0, 1, 0)], "a word line has one page there");
         assert_eq!(in_pslc[8], (0, 0, 2));
     }
@@ -176,13 +189,16 @@ mod tests {
     #[test]
     fn each_unit_of_a_superblock_has_a_place_of_its_own() {
         for (planes, dies) in [(1, 1), (4, 1), (1, 3), (2, 2)] {
-            let layout = Layout::new(Superblocks { planes, dies }, Units::PAGES, CellType::Slc);
-            let mut places: Vec<_> = (0..12 * planes * dies)
-                .map(|unit| layout.place(CellMode::Native, unit))
-                .map(|Place { die, plane, unit }| (die * planes + plane) * 12 + unit)
-                .collect();
-            places.sort_unstable();
-            assert_eq!(places, (0..12 * planes * dies).collect::<Vec<_>>(), "{planes} planes, {dies} dies");
+            for multi_plane in [false, true] {
+                let units = Units::of_a_page(2, Programming::OneShot);
+                let layout = Layout::new(Superblocks { planes, dies }, units, CellType::Tlc, multi_plane);
+                let mut places: Vec<_> = (0..12 * planes * dies)
+                    .map(|unit| layout.place(CellMode::Native, unit))
+                    .map(|Place { die, plane, unit }| (die * planes + plane) * 12 + unit)
+                    .collect();
+                places.sort_unstable();
+                assert_eq!(places, (0..12 * planes * dies).collect::<Vec<_>>(), "{planes} planes, {dies} dies");
+            }
         }
     }
 }

@@ -202,8 +202,8 @@ impl Timing for EventTiming {
     #[expect(clippy::inline_always, reason = "its task stays in registers")]
     #[inline(always)]
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        if self.abilities.superblocks.dies > 1 {
-            return self.perform_in_group(task, after);
+        if self.layout.is_some() {
+            return self.perform_in_superblock(task, after);
         }
         self.perform_on_die(task, after)
     }
@@ -368,6 +368,7 @@ impl Timing for EventTiming {
         self.last_in_block.fill(Event::NONE);
         self.yielding_in_block.iter_mut().for_each(|events| events.fill(Event::NONE));
         self.programs.iter_mut().for_each(Programs::clear);
+        self.moves.clear();
         if let Some(units) = &mut self.program_units {
             units.restart();
         }

@@ -50,6 +50,8 @@ mod serving;
 mod superblocks;
 mod units;
 
+use superblocks::Moves;
+
 /// Which resources there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -246,6 +248,8 @@ pub struct EventTiming {
     units_per_page: u32,
     /// Where units lie, where blocks are superblocks.
     layout: Option<Layout>,
+    /// What background work has moved there.
+    moves: Moves,
     dies: Box<[Die]>,
     more: Box<[More]>,
     /// Who waits, where planes work together.
@@ -356,7 +360,8 @@ impl EventTiming {
             blocks_per_plane: shape.blocks_per_plane,
             planes_per_die: shape.planes_per_die,
             units_per_page: units.per_page(),
-            layout: (superblocks.blocks() > 1).then(|| Layout::new(superblocks, units, latencies.cell)),
+            layout: (superblocks.blocks() > 1).then(|| Layout::new(superblocks, units, latencies.cell, abilities.multi_plane)),
+            moves: Moves::new(if superblocks.blocks() > 1 { dies } else { 0 }),
             dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
             more: vec![More::NONE; dies as usize].into(),
             planes: abilities.multi_plane.then(|| Planes::new(planes)),

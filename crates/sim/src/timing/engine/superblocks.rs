@@ -1,16 +1,62 @@
-//! Where operations on superblocks go that have blocks on several dies.
+//! Operations on superblocks: on which dies they are done, and what background work waits for.
 
 use ftl::{FlashOp, Moment, Task, Timing};
 
 use super::EventTiming;
 use crate::timing::priced_task::PricedTask;
 
+/// What background work reads and programs in superblocks. It reads ahead of its programs.
+pub(super) struct Moves {
+    /// The work that has read last, and what that read follows.
+    read: (u32, Moment),
+    /// By die, when all has come that was moved there since an erase.
+    moved: Box<[Moment]>,
+}
+
+impl Moves {
+    pub(super) fn new(dies: u32) -> Self {
+        Self { read: (0, Moment::ZERO), moved: vec![Moment::ZERO; dies as usize].into() }
+    }
+
+    /// The clock starts anew.
+    pub(super) fn clear(&mut self) {
+        self.read = (0, Moment::ZERO);
+        self.moved.fill(Moment::ZERO);
+    }
+}
+
 impl EventTiming {
-    /// Issues an operation where a superblock has blocks on a die of each channel: a read or a
-    /// program on the die of its unit, an erase on each of them. The superblock is erased when the
-    /// last has ended.
+    /// Issues an operation where blocks are superblocks. Background work goes on, behind a program,
+    /// where its last read was issued. Its erases wait for all that it has moved to their dies.
     #[inline(never)]
-    pub(super) fn perform_in_group(&mut self, task: Task, after: Moment) -> Moment {
+    pub(super) fn perform_in_superblock(&mut self, task: Task, after: Moment) -> Moment {
+        if task.chain == 0 || self.is_stopped {
+            return self.perform_on_dies(task, after);
+        }
+        match task.op {
+            FlashOp::Read => self.moves.read = (task.chain, after),
+            FlashOp::Program => {
+                let (die, end) = (self.die_of(&task) as usize, self.perform_on_dies(task, after));
+                self.moves.moved[die] = self.join(self.moves.moved[die], end);
+                let (chain, read_after) = self.moves.read;
+                return if chain == task.chain { read_after } else { end };
+            }
+            FlashOp::Erase => {
+                let (first, step) = (self.die_of(&task), self.dies_per_channel);
+                let dies = (0..self.abilities.superblocks.dies).map(|other| (first + other * step) as usize);
+                let after = dies.fold(after, |after, die| {
+                    let moved = std::mem::replace(&mut self.moves.moved[die], Moment::ZERO);
+                    self.join(after, moved)
+                });
+                return self.perform_on_dies(task, after);
+            }
+        }
+        self.perform_on_dies(task, after)
+    }
+
+    /// Issues an operation on the dies that a superblock has blocks of: a read or a program on the
+    /// die of its unit, an erase on each of them. The superblock is erased when the last has ended.
+    fn perform_on_dies(&mut self, task: Task, after: Moment) -> Moment {
         let die = self.die_of(&task);
         let mut end = self.perform_on_die(Task { die, ..task }, after);
         if task.op != FlashOp::Erase {

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 use flash::{Geometry, Pbn};
 use ftl::{FlashOp, Moment, Nanos, Task, Timing};
 
-use super::rules::{Kind, Rules, moves_data};
+use super::rules::{Kind, Rules, Superblocks, moves_data};
 use buffer::Buffer;
 use dies::Die;
 use stations::{Passage, STATIONS, Station};
@@ -159,6 +159,10 @@ pub(crate) struct Queues {
     registers: HashMap<usize, (Pbn, u32, (usize, u32))>,
     /// Commands of the host.
     commands: usize,
+    /// The background work that has read last, and what that read follows.
+    last_read: Option<(u32, Moment)>,
+    /// Programs of background work, by die, that its next erase there waits for.
+    moved: HashMap<usize, Vec<Moment>>,
 }
 
 impl Queues {
@@ -191,7 +195,47 @@ impl Queues {
             buffer: Buffer::default(),
             registers: HashMap::new(),
             commands: 0,
+            last_read: None,
+            moved: HashMap::new(),
         }
+    }
+
+    /// Issues background work on superblocks, which reads ahead of its programs and erases when
+    /// these have come.
+    fn perform_ahead(&mut self, task: Task, after: Moment) -> Moment {
+        let (die, _) = self.rules.place(&self.geometry, &task);
+        match task.op {
+            FlashOp::Read => {
+                self.last_read = Some((task.chain, after));
+                self.perform_everywhere(task, after)
+            }
+            FlashOp::Program => {
+                let end = self.perform_everywhere(task, after);
+                self.moved.entry(die).or_default().push(end);
+                self.last_read.filter(|(chain, _)| *chain == task.chain).map_or(end, |(_, read_after)| read_after)
+            }
+            FlashOp::Erase => {
+                let step = self.geometry.shape().dies_per_channel as usize;
+                let dies = (0..self.rules.superblocks.dies as usize).map(|number| die + number * step);
+                let moved: Vec<_> = dies.filter_map(|die| self.moved.remove(&die)).flatten().collect();
+                let after = moved.into_iter().fold(after, |after, moved| self.join(after, moved));
+                self.perform_everywhere(task, after)
+            }
+        }
+    }
+
+    /// Issues an operation on each die that it is done on.
+    fn perform_everywhere(&mut self, task: Task, after: Moment) -> Moment {
+        let (die, channel) = self.rules.place(&self.geometry, &task);
+        if task.op != FlashOp::Erase || self.rules.superblocks.dies == 1 {
+            return self.perform_at(task, after, (die, channel));
+        }
+        // Each die of the group erases its blocks. All have when the last has.
+        let dies = self.geometry.shape().dies_per_channel as usize;
+        let place = |number: usize| (die + number * dies, channel + number);
+        let places: Vec<_> = (0..self.rules.superblocks.dies as usize).map(place).collect();
+        let ends: Vec<_> = places.into_iter().map(|place| self.perform_at(task, after, place)).collect();
+        ends.into_iter().reduce(|one, other| self.join(one, other)).expect("a group has dies")
     }
 
     /// Whether any operation is under way, also one that nobody waits for.
@@ -458,16 +502,12 @@ impl Timing for Queues {
     ftl::known_ends! { is_traced is_buffered trace wait_beside }
 
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
-        let (die, channel) = self.rules.place(&self.geometry, &task);
-        if task.op != FlashOp::Erase || self.rules.superblocks.dies == 1 {
-            return self.perform_at(task, after, (die, channel));
+        let is_superblock = self.rules.superblocks != Superblocks::default();
+        if is_superblock && task.chain != 0 {
+            self.perform_ahead(task, after)
+        } else {
+            self.perform_everywhere(task, after)
         }
-        // Each die of the group erases its blocks. All have when the last has.
-        let dies = self.geometry.shape().dies_per_channel as usize;
-        let place = |number: usize| (die + number * dies, channel + number);
-        let places: Vec<_> = (0..self.rules.superblocks.dies as usize).map(place).collect();
-        let ends: Vec<_> = places.into_iter().map(|place| self.perform_at(task, after, place)).collect();
-        ends.into_iter().reduce(|one, other| self.join(one, other)).expect("a group has dies")
     }
 
     fn join(&mut self, one: Moment, other: Moment) -> Moment {

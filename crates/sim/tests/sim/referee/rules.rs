@@ -153,9 +153,12 @@ impl Rules {
         let of_plane = self.at_once_in_a_plane();
         let of_die = of_plane * self.superblocks.planes;
         let row = of_die * self.superblocks.dies;
-        let in_row = unit % row;
-        let block_unit = unit / row * of_plane + in_row % of_plane;
-        Spot { die: in_row / of_die, plane: in_row % of_die / of_plane, unit: block_unit }
+        let (in_row, in_die) = (unit % row, unit % of_die);
+        // Planes that work together take a page each, others all that they program at once.
+        let in_turn = if self.multi_plane { self.units.map_or(1, |units| units.in_a_page) } else { of_plane };
+        let in_plane = in_die / (in_turn * self.superblocks.planes) * in_turn + in_die % in_turn;
+        let plane = in_die / in_turn % self.superblocks.planes;
+        Spot { die: in_row / of_die, plane, unit: unit / row * of_plane + in_plane }
     }
 
     /// What the erase of a superblock's blocks on one die takes.
